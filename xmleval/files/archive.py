@@ -13,7 +13,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from operator import attrgetter
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -41,6 +40,7 @@ class Array(NamedTuple):
     any_row : whether rows can be read without those before
     start : where its header lies in the file, or the compressed bytes that hold it
     member : its entry of an archive, None of an .npy file
+    content : all its bytes, where they are few
     """
 
     file: InputFile
@@ -54,14 +54,15 @@ class Array(NamedTuple):
     header_bytes: int
     start: int
     member: zipfile.ZipInfo | None
+    content: bytes | None
 
     def __str__(self) -> str:
         """Return what messages say of it."""
         return f"{self.name} is {self.dtype} of shape {self.shape}".removeprefix(" is ")
 
-    def read(self, handle: IO[bytes]) -> NDArray[Any]:
-        """Return all of it, from the open file."""
-        stream = self._stream(handle, 0, None)
+    def read(self, handle: IO[bytes] | None) -> NDArray[Any]:
+        """Return all of it, from the open file, or its content."""
+        stream = io.BytesIO(self.content or b"") if handle is None else self._stream(handle, 0, None)
         return self._take(stream, self.shape[::-1]).T if self.by_column else self._take(stream, self.shape)
 
     @contextlib.contextmanager
@@ -146,10 +147,11 @@ class _Stored:
 def read_arrays(arrays: Iterable[Array]) -> list[NDArray[Any]]:
     """Return whole arrays."""
     values = []
-    for file, members in itertools.groupby(arrays, attrgetter("file")):
-        with file.open(0) as handle:
-            for array in members:
-                values.append(array.read(handle))
+    for (file, is_large), members in itertools.groupby(
+        arrays, lambda array: (array.file, array.content is None)
+    ):
+        with file.open(0) if is_large else contextlib.nullcontext() as handle:
+            values += [array.read(handle) for array in members]
     return values
 
 
@@ -234,7 +236,8 @@ def _described(
     if n_bytes != n_stored and not dtype.hasobject:
         raise ValueError(f"{n_stored} bytes of data where the header promises {n_bytes}")
     any_row = not (by_column or packed)
-    return Array(file, name, shape, by_column, dtype, row_bytes, n_bytes, any_row, head.tell(), start, member)
+    sizes, content = (row_bytes, n_bytes), head.getvalue()[head.tell() :] if n_all <= HEAD_BYTES else None
+    return Array(file, name, shape, by_column, dtype, *sizes, any_row, head.tell(), start, member, content)
 
 
 @contextlib.contextmanager

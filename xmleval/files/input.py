@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.files.remote import NO_RANGES, RangeReader, RemotePath
+from xmleval.files.remote import NO_RANGES, RangeReader, Reader, RemotePath
 
 BUFFER_BYTES, HELD_BYTES = 1 << 15, 10_240
 TAGS = (
@@ -56,11 +56,26 @@ def stamp(path: Path) -> str:
     return f"{path.resolve()} ({version_of(path).words})"
 
 
+class LocalReader(Reader):
+    """A file of this machine by its number, which several readers share."""
+
+    def __init__(self, number: int, size: int) -> None:
+        super().__init__(size)
+        self._number = number
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some of the next bytes."""
+        n_bytes = os.preadv(self._number, [buffer], self._place)
+        self._place += n_bytes
+        return n_bytes
+
+
 class InputFile:
     """A regular file that is not empty, or a remote one.
 
-    It may be opened several times, for its header and for its rows. Its version when it was first opened must
-    be that of each time it is opened, and closed; of a remote file, closed.
+    It may be opened several times, for its header and for its rows, and by several readers, which share it.
+    Its version when it was first opened must be that of each time it is opened, and closed; of a remote file,
+    closed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,6 +83,7 @@ class InputFile:
         self.size = 0  # of bytes, once it was opened
         self._version: Version | None = None
         self._content: bytes | None = None  # all of a small file, which is read once
+        self._number, self._n_readers = -1, 0  # of a file of this machine that is open
 
     @contextlib.contextmanager
     def open(self, end: int | None = None) -> Iterator[Any]:
@@ -75,31 +91,36 @@ class InputFile:
 
         A remote one is read ahead up to ``end``, its own by default; 0 where it is read in any order.
         """
-        raw: io.RawIOBase
         if not self.is_remote or self._version is None:
             self.check()  # opening alone can have effects on a device
         if self._content is not None:
             yield io.BytesIO(self._content)
             return
-        buffer_bytes, number = BUFFER_BYTES, None
+        number, buffer_bytes = None, BUFFER_BYTES
         if isinstance(self.path, RemotePath):
-            raw = RangeReader(
-                partial(self.path.fetch, self.size), self.size, self.size if end is None else end
-            )
+            fetch, end = partial(self.path.fetch, self.size), self.size if end is None else end
+            raw: Reader = RangeReader(fetch, self.size, end)
             buffer_bytes = 1 if end == 0 else BUFFER_BYTES  # each read is of one range
         else:
-            raw = io.FileIO(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK))  # or a FIFO waits for a writer
-            number = raw.fileno()
-        with io.BufferedReader(raw, buffer_bytes) as file:
-            try:
+            if not self._n_readers:
+                self._number = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)  # or a FIFO waits for a writer
+            number = self._number
+            raw = LocalReader(number, self.size)
+        self._n_readers += 1
+        try:
+            with io.BufferedReader(raw, buffer_bytes) as file:
                 if self.size <= HELD_BYTES:
                     self._content = file.read()
                     file.seek(0)
                 yield file
-            except Exception:
-                self.check(number)  # a change may be what went wrong
-                raise
             self.check(number)
+        except Exception:
+            self.check(number)  # a change may be what went wrong
+            raise
+        finally:
+            self._n_readers -= 1
+            if number is not None and not self._n_readers:
+                os.close(number)
 
     def check(self, number: int | None = None) -> None:
         """Refuse a file that is empty, or changed since it was opened first."""

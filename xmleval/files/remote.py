@@ -172,18 +172,12 @@ class RemotePath(PosixPath):
             self._ask(lambda system, name: system.rm_file(name), "removed")
 
 
-class RangeReader(io.RawIOBase):
-    """A remote file as an open file; ``fetch`` returns its bytes between two positions.
+class Reader(io.RawIOBase):
+    """An open file of ``size`` bytes, read from a place of its own."""
 
-    Up to ``end``, blocks grow while reads follow one another.
-    """
-
-    def __init__(self, fetch: Callable[[int, int], bytes], size: int, end: int) -> None:
+    def __init__(self, size: int) -> None:
         super().__init__()
-        self._fetch, self._size, self._end = fetch, size, min(end, size)
-        self._place, share = 0, memory_limit().limit / (8 * READERS)
-        self._largest = int(max(LEAST_BLOCK_BYTES, min(share, MOST_BLOCK_BYTES)))
-        self._blocks = deque([(0, b"")], KEPT_BLOCKS)  # and their places
+        self._size, self._place = size, 0
 
     def readable(self) -> bool:
         """Return True."""
@@ -195,6 +189,20 @@ class RangeReader(io.RawIOBase):
         """Go to another position."""
         self._place = max(0, offset + (0, self._place, self._size)[whence])
         return self._place
+
+
+class RangeReader(Reader):
+    """A remote file as an open file; ``fetch`` returns its bytes between two positions.
+
+    Up to ``end``, blocks grow while reads follow one another.
+    """
+
+    def __init__(self, fetch: Callable[[int, int], bytes], size: int, end: int) -> None:
+        super().__init__(size)
+        self._fetch, self._end = fetch, min(end, size)
+        share = memory_limit().limit / (8 * READERS)
+        self._largest = int(max(LEAST_BLOCK_BYTES, min(share, MOST_BLOCK_BYTES)))
+        self._blocks = deque([(0, b"")], KEPT_BLOCKS)  # and their places
 
     def readinto(self, buffer: Any) -> int:
         """Read some of the next bytes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -266,27 +266,52 @@ def missing_names_note(*label_names: Container[Any]) -> list[str]:
     return [f"{words} counts as a label; leave it out where it stands for a missing value"] if words else []
 
 
+def entries_in_batches(
+    entries: Iterable[tuple[str, str, Any, int]],
+    origin: Origin,
+    values_of: Callable[[list[Any], list[int]], NDArray[np.float64]],
+) -> Iterator[Rows]:
+    """Yield the rows of a reader that gives, for each label, the key of its row, its name, value and place.
+
+    ``values_of`` makes numbers of values, or refuses the first that is none by its place.
+    """
+    entries, is_full = iter(entries), True
+    while is_full:
+        # flat lists: the collector of garbage visits lists of lists again and again
+        keys, labels, values, places = list[str](), list[str](), list[Any](), list[int]()
+        n_bytes, is_full = 0, False
+        try:
+            for key, label, value, place in entries:
+                keys.append(key)
+                labels.append(label)
+                values.append(value)
+                places.append(place)
+                n_bytes += ENTRY_BYTES + len(key) + len(label)
+                if is_full := n_bytes > CHECKED_BYTES:
+                    break
+        finally:  # what is wrong before it is refused first
+            columns = np.arange(len(keys) + 1), *numbered(labels), values_of(values, places)
+        yield Rows(keys, BY_KEY, *columns, places=np.array(places, np.int64), is_long=True, origin=origin)
+
+
 def rows_in_batches(
     entries: Iterable[tuple[str, Sequence[str], Sequence[float] | None, int]],
-    notes: Origin,
+    origin: Origin,
     *,
     by_key: bool = True,
-    is_long: bool = False,
     best_first: bool = False,
 ) -> Iterator[Rows]:
     """Yield the rows of a reader that gives the key, the labels, their values and the place of each.
 
-    ``notes`` are those of the file, ``by_key`` tells whether rows have keys, ``is_long`` whether each is one
-    label of a row, and ``best_first`` whether labels are listed in an order that counts.
+    ``by_key`` tells whether rows have keys, ``best_first`` whether labels are listed in an order that counts.
     """
     entries, is_full, is_scored = iter(entries), True, None
     while is_full:
-        # flat lists: the collector of garbage visits lists of lists again and again
         keys, labels, values = list[str](), list[str](), list[float]()
         sizes, places, n_bytes, is_full = list[int](), list[int](), 0, False
         for key, row_labels, row_values, place in entries:
             if row_labels and is_scored not in (None, row_values is not None):
-                raise ValueError(f"{notes.unit} {place}: labels with scores, and others without")
+                raise ValueError(f"{origin.unit} {place}: labels with scores, and others without")
             is_scored = row_values is not None if row_labels else is_scored
             keys.append(key)
             labels += row_labels
@@ -304,6 +329,5 @@ def rows_in_batches(
             np.array(values, np.float64) if values else None,
             best_first,
             np.array(places, np.int64),
-            is_long,
-            origin=notes,
+            origin=origin,
         )

@@ -11,9 +11,12 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.budget import OverLimitError, memory_limit
 from xmleval.base.errors import counted
@@ -32,7 +35,7 @@ from xmleval.input.lines import (
     read_at_once,
     shown,
 )
-from xmleval.input.rows import MISSING_WORDS, Origin, Rows, rows_in_batches
+from xmleval.input.rows import MISSING_WORDS, Origin, Rows, entries_in_batches, rows_in_batches
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
@@ -78,37 +81,38 @@ def csv_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
 
     The first of tab, comma and semicolon in the first line parts the fields.
     """
-    first, size = 0, 0  # of a record
-    names = list[str]()
+    names, delimiter = list[str](), ""
+    lines = parsed_lines(file, lambda line: line.rstrip(" \r") or None)
 
-    def lines() -> Iterator[str]:
-        nonlocal first, size
-        for number, line in parsed_lines(file, str):
-            if line.strip(" \r"):
-                first, size = first or number, size + len(line)
-                if size > SPLIT_BYTES:
-                    memory_limit().check(LINE_BYTES * size, f"line {first}: ")
-                yield line.removesuffix("\r") + "\n"
+    def following(size: int) -> Iterator[str]:
+        """Yield the lines in which a record goes on."""
+        for _, line in lines:
+            size += len(line)
+            if size > SPLIT_BYTES:
+                memory_limit().check(LINE_BYTES * size, f"line {number}: ")
+            yield f"{line}\n"
 
-    texts = lines()
-    head = next(texts, "")
-    delimiter = next((mark for mark in DELIMITERS if mark in head), ",")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    try:
-        for record in csv.reader(itertools.chain([head], texts), delimiter=delimiter, strict=True):
-            number, first, size = first, 0, 0
-            if not names:
-                names = [name.strip() for name in record]
-                yield 0, names
-            elif len(record) != len(names):
-                raise ValueError(f"line {number}: {len(record)} fields, not {len(names)}")
-            else:
-                yield number, dict(zip(names, record, strict=False))
-    except csv.Error as error:
-        hint = "a field in quotes must end with one, and have two for each that it holds"
-        if "new-line" in str(error):  # a carriage return alone
-            hint = "save the file with lines that end in \\n"
-        raise ValueError(f"line {first}: {error}; {hint}") from None
+    for number, line in lines:
+        delimiter = delimiter or next((mark for mark in DELIMITERS if mark in line), ",")
+        if '"' not in line and "\r" not in line:
+            record = line.split(delimiter)
+        else:
+            texts = itertools.chain([f"{line}\n"], following(len(line)))
+            try:
+                record = next(csv.reader(texts, delimiter=delimiter, strict=True))
+            except csv.Error as error:
+                hint = "a field in quotes must end with one, and have two for each that it holds"
+                if "new-line" in str(error):  # a carriage return alone
+                    hint = "save the file with lines that end in \\n"
+                raise ValueError(f"line {number}: {error}; {hint}") from None
+        if not names:
+            names = [name.strip() for name in record]
+            yield 0, names
+        elif len(record) != len(names):
+            raise ValueError(f"line {number}: {len(record)} fields, not {len(names)}")
+        else:
+            yield number, dict(zip(names, record, strict=False))
 
 
 def json_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
@@ -137,12 +141,13 @@ def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iter
     facts = Origin(how_to_join="--id-field {!r} joins the rows")
     columns = _columns(next(records, (0, []))[1], kind, fields, facts)
     reader = _Reader(columns, kind, fields, facts)
+    read: Any = reader.read_document if columns.lists else reader.read_entry
 
-    def entries() -> Iterator[tuple[str, list[str], list[float] | None, int]]:
+    def entries() -> Iterator[Any]:
         number = 0
         for number, record in records:
             try:
-                yield *reader.read(record), number
+                yield read(record, number)
             except KeyError as error:
                 raise ValueError(f"line {number}: no field {shown(error.args[0])}") from None
             except ValueError as error:
@@ -152,8 +157,10 @@ def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iter
         reader.close()
 
     def batches() -> Iterator[Rows]:
-        by_key, lists = columns.instance is not None, columns.lists
-        for rows in rows_in_batches(entries(), facts, by_key=by_key, is_long=not lists, best_first=lists):
+        if not columns.lists:
+            yield from entries_in_batches(entries(), facts, partial(values_of, kind=kind))
+            return
+        for rows in rows_in_batches(entries(), facts, by_key=columns.instance is not None, best_first=True):
             memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in facts.columns.values()))
             yield rows._replace(are_lists=reader.are_lists)
 
@@ -200,30 +207,35 @@ class _Reader:
         compared = further if lists and instance is None and fields.joined else ()
         self._hashes = facts.columns = {name: array("q") for name in compared}
 
-    def read(self, record: dict[str, Any]) -> tuple[str, list[str], list[float] | None]:
-        """Return the id of a row, "" if it has none, its labels, and their values where they have some."""
-        lists, instance, label, value, *_ = self._columns
-        key = "" if instance is None else name_of(record[instance], "id")
-        if instance is not None and not key:
-            raise ValueError("an id is empty")
+    def read_entry(self, record: dict[str, Any], line: int) -> tuple[str, str, Any, int]:
+        """Return the id of a row, a label of it, the cell of its value, and the line."""
+        _, instance, label, value, _, _ = self._columns
         for field, are_numbers in self._are_numbers.items():
             if are_numbers is not False and (cell := record.get(field)) not in ("", None):
                 self._are_numbers[field] = decimal_number(str(cell).strip()) is not None
+        key, name = id_of(record[instance]), name_of(record[label])
+        return key, name, "1" if value is None else record[value], line
+
+    def read_document(
+        self, record: dict[str, Any], line: int
+    ) -> tuple[str, list[str], list[float] | None, int]:
+        """Return the id of a row, "" without one, its labels, their values if they have any, and the line."""
+        _, instance, label, value, _, _ = self._columns
+        key = "" if instance is None else id_of(record[instance])
         for name, hashes in self._hashes.items():
             hashes.append(hash(str(record.get(name))))
-        labels, values = self._labels(record[label]) if lists else ([name_of(record[label])], None)
+        labels, values = self._labels(record[label])
         if value is not None:
             if values:
                 raise ValueError("labels with scores, and others in a field of scores")
-            cell = record[value]
-            values = numbers_of(cell, self._kind) if lists else [number_of(cell, self._kind)]
+            values = numbers_of(record[value], self._kind)
             if len(values) != len(labels):
                 raise ValueError(f"{counted(len(labels), 'labels')} with {counted(len(values), 'scores')}")
         elif self._kind == "truth" and values:
             message = f"{shown(label)} has scores, in what should be relevant labels"
             raise ValueError(f"{message}; grades need gains")
-        is_judged = self._kind == "grades" or not lists
-        return key, labels, [1.0] * len(labels) if is_judged and not values else values
+        values = [1.0] * len(labels) if self._kind == "grades" and not values else values
+        return key, labels, values, line
 
     def _labels(self, cell: Any) -> Labels:
         """Return the labels of a cell, and their scores where it has some; a separator cuts those of text."""
@@ -326,11 +338,18 @@ def _pair(item: Any) -> Sequence[Any]:
 
 def name_of(item: Any, noun: str = "label") -> str:
     """Return a name of JSON, also as an integer."""
-    if isinstance(item, str):
+    if type(item) is str:
         return item.strip()
     if type(item) is int:
         return str(item)
     raise ValueError(f"{_json(item)} is no {noun}")
+
+
+def id_of(item: Any) -> str:
+    """Return the name of a row, or refuse an empty one."""
+    if key := name_of(item, "id"):
+        return key
+    raise ValueError("an id is empty")
 
 
 def number_of(value: Any, kind: str = "scores") -> float:
@@ -351,6 +370,22 @@ def number_of(value: Any, kind: str = "scores") -> float:
     if kind == "truth" and not (number.is_integer() and abs(number) < MOST_RELEVANCE):
         raise ValueError(f"{number} is no relevance, an integer; {LIKE_A_SCORE}; grades need gains")
     return number
+
+
+def values_of(cells: Sequence[Any], lines: Sequence[int], kind: str) -> NDArray[np.float64]:
+    """Return the numbers of cells, or refuse the first that is none with its line."""
+    with contextlib.suppress(ValueError, TypeError):
+        text, values = "".join(cells), np.fromiter(map(float, cells), np.float64, len(cells))
+        is_fine = text.isascii() and "_" not in text and not np.isnan(values).any()
+        if is_fine and (kind != "truth" or ((values % 1 == 0) & (np.abs(values) < MOST_RELEVANCE)).all()):
+            return values
+    numbers = array("d")
+    for cell, line in zip(cells, lines, strict=True):
+        try:
+            numbers.append(number_of(cell, kind))
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from None
+    return np.array(numbers)
 
 
 def _json(value: Any) -> str:
