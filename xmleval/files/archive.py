@@ -92,13 +92,6 @@ class Array(NamedTuple):
             for start in range(first, max(end, first + 1), step):
                 yield take(start, min(start + step, end))
 
-    def mapped(self) -> NDArray[Any]:
-        """Return the array of an .npy file as a read-only map of it, or that of a remote one as read."""
-        if self.file.is_remote or 0 in self.shape:
-            return read_arrays([self])[0]
-        order: Any = "F" if self.by_column else "C"
-        return np.memmap(str(self.file.path), self.dtype, "r", self.header_bytes, self.shape, order)
-
     def _stream(self, handle: IO[bytes], first: int, stop: int | None) -> Any:
         """Return the bytes of rows; those of a member of an archive check its checksum at the end."""
         n_before = self.header_bytes + first * self.row_bytes

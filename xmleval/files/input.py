@@ -79,7 +79,7 @@ class InputFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.is_remote = path, isinstance(path, RemotePath)  # which cannot be mapped into memory
+        self.path, self.is_remote = path, isinstance(path, RemotePath)
         self.size = 0  # of bytes, once it was opened
         self._version: Version | None = None
         self._content: bytes | None = None  # all of a small file, which is read once

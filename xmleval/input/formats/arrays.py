@@ -130,10 +130,10 @@ def _pair(path: Path) -> list[Path]:
     return [path]
 
 
-def _open_list(path: Path, names: bool = False) -> list[Array]:
+def _open_list(path: Path) -> list[Array]:
     """Return the labels of a top-k list, which may be names, and, where there are any, its scores."""
     first, *halves = _pair(path)
-    kinds = "iuU" if names and first.name.endswith(OTHER_LABELS) else "iu"
+    kinds = "iuU" if first.name.endswith(OTHER_LABELS) else "iu"
     scores = [open_array(path, LIST) for path in halves if is_there(path)]
     return check_list(open_array(first, LIST, kinds), scores, kinds)
 
@@ -146,14 +146,14 @@ def is_other_list(path: Path) -> bool:
 
 def npy_pieces(path: Path, kind: str) -> Pieces:
     """Return the rows of a list whose labels have no names."""
-    arrays = _open_list(path, names=True)
+    arrays = _open_list(path)
     are_names = arrays[0].dtype.kind == "U"
     return with_names(path) if are_names else array_pieces(arrays, LIST, partial(list_rows, "list"))
 
 
 def named_lists(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the rows of a list of names of labels; an empty name fills a slot."""
-    arrays, facts, place = _open_list(path, names=True), Origin("row"), 0
+    arrays, facts, place = _open_list(path), Origin("row"), 0
     if arrays[0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
     for labels, *scores in array_pieces(arrays, LIST, lambda *parts: parts).read(PIECE_BYTES):
@@ -162,14 +162,6 @@ def named_lists(path: Path, kind: str) -> Iterator[Rows]:
         entries = pointer(filled.sum(axis=1)), *numbered(labels[filled].tolist()), values
         yield Rows(None, None, *entries, best_first=True, places=places, origin=facts)
         place += len(labels)
-
-
-def map_arrays(path: Path, kind: str, is_list: bool) -> list[NDArray[Any]]:
-    """Map a dense array, or the labels of a top-k list and, where they are there, its scores."""
-    expected, kinds = _dense(kind)
-    arrays = _open_list(path) if is_list else [open_array(path, expected, kinds)]
-    with naming(path, LIST if is_list else expected):
-        return [array.mapped() for array in arrays]
 
 
 def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
