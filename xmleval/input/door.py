@@ -39,14 +39,9 @@ class IdPairs:
 class Door:
     """What takes labels out of rows.
 
-    Parameters
-    ----------
-    sets : dict of str to Any
-        Those given of ``exclude`` and ``candidates``: in any form, or sources of sets once `opened`.
-    from_truth : bool
-        Whether pairs are excluded from the truth, too.
-    n_unmatched : int
-        Number of pairs to exclude whose row or label is in no other argument.
+    sets : those given of ``exclude`` and ``candidates``, in any form, or sources of sets once `opened`
+    from_truth : whether pairs are excluded from the truth, too
+    n_unmatched : number of pairs to exclude whose row or label is in no other argument
     """
 
     sets: dict[str, Any] = field(default_factory=dict)

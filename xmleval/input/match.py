@@ -35,24 +35,14 @@ Batches = Callable[[], Iterable[Rows]]  # gives the rows of an input from its be
 class Match:
     """Numbers of the rows and labels of a truth, and what was noted of inputs that were matched with them.
 
-    Parameters
-    ----------
-    truth : str
-        What messages call the truth.
-    names : iterable or None
-        Names of labels that take the first numbers; None where labels have ids.
-    listed : bool
-        Whether the caller listed all labels, so that the truth can have no other.
-    fits : bool
-        Whether something is fitted, for which all labels must be known: a list has them, or all are known.
-    keys, by, n_rows : list, str and int, or None
-        Names or number of the rows, where these are not those of a truth that is still to be placed.
-
-    Notes
-    -----
-    ``number`` is that of each label of the list or of the truth; after the truth it stays as it is. What only
-    other inputs name is in ``unknown``, by numbers from ``n_labels`` upward. ``closed`` tells whether all
-    labels were known before the rows. ``n_rows`` is None before there is a truth.
+    truth : what messages call the truth
+    names : names of labels that take the first numbers; None where labels have ids
+    listed : whether the caller listed all labels, so that the truth can have no other
+    fits : whether something is fitted, for which all labels must be known: a list has them, or all are known
+    keys, by, n_rows : names or number of the rows, where these are not those of a truth still to be placed
+    number : that of each label of the list or of the truth; after the truth it stays as it is
+    unknown : what only other inputs name, by numbers from ``n_labels`` upward
+    closed : whether all labels were known before the rows
     """
 
     def __init__(

@@ -19,23 +19,13 @@ MADE_BYTES, ROW_BYTES = 48, 16  # of memory for an entry and a row while rows ar
 
 
 class PlacedRows:
-    """Labels by number, and their values, in rows by number.
+    """Labels by number, and their values, in rows by number; beyond a number of bytes in a spill file.
 
-    Parameters
-    ----------
-    argument : str
-        What messages call them.
-    most_bytes : float
-        Entries held in memory: more are written to a file, in runs sorted by row.
-    cell : callable, optional
-        ``cell(row, label)`` gives the names of a row and of a label. Without it, a label that stands twice in
-        a row is refused where the rows are used, by its id.
-
-    Notes
-    -----
-    ``scored`` tells whether labels have values, ``best_first`` whether the order in which they came counts;
-    ``origin`` is that of the last rows, ``n_bytes`` the memory that is held, ``most_labels`` the size of
-    the largest row.
+    argument : what messages call them
+    cell : gives the names of a row and of a label; without it, a label that stands twice in a row is refused
+        where the rows are used, by its id
+    scored, best_first : whether labels have values, and whether the order in which they came counts
+    origin, n_bytes, most_labels : that of the last rows, the memory that is held, the size of the largest row
     """
 
     def __init__(
