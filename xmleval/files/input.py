@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from xmleval.files.remote import NO_RANGES, RangeReader, Reader, RemotePath
 
 BUFFER_BYTES, HELD_BYTES = 1 << 15, 10_240
+OPENING = threading.RLock()  # a signal handler may come back to it
 TAGS = (
     "ETag", "etag", "Content-MD5", "Digest", "generation", "VersionId", "blob_id", "xet_hash",
     "Last-Modified", "LastModified", "last_modified", "updated", "mtime", "created",
@@ -96,19 +98,18 @@ class InputFile:
         if self._content is not None:
             yield io.BytesIO(self._content)
             return
-        number, buffer_bytes = None, BUFFER_BYTES
-        if isinstance(self.path, RemotePath):
-            fetch, end = partial(self.path.fetch, self.size), self.size if end is None else end
-            raw: Reader = RangeReader(fetch, self.size, end)
-            buffer_bytes = 1 if end == 0 else BUFFER_BYTES  # each read is of one range
-        else:
-            if not self._n_readers:
+        number = None
+        with OPENING:
+            if not (self.is_remote or self._n_readers):
                 self._number = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)  # or a FIFO waits for a writer
-            number = self._number
-            raw = LocalReader(number, self.size)
-        self._n_readers += 1
+            self._n_readers += 1
         try:
-            with io.BufferedReader(raw, buffer_bytes) as file:
+            if isinstance(self.path, RemotePath):
+                fetch, end = partial(self.path.fetch, self.size), self.size if end is None else end
+                raw: Reader = RangeReader(fetch, self.size, end)
+            else:
+                raw, number, end = LocalReader(self._number, self.size), self._number, None
+            with io.BufferedReader(raw, 1 if end == 0 else BUFFER_BYTES) as file:  # each read is of one range
                 if self.size <= HELD_BYTES:
                     self._content = file.read()
                     file.seek(0)
@@ -118,9 +119,10 @@ class InputFile:
             self.check(number)  # a change may be what went wrong
             raise
         finally:
-            self._n_readers -= 1
-            if number is not None and not self._n_readers:
-                os.close(number)
+            with OPENING:
+                self._n_readers -= 1
+                if not (self.is_remote or self._n_readers):
+                    os.close(self._number)
 
     def check(self, number: int | None = None) -> None:
         """Refuse a file that is empty, or changed since it was opened first."""
