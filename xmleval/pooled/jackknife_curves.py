@@ -35,16 +35,9 @@ def sweep_values(
 ) -> Floats:
     """Sweep scores counted by value, best first; return the sums without each group, float64 (3, groups).
 
-    Parameters
-    ----------
-    sides : sequence of sequence of Values
-        Scores of relevant and of irrelevant entries, those of each group.
-    unlisted : int64 (2, groups)
-        Numbers of relevant and irrelevant unlisted entries.
-    level : float or None
-        Score of unlisted entries; None if they rank below all.
-    resources : Resources
-        Memory and threads to use.
+    sides : scores of relevant and of irrelevant entries, those of each group
+    unlisted : int64 (2, groups), numbers of relevant and irrelevant unlisted entries
+    level : score of unlisted entries; None if they rank below all
     """
     n_groups = unlisted.shape[1]
     rank = -1 if level is None else int(rank_of_bits(np.float32(level).view(np.uint32)))
@@ -136,21 +129,13 @@ def sweep_label_groups(
 ) -> None:
     """Sweep the scores of labels, and use what some of them give, in threads.
 
-    Parameters
-    ----------
-    sides : sequence of sequence of Pile
-        Keys of relevant and of irrelevant entries, those of each group.
-    labels : int64 (n,)
-        Those with relevant rows, increasing; others have no value.
-    n_true : sequence of int64 (n_labels,)
-        Rows of each group in which every label is relevant.
-    n_rows : int64 (groups,)
-        Rows of each group.
-    level, resources
-        See `sweep_values`.
-    use : callable
-        Takes relevant rows of some labels in each group, int64 (groups, m), and the sums without each group,
-        float64 (3, groups, m).
+    sides : keys of relevant and of irrelevant entries, those of each group
+    labels : int64 (n,), those with relevant rows, increasing; others have no value
+    n_true : sequence of int64 (n_labels,), rows of each group in which every label is relevant
+    n_rows : int64 (groups,), rows of each group
+    level, resources : see `sweep_values`
+    use : takes relevant rows of some labels in each group, int64 (groups, m), and the sums without each
+        group, float64 (3, groups, m)
     """
     piles = [pile for side in sides for pile in side]
     for pile in piles:
