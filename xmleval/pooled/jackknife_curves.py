@@ -66,7 +66,7 @@ def sweep_values(
         start, stop = bounds[number], bounds[number + 1]
         above: Ints = sizes[:, stop:].sum(axis=1)
         above += unlisted if rank >> HALF >= ends[number + 1] else 0
-        sums = np.zeros((2, N_SUMS, n_groups))
+        sums = np.zeros((3, N_SUMS, n_groups))
         sweep_buckets(
             parts, of_parts, buckets[start:stop], sizes[:, start:stop], rank, unlisted, above, totals,
             sums,
@@ -95,7 +95,7 @@ def sweep_piles(
             tied = sizes[:, :, number] + (unlisted if number == level_at else 0)
         else:
             keys, _ = _marked_keys(ranges, number, 0, None, ranked=True)
-        sums = np.zeros((2, N_SUMS, n_groups))
+        sums = np.zeros((3, N_SUMS, n_groups))
         sweep_keys(keys, -1, tied, none.copy(), above, totals, sums)
         return sums
 
@@ -106,11 +106,11 @@ def sweep_piles(
 def _total(pieces: Sequence[Floats], unlisted: Ints, level: float | None, totals: Ints) -> Floats:
     """Add up what ranges of scores give, and unlisted entries that rank below all."""
     if level is None:
-        lowest, above = np.zeros((2, N_SUMS, unlisted.shape[1])), totals - unlisted
+        lowest, above = np.zeros((3, N_SUMS, unlisted.shape[1])), totals - unlisted
         sweep_keys(np.empty(0, np.int64), -1, unlisted, np.zeros_like(unlisted), above, totals, lowest)
         pieces = [*pieces, lowest]
     total, error = np.zeros((2, N_SUMS, unlisted.shape[1]))
-    for sums, errors in pieces:  # as `add_rounded` does
+    for sums, errors, _ in pieces:  # as `add_pending` does
         old, total = total, total + sums
         added = total - old
         error = error + errors + (old - (total - added)) + (sums - added)
