@@ -32,7 +32,7 @@ class Source(NamedTuple, Generic[T]):
 
     That of a truth that holds grades has the judged labels. ``facts(start, stop)`` gives the truth of rows
     that several models share. ``listed(start, stop)`` gives the labels of scores as they are stored,
-    unchecked; None where all labels have a score.
+    unchecked.
     """
 
     n_rows: int

@@ -99,10 +99,9 @@ class Door:
         makes += [lambda start, stop: relevant_of(truth.block(start, stop))] * self.from_truth
         makes += [] if pred is None else [pred.block]
         makes += [] if scores is None or scores.listed is None else [scores.listed]
-        lists_all = scores is not None and scores.listed is None
         n_matches = n_pairs = start = 0
         for pairs in exclude.blocks():
-            stop, matches = start + pairs.ptr.size - 1, np.full(pairs.labels.size, lists_all)
+            stop, matches = start + pairs.ptr.size - 1, np.zeros(pairs.labels.size, np.bool_)
             for make in makes if matches.size else ():
                 matches |= _places(make(start, stop), pairs) > 0
             n_matches, n_pairs, start = n_matches + int(matches.sum()), n_pairs + matches.size, stop

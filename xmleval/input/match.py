@@ -21,7 +21,17 @@ from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import BY_KEY, INDEX_BYTES, LabelNames, Named, Origin, Rows, order_ties, rows_by_id
+from xmleval.input.rows import (
+    BY_KEY,
+    INDEX_BYTES,
+    LabelNames,
+    Named,
+    Origin,
+    Rows,
+    name_places,
+    order_ties,
+    rows_by_id,
+)
 
 PREDICTIONS = ("y_score", "y_pred")
 HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
@@ -157,7 +167,10 @@ class Match:
 
     def place_rows(self, role: str, argument: str, rows: Rows) -> Rows:
         """Return all rows of an input likewise."""
-        return self.place(role, argument, lambda: [rows]).rows()
+        if not rows.is_matrix:
+            return self.place(role, argument, lambda: [rows]).rows()
+        in_order = rows.in_order(self.row_numbers(role, argument, rows))
+        return in_order._replace(keys=None, match=None, labels=self._number_columns(argument, rows))
 
     def _cell(self, row: int, label: int) -> tuple[Any, Any]:
         """Return the names of a row and of a label by number."""
@@ -210,6 +223,8 @@ class Match:
     def _number_labels(self, seen: Seen, rows: Rows) -> Ints:
         """Return the number of the label of each entry."""
         number, names, labels = self.number, rows.names, rows.labels
+        if rows.are_columns:
+            return self._number_columns(seen.argument, rows)[labels]
         are_texts = isinstance(next(iter(number or ()), None), str)
         if labels.size and (
             rows.named if number is None else names is None and are_texts and not self.closed
@@ -241,11 +256,11 @@ class Match:
             seen.unknown |= dict.fromkeys(codes[new[order]].tolist())
         return codes[labels]
 
-    def number_columns(self, argument: str, rows: Any, n_labels: int | None) -> Ints:
+    def _number_columns(self, argument: str, rows: Any) -> Ints:
         """Return the number of the label of each column, and note what is seen."""
         columns, number = rows.names, self.number
         if number is None:  # beside a truth without names
-            check_shape(argument, rows.shape, n_labels)
+            check_shape(argument, rows.shape, self.n_labels)
             numbers = numbers_of_columns(columns)
             if numbers is None:
                 self.notes.append(f"{argument}: {BY_POSITION.format('y_true')}")
@@ -306,7 +321,7 @@ class Match:
             extra, expected = (repr(next(iter(names))) for names in (seen.ignored, self.row_number))
             message = f"no row is one of {self.truth}, as {extra} is not; expected names like {expected}"
             raise InputError(argument, message)
-        if n_empty and (seen.by_index or not isinstance(seen.rows, Rows)):  # a matrix
+        if n_empty and (seen.by_index or seen.rows.are_columns):
             hint = SAME_ORDER.format(argument) if seen.by_index else ""
             raise InputError(argument, f"no row {missing!r}, which {self.truth} has{hint}")
         if seen.role in PREDICTIONS:
@@ -322,11 +337,12 @@ def names_of_truth(arguments: dict[str, Any], inputs: dict[str, Any], notes: lis
     columns: list[Any] | None = getattr(truth, "names", None)
     if columns is None or isinstance(arguments["y_true"], Named):
         return columns
-    if isinstance(truth, Rows):
-        any_names = any(isinstance(rows, Rows) and rows.named for rows in inputs.values())
+    long = {argument: rows for argument, rows in inputs.items() if not rows.are_columns}
+    if truth is not None and not truth.are_columns:
+        any_names = any(rows.named for rows in long.values())
         return [] if truth.named or (columns == [] and any_names) else None
     nameless = [a for a, value in arguments.items() if value is not None and a not in inputs]
-    nameless += [a for a, r in inputs.items() if isinstance(r, Rows) and r.labels.size and not r.named]
+    nameless += [argument for argument, rows in long.items() if rows.labels.size and not rows.named]
     if (numbers := numbers_of_columns(columns)) is None:
         notes += [f"{argument}: {BY_POSITION.format('it')}" for argument in nameless]
         return columns
@@ -447,8 +463,13 @@ def refuse_scores(argument: str, rows: Rows, graded: bool | None) -> None:
 
 
 def as_sets(rows: Rows, graded: bool | None = None) -> Rows:
-    """Return matched label sets: those with a positive value, or all with their grades if ``graded``."""
-    if rows.values is not None and not graded:
+    """Return matched label sets: those with a positive value, or all with their grades if ``graded``.
+
+    Values in columns are 0 and 1 or grades, and are checked where they are used.
+    """
+    if rows.is_matrix:
+        rows = rows.by_place(np.arange(rows.labels.max() + 1))
+    elif rows.values is not None and not graded and not rows.are_columns:
         rows = rows.only(rows.values > 0)._replace(values=None)
     return rows_by_id(rows.ptr, rows.labels, rows.values)
 
@@ -458,10 +479,13 @@ def as_scores(rows: Rows, label_names: list[Any] | None) -> Rows:
 
     With ``label_names``, those of all labels, equal ones stand in the order of names.
     """
-    labels, best_first = rows.labels, rows.best_first or rows.values is None
-    if rows.values is not None and not best_first and label_names and isinstance(label_names[0], str):
-        labels = order_ties(rows.ptr, labels, rows.values, label_names)
-    return Rows(None, None, rows.ptr, labels, label_names, rows.values, best_first, is_written=True)
+    by_name = label_names if label_names and isinstance(label_names[0], str) else None
+    best_first = rows.best_first or rows.values is None
+    if rows.is_matrix:
+        rows = rows.by_place(np.arange(rows.labels.max() + 1) if by_name is None else name_places(by_name))
+    elif rows.values is not None and not best_first and by_name:
+        rows = rows._replace(labels=order_ties(rows.ptr, rows.labels, rows.values, by_name))
+    return rows._replace(names=label_names, best_first=best_first, are_columns=rows.is_matrix)
 
 
 def listed_scores(rows: Rows, label_names: list[Any]) -> Rows:

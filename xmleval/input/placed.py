@@ -31,7 +31,7 @@ class PlacedRows:
     def __init__(
         self, argument: str, most_bytes: float, cell: Callable[[int, int], tuple[Any, Any]] | None = None
     ) -> None:
-        self.scored = self.best_first = self._is_long = False
+        self.scored = self.best_first = self._is_long = self._are_columns = False
         self.most_value: float = -np.inf
         self.origin: Any = None
         self._argument, self._limit, self._cell = argument, most_bytes, cell
@@ -48,6 +48,7 @@ class PlacedRows:
         np.add.at(self._sizes, of_row, np.diff(rows.ptr))
         self.scored |= rows.values is not None
         self.best_first |= rows.best_first
+        self._are_columns |= rows.are_columns
         self.origin = rows.origin
         is_narrow = labels.min(initial=0) >= 0 and labels.max(initial=0) < 1 << 31
         columns: list[Any] = [("row", np.int32), ("label", np.int32 if is_narrow else np.int64)]
@@ -122,7 +123,8 @@ class PlacedRows:
         else:
             entries = self._parts[0][self._ptr[first] : self._ptr[last]]
         values = entries["value"].copy() if self.scored else None
-        return Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first, is_written=True)
+        rows = Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first)
+        return rows._replace(is_written=not self._are_columns, are_columns=self._are_columns)
 
 
 def _find_repeated(entries: NDArray[Any]) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Bools, Ints, Labels, Scores
+from xmleval.base.arrays import Bools, Ints, Labels, Scores, label_dtype
 from xmleval.base.cached import cached
 from xmleval.base.errors import InputError, Message
 from xmleval.input.columns import hashed
@@ -55,13 +55,15 @@ class Rows(NamedTuple):
     ptr : int64 (n + 1,), where the labels of each row begin, and where the last ones end
     labels : places among ``names``, int64, or label ids
     names : distinct names of labels, in the order in which they come; None where labels are ids
-    values : scores or judgements, None where there are none
+    values : scores or judgements, None where there are none; or a matrix of those of all cells, of which
+        ``labels`` has one for each column
     best_first : whether the order of labels tells their rank, of equal scores at least; -1 is then no id
     places : int64 (n,), line or row of a file that holds each row; None of objects
     is_long : whether a key may stand in several rows, whose labels are then those of one row
     are_lists : whether each row was a list, as zeros and ones of each label may be
     origin : where they come from, and further columns, of a file or a frame
     is_written : whether somebody wrote labels in this order, so that scores that rise in it may be distances
+    are_columns : whether the names are columns, also those without an entry; rows have values then
     """
 
     keys: Sequence[Any] | None
@@ -76,11 +78,22 @@ class Rows(NamedTuple):
     are_lists: bool = False
     origin: Any = None
     is_written: bool = False
+    are_columns: bool = False
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.ptr.size - 1
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """Numbers of rows and columns, if labels are columns."""
+        return (self.n_rows, len(self.names)) if self.are_columns and self.names is not None else None
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether all rows have the same labels, those of the columns of a matrix."""
+        return self.values is not None and self.values.ndim == 2
 
     @property
     def n_bytes(self) -> int:
@@ -102,9 +115,13 @@ class Rows(NamedTuple):
         return int(np.searchsorted(self.ptr, entry, side="right")) - 1
 
     def part(self, start: int, stop: int) -> Rows:
-        """Return rows start..stop-1 of those without keys."""
+        """Return rows start..stop-1 of those without keys, end to end."""
         first, last = int(self.ptr[start]), int(self.ptr[stop])
         ptr = np.subtract(self.ptr[start : stop + 1], first, dtype=np.int64)  # of all rows it may be narrower
+        if self.is_matrix:
+            cells = np.asarray(self.values)[start:stop]
+            labels = np.broadcast_to(self.labels, cells.shape)
+            return self._replace(ptr=ptr, labels=labels.reshape(-1), values=cells.reshape(-1))
         values = None if self.values is None else self.values[first:last]
         return self._replace(ptr=ptr, labels=self.labels[first:last], values=values)
 
@@ -112,8 +129,23 @@ class Rows(NamedTuple):
         """Return the rows with some of their entries."""
         if kept.all():
             return self
-        values = None if self.values is None else self.values[kept]
-        return self._replace(ptr=pointer(kept)[self.ptr], labels=self.labels[kept], values=values)
+        entries = np.flatnonzero(kept)
+        values = None if self.values is None else self.values[entries]
+        return self._replace(ptr=entries.searchsorted(self.ptr), labels=self.labels[entries], values=values)
+
+    def in_order(self, of_row: Ints | None) -> Rows:
+        """Return the rows of a matrix in the order of their numbers, if any, without those that have -1."""
+        if of_row is None or np.array_equal(of_row, np.arange(self.n_rows)):
+            return self
+        order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
+        return self._replace(ptr=self.ptr[: order.size + 1], values=np.asarray(self.values)[order])
+
+    def by_place(self, places: Ints) -> Rows:
+        """Return the rows of a matrix with its columns in the order of the places of their labels."""
+        labels, order = self.labels.astype(label_dtype(places.size)), np.argsort(places[self.labels])
+        if (order[1:] > order[:-1]).all():
+            return self._replace(labels=labels)
+        return self._replace(labels=labels[order], values=np.asarray(self.values).take(order, axis=1))
 
     def without_empty_names(self) -> Rows:
         """Return the rows without empty names, which splitting empty text makes, and which are no labels."""
@@ -145,6 +177,13 @@ def rows_by_id(
 ) -> Rows:
     """Return rows in order whose labels are ids."""
     return Rows(None, None, ptr, labels, None, values, best_first)
+
+
+def array_rows(array: NDArray[Any]) -> Rows:
+    """Return the rows of a dense array, of which each column is a label."""
+    n_rows, width = array.shape
+    ptr = np.arange(n_rows + 1) * width
+    return rows_by_id(ptr, np.arange(width, dtype=label_dtype(width)), array)._replace(are_columns=True)
 
 
 @dataclass(frozen=True)
@@ -188,17 +227,6 @@ class Named:
             named = f"{len(self.row_names)} names of rows and {len(names)} of labels"
             raise InputError(argument, f"its matrix of shape {matrix.shape} has {named}; give one name each")
         return Rows(self.row_names, BY_KEY, matrix.indptr, matrix.indices, names, matrix.data)
-
-
-@dataclass(frozen=True, eq=False)
-class NamedColumns:
-    """A dense matrix of scores whose columns are labels by name, in the order of equal scores.
-
-    matrix : (m, l); labels : (l,), label id of each column
-    """
-
-    matrix: Scores
-    labels: Labels
 
 
 class LabelNames(list[Any]):

@@ -18,6 +18,7 @@ from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.stack import stack_rows
+from xmleval.input.tensors import shape_of
 
 PIECE_BYTES = 8 << 20
 
@@ -80,8 +81,8 @@ def known_labels(data: Any, n_labels: int | None) -> int | None:
         return data.n_labels or n_labels
     if isinstance(data, Rows) and not data.best_first:
         return n_labels or max(1, int(data.labels.max(initial=0)) + 1)
-    shape: tuple[int, ...] = getattr(data, "shape", ())
-    return int(shape[-1]) if len(shape) == 2 else n_labels
+    shape = shape_of(data)
+    return int(shape[1]) if shape else n_labels
 
 
 def ranked(data: Any, n_labels: int | None) -> Rows:
