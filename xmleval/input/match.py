@@ -6,7 +6,7 @@ import copy
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count, islice, repeat
+from itertools import chain, count, islice, permutations, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,17 +21,7 @@ from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import (
-    BY_KEY,
-    INDEX_BYTES,
-    LabelNames,
-    Named,
-    Origin,
-    Rows,
-    name_places,
-    order_ties,
-    rows_by_id,
-)
+from xmleval.input.rows import BY_KEY, INDEX_BYTES, LabelNames, Named, Origin, Rows, no_labels, order_ties
 
 PREDICTIONS = ("y_score", "y_pred")
 HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
@@ -115,10 +105,6 @@ class Match:
             self.number |= self.unknown
             self.n_labels, self.unknown = max(self.n_labels, len(self.number)), {}
 
-    def label_ids(self, names: Sequence[Any]) -> Ints:
-        """Return the number of each label; those that have none are unknown, and get one."""
-        return self._add(names, self.number or {}, self.unknown, self.n_labels)
-
     def _add(self, names: Sequence[Any], number: dict[Any, int], added: dict[Any, int], first: int) -> Ints:
         """Return the number of each name; those without one get the next in ``added``, from ``first`` on."""
         ids = numbers_of(names, number)
@@ -145,12 +131,9 @@ class Match:
         """Return rows in the order of the truth's, and their labels by number.
 
         ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
-        Others are matched with the rows of "y_true" from then on.
         """
         seen, batch_iterator = Seen(role, argument), iter(batches())
-        first = next(batch_iterator, None) or Rows(
-            [], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], origin=Origin()
-        )
+        first = next(batch_iterator, None) or no_labels(0)._replace(keys=[], match=BY_KEY, origin=Origin())
         placed = PlacedRows(argument, memory_limit().left / HELD_SHARE, self._cell)
         for rows in map(Rows.without_empty_names, chain([first], batch_iterator)):
             n_bytes = self.n_bytes
@@ -188,10 +171,7 @@ class Match:
             self.keys, self.n_rows = keys, seen.n_rows
             return None
         if BY_KEY not in (by, self.by):
-            if self.keys is None:
-                refuse_order(argument, keys, self.truth)
-            if keys is None:
-                refuse_order(self.truth, self.keys, argument)
+            refuse_order({argument: keys, self.truth: self.keys})
             if keys is None or self.keys is None or keys == self.keys:
                 return None
             seen.by_index = True
@@ -275,7 +255,7 @@ class Match:
             raise InputError(argument, f"no column for label {missing[0]!r}{hint}")
         self.note(argument, "labels without column", len(missing))
         self.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
-        return self.label_ids(columns)
+        return self._add(columns, number, self.unknown, self.n_labels)
 
     def unlike(self, argument: str, named: bool) -> InputError:
         """Return what to raise of labels with names, or without, unlike those of the truth."""
@@ -354,11 +334,9 @@ def names_of_truth(arguments: dict[str, Any], inputs: dict[str, Any], notes: lis
 class Seen:
     """What was seen of an input, some of whose rows are matched.
 
-    rows : the last ones
     present : of rows by key, which numbers of rows occurred
     by_index : whether both sides must have the same keys
     ignored : rows that the truth does not have, by the next numbers
-    unknown : numbers of unknown labels
     """
 
     role: str
@@ -380,11 +358,7 @@ class Joined(NamedTuple):
 
 
 def join_models(models: Sequence[tuple[str, Rows]]) -> Joined:
-    """Match several models, by what messages call them, with one another.
-
-    Rows are numbered as they are first mentioned; a model lists nothing in rows that it does not have. Labels
-    are sorted so that of equal scores the later name is first.
-    """
+    """Match several models: rows are numbered as they come, labels so that later names are first."""
     name, rows = models[0]
     keys = None if rows.keys is None else [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)]
     by = None if keys is None else BY_KEY
@@ -422,12 +396,14 @@ def distinct(
     return place
 
 
-def refuse_order(argument: str, keys: Sequence[Any] | None, without: str) -> None:
-    """Refuse an index that numbers the rows in another order, where another argument has no index."""
-    if keys is not None and (numbers := as_numbers(keys)) is not None and (np.diff(numbers) < 0).any():
-        wrong = f"its index has the numbers of the rows in another order, and {without} has no index"
-        hint = "sort_index() or reset_index(drop=True) says which rows are meant"
-        raise InputError(argument, f"{wrong}; {hint}")
+def refuse_order(index_of: dict[str, Sequence[Any] | None]) -> None:
+    """Refuse an index that numbers the rows in another order, where the other argument has none."""
+    for (argument, index), (companion, of_companion) in permutations(index_of.items(), 2):
+        numbers = None if index is None or of_companion is not None else as_numbers(index)
+        if numbers is not None and (np.diff(numbers) < 0).any():
+            wrong = f"its index has the numbers of the rows in another order, and {companion} has no index"
+            hint = "sort_index() or reset_index(drop=True) says which rows are meant"
+            raise InputError(argument, f"{wrong}; {hint}")
 
 
 def as_numbers(names: Sequence[Any]) -> Ints | None:
@@ -445,44 +421,33 @@ def numbers_of_columns(columns: list[Any]) -> Ints | None:
 
 
 def refuse_scores(argument: str, rows: Rows, graded: bool | None) -> None:
-    """Refuse values of label sets that can be no judgements, unless they are grades of a truth.
-
-    ``graded`` is None where grades cannot be asked for.
-    """
+    """Refuse values of label sets that can be no judgements, unless they are grades (None: not asked for)."""
     if rows.values is None or (graded and argument == "y_true"):
         return
     bad = np.flatnonzero(rows.values != np.floor(rows.values))[:1].tolist()
     if bad or rows.best_first:
         seen = f"value {rows.values[bad[0]]} is no judgement, an integer" if bad else "labels have scores"
         swapped = "; are the truth and the scores swapped?" if argument != "y_pred" else ""
-        grades = [" Grades need ", Keyword("gains", "'linear'")]
-        message = Message(
-            f"{seen}; scores go to y_score{swapped}", *grades * (swapped != "" and graded is False)
-        )
+        grades = [" Grades need ", Keyword("gains", "'linear'")] if swapped and graded is False else []
+        message = Message(f"{seen}; scores go to y_score{swapped}", *grades)
         raise rows.error(argument, message, rows.row_of(bad[0])) if bad else InputError(argument, message)
 
 
 def as_sets(rows: Rows, graded: bool | None = None) -> Rows:
-    """Return matched label sets: those with a positive value, or all with their grades if ``graded``.
-
-    Values in columns are 0 and 1 or grades, and are checked where they are used.
-    """
+    """Return matched label sets: those with a positive value; of columns, or if ``graded``, all values."""
     if rows.is_matrix:
-        rows = rows.by_place(np.arange(rows.labels.max() + 1))
-    elif rows.values is not None and not graded and not rows.are_columns:
+        return rows.by_label(None)
+    if rows.values is not None and not graded and not rows.are_columns:
         rows = rows.only(rows.values > 0)._replace(values=None)
-    return rows_by_id(rows.ptr, rows.labels, rows.values)
+    return rows._replace(best_first=False, are_columns=False)
 
 
 def as_scores(rows: Rows, label_names: list[Any] | None) -> Rows:
-    """Return matched scores, best first where there are none.
-
-    With ``label_names``, those of all labels, equal ones stand in the order of names.
-    """
+    """Return matched scores, best first where there are none, equal ones in the order of names, if given."""
     by_name = label_names if label_names and isinstance(label_names[0], str) else None
     best_first = rows.best_first or rows.values is None
     if rows.is_matrix:
-        rows = rows.by_place(np.arange(rows.labels.max() + 1) if by_name is None else name_places(by_name))
+        rows = rows.by_label(by_name)
     elif rows.values is not None and not best_first and by_name:
         rows = rows._replace(labels=order_ties(rows.ptr, rows.labels, rows.values, by_name))
     return rows._replace(names=label_names, best_first=best_first, are_columns=rows.is_matrix)

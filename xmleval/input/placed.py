@@ -21,9 +21,7 @@ MADE_BYTES, ROW_BYTES = 48, 16  # of memory for an entry and a row while rows ar
 class PlacedRows:
     """Labels by number, and their values, in rows by number; beyond a number of bytes in a spill file.
 
-    argument : what messages call them
-    cell : gives the names of a row and of a label; without it, a label that stands twice in a row is refused
-        where the rows are used, by its id
+    cell : gives the names of a row and of a label; without it, what is twice in a row is refused by its users
     scored, best_first : whether labels have values, and whether the order in which they came counts
     origin, n_bytes, most_labels : that of the last rows, the memory that is held, the size of the largest row
     """

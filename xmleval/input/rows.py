@@ -114,14 +114,18 @@ class Rows(NamedTuple):
         """Return the row of an entry."""
         return int(np.searchsorted(self.ptr, entry, side="right")) - 1
 
-    def part(self, start: int, stop: int) -> Rows:
-        """Return rows start..stop-1 of those without keys, end to end."""
+    def part(self, start: int, stop: int, zeros: bool = True) -> Rows:
+        """Return rows start..stop-1 of those without keys, end to end, of a matrix also without zeros."""
         first, last = int(self.ptr[start]), int(self.ptr[stop])
         ptr = np.subtract(self.ptr[start : stop + 1], first, dtype=np.int64)  # of all rows it may be narrower
         if self.is_matrix:
-            cells = np.asarray(self.values)[start:stop]
-            labels = np.broadcast_to(self.labels, cells.shape)
-            return self._replace(ptr=ptr, labels=labels.reshape(-1), values=cells.reshape(-1))
+            matrix = np.asarray(self.values)[start:stop]
+            labels, cells = np.broadcast_to(self.labels, matrix.shape), matrix.reshape(-1)
+            if zeros:
+                return self._replace(ptr=ptr, labels=labels.reshape(-1), values=cells)
+            (stored,) = (cells != 0).nonzero()  # far faster than for two dimensions, or for numbers
+            labels = self.labels[stored % self.labels.size]
+            return self._replace(ptr=stored.searchsorted(ptr), labels=labels, values=cells[stored])
         values = None if self.values is None else self.values[first:last]
         return self._replace(ptr=ptr, labels=self.labels[first:last], values=values)
 
@@ -140,8 +144,9 @@ class Rows(NamedTuple):
         order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
         return self._replace(ptr=self.ptr[: order.size + 1], values=np.asarray(self.values)[order])
 
-    def by_place(self, places: Ints) -> Rows:
-        """Return the rows of a matrix with its columns in the order of the places of their labels."""
+    def by_label(self, names: list[Any] | None) -> Rows:
+        """Return the rows of a matrix with its columns by label id, or the last of the names of all first."""
+        places = np.arange(self.labels.max() + 1) if names is None else name_places(names)
         labels, order = self.labels.astype(label_dtype(places.size)), np.argsort(places[self.labels])
         if (order[1:] > order[:-1]).all():
             return self._replace(labels=labels)
@@ -177,6 +182,11 @@ def rows_by_id(
 ) -> Rows:
     """Return rows in order whose labels are ids."""
     return Rows(None, None, ptr, labels, None, values, best_first)
+
+
+def no_labels(n_rows: int) -> Rows:
+    """Return rows without labels, which may have names."""
+    return Rows(None, None, np.zeros(n_rows + 1, np.int64), np.empty(0, np.int64), [], best_first=True)
 
 
 def array_rows(array: NDArray[Any]) -> Rows:
@@ -235,24 +245,16 @@ class LabelNames(list[Any]):
     @cached
     def places(self) -> Ints:
         """The place of each name among all, the last name first, as text."""
-        return name_places([*self])
+        return np.argsort(sorted(range(len(self)), key=[*map(str, self)].__getitem__, reverse=True))
 
 
-def name_places(names: Sequence[object]) -> Ints:
+def name_places(names: Sequence[Any]) -> Ints:
     """Return the place of each name among all, the last name first, as text."""
-    if isinstance(names, LabelNames):
-        return names.places
-    order = sorted(range(len(names)), key=[*map(str, names)].__getitem__, reverse=True)
-    places = np.empty(len(names), np.int64)
-    places[order] = np.arange(len(names))
-    return places
+    return (names if isinstance(names, LabelNames) else LabelNames(names)).places
 
 
 def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) -> Labels:
-    """Return the labels of rows, of which those with equal scores stand in the order of their names.
-
-    ptr : int64 (n + 1,); labels, scores : (s,), as they were written; names : the name of each label
-    """
+    """Return the labels of rows as they are written, those with equal scores in the order of ``names``."""
     from xmleval.kernels.ranking import rank_rows  # imports Numba, which start-up does not need
 
     places, ranked_scores = np.arange(labels.size), scores.astype(np.float64)
@@ -299,10 +301,7 @@ def entries_in_batches(
     origin: Origin,
     values_of: Callable[[list[Any], list[int]], NDArray[np.float64]],
 ) -> Iterator[Rows]:
-    """Yield the rows of a reader that gives, for each label, the key of its row, its name, value and place.
-
-    ``values_of`` makes numbers of values, or refuses the first that is none by its place.
-    """
+    """Yield the rows of a reader that gives, for each label, the key of its row, name, value and place."""
     entries, is_full = iter(entries), True
     while is_full:
         # flat lists: the collector of garbage visits lists of lists again and again
@@ -329,10 +328,7 @@ def rows_in_batches(
     by_key: bool = True,
     best_first: bool = False,
 ) -> Iterator[Rows]:
-    """Yield the rows of a reader that gives the key, the labels, their values and the place of each.
-
-    ``by_key`` tells whether rows have keys, ``best_first`` whether labels are listed in an order that counts.
-    """
+    """Yield the rows of a reader that gives the key, the labels, their values and the place of each."""
     entries, is_full, is_scored = iter(entries), True, None
     while is_full:
         keys, labels, values = list[str](), list[str](), list[float]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -76,11 +77,7 @@ class Reading:
 
 
 def ranking_rows(value: Any, how: Reading) -> Source[Ranking]:
-    """Accept scores without names and rank them block by block.
-
-    ``value`` is a sparse matrix or array, rows by id, a dense array, or a (labels, scores) pair whose scores
-    may be None. NaN, ids that are out of range or twice in a row, and other shapes are refused.
-    """
+    """Accept scores without names, in any form, and rank them block by block; refuse NaN and bad ids."""
     if how.unlisted is not None:
         how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
     if is_sparse(value) and how.unlisted != 0:
@@ -108,11 +105,7 @@ def by_number(argument: str, value: Any, n_labels: int | None) -> Any:
 
 
 def pair_members(argument: str, value: Any, n_labels: int | None) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Return labels and scores of a pair in either order, or of a dict of ``indices`` and ``scores``.
-
-    The members of a dict and of `torch.topk` have names. Else the integers are the labels; two members of
-    integers are refused if both can be labels.
-    """
+    """Return labels and scores: members of a dict or of `torch.topk` by name, else integers are labels."""
     named = isinstance(value, dict) or (hasattr(value, "indices") and hasattr(value, "values"))
     if isinstance(value, dict):
         value = value.get("indices"), value.get("scores")
@@ -196,14 +189,21 @@ def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
             raise InputError(how.argument, Message(*compares))
         if names is not None and len(names) == how.n_labels and all(isinstance(name, str) for name in names):
             order = name_places(names).astype(label_dtype(how.n_labels))
-    if rows.is_matrix and not how.ordered:  # counting what is above a few of all labels is as fast
+    is_counted = rows.is_matrix and not how.ordered
+    if is_counted:  # what is above a few of all labels, which is as fast as picking the best
         how = replace(how, depth=None)
     how, ranked = (replace(how, ordered=True), _ranked_list) if is_list else (how, _ranked_entries)
+    every_cell = cache(partial(rows.part, 0))  # blocks of one size share their labels
 
     def block(start: int, stop: int) -> Ranking:
-        return ranked(how, rows.part(start, stop), start)._replace(tie_order=order)
+        if rows.is_matrix:
+            cells = np.asarray(rows.values)[start:stop].reshape(-1)
+            part = every_cell(stop - start)._replace(values=cells)
+        else:
+            part = rows.part(start, stop)
+        return ranked(how, part, start)._replace(tie_order=order)
 
-    row_bytes = 24.0 if is_list else PICKED_BYTES if how.picks else 32.0
+    row_bytes = 24.0 if is_list else PICKED_BYTES if how.picks or is_counted else 32.0
     mean_size = int(rows.ptr[-1]) / max(rows.n_rows, 1)
     return Source(rows.n_rows, how.n_labels, row_bytes * mean_size, block, listed=rows.part)
 
@@ -254,10 +254,7 @@ def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
 def _ranked(
     how: Reading, ptr: Ints, labels: Labels, scores: Any, start: int, raw: RawScores, in_order: bool = False
 ) -> Ranking:
-    """Rank entries whose ids rise within each row, or those with equal scores as they stand.
-
-    Unlisted labels stand behind listed ones of their own score.
-    """
+    """Rank entries, equal ones as they stand; unlisted labels stand behind listed ones of their score."""
     ranking, level = Ranking(ptr, labels, scores, row_sizes(ptr)), how.unlisted
     ranking = how.left(ranking, start) if how.left else ranking
     ptr, labels, scores = ranking[:3]

@@ -23,8 +23,9 @@ from xmleval.input.columns import (
     is_written_index,
     named_as,
 )
+from xmleval.input.csr import matrix_rows
 from xmleval.input.objects.named import flat_rows, numbered_labels
-from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_missing, rows_by_id
+from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_missing
 from xmleval.input.tensors import as_list, is_sparse
 
 
@@ -56,7 +57,7 @@ class Columns:
     def rows(self, argument: str) -> Rows:
         """Return its rows."""
         with _asking_for_names(argument):
-            return _rows(self.frame, argument, _choose(self.frame, argument, self.chosen))
+            return _rows(self.frame, argument, self.chosen)
 
 
 def _origin(frame: Frame, id_column: Any, columns: list[Any]) -> Origin:
@@ -70,7 +71,8 @@ def _choose(frame: Frame, argument: str, chosen: Chosen | None = None) -> TableC
     return choose_columns(frame.columns, kind, frame.holds_lists, chosen)
 
 
-def _rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
+def _rows(frame: Frame, argument: str, chosen: Chosen | None = None) -> Rows:
+    columns = _choose(frame, argument, chosen)
     _, instance, label, score, unused, is_usual = columns
     labels = frame.values(label)
     if columns.lists:
@@ -80,8 +82,9 @@ def _rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
         keyed = instance if is_usual else None
         origin = _origin(frame, keyed, unused + [keyed] * is_usual)
         scores = None if score is None else frame.values(score)
-        rows = flat_rows(argument, labels, keys, match, scores)._replace(origin=origin)
-        return rows if argument == "y_score" else rows._replace(best_first=False)
+        rows = flat_rows(argument, labels, scores)
+        best_first = rows.best_first and argument == "y_score"
+        return rows._replace(keys=keys, match=match, best_first=best_first, origin=origin)
     for name in columns.may_judge:
         if frame.matrix([name]).dtype.kind in "biuf":
             raise ColumnsError(f"column {name!r} may hold judgements of the labels")
@@ -198,7 +201,7 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
     with _asking_for_names(argument):
         if {LABEL_COLUMN, LABELS_COLUMN}.isdisjoint(labels or ()):
             with contextlib.suppress(NoLabelsError):
-                return _rows(frame, argument, _choose(frame, argument))
+                return _rows(frame, argument)
         usual = [name for name in named_as(names, INSTANCE) if name not in (labels or ())]
         columns = ((name, frame.values(name)) for name in usual)
         ids = [n for n, v in columns if {*map(type, v)} in ({str}, {int}) and len({*v}) == len(v)]
@@ -211,16 +214,9 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
     matrix = frame.matrix(picked)
     if matrix.dtype.kind not in "biuf":
         bad = next(name for name in picked if frame.matrix([name]).dtype.kind not in "biuf")
-        raise InputError(
-            argument,
-            f"column {bad!r} holds no numbers; labels= picks the columns that are labels, and "
-            "xmleval.from_df names those of a long frame",
-        )
+        hint = "labels= picks the columns that are labels, and xmleval.from_df names those of a long frame"
+        raise InputError(argument, f"column {bad!r} holds no numbers; {hint}")
     origin = _origin(frame, keyed, [name for name in names if name not in labels_known])
-    if is_sparse(matrix):
-        matrix = matrix.tocsr()
-        rows = rows_by_id(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
-    else:
-        rows = array_rows(matrix)
+    rows = matrix_rows(argument, matrix.tocsr(), None) if is_sparse(matrix) else array_rows(matrix)
     match = None if frame.keys is None else BY_INDEX
     return rows._replace(keys=frame.keys, match=match, names=picked, origin=origin, are_columns=True)

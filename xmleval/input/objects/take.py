@@ -64,20 +64,13 @@ def take(
 ) -> Taken:
     """Match row keys and label names to those of the truth; arguments without names stay as they are.
 
-    Labels are numbered in the order of ``labels``, else of the columns of a truth, else in the order in which
-    a truth names them first; unknown ones have the next numbers. With ``graded``, values of the truth are
-    grades of relevance, which they cannot be where it is None. Where something ``fits`` to the predictions,
-    labels beyond ``labels`` are refused; without a list, all that predictions name are labels.
+    With ``graded``, values of the truth are grades of relevance, which they cannot be where it is None. Where
+    something ``fits`` to the predictions, all labels that they name must be ``labels``, or become labels.
     """
     arguments = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)
     label_list = None if labels is None else check_labels(labels, n_labels)
-    if all(map(is_nameless, arguments, arguments.values())):
-        _refuse_transposed(arguments, n_labels)
-        notes = [] if label_list is None else missing_names_note(label_list)
-        width = n_labels if label_list is None else len(label_list)
-        return Taken(tuple(arguments.values()), width, label_list, notes=tuple(notes))
     arguments = {argument: as_own_rows(argument, value) for argument, value in arguments.items()}
     notes = [CLASS_ONE] * (isinstance(y_score, list) and isinstance(arguments["y_score"], np.ndarray))
     opened = {argument: read_named(argument, value, label_list) for argument, value in arguments.items()}
@@ -130,11 +123,10 @@ def take(
             by_name = argument == "y_score" and are_texts and inputs[argument].names is not None
             shown = all_names[:width] if by_name or width != n_labels else None
             if argument == "y_score":
-                rows = as_scores(rows, shown)
+                arguments[argument] = as_scores(rows, shown)
             else:
-                rows = as_sets(rows, graded if argument == "y_true" else None)._replace(names=shown)
-            is_array = rows.is_matrix and shown is None and rows.labels.size == width
-            arguments[argument] = rows.values if is_array else rows
+                label_sets = as_sets(rows, graded if argument == "y_true" else None)
+                arguments[argument] = label_sets._replace(names=shown)
         elif argument == "y_score" and isinstance(value, list) and n_labels is not None:
             arguments[argument] = rows_of_ids(argument, value)._replace(best_first=True)
         elif isinstance(value, list) or argument not in PAIRED:
@@ -161,18 +153,13 @@ def keyed(rows: Rows) -> Rows:
 
 
 def join_by_ids(inputs: dict[str, Rows], notes: list[str]) -> dict[str, Rows]:
-    """Return rows matched by their columns of ids if both the truth and a prediction have row keys.
-
-    An index that has the ids of the other side counts as keys. What is matched or ignored is added to
-    ``notes``.
-    """
+    """Return rows by their columns of ids, or an index of ids, if the truth and predictions have keys."""
     with_ids = {argument: keyed(rows) for argument, rows in inputs.items()}
     truth = with_ids.get("y_true")
     joined = {a for a, rows in with_ids.items() if a != "y_true" and truth and _have_keys(rows, truth)}
     for argument, rows in inputs.items():
-        for name in rows.origin.columns if rows.are_columns else ():
-            if is_written_index(name):
-                notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
+        for name in filter(is_written_index, rows.origin.columns if rows.are_columns else ()):
+            notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
         column = getattr(rows.origin, "id_column", None)
         if argument in joined:
             column = getattr(inputs["y_true"].origin, "id_column", None) if column is None else column
@@ -284,6 +271,5 @@ def _refuse_transposed(arguments: dict[str, Any], n_labels: int | None) -> None:
         if truth is None or shape is None or shape == truth or shape[::-1] != truth:
             continue
         wrong, right = ("y_true", shape) if n_labels == shape[1] else (argument, truth)
-        raise InputError(
-            wrong, f"shape {right[::-1]} is the transpose of {right}; rows are instances: give {wrong}.T"
-        )
+        message = f"shape {right[::-1]} is the transpose of {right}; rows are instances: give {wrong}.T"
+        raise InputError(wrong, message)
