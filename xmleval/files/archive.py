@@ -34,14 +34,7 @@ DAMAGE = (
 
 
 class Array(NamedTuple):
-    """An array as its header describes it.
-
-    row_bytes, n_bytes : size of a row, and of all its data
-    any_row : whether rows can be read without those before
-    start : where its header lies in the file, or the compressed bytes that hold it
-    member : its entry of an archive, None of an .npy file
-    content : all its bytes, where they are few
-    """
+    """An array as its header describes it."""
 
     file: InputFile
     name: str
@@ -49,12 +42,12 @@ class Array(NamedTuple):
     by_column: bool
     dtype: np.dtype[Any]
     row_bytes: int
-    n_bytes: int
-    any_row: bool
+    n_bytes: int  # of all its data
+    any_row: bool  # whether rows can be read without those before
     header_bytes: int
-    start: int
-    member: zipfile.ZipInfo | None
-    content: bytes | None
+    start: int  # where its header lies in the file, or the compressed bytes that hold it
+    member: zipfile.ZipInfo | None  # of an archive
+    content: bytes | None  # all its bytes, where they are few
 
     def __str__(self) -> str:
         """Return what messages say of it."""
@@ -67,10 +60,7 @@ class Array(NamedTuple):
 
     @contextlib.contextmanager
     def rows(self, first: int = 0, stop: int | None = None) -> Iterator[Callable[[int, int], NDArray[Any]]]:
-        """Yield ``take(start, stop)``, which returns rows, from ``first`` on and one after another.
-
-        Where all rows to the end are taken, a wrong checksum is refused there. Columns are read at once.
-        """
+        """Yield ``take(start, stop)``, for rows from ``first`` on, in order; the last checks the checksum."""
         n_bytes = self.member.compress_size if self.member else self.file.size
         end = n_bytes if stop is None else self.header_bytes + stop * self.row_bytes
         with self.file.open(self.start + end) as handle:
@@ -140,10 +130,8 @@ class _Stored:
 def read_arrays(arrays: Iterable[Array]) -> list[NDArray[Any]]:
     """Return whole arrays."""
     values = []
-    for (file, is_large), members in itertools.groupby(
-        arrays, lambda array: (array.file, array.content is None)
-    ):
-        with file.open(0) if is_large else contextlib.nullcontext() as handle:
+    for file, members in itertools.groupby(arrays, lambda array: None if array.content else array.file):
+        with file.open(0) if file else contextlib.nullcontext() as handle:
             values += [array.read(handle) for array in members]
     return values
 
@@ -155,10 +143,7 @@ def open_npy(file: InputFile) -> Array:
 
 
 class Archive(dict[str, Array]):
-    """The arrays of an .npz archive by their names, the last of those of one name.
-
-    Damaged headers and impossible sizes are refused with a ValueError or `zipfile.BadZipFile`.
-    """
+    """The arrays of an .npz archive by name, the last of one name; damaged or impossible ones are refused."""
 
     def __init__(self, file: InputFile) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ import numpy as np
 
 from xmleval.files.remote import NO_RANGES, RangeReader, Reader, RemotePath
 
-BUFFER_BYTES, HELD_BYTES = 1 << 15, 10_240
+BUFFER_BYTES = 1 << 15
 OPENING = threading.RLock()  # a signal handler may come back to it
 TAGS = (
     "ETag", "etag", "Content-MD5", "Digest", "generation", "VersionId", "blob_id", "xet_hash",
@@ -73,31 +73,19 @@ class LocalReader(Reader):
 
 
 class InputFile:
-    """A regular file that is not empty, or a remote one.
-
-    It may be opened several times, for its header and for its rows, and by several readers, which share it.
-    Its version when it was first opened must be that of each time it is opened, and closed; of a remote file,
-    closed.
-    """
+    """One version of a regular file that is not empty, or of a remote one, which may be opened many times."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.is_remote = path, isinstance(path, RemotePath)
         self.size = 0  # of bytes, once it was opened
         self._version: Version | None = None
-        self._content: bytes | None = None  # all of a small file, which is read once
         self._number, self._n_readers = -1, 0  # of a file of this machine that is open
 
     @contextlib.contextmanager
     def open(self, end: int | None = None) -> Iterator[Any]:
-        """Open the file; refuse one that is not regular, is empty, or changes until it is closed.
-
-        A remote one is read ahead up to ``end``, its own by default; 0 where it is read in any order.
-        """
+        """Open the file; a remote one is read ahead up to ``end``, 0 where it is read in any order."""
         if not self.is_remote or self._version is None:
             self.check()  # opening alone can have effects on a device
-        if self._content is not None:
-            yield io.BytesIO(self._content)
-            return
         number = None
         with OPENING:
             if not (self.is_remote or self._n_readers):
@@ -105,14 +93,11 @@ class InputFile:
             self._n_readers += 1
         try:
             if isinstance(self.path, RemotePath):
-                fetch, end = partial(self.path.fetch, self.size), self.size if end is None else end
-                raw: Reader = RangeReader(fetch, self.size, end)
+                fetch = partial(self.path.fetch, self.size)
+                raw: Reader = RangeReader(fetch, self.size, self.size if end is None else end)
             else:
                 raw, number, end = LocalReader(self._number, self.size), self._number, None
             with io.BufferedReader(raw, 1 if end == 0 else BUFFER_BYTES) as file:  # each read is of one range
-                if self.size <= HELD_BYTES:
-                    self._content = file.read()
-                    file.seek(0)
                 yield file
             self.check(number)
         except Exception:
