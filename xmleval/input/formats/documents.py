@@ -11,6 +11,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.budget import OverLimitError, memory_limit
+from xmleval.base.budget import memory_limit
 from xmleval.base.errors import counted
 from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
@@ -48,10 +49,9 @@ BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
 # a list, a dict, a tuple of strings or tuples, or a set or array as Python prints them
 LISTS = re.compile(r"""[\[{].*[\]}]|\(\s*+(?:\(*+\s*+['"].*)?\)|(?:frozenset|set|array)\(.*\)""", re.DOTALL)
 # what Python prints: brackets, words, plain numbers, and strings, which do not follow one another
-ESCAPE = r"""\\(?:[\\'"nrt]|x..|u.{4}|U.{8})"""  # that repr writes
 PRINTED = re.compile(
     r"""(?:[\s\[\](){},:=-]|[A-Za-z][\w.]*+|[0-9]++(?:\.[0-9]*+)?(?:e[+-]?[0-9]++)?(?!\w)"""
-    rf"""|'(?:[^'\\]++|{ESCAPE})*+'(?!\s*['"])|"(?:[^"\\]++|{ESCAPE})*+"(?!\s*['"]))*+""",
+    r"""|'(?:[^'\\]++|\\[\\'"nrtxuU])*+'(?!\s*['"])|"(?:[^"\\]++|\\[\\'"nrtxuU])*+"(?!\s*['"]))*+""",
     re.DOTALL,
 )
 NODE_BYTES = 500  # of memory for a value that Python prints, as it is parsed
@@ -62,25 +62,19 @@ Records = Callable[[InputFile], Iterator[tuple[int, Any]]]
 
 
 class Fields(NamedTuple):
-    """What fields of documents are called, and what stands between the labels in them.
-
-    None where a field has one of the usual names. ``id`` is not looked for where no files are ``joined``.
-    """
+    """What fields of documents are called, None of usual names, and what stands between labels in them."""
 
     true: str | None = None
     pred: str | None = None
     score: str | None = None
     id: str | None = None
     separator: str | None = None
-    joined: bool = True
+    joined: bool = True  # whether there are several files, whose rows ids may join
     score_of_truth: bool = False  # whether the truth has the field of scores, which predictions may lack
 
 
 def csv_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
-    """Yield the names of fields, then each record of CSV by name with the line that it begins on.
-
-    The first of tab, comma and semicolon in the first line parts the fields.
-    """
+    """Yield the names of fields, then each record of CSV by name with the line that it begins on."""
     names, delimiter = list[str](), ""
     lines = parsed_lines(file, lambda line: line.rstrip(" \r") or None)
 
@@ -117,11 +111,10 @@ def csv_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
 
 def json_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
     """Yield the names of fields in the first object of JSON Lines, then each object with its line."""
-    records = parsed_lines(file, _json_record)
-    for number, record in itertools.islice(records, 1):
-        yield 0, [*record]
+    for place, (number, record) in enumerate(parsed_lines(file, _json_record)):
+        if place == 0:
+            yield 0, [*record]
         yield number, record
-    yield from records
 
 
 def _json_record(line: str) -> dict[str, Any] | None:
@@ -183,17 +176,14 @@ def _columns(names: list[str], kind: str, fields: Fields, facts: Origin) -> Tabl
 
 
 class _Reader:
-    """Reads the labels of each document and their values, or a label with its value, and tells what they are.
-
-    ``are_lists`` tells whether all labels so far may be zeros and ones, one for each label.
-    """
+    """Reads the labels of each document and their values, or a label with its value, and notes on them."""
 
     def __init__(self, columns: TableColumns, kind: str, fields: Fields, facts: Origin) -> None:
         lists, instance, label, value, further, _ = columns
         self._columns, self._kind, self._separator, self._notes = columns, kind, fields.separator, facts.notes
         self._are_numbers: dict[str, bool | None] = dict.fromkeys(columns.may_judge)  # None of empty cells
         self._missing = Counter[str]()  # cells that are a word for a missing value
-        self.are_lists = lists and value is None
+        self.are_lists = lists and value is None  # as zeros and ones, one for each label, may be
         is_scores, notes = kind == "scores", list[str]()
         if (fields.pred if is_scores else fields.true) is None:
             notes.append(f"{'predicted' if is_scores else 'relevant'} labels in {shown(label)}")
@@ -216,9 +206,7 @@ class _Reader:
         key, name = id_of(record[instance]), name_of(record[label])
         return key, name, "1" if value is None else record[value], line
 
-    def read_document(
-        self, record: dict[str, Any], line: int
-    ) -> tuple[str, list[str], list[float] | None, int]:
+    def read_document(self, record: dict[str, Any], line: int) -> tuple[str, *Labels, int]:
         """Return the id of a row, "" without one, its labels, their values if they have any, and the line."""
         _, instance, label, value, _, _ = self._columns
         key = "" if instance is None else id_of(record[instance])
@@ -303,10 +291,7 @@ def _printed(node: ast.expr) -> Any:
 
 
 def labels_of(value: Any) -> Labels:
-    """Return labels, and their scores where there are any.
-
-    They are lists of labels, of [label, score] or of {"label": ..., "score": ...}, or {label: score}.
-    """
+    """Return the labels of a list, and their scores: of pairs, {"label": ..., "score": ...}, or a dict."""
     if isinstance(value, dict):
         pairs: list[Any] = sorted(value.items(), reverse=True)  # equal scores rank by name, others as listed
     elif not isinstance(value, list):
@@ -353,10 +338,7 @@ def id_of(item: Any) -> str:
 
 
 def number_of(value: Any, kind: str = "scores") -> float:
-    """Return a number of JSON, also as text: a score, a grade, or a judgement of a truth, which is whole.
-
-    Of the last two, true is 1 and false is 0.
-    """
+    """Return a number of JSON or text; a judgement of a truth is whole, and true is 1, as of a grade."""
     number = value if type(value) is float else None
     if type(value) is int and abs(value) < MOST_RELEVANCE:  # text makes the largest infinite
         number = float(value)
@@ -400,9 +382,7 @@ def run_rows(path: Path, kind: str) -> Iterator[Rows]:
     def entries() -> Iterator[tuple[str, list[str], list[float], int]]:
         try:
             objects = parse_json(read_at_once(path).decode())
-        except OverLimitError:
-            raise
-        except ValueError as error:
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"no JSON: {error}") from None
         if not isinstance(objects, dict):
             hint = "; of a list of documents, write one a line (.jsonl)" * isinstance(objects, list)
@@ -420,13 +400,7 @@ def run_rows(path: Path, kind: str) -> Iterator[Rows]:
 
 
 def _format(
-    name: str,
-    title: str,
-    extensions: tuple[str, ...],
-    records: Records,
-    expected: str,
-    fields: Fields,
-    file_at: Callable[[Path], InputFile] = InputFile,
+    files: Format, records: Records, expected: str, fields: Fields, file_at: Any = InputFile
 ) -> Format:
     def rows(path: Path, kind: str) -> Iterator[Rows]:
         with naming(path, expected):
@@ -437,19 +411,20 @@ def _format(
             _, names = next(records(file_at(path)), (0, []))
             return fields.pred is not None or bool(named_as(names, PRED))
 
-    return Format(
-        name=name,
-        title=title,
-        extensions=tuple(ending + packed for ending in extensions for packed in ("", ".gz")),
-        rows=rows,
-        holds_both=holds_both,
-        # one evaluation reads one version of a file, however often
-        for_fields=lambda fields: _format(name, title, extensions, records, expected, fields, cache(file_at)),
-    )
+    def for_fields(fields: Fields) -> Format:  # one evaluation reads one version of a file, however often
+        return _format(files, records, expected, fields, cache(file_at))
+
+    return replace(files, rows=rows, holds_both=holds_both, for_fields=for_fields)
 
 
-CSV = _format("csv", "CSV file of documents", (".csv", ".tsv"), csv_rows, EXPECTED, Fields())
-JSONL = _format("jsonl", "JSON Lines of documents", (".jsonl", ".ndjson"), json_rows, EXPECTED_JSON, Fields())
+CSV = Format(name="csv", title="CSV file of documents", extensions=(".csv", ".csv.gz", ".tsv", ".tsv.gz"))
+CSV = _format(CSV, csv_rows, EXPECTED, Fields())
+JSONL = Format(
+    name="jsonl",
+    title="JSON Lines of documents",
+    extensions=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
+)
+JSONL = _format(JSONL, json_rows, EXPECTED_JSON, Fields())
 JSON = Format(
     name="json",
     title="JSON object of judgements or of scores",
