@@ -104,27 +104,28 @@ def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] 
     """Return the labels of one row, rising, None of a comment; ``labels`` are rising ids by their places."""
     line, n = line.strip(), len(names)
     if line.startswith("{"):
-        inner = line[1:-1]
-        tokens = inner.replace(",", " ").split()
-        n_pairs = inner.count(",") + bool(tokens)
+        tokens = line[1:-1].replace(",", " ").split()
+        n_pairs = line.count(",") + bool(tokens)
         if len(tokens) != 2 * n_pairs:  # some values have blanks
-            tokens = [token for pair in inner.split(",") for token in pair.strip().split(None, 1)]
+            tokens = [token for pair in line[1:-1].split(",") for token in pair.strip().split(None, 1)]
         are_numbers = not tokens or "".join(tokens[::2]).isdecimal()
-        row = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=False)) if are_numbers else {}
+        row: Any = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=False)) if are_numbers else {}
         if line[-1] != "}" or len(row) < n_pairs or max(row, default=0) >= n:
             raise ValueError(f"{shown(line)} is not {{attribute value, ...}} with each of 0..{n - 1} once")
-        listed = labels.keys() & row.keys()
-        ids, marks = [*map(labels.__getitem__, listed)], [*map(row.__getitem__, listed)]
-    elif (values := cells(line, ",")) is None:
+        places = labels.keys() & row.keys()
+    elif (row := cells(line, ",")) is None:
         return None
-    elif len(values) != n:
-        raise ValueError(f"{len(values)} values for {n} attributes")
+    elif len(row) != n:
+        raise ValueError(f"{len(row)} values for {n} attributes")
     else:
-        ids, marks = [*labels.values()], [values[place].strip() for place in labels]
-    for label, mark in zip(ids, marks, strict=True) if not {*marks} <= {"0", "1"} else ():
-        if mark not in ("0", "1"):
-            raise ValueError(f"value {shown(mark)} of label {shown(names[[*labels][label]])} is not 0 or 1")
-    return sorted([label for label, mark in zip(ids, marks, strict=True) if mark == "1"])
+        places = labels.keys()
+    marks = [row[place] for place in places]
+    if not {*marks} <= {"0", "1"}:
+        marks = [mark.strip() for mark in marks]
+        for place, mark in zip(places, marks, strict=True):
+            if mark not in ("0", "1"):
+                raise ValueError(f"value {shown(mark)} of label {shown(names[place])} is not 0 or 1")
+    return sorted([labels[place] for place, mark in zip(places, marks, strict=True) if mark == "1"])
 
 
 def arff_pieces(path: Path, kind: str = "truth") -> Pieces:

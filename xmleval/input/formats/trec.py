@@ -27,15 +27,12 @@ Names = list[str] | None  # of rows or labels; numbers from 0 where there are no
 
 
 class Layout(NamedTuple):
-    """What the fields of lines are: the first is the instance, ``label`` and ``value`` are places of others.
-
-    ``read`` makes a number of the text of a value, of ``lowest`` or more; ``wrong`` says that it does not.
-    """
+    """What the fields of lines are: first the instance; ``label`` and ``value`` are places of others."""
 
     n_fields: int
     label: int
     value: int
-    read: Callable[[str], float]
+    read: Callable[[str], float]  # makes a number, of ``lowest`` or more, of the text of a value
     wrong: str
     lowest: float = -np.inf
 
