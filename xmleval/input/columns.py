@@ -123,10 +123,7 @@ class _Usual(NamedTuple):
         return named if self.is_list is None else [name for name in named if self.is_list(name)]
 
     def entry(self, instance: Any) -> tuple[Any, Any] | None:
-        """Return the instance, or query, and the label, or document, of a row for each label; None of lists.
-
-        An instance that has not our own name needs a value: documents with one field of labels have none.
-        """
+        """Return instance and label, or query and document, of a row for each label; None of lists."""
         label = only_one(named_as(self.names, (LABEL_COLUMN,)))
         instance_column = only_one(named_as(self.names, OWN_INSTANCE)) if instance is None else None
         if instance_column is not None and label is not None:
@@ -141,7 +138,8 @@ class _Usual(NamedTuple):
             return only_one(queries), only_one(documents)
         if label is None or (instance := find_instance(self.names)) is None:
             return None
-        return None if self.value(self.names, instance, label) is None else (instance, label)
+        has_value = self.value(self.names, instance, label) is not None  # documents with labels have none
+        return (instance, label) if has_value else None
 
     def lists(self) -> Any:
         """Return the column of lists: one of a usual name, or the only one beside the names of rows."""
