@@ -18,7 +18,7 @@ import numpy as np
 
 from xmleval.files.remote import NO_RANGES, RangeReader, Reader, RemotePath
 
-BUFFER_BYTES = 1 << 15
+BUFFER_BYTES, HELD_BYTES = 1 << 15, 10_240
 OPENING = threading.RLock()  # a signal handler may come back to it
 TAGS = (
     "ETag", "etag", "Content-MD5", "Digest", "generation", "VersionId", "blob_id", "xet_hash",
@@ -79,6 +79,7 @@ class InputFile:
         self.path, self.is_remote = path, isinstance(path, RemotePath)
         self.size = 0  # of bytes, once it was opened
         self._version: Version | None = None
+        self._content: bytes | None = None  # all of a small file, which is read once
         self._number, self._n_readers = -1, 0  # of a file of this machine that is open
 
     @contextlib.contextmanager
@@ -86,6 +87,9 @@ class InputFile:
         """Open the file; a remote one is read ahead up to ``end``, 0 where it is read in any order."""
         if not self.is_remote or self._version is None:
             self.check()  # opening alone can have effects on a device
+        if self._content is not None:
+            yield io.BytesIO(self._content)
+            return
         number = None
         with OPENING:
             if not (self.is_remote or self._n_readers):
@@ -98,6 +102,9 @@ class InputFile:
             else:
                 raw, number, end = LocalReader(self._number, self.size), self._number, None
             with io.BufferedReader(raw, 1 if end == 0 else BUFFER_BYTES) as file:  # each read is of one range
+                if self.size <= HELD_BYTES:
+                    self._content = file.read()
+                    file.seek(0)
                 yield file
             self.check(number)
         except Exception:

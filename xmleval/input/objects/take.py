@@ -71,6 +71,11 @@ def take(
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)
     label_list = None if labels is None else check_labels(labels, n_labels)
+    if all(map(is_nameless, arguments, arguments.values())):
+        _refuse_transposed(arguments, n_labels)
+        notes = [] if label_list is None else missing_names_note(label_list)
+        width = n_labels if label_list is None else len(label_list)
+        return Taken(tuple(arguments.values()), width, label_list, notes=tuple(notes))
     arguments = {argument: as_own_rows(argument, value) for argument, value in arguments.items()}
     notes = [CLASS_ONE] * (isinstance(y_score, list) and isinstance(arguments["y_score"], np.ndarray))
     opened = {argument: read_named(argument, value, label_list) for argument, value in arguments.items()}
