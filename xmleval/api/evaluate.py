@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from xmleval.base.budget import MEMORY, check_resources
+from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.counts import Counted, read_batch, with_batch
-from xmleval.evaluation.evaluator import make_report
-from xmleval.evaluation.settings import FILES_OF_LABELS, check_settings, file_of
-from xmleval.metrics.spec import DEFAULT_K, conventions_of
+from xmleval.evaluation.settings import FILES_OF_LABELS, file_of
+from xmleval.evaluation.values import evaluate_values
+from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.report import Report
 from xmleval.view.rule import Rule
 
@@ -232,19 +230,7 @@ def evaluate(
     if reads_files(arguments):
         report: Report = _of_files(arguments)
         return report
-    grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
-    batch = read_batch(n_labels, labels, grades, grades.graded, arguments)
-    matched, arguments["labels"] = batch.matched, None  # their names are those of the rows
-    settings = check_settings(metrics, arguments, batch.truth.n_labels, matched.label_names, matched.closed)
-    if matched.unknown or not matched.closed:
-        settings = replace(settings, unknown=bool(matched.unknown), counts_cells=matched.closed)
-    resources = check_resources(memory, threads, block_rows)
-    report = make_report(settings, with_batch(settings, resources, Counted(), batch))
-    if matched.label_names is None and matched.row_names is None:
-        return report
-    counted = matched.row_names == [*range(report.n_rows)]  # an index that names nothing
-    names = None if counted else matched.row_names
-    return replace(report, label_names=matched.label_names, row_names=names, unknown_labels=matched.unknown)
+    return evaluate_values(arguments, {"": (y_score, y_pred)})[0]
 
 
 def reads_files(arguments: Mapping[str, Any]) -> bool:

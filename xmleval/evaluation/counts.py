@@ -86,11 +86,11 @@ def read_batch(
     ``look_at`` tells whether to look if grades and scores are swapped.
     """
     y_true, y_score, y_pred = arguments["y_true"], arguments["y_score"], arguments["y_pred"]
-    exclude, exclude_from = arguments["exclude"], arguments["exclude_from"]
-    if exclude is arguments["candidates"] is None and exclude_from == "both":
+    exclude, exclude_from = arguments.get("exclude"), arguments.get("exclude_from", "both")
+    if exclude is (candidates := arguments.get("candidates")) is None and exclude_from == "both":
         door = OPEN
     else:
-        door = make_door(exclude, exclude_from, arguments["candidates"])
+        door = make_door(exclude, exclude_from, candidates)
     if y_true is None:
         raise InputError("y_true", MISSING)
     matched = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
@@ -99,7 +99,7 @@ def read_batch(
         door = door.with_sets(sets, matched.n_unmatched_pairs)
     of_each = dict[str, Any]()
     for name in OF_ROWS:
-        if (value := arguments[name]) is not None:
+        if (value := arguments.get(name)) is not None:
             of_each[name] = of_rows(name, value, matched.row_names)
     inputs = door.names.union(
         of_each, ["y_score"] if y_score is not None else (), ["y_pred"] if y_pred is not None else ()
