@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from inspect import signature
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from xmleval.api.evaluate import counting_of, evaluate, reads_files
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
 from xmleval.evaluation.counts import OF_ROWS
 from xmleval.evaluation.lists import lists_of, lists_of_values
-from xmleval.evaluation.settings import refuse_unknown
+from xmleval.evaluation.settings import ARGUMENTS, refuse_unknown
 from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.tensors import as_plain
@@ -143,7 +142,7 @@ def evaluate_models(
     names: Sequence[str], models: Any, y_true: Any, y_pred: Any, seeds: bool, options: Mapping[str, Any]
 ) -> Evaluated:
     """Evaluate models one after another; those of files in one pass."""
-    refuse_unknown(options, signature(evaluate).parameters)
+    refuse_unknown(options, ARGUMENTS)
     pairs_of = {name: _of_seeds(name, models, y_pred, seeds) for name in names}  # scores and sets
     inputs = {
         f"{name} {seed}" if seed else name: pair

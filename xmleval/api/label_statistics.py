@@ -54,9 +54,9 @@ def label_statistics(
     refuse_unknown(files, FileOptions.__annotations__)
     options = {"y_train": y_train, "n_labels": n_labels, **files}
     statistics, run = collect_files(y_true, None, lambda n, resources: LabelStatistics(n), options)
-    for note in run.rows.notes[0]:
+    for note in run.rows.matches[0].notes:
         warnings.warn(note, stacklevel=2)
-    values: dict[str, float] = statistics.values(run.counts[0])
+    values: dict[str, float] = statistics.values(run.trained[0][0] if run.trained else None)
     return values
 
 

@@ -42,7 +42,7 @@ def collect(
         from xmleval.evaluation.files import collect_files  # imports all formats
 
         rows, run = collect_files(y_true, y_score, make, options)
-        return Collected(rows, run.rows.label_names, run.rows.notes[0], run)
+        return Collected(rows, run.rows.label_names, run.rows.matches[0].notes, run)
     resources = check_resources(options.get("memory", MEMORY), options.get("threads"))
     matched = take(y_true, y_score, None, options.get("n_labels"), labels, fits=True)
     y_true, y_score, _ = matched.inputs

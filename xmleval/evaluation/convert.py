@@ -181,16 +181,15 @@ def save_run(target: Path, writer: Format, name: str, rows: Rows, *names: list[s
 def _numbered(data: Input, like: Input | None) -> tuple[Rows, int, list[str]]:
     """Return named data by number, the number of labels, and notes."""
     if data.kind == "truth":
-        named = read_truth(data, None, Message("has names"))
+        pieces, match, _ = read_truth(data, None, Message("has names"))
         order = "rows and labels are numbered in the order in which it names them first"
-        note = f"{data.name}: {', '.join([*getattr(named.facts, 'notes', []), order])}"
-        return next(named.pieces.read(sys.maxsize)), len(named.match.label_names), [note]
+        note = f"{data.name}: {', '.join([*getattr(match.origin, 'notes', []), order])}"
+        return next(pieces.read(sys.maxsize)), match.n_labels, [note]
     if like is None:
         raise ValueError(f"{data.name}: has names; expected --like with the truth that they belong to")
-    truth = read_truth(like, None, Message("has names"), [data])
-    match = truth.match.fork()
-    placed = match.place("y_score", data.name, prediction_batches(data, truth.facts))
-    notes = [*notes_of(like.name, truth.facts), *notes_of(data.name, placed.origin), *match.notes]
+    match = read_truth(like, None, Message("has names"), [data])[1].fork()
+    placed = match.place("y_score", data.name, prediction_batches(data, match.origin))
+    notes = [*notes_of(like.name, match.origin), *notes_of(data.name, placed.origin), *match.notes]
     rows = placed.rows()
     if rows.values is None:
         notes.append(f"{data.name}: no scores, taken best first and written as -1, -2 and so on")

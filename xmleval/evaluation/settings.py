@@ -85,30 +85,12 @@ class FileOptions(TypedDict, total=False):
     progress: bool | Callable[[int, int | None], object]
 
 
-class Arguments(Options, FileOptions, total=False):
-    """All arguments of `evaluate`, some of which may be files."""
-
-    y_true: Any
-    y_score: Any
-    y_pred: Any
-    metrics: str | Iterable[str] | None
-    n_labels: int | None
-    sample_weight: Any
-    row_groups: Any
-    clusters: Any
-    first_row: int | None
-    exclude: Any
-    exclude_from: str
-    candidates: Any
-    ranked: bool
-    memory: int | str
-    threads: int | None
-    block_rows: int | None
-    checkpoint: Any
-    resume: bool
-    save: Any
-    workers: int | None
-    scheduler: str | None
+ARGUMENTS = (  # of `evaluate`
+    "y_true", "y_score", "y_pred", "metrics", "n_labels", "sample_weight", "row_groups", "clusters",
+    "first_row", "exclude", "exclude_from", "candidates", "ranked", "memory", "threads", "block_rows",
+    "checkpoint", "resume", "save", "workers", "scheduler", *Options.__annotations__,
+    *FileOptions.__annotations__,
+)  # fmt: skip
 
 
 def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
@@ -165,7 +147,7 @@ def _kept(name: str, options: Any, asked: Collection[tuple[Spec, bool]]) -> bool
 
 def check_settings(
     metrics: str | Iterable[str] | None,
-    options: Options,
+    options: Mapping[str, Any],
     n_labels: int | None,
     names: list[Any] | None = None,
     closed: bool = True,

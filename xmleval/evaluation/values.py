@@ -24,8 +24,7 @@ def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tupl
 
     Several models share a truth without names, which is checked once, and settings for the same labels.
     """
-    options: Any = {**arguments, "labels": None}
-    are_several = len(predictions) > 1
+    options, are_several = {**arguments, "labels": None}, len(predictions) > 1
     metrics, y_true = arguments.get("metrics"), arguments.get("y_true")
     conventions = conventions_of(metrics, arguments)
     threads, block_rows = arguments.get("threads"), arguments.get("block_rows")

@@ -105,7 +105,7 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
         if names is None and not value.numbered:
             which = "knows labels by name, and y_true has none; give ", Keyword("labels")
             raise InputError(argument, Message(*which))
-        return value if names is None else value.for_labels(names)
+        return value if names in (None, value.label_names) else value.for_labels(names)
     keys, is_dict = _keys(value), isinstance(value, dict)
     if keys is None and in_order:
         return value
