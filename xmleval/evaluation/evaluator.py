@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,11 +37,8 @@ class Evaluator:
     n_labels : int, optional
         Number of labels, by default that of ``labels`` or of the columns of the first truth, where it has
         columns. Nested lists in `update` are lists of label ids.
-    memory, threads, block_rows : optional
-        See `evaluate`.
-    options : dict
-        ``k``, ``inverse_propensity``, ``y_train``, ``decision``, ``conventions`` and all other options of
-        `evaluate`.
+    memory, threads, block_rows, options : optional
+        As in `evaluate`.
 
     Raises
     ------
@@ -51,15 +47,12 @@ class Evaluator:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import Evaluator
-    >>> ev = Evaluator(["p@1", "lrap"], n_labels=3)
-    >>> ev.update(np.array([[1, 0, 1]]), np.array([[0.9, 0.5, 0.2]]))
-    >>> other = Evaluator(["p@1", "lrap"], n_labels=3)
-    >>> other.update(np.array([[0, 1, 0]]), np.array([[0.9, 0.5, 0.2]]))
-    >>> ev.merge(other).compute()["p@1"]
+    >>> first, second = (Evaluator(["p@1", "lrap"], n_labels=3) for _ in range(2))
+    >>> first.update(np.array([[1, 0, 1]]), np.array([[0.9, 0.5, 0.2]]))
+    >>> second.update(np.array([[0, 1, 0]]), np.array([[0.9, 0.5, 0.2]]))
+    >>> first.merge(second).compute()["p@1"]
     0.5
-    >>> ev.n_rows, ev.n_labels, [spec.name for spec in ev.asked], ev.settings["confidence"]
+    >>> first.n_rows, first.n_labels, [spec.name for spec in first.asked], first.settings["confidence"]
     (2, 3, ['p@1', 'lrap'], None)
     """
 
@@ -74,8 +67,7 @@ class Evaluator:
         **options: Unpack[Options],
     ) -> None:
         refuse_unknown(options, Options.__annotations__)
-        # the arguments of settings, until rows tell the number of labels
-        self._unsettled: tuple[str | Iterable[str] | None, Options] | None = None
+        self._unsettled: Any = None  # the arguments of settings, until rows tell the number of labels
         if n_labels is None and options.get("labels") is None:
             if isinstance(metrics, Iterable) and not isinstance(metrics, str):
                 metrics = [*metrics]  # an iterator is read once
@@ -88,12 +80,11 @@ class Evaluator:
         self._lock = threading.RLock()
 
     @classmethod
-    def of(cls, settings: Settings, resources: Resources) -> Evaluator:
-        """Return an evaluator with checked settings (@private)."""
+    def of(cls, settings: Settings, resources: Resources, counted: Counted | None = None) -> Evaluator:
+        """Return an evaluator with checked settings, and counts where there are any (@private)."""
         created = cls.__new__(cls)
-        created.__setstate__(
-            {"_unsettled": None, "_settings": settings, "_resources": resources, "_counted": Counted()}
-        )
+        state = {"_unsettled": None, "_settings": settings, "_resources": resources}
+        created.__setstate__({**state, "_counted": counted or Counted()})
         return created
 
     @property
@@ -110,11 +101,6 @@ class Evaluator:
     def asked(self) -> list[Spec]:
         """The requested measures."""
         return [spec for spec, _ in self._settings.asked]
-
-    @property
-    def threads(self) -> int:
-        """Maximum number of threads."""
-        return self._resources.threads
 
     @property
     def memory(self) -> int:
@@ -159,8 +145,6 @@ class Evaluator:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
         >>> evaluator = Evaluator(["p@1"])
         >>> for rows in (slice(0, 2), slice(2, 3)):
         ...     evaluator.update(np.eye(3)[rows], np.eye(3)[rows])
@@ -168,10 +152,10 @@ class Evaluator:
         1.0
         """
         arguments = locals()
-        labels_told = None if self._unsettled is None else labels_of(y_true)
+        told = None if self._unsettled is None else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
-            settings = self._settings if labels_told is None else self._settled(*labels_told)
+            settings = self._settings if told is None else self._settled(*told)
             look_at = settings.conventions.graded and not counted.place[0]
             named = settings.n_labels, settings.labels, settings.conventions
             batch = read_batch(*named, look_at, arguments)
@@ -191,7 +175,7 @@ class Evaluator:
         self._replace(partial(replace, place=(source, row)))
 
     def merge(self, other: Evaluator) -> Evaluator:
-        """Add the counts of another evaluator in place.
+        """Add the counts of another evaluator in place, and return this one.
 
         Parameters
         ----------
@@ -201,7 +185,6 @@ class Evaluator:
         Returns
         -------
         Evaluator
-            This evaluator.
 
         Raises
         ------
@@ -214,8 +197,6 @@ class Evaluator:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
         >>> first, second = (Evaluator(["p@1"]) for _ in range(2))
         >>> first.update(np.eye(3), np.eye(3))
         >>> second.update(np.eye(3), np.eye(3)[::-1])
@@ -264,8 +245,6 @@ class Evaluator:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
         >>> evaluator = Evaluator(["p@1"])
         >>> evaluator.update(np.eye(3), np.eye(3))
         >>> evaluator.compute()["p@1"]
@@ -282,8 +261,6 @@ class Evaluator:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
         >>> evaluator = Evaluator(["p@1"])
         >>> evaluator.update(np.eye(3), np.eye(3))
         >>> evaluator.reset()
@@ -305,25 +282,14 @@ class Evaluator:
         Parameters
         ----------
         path : path
-            File to write or replace.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written; an existing file is then unchanged.
+            File to write or replace; where that fails with an OSError, an existing file is unchanged.
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
         >>> evaluator = Evaluator(["p@1"])
         >>> evaluator.update(np.eye(3), np.eye(3))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     evaluator.save(Path(folder) / "state")
-        ...     again = Evaluator.load(Path(folder) / "state")
-        >>> again.n_rows
+        >>> evaluator.save("state")
+        >>> Evaluator.load("state").n_rows
         3
         """
         with self._lock:
@@ -349,9 +315,8 @@ class Evaluator:
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""
-        restored_copy = copy(self)
-        restored_copy._counted = restored(self._settings, self._resources, *counts)
-        return restored_copy
+        counted = restored(self._settings, self._resources, *counts)
+        return Evaluator.of(self._settings, self._resources, counted)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, memory: int | str = MEMORY) -> Evaluator:
@@ -377,13 +342,8 @@ class Evaluator:
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from xmleval import Evaluator
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Evaluator(["p@1"], n_labels=3).save(Path(folder) / "state")
-        ...     again = Evaluator.load(Path(folder) / "state")
-        >>> again.n_labels
+        >>> Evaluator(["p@1"], n_labels=3).save("state")
+        >>> Evaluator.load("state").n_labels
         3
         """
         path = as_path(path)
@@ -395,9 +355,9 @@ class Evaluator:
     @classmethod
     def from_saved(cls, saved: Saved, memory: int | str = MEMORY, threads: int | None = None) -> Evaluator:
         """Restore an evaluator from `as_saved` (@private)."""
-        arrays = dict(saved.arrays)
+        arrays, resources = dict(saved.arrays), check_resources(memory, threads)
         settings = restored_settings(saved.meta, arrays)
-        return cls.of(settings, check_resources(memory, threads)).with_counts(Saved(saved.meta, arrays))
+        return cls.of(settings, resources, restored(settings, resources, saved.meta, arrays))
 
     def add_notes(self, notes: Iterable[str]) -> None:
         """Add what was seen in inputs that were read elsewhere (@private)."""
@@ -413,11 +373,9 @@ class Evaluator:
         self._lock = threading.RLock()
 
     def _replace(self, change: Callable[[Counted], Counted]) -> Counted:
-        """Replace the counts by ``change`` of them; any exception leaves them unchanged.
-
-        Other threads and signal handlers run only at calls and backward jumps, so never between the last
-        comparison and the assignment.
-        """
+        """Replace the counts by ``change`` of them; any exception leaves them unchanged."""
+        # other threads and signal handlers run only at calls and backward jumps, so never between the last
+        # comparison and the assignment
         while True:
             with self._lock:
                 before = self._counted
