@@ -16,7 +16,7 @@ from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
-from xmleval.evaluation.blocks import Batch, Blocks, make_blocks, owned
+from xmleval.evaluation.blocks import Batch, Blocks, owned
 from xmleval.evaluation.settings import KEYED, MISSING, SCORED, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, CountedTwiceError, Spans, united, with_rows
 from xmleval.input.door import OPEN, make_door
@@ -40,40 +40,16 @@ KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
 
 @dataclass(frozen=True)
 class Counted:
-    """The counts of the rows seen so far.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    plan : Plan or None
-        The plan, fixed by the inputs of the first update.
-    inputs : frozenset of str
-        The inputs that are given.
-    states : States or None
-        The statistics.
-    waiting : tuple of Block
-        Rows not yet counted: small batches are collected, because each count copies the tables.
-    score_dtype : str or None
-        Dtype of the scores, if it affects values.
-    spans : dict of str to tuple of (int, int)
-        The counted rows, by source.
-    place : tuple of (str, int)
-        The source of the next row and its index there; no source before it is known.
-    row_groups : frozenset of str
-        Names of the groups of rows.
-    notes : tuple of str
-        What was seen in the inputs.
-    """
+    """The counts of the rows seen so far, whose plan is fixed by the inputs of the first update."""
 
     n_rows: int = 0
     plan: Plan | None = None
-    inputs: frozenset[str] = frozenset()
+    inputs: frozenset[str] = frozenset()  # that are given
     states: States | None = None
-    waiting: tuple[Block, ...] = ()
-    score_dtype: str | None = None
-    spans: Spans = field(default_factory=dict)
-    place: tuple[str, int] = (COMMON, 0)
+    waiting: tuple[Block, ...] = ()  # rows not yet counted: each count copies the tables
+    score_dtype: str | None = None  # if it affects values
+    spans: Spans = field(default_factory=dict)  # of the counted rows
+    place: tuple[str, int] = (COMMON, 0)  # source of the next row, empty before it is known, and row in it
     row_groups: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -145,10 +121,9 @@ def with_batch(
             inputs |= {KEYED}
     start, spans, next_place = place
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
-    blocks = make_blocks(plan, batch, resources, start, dtypes, matched.by_id and not settings.named)
-    unread = matched.grades and any(spec.metric.by_row for spec in plan.specs)
+    blocks = Blocks(plan, batch, resources, start, dtypes, matched.by_id and not settings.named)
     notes = *matched.notes, *batch.notes, *settings.on_arguments, *blocks.notes
-    if unread:
+    if matched.grades and any(spec.metric.by_row for spec in plan.specs):
         notes = *notes, unread_grades("y_true")
     row_groups = counted.row_groups
     if blocks.row_groups is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError
-from xmleval.evaluation.blocks import Batch, make_blocks
+from xmleval.evaluation.blocks import Batch, Blocks
 from xmleval.evaluation.counts import count
 from xmleval.input.objects.take import Taken
 from xmleval.input.scores import has_scores
@@ -40,7 +40,7 @@ class ScoredRows:
         if has_scores(y_score) is False:
             raise InputError("y_score", self.bare)
         batch = Batch(Taken((), None), truth, y_score, sample_weight=sample_weight)
-        rows = make_blocks(self._plan, batch, self.resources, 0, self._dtypes)
+        rows = Blocks(self._plan, batch, self.resources, 0, self._dtypes)
         self._states = count(self._plan, self.resources, self._states, rows)
         self.n_rows += truth.n_rows
 
