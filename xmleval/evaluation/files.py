@@ -181,7 +181,7 @@ def settle(run: Run) -> None:
     run.resources = run.resources.without(run.limit)
     n_bytes = len(run.label_counts) * _label_bytes(settings)
     refuse_many_labels(rows.truth[0], max(run.label_counts), n_bytes)
-    for argument in RESTRICTIONS:
+    for argument in RESTRICTIONS if run.rows.pairs or run.rows.sets else ():
         if files_of := run.files.get(argument):
             name = run.inputs[argument][0].name if argument in run.inputs else str(files_of[0])
             run.excluded[argument] = {"file": Path(name).name, "sha256": digest(*files_of)}
@@ -268,10 +268,10 @@ def evaluate_files(
     with limited(limit):
         run = open_run(arguments, scores, resources, limit)
         settle(run)
-    states = state_files(pattern, run.names)
+    states = state_files(pattern, run.names) if pattern is not None else []
     for path in states:
         refuse_unwritable(path)
-    for file in itertools.chain(*run.files.values()):
+    for file in itertools.chain(*run.files.values()) if states else ():
         refuse_input(file, states)
     with contextlib.ExitStack() as opened:
         if count_run is None and checkpoint is not None:
@@ -316,7 +316,8 @@ def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator, with the names of rows and labels."""
     reports, label_names, row_names = [], run.rows.label_names, run.rows.row_names
     for evaluator, match in zip(run.evaluators, run.rows.matches, strict=True):
-        evaluator.add_notes(match.notes)
+        if match.notes:
+            evaluator.add_notes(match.notes)
         report, unknown = evaluator.compute(), [*match.unknown]
         excluded = {name: each | run.excluded.get(name, {}) for name, each in report.excluded.items()}
         names: Any = {"label_names": label_names, "row_names": row_names, "unknown_labels": unknown}
@@ -326,8 +327,6 @@ def reports_of(run: Run) -> list[Report]:
 
 def state_files(pattern: Any, names: Sequence[str]) -> list[Path]:
     """Return the file for the state of each model: a pattern with their names for ``{}``."""
-    if pattern is None:
-        return []
     path = as_path(pattern)
     if "{}" not in str(path) and len(names) > 1:
         example = path.with_name(f"{path.stem}_{{}}{path.suffix}")
