@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -10,18 +11,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.api.evaluate import counting_of, evaluate, reads_files
+from xmleval.base.arrays import Ints
+from xmleval.base.budget import MEMORY, limited
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
 from xmleval.evaluation.counts import OF_ROWS
-from xmleval.evaluation.lists import lists_of, lists_of_values
+from xmleval.evaluation.files import Run, evaluate_files, open_run
 from xmleval.evaluation.settings import ARGUMENTS, refuse_unknown
 from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import as_path, is_file
+from xmleval.input.door import Door, make_door
+from xmleval.input.scores import Reading, ranking_rows
+from xmleval.input.sets import relevant_of, set_rows
+from xmleval.input.shards import find_input
 from xmleval.input.tensors import as_plain
 from xmleval.input.vectors import of_rows
 from xmleval.labels.groups import check_row_groups
-from xmleval.metrics.spec import DEFAULT_K, expand_metrics
+from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.results.comparison import Comparison
-from xmleval.results.diff import refuse_no_labels
+from xmleval.results.diff import Lists, refuse_no_labels, shown_depth
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
 
@@ -153,30 +160,26 @@ def evaluate_models(
         first = next(iter(inputs.values()))[0]
         message = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
         raise InputError("seeds", message)
-    arguments: Any = {"y_true": y_true, **options}
+    arguments, run, vectors = {"y_true": y_true, **options}, None, dict[str, Any]()
     of_files = reads_files(arguments) or any(map(is_file, chain(*inputs.values())))
     if y_pred is None and of_files:
-        from xmleval.evaluation.files import evaluate_files  # imports all formats
-
         scores = {name: pair[0] for name, pair in inputs.items()}
-        run, of_inputs = evaluate_files(arguments, scores, counting_of(arguments))
-        reports = [*of_inputs.values()]
-        vectors: dict[str, Any] = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
-        lists: Any = partial(lists_of, run)
+        run, by_input = evaluate_files(arguments, scores, counting_of(arguments))
+        reports = [*by_input.values()]
+        vectors |= {argument: values for argument, (_, values) in run.rows.of_rows.items()}
     else:
-        vectors = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
-        for name in filter(lambda name: is_file(vectors[name]), vectors):
+        given = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
+        for name in filter(lambda name: is_file(given[name]), given):
             raise InputError(name, Message("is a file; with ", Keyword("y_pred"), ", give values"))
         if of_files:
             reports = [evaluate(y_true, scores, y_pred=sets, **options) for scores, sets in inputs.values()]
         else:
             reports = evaluate_values(arguments, inputs)
         reports = with_same_measures(reports)
-        vectors = {name: of_rows(name, value, reports[0].row_names) for name, value in vectors.items()}
-        lists = partial(lists_of_values, arguments, models)
+        vectors |= {name: of_rows(name, value, reports[0].row_names) for name, value in given.items()}
     in_order = iter(reports)
     by_name = {name: [next(in_order) for _ in pairs] for name, pairs in pairs_of.items()}
-    return Evaluated(by_name, vectors, lists, y_pred is None and of_files)
+    return Evaluated(by_name, vectors, partial(lists_of, run, arguments, models), run is not None)
 
 
 def names_of(models: Any, y_pred: Any) -> list[str]:
@@ -205,8 +208,6 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
     if not seeds:
         return [(scores, sets)]
     if is_file(scores):
-        from xmleval.input.shards import find_input  # imports all formats
-
         scores = [shard.path for shard in find_input(as_path(scores), "scores", None).shards]
     for value in (scores, sets):
         if value is not None and not (isinstance(value, list | tuple) and value):
@@ -215,3 +216,47 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
     if scores is not None and sets is not None and len(sets) != n:
         raise InputError("y_pred", f"{name!r} has {len(sets)} seeds, and {n} with scores")
     return [*zip(scores or [None] * n, sets or [None] * n, strict=True)]
+
+
+def lists_of(
+    run: Run | None,
+    arguments: Mapping[str, Any],
+    models: Mapping[str, Any],
+    reports: Mapping[str, Report],
+    spec: Spec,
+    rows: Ints,
+) -> list[Lists]:
+    """Return what to show of some rows of two models, which are read again."""
+    if run is None:
+        run = open_run({**arguments, "memory": MEMORY}, {name: models[name] for name in reports})
+    first, n_labels = next(iter(reports.values())), max(report.n_labels for report in reports.values())
+    sets = {argument: pieces for argument, pieces in run.rows.sets.items() if argument != "y_pred"}
+    inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets)
+    of_rows: list[Lists] = []
+    with limited(run.limit), ExitStack() as opened:
+        truth, scores, of_sets = inputs.readers(run.resources)
+        readers = [truth, *scores, *of_sets.values()]
+        for reader in readers:
+            opened.callback(reader.close)
+        while (start := truth.n_taken) <= rows[-1] and (n := min(reader.ready() for reader in readers)):
+            chosen, lists = rows[(rows >= start) & (rows < start + n)] - start, []
+            y_true = set_rows("y_true", truth.take(n), n_labels, first.conventions.gains)
+            excluded: dict[str, Any] = {"exclude": None, "exclude_from": "both", "candidates": None}
+            excluded |= {argument: reader.take(n) for argument, reader in of_sets.items()}
+            door = make_door(**excluded | inputs.excluded(start, start + n)).opened(y_true)
+            for reader, report in zip(scores, reports.values(), strict=True):
+                lists.append(_first_labels(reader.take(n), chosen, report, shown_depth(spec), door))
+            y_true = door.passed(y_true, None)[0]
+            relevant = [relevant_of(y_true.block(row, row + 1)).labels.tolist() for row in chosen.tolist()]
+            of_rows += [Lists(*row) for row in zip(relevant, *lists, strict=True)]
+    return of_rows
+
+
+def _first_labels(y_score: Any, rows: Ints, report: Report, depth: int, door: Door) -> list[list[int]]:
+    """Return the best ``depth`` labels of some rows that a model lists above unlisted ones."""
+    level, higher, left = report.conventions.unlisted_score, report.higher_is_better, door.of_ranking
+    level = level if higher or level is None else 0 - level
+    how = Reading("y_score", report.n_labels, level, depth, higher_is_better=higher, left=left)
+    lists = ranking_rows(y_score, how)
+    rankings = [lists.block(row, row + 1) for row in rows.tolist()]
+    return [ranking.labels[: min(depth, int(ranking.n_above[0]))].tolist() for ranking in rankings]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from xmleval.base.budget import MEMORY
@@ -242,6 +244,21 @@ def reads_files(arguments: Mapping[str, Any]) -> bool:
     return any(map(arguments.get, WITH_FILES))
 
 
+def _of_files(arguments: Any) -> Any:
+    """Evaluate files, alone or beside arrays: one report, or those of several models."""
+    from xmleval.evaluation.files import evaluate_files  # imports all formats
+    from xmleval.results.comparison import Comparison
+
+    y_score = arguments["y_score"]
+    models = {} if y_score is None else {"y_score": y_score}
+    if isinstance(y_score, dict) and not y_score:
+        raise InputError("y_score", "is empty; expected scores, or files of models by name")
+    if file_of("y_score", y_score) is not None:
+        models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
+    reports = evaluate_files(arguments, models, counting_of(arguments))[1]
+    return Comparison(reports) if len(reports) > 1 else next(iter(reports.values()))
+
+
 def counting_of(arguments: dict[str, Any]) -> Any:
     """Return what counts files on the workers that are asked for, None where there are none."""
     workers, scheduler = arguments.get("workers"), arguments.get("scheduler")
@@ -249,23 +266,18 @@ def counting_of(arguments: dict[str, Any]) -> Any:
         return None
     if None not in (workers, scheduler):
         raise InputError("workers", Message("given together with ", Keyword("scheduler"), "; choose one"))
-    from xmleval.api.workers import count_on_workers  # imports Dask
-
     arguments["threads"] = arguments.get("threads") or 1
     workers = None if workers is None else positive_integer("workers", workers)
-    return partial(count_on_workers, workers, scheduler)
+    return partial(_count_on_workers, workers, scheduler)
 
 
-def _of_files(arguments: Any) -> Any:
-    """Evaluate files, alone or beside arrays: one report, or those of several models."""
-    from xmleval.evaluation.files import evaluate_files  # imports all formats
-    from xmleval.results.comparison import Comparison
+def _count_on_workers(workers: int | None, scheduler: Any, opened: Any, shown: Any) -> list[Report]:
+    """Return a report for each evaluator of what was opened; the evaluators take over the counts."""
+    from xmleval.cluster import evaluation, run
 
-    y_score, count_run = arguments["y_score"], counting_of(arguments)
-    models = {} if y_score is None else {"y_score": y_score}
-    if isinstance(y_score, dict) and not y_score:
-        raise InputError("y_score", "is empty; expected scores, or files of models by name")
-    if file_of("y_score", y_score) is not None:
-        models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
-    reports = evaluate_files(arguments, models, count_run)[1]
-    return Comparison(reports) if len(reports) > 1 else next(iter(reports.values()))
+    if workers is None:
+        from xmleval.cluster.dask import connected  # an extra
+
+        return evaluation.count_on(connected(scheduler), "scheduler", opened, shown)
+    with TemporaryDirectory(prefix="xmleval-") as folder:
+        return evaluation.count_on(run.processes(workers), "workers", opened, shown, Path(folder))

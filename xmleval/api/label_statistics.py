@@ -9,8 +9,8 @@ import numpy as np
 
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.evaluation.files import collect_files
-from xmleval.evaluation.settings import FileOptions, refuse_unknown
+from xmleval.evaluation.files import collect
+from xmleval.evaluation.settings import FileOptions
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 
@@ -51,12 +51,12 @@ def label_statistics(
     >>> label_statistics(np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]]))["label_cardinality"]
     2.5
     """
-    refuse_unknown(files, FileOptions.__annotations__)
     options = {"y_train": y_train, "n_labels": n_labels, **files}
-    statistics, run = collect_files(y_true, None, lambda n, resources: LabelStatistics(n), options)
-    for note in run.rows.matches[0].notes:
+    collected = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
+    for note in collected.notes:
         warnings.warn(note, stacklevel=2)
-    values: dict[str, float] = statistics.values(run.trained[0][0] if run.trained else None)
+    trained = collected.opened.trained if collected.opened else []
+    values: dict[str, float] = collected.rows.values(trained[0][0] if trained else None)
     return values
 
 

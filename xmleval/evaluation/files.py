@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, MemoryLimit, Resources, check_resources, limited
@@ -29,18 +29,22 @@ from xmleval.evaluation.reading import Progress, count_rows, progress
 from xmleval.evaluation.settings import (
     FILES_OF_LABELS,
     MISSING,
+    FileOptions,
     Options,
     check_settings,
     file_of,
+    refuse_unknown,
 )
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import locked, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.door import RESTRICTIONS
 from xmleval.input.formats.documents import Fields
-from xmleval.input.objects.take import check_labels
+from xmleval.input.objects.take import check_labels, take
+from xmleval.input.sets import set_rows
 from xmleval.input.shards import with_fields
 from xmleval.input.small_texts import load_names
+from xmleval.input.vectors import of_rows
 from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report, with_same_measures
 from xmleval.states.plan import Settings
@@ -52,6 +56,7 @@ MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
 LABEL_TABLES = ("label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
+FITTED = ("n_labels", "labels", "sample_weight", "y_train", "memory", "threads")  # as of `evaluate`
 SETTLED = Options.__annotations__.keys() - {"labels"}  # which are names of rows
 STAMPED = ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)
 HOW_FILES_ARE_READ = {"input_format": None, "exclude_from": "both", "first_row": None, "ranked": False}
@@ -101,24 +106,34 @@ class Run:
                 raise InputError(asking, Message("needs files, and ", Keyword(argument), " is none"))
 
 
-def resources_of(arguments: Mapping[str, Any]) -> Resources:
-    """Return memory and threads, checked."""
+class Collected(NamedTuple):
+    """What took rows: the names of their labels, notes, and what was opened where there are files."""
+
+    rows: Any
+    label_names: list[Any] | None
+    notes: Sequence[str]
+    opened: Run | None = None
+
+
+def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool = False) -> Run:
+    """Open files, or values in their place, and match their rows and labels, to evaluate or to fit."""
     memory = arguments.get("memory", MEMORY)
     resources = check_resources(memory, arguments.get("threads"), arguments.get("block_rows"))
     if resources.memory < LEAST_MEMORY:
         minimum = f"{LEAST_MEMORY // 10**6} MB"
         raise InputError("memory", f"{memory!r} is below {minimum}, the least that can be given")
-    return resources
+    limit = resources.limit()
+    with limited(limit):
+        return _open_inputs(arguments, scores, fits, resources, limit)
 
 
-def open_run(
+def _open_inputs(
     arguments: Mapping[str, Any],
     scores: Mapping[str, Any],
+    fits: bool,
     resources: Resources,
     limit: MemoryLimit,
-    fits: bool = False,
 ) -> Run:
-    """Open the files within a limit that is set, and match their rows and labels, to evaluate or to fit."""
     labels: Any = arguments.get("labels")
     n_labels, how = arguments.get("n_labels"), arguments.get("input_format")
     if n_labels is not None:
@@ -163,7 +178,7 @@ def settle(run: Run) -> None:
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.label_counts))
     for place, n_labels in enumerate(run.label_counts):
-        with naming_files(files):
+        with limited(run.limit), naming_files(files):
             trained = run.trained[place] if run.trained else None
             values, notes = with_files_read(options, rows, n_labels, run.closed, trained)
             if "curve_points" in values and rows.scores and not have_scores(*rows.scores[place]):
@@ -180,7 +195,8 @@ def settle(run: Run) -> None:
         run.evaluators.append(Evaluator.of(settings, share))
     run.resources = run.resources.without(run.limit)
     n_bytes = len(run.label_counts) * _label_bytes(settings)
-    refuse_many_labels(rows.truth[0], max(run.label_counts), n_bytes)
+    with limited(run.limit):
+        refuse_many_labels(rows.truth[0], max(run.label_counts), n_bytes)
     for argument in RESTRICTIONS if run.rows.pairs or run.rows.sets else ():
         if files_of := run.files.get(argument):
             name = run.inputs[argument][0].name if argument in run.inputs else str(files_of[0])
@@ -263,11 +279,8 @@ def evaluate_files(
     if arguments.get("y_pred") is not None and (rule := arguments.get("decision")) is not None:
         decision = Keyword("decision", str(rule))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
-    resources, shown = resources_of(arguments), arguments.get("progress", False)
-    limit = resources.limit()
-    with limited(limit):
-        run = open_run(arguments, scores, resources, limit)
-        settle(run)
+    run = open_run(arguments, scores)
+    settle(run)
     states = state_files(pattern, run.names) if pattern is not None else []
     for path in states:
         refuse_unwritable(path)
@@ -276,26 +289,42 @@ def evaluate_files(
     with contextlib.ExitStack() as opened:
         if count_run is None and checkpoint is not None:
             (WRITING.get() or opened).enter_context(_resumed(run, as_path(checkpoint)))
-        reports = (count_run or count)(run, shown)
+        reports = (count_run or count)(run, arguments.get("progress", False))
         for evaluator, path in zip(run.evaluators, states, strict=False):
             evaluator.save(path)
     return run, dict(zip(run.names, reports, strict=True))
 
 
-def collect_files(
+def collect(
     y_true: Any, y_score: Any, make: Callable[[int, Resources], Any], options: Mapping[str, Any]
-) -> tuple[Any, Run]:
-    """Give rows of files to what ``make`` returns, which is returned with what was opened; see `collect`."""
-    models, resources = {} if y_score is None else {"y_score": y_score}, resources_of(options)
-    limit = resources.limit()
-    with limited(limit):
-        run = open_run({**options, "y_true": y_true}, models, resources, limit, fits=True)
-        refuse_many_labels(run.rows.truth[0], run.label_counts[0])
-        rows = make(run.label_counts[0], resources.evaluator(1))
-        with progress(run.rows.truth[1].n_rows, 0, options.get("progress", False)) as show:
-            for n_rows in count_rows([rows], run.rows, resources):
+) -> Collected:
+    """Give rows, of arrays or files, to what ``make`` returns for a number of labels.
+
+    ``options`` are those of `evaluate` in `FITTED`, and how files are read.
+    """
+    refuse_unknown(options, (*FileOptions.__annotations__, *FITTED))
+    labels, weight = options.get("labels"), options.get("sample_weight")
+    has_files = any(map(is_file, (y_true, y_score, labels, weight, options.get("y_train"))))
+    if has_files or y_score is None or not options.keys().isdisjoint(FileOptions.__annotations__):
+        models = {} if y_score is None else {"y_score": y_score}
+        run = open_run({**options, "y_true": y_true}, models, fits=True)
+        n_labels, names = run.label_counts[0], run.rows.label_names
+        with (
+            limited(run.limit),
+            progress(run.rows.truth[1].n_rows, 0, options.get("progress", False)) as show,
+        ):
+            refuse_many_labels(run.rows.truth[0], n_labels)
+            rows = make(n_labels, run.resources.evaluator(1))
+            for n_rows in count_rows([rows], run.rows, run.resources):
                 show(n_rows)
-    return rows, run
+        return Collected(rows, names, run.rows.matches[0].notes, run)
+    matched = take(y_true, y_score, None, options.get("n_labels"), labels, fits=True)
+    y_true, y_score, _ = matched.inputs
+    truth = set_rows("y_true", y_true, matched.n_labels)
+    rows = make(truth.n_labels, check_resources(options.get("memory", MEMORY), options.get("threads")))
+    weights = {} if weight is None else {"sample_weight": of_rows("sample_weight", weight, matched.row_names)}
+    rows.update(truth, y_score, **weights)
+    return Collected(rows, matched.label_names, matched.notes)
 
 
 def count(run: Run, shown: Progress) -> list[Report]:

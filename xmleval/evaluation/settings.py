@@ -156,48 +156,39 @@ def check_settings(
 
     ``names`` of labels are those of rows; ``closed`` tells whether they were known before these.
     """
-    names_given = {name for name in WITHOUT_DEFAULT if options.get(name) is not None}
-    labels = check_labels(options["labels"], n_labels) if "labels" in names_given else None
+    given = {name for name in WITHOUT_DEFAULT if options.get(name) is not None}
+    labels = check_labels(options["labels"], n_labels) if "labels" in given else None
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
-    names = names if labels is None else labels
-    asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
+    names, asked = labels or names, expand_metrics(metrics, options.get("k", DEFAULT_K))
     conventions = conventions_of(metrics, options)
-    propensity, label_groups, notes, rule = None, None, list[str](), options.get("decision")
-    if names_given & OF_PROPENSITY:
-        weights, constants = options.get("inverse_propensity"), constants_of(options)
-        propensity, notes = given_or_estimated(
-            weights, options.get("y_train"), constants, n_labels, names, closed
-        )
-    if "label_groups" in names_given:
+    propensity, label_groups, hierarchy, notes = None, None, None, list[str]()
+    if given & OF_PROPENSITY:
+        q, y_train = options.get("inverse_propensity"), options.get("y_train")
+        propensity, notes = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
+    if "label_groups" in given:
         counts = None if propensity is None else propensity.counts
         label_groups, unnamed = given_groups(options["label_groups"], n_labels, names, closed, counts)
         notes = [*notes, *unnamed]
-    if rule is not None:
-        rule = rule_for(rule, names, closed)
     if propensity is not None and not any("training" in spec.needs for spec, _ in asked):
         propensity = propensity._replace(counts=None)
-    if isinstance(rule, Rule):
-        check_width(rule.decision, rule.n_labels, n_labels)
-    flags, decision = dict[str, bool](), None
-    for name, default in FLAGS.items():
-        flag: object = options.get(name, default)
+    flags = {name: options.get(name, default) for name, default in FLAGS.items()}
+    for name, flag in flags.items():
         if not isinstance(flag, bool | np.bool_):
             raise InputError(name, f"{flag!r} is neither True nor False")
         flags[name] = bool(flag)
+    rule, decision = options.get("decision"), None
     if rule is not None:
+        rule = rule_for(rule, names, closed)
+        if isinstance(rule, Rule):
+            check_width(rule.decision, rule.n_labels, n_labels)
         decision = parse_decision(rule.decision if isinstance(rule, Rule) else rule)
         check_decision(decision, conventions, n_labels, flags["higher_is_better"], isinstance(rule, Rule))
     if flags["bounds"] and conventions.unlisted_score is not None:
         level, fix = Keyword("unlisted", f"{conventions.unlisted_score:g}"), Keyword("unlisted", "'below'")
-        text = Message(level, " gives every label a score; bounds need ", fix)
-        raise InputError("bounds", text)
-    confidence, curve_points, hierarchy = None, 0, None
-    if "confidence" in names_given:
-        confidence = check_confidence(options["confidence"])
-    if "curve_points" in names_given:
-        curve_points = positive_integer("curve_points", options["curve_points"], 0)
-    if "hierarchy" in names_given:
+        raise InputError("bounds", Message(level, " gives every label a score; bounds need ", fix))
+    if "hierarchy" in given:
         hierarchy = given_hierarchy(options["hierarchy"], n_labels, names, closed)
+    points = positive_integer("curve_points", options["curve_points"], 0) if "curve_points" in given else 0
     return Settings(
         n_labels=n_labels,
         labels=labels,
@@ -208,10 +199,10 @@ def check_settings(
         per_row=_kept("per_row", options, asked),
         per_label=_kept("per_label", options, asked),
         **flags,
-        curve_points=curve_points,
+        curve_points=points,
         label_groups=label_groups,
         hierarchy=hierarchy,
-        confidence=confidence,
+        confidence=check_confidence(options["confidence"]) if "confidence" in given else None,
         unknown=labels is not None,
         on_arguments=tuple(notes),
     )
@@ -233,11 +224,11 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         rule = Keyword("decision", str(decision))
         raise InputError("y_pred", Message("given together with ", rule, "; choose one"))
     if "clusters" in inputs and settings.confidence is None:
-        needs = "clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95"
-        raise InputError("clusters", Message(*needs))
+        give = Message("clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95")
+        raise InputError("clusters", give)
     lacking = _lacking(settings, inputs)
     fewer = None if NAMES.isdisjoint(inputs) else fewer_labels(inputs, conventions.unlisted_score)
-    specs, not_computed, improbable = list[Spec](), dict[str, Message](), list[Spec]()
+    specs, not_computed = list[Spec](), dict[str, Message]()
     for spec, explicit in settings.asked:
         missing = next(filter(None, map(lacking.get, spec.needs)), None)
         needed = (fewer if spec.metric.every_label else None) or missing
@@ -248,15 +239,14 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
             not_computed[spec.name] = needed
             continue
         specs.append(spec.under(conventions))
-        if "probabilities" in spec.needs:
-            improbable.append(spec)
     if not specs:
         reasons = dict.fromkeys(not_computed.values())
         needed = Message(*[part for reason in reasons for part in (" or ", reason)][1:])
         hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in inputs else ()
         raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
-    if improbable:
-        _refuse_improbable(settings, improbable[0])
+    for spec in specs:
+        if "probabilities" in spec.needs:
+            _refuse_improbable(settings, spec)
     if settings.bounds and not any(spec.bounded("sample_weight" in inputs) for spec in specs):
         none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
         weighing = [" with ", Keyword("sample_weight")] if any(s.bounded(False) for s in specs) else []
