@@ -130,14 +130,15 @@ def with_batch(
         row_groups = row_groups.union(blocks.row_groups.names)
         refuse_many_groups("row_groups", len(row_groups))
     states, waiting = counted.states, counted.waiting
+    earlier = [] if states is None else [states]
     limit = 0 if states is None else min(table_bytes(states), resources.waiting)
     if blocks.n_bytes < limit:  # smaller than the tables to copy
         owned_blocks = resources.map(lambda number: owned(blocks.block(number)), range(blocks.n_blocks))
         waiting = *waiting, *owned_blocks
         if len(waiting) >= MAX_WAITING or bytes_of(waiting) >= limit:
-            states, waiting = count(plan, resources, states, None, waiting), ()
+            states, waiting = count(plan, resources, earlier, None, waiting), ()
     else:
-        states, waiting = count(plan, resources, states, blocks, waiting), ()
+        states, waiting = count(plan, resources, earlier, blocks, waiting), ()
     return Counted(
         n_rows=counted.n_rows + n_rows,
         plan=plan,
@@ -156,7 +157,8 @@ def settled(resources: Resources, counted: Counted) -> Counted:
     """Return the counts with all waiting rows counted."""
     if not counted.waiting or counted.plan is None:
         return counted
-    states = count(counted.plan, resources, counted.states, None, counted.waiting)
+    earlier = [] if counted.states is None else [counted.states]
+    states = count(counted.plan, resources, earlier, None, counted.waiting)
     return replace(counted, states=states, waiting=())
 
 
@@ -170,17 +172,17 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
     dtypes = {counted.score_dtype, added.score_dtype} - {None}
     if settings.conventions.unlisted_score is not None and len(dtypes) > 1:
         raise InputError("merge", f"scores are {counted.score_dtype} here, {added.score_dtype} there")
-    numbered = {"clusters", KEYED} & counted.inputs & added.inputs or {*counted.spans, *added.spans} == {
-        COMMON
-    }
-    if settings.confidence is not None and counted.n_rows and not numbered:
+    keyed = {"clusters", KEYED} & counted.inputs & added.inputs
+    numbered = {*counted.spans, *added.spans} == {COMMON}
+    if settings.confidence is not None and counted.n_rows and not (keyed or numbered):
         text = "intervals need the number of each row in all shards; give each shard its "
         reason = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
         raise InputError("merge", Message(text, Keyword("first_row"), *reason, Keyword("confidence")))
     row_groups = counted.row_groups | added.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
     spans = _refusing(settings, united, counted.spans, added.spans)
-    mine, theirs = settled(resources, counted).states if counted.n_rows else None, added.states
+    mine = settled(resources, counted).states if counted.n_rows else None
+    theirs = added.states
     if settings.per_row and COMMON not in added.spans:  # rows of files, which follow one another
         if COMMON in counted.spans:
             raise InputError("merge", "kept rows have indices here, and are those of files there")
@@ -189,7 +191,7 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
         n_rows=counted.n_rows + added.n_rows,
         plan=added.plan,
         inputs=counted.inputs & added.inputs if counted.n_rows else added.inputs,
-        states=merged(mine or new_states(added.plan, resources), theirs),
+        states=count(added.plan, resources, [mine or new_states(added.plan, resources), theirs]),
         score_dtype=counted.score_dtype or added.score_dtype,
         spans=spans,
         place=counted.place,
@@ -213,15 +215,12 @@ def _refusing(settings: Settings, unite: Callable[..., Spans], *rows: Any) -> Sp
 def count(
     plan: Plan,
     resources: Resources,
-    earlier: States | None,
-    rows: Blocks | None,
+    earlier: Sequence[States],
+    rows: Blocks | None = None,
     waiting: Sequence[Block] = (),
 ) -> States:
-    """Return the states of earlier rows plus ``rows`` and ``waiting``.
-
-    The arguments are never changed, even if a signal handler raises.
-    """
-    states = new_states(plan, resources) if earlier is None else earlier.empty()
+    """Return the states of earlier rows plus ``rows`` and ``waiting``, unchanged even by an interrupt."""
+    states = earlier[0].empty() if earlier else new_states(plan, resources)
     if rows is not None and rows.row_groups is not None:
         states.expect(rows.row_groups.names)
     parts = [states]
@@ -235,16 +234,14 @@ def count(
 
         if n_blocks == 1:
             update(states, 0)
-        else:
+        elif n_blocks:
             of_each = 1 + table_bytes(states, is_shared=False)
             n_workers = max(1, min(resources.threads, n_blocks, WORKERS_BYTES // of_each))
             parts = states.divided(n_workers, n_blocks)
             # the error with the lowest number is that of the first block with an invalid row
             in_turns(n_blocks, [partial(update, part) for part in parts])
-            for part in parts[1:]:
-                states.merge(part)
-        if earlier is not None:
-            states.merge(earlier)
+        for each in (*parts[1:], *earlier):
+            states.merge(each)
     except BaseException:
         for part in parts:
             part.discard()
@@ -254,24 +251,8 @@ def count(
 
 @cache
 def _keep_freed_memory() -> None:
-    """Let blocks, and calls one after another, reuse freed memory: that from the system is far slower.
-
-    Freeing an array this large raises the mmap threshold of malloc for the rest of the process; untouched
-    pages cost nothing.
-    """
-    np.empty(KEPT_BYTES, np.uint8)
-
-
-def merged(first: States, second: States) -> States:
-    """Return the merged states of two sets of rows; the arguments are unchanged."""
-    states = first.empty()
-    try:
-        states.merge(first)
-        states.merge(second)
-    except BaseException:
-        states.discard()
-        raise
-    return states
+    """Let blocks, and calls one after another, reuse freed memory: that from the system is far slower."""
+    np.empty(KEPT_BYTES, np.uint8)  # whose end raises the mmap threshold of malloc; its pages cost nothing
 
 
 class ScoredRows:
@@ -300,7 +281,7 @@ class ScoredRows:
             raise InputError("y_score", self.bare)
         batch = Batch(Taken((), None), truth, y_score, sample_weight=sample_weight)
         rows = Blocks(self._plan, batch, self.resources, 0, self._dtypes)
-        self._states = count(self._plan, self.resources, self._states, rows)
+        self._states = count(self._plan, self.resources, [self._states], rows)
         self.n_rows += truth.n_rows
 
     @property
