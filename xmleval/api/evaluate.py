@@ -12,13 +12,12 @@ from typing import Any
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.settings import FILES_OF_LABELS, file_of
+from xmleval.evaluation.settings import FILES, file_of
 from xmleval.evaluation.values import evaluate_values
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.report import Report
 from xmleval.view.rule import Rule
 
-FILES = ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)  # what can be files
 PATHS = (str, os.PathLike, dict)  # and the models of a dict
 WITH_FILES = (
     "first_row", "input_format", "true_field", "pred_field", "score_field", "id_field", "separator",

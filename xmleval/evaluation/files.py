@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,7 @@ from xmleval.evaluation.inputs import (
 )
 from xmleval.evaluation.reading import Progress, count_rows, progress
 from xmleval.evaluation.settings import (
+    FILES,
     FILES_OF_LABELS,
     MISSING,
     FileOptions,
@@ -58,7 +60,6 @@ TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, a
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
 FITTED = ("n_labels", "labels", "sample_weight", "y_train", "memory", "threads")  # as of `evaluate`
 SETTLED = Options.__annotations__.keys() - {"labels"}  # which are names of rows
-STAMPED = ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)
 HOW_FILES_ARE_READ = {"input_format": None, "exclude_from": "both", "first_row": None, "ranked": False}
 
 
@@ -233,7 +234,7 @@ def _resumed(run: Run, folder: Path) -> Iterator[None]:
         if path.resolve().parent == folder.resolve():
             raise ValueError(f"{folder}: {path.name} in it is an input; expected a folder of its own")
     settings = {
-        **{name: [stamp(path) for path in files.get(name, ())] for name in STAMPED},
+        **{name: [stamp(path) for path in files.get(name, ())] for name in FILES},
         "number of models": len(run.rows.scores),
         **{name: arguments.get(name, default) for name, default in HOW_FILES_ARE_READ.items()},
         "fields": [*fields_of(arguments)],
@@ -241,7 +242,7 @@ def _resumed(run: Run, folder: Path) -> Iterator[None]:
     }
     with locked(folder):
         run.checkpoint = Checkpoint(folder, settings)
-        if run.checkpoint.exists():
+        if os.path.lexists(run.checkpoint.path):
             if not arguments.get("resume"):
                 text = (
                     f"{folder}: holds a checkpoint; go on with ",
@@ -254,7 +255,7 @@ def _resumed(run: Run, folder: Path) -> Iterator[None]:
             of = f" of {n_rows}" if n_rows else ""
             LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
         yield
-        run.checkpoint.remove()
+        run.checkpoint.path.unlink(missing_ok=True)
 
 
 def evaluate_files(
