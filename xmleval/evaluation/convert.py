@@ -14,13 +14,7 @@ import numpy as np
 
 from xmleval.base.budget import PIECE_BYTES
 from xmleval.base.errors import Message, counted, naming_files
-from xmleval.evaluation.inputs import (
-    notes_of,
-    open_input,
-    prediction_batches,
-    read_scores_alone,
-    read_truth,
-)
+from xmleval.evaluation.inputs import notes_of, open_input, prediction_batches, read_scores_alone, read_truth
 from xmleval.evaluation.reading import Progress, naming_rows, progress
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import NPZ
