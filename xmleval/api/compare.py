@@ -14,10 +14,9 @@ from xmleval.api.evaluate import counting_of, evaluate, reads_files
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, limited
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
-from xmleval.evaluation.counts import OF_ROWS
+from xmleval.evaluation.counts import OF_ROWS, evaluate_values
 from xmleval.evaluation.files import Run, evaluate_files, open_run
 from xmleval.evaluation.settings import ARGUMENTS, refuse_unknown
-from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.door import Door, make_door
 from xmleval.input.scores import Reading, ranking_rows
@@ -228,7 +227,8 @@ def lists_of(
 ) -> list[Lists]:
     """Return what to show of some rows of two models, which are read again."""
     if run is None:
-        run = open_run({**arguments, "memory": MEMORY}, {name: models[name] for name in reports})
+        with open_run({**arguments, "memory": MEMORY}, {name: models[name] for name in reports}) as opened:
+            return lists_of(opened, arguments, models, reports, spec, rows)
     first, n_labels = next(iter(reports.values())), max(report.n_labels for report in reports.values())
     sets = {argument: pieces for argument, pieces in run.rows.sets.items() if argument != "y_pred"}
     inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets)

@@ -12,8 +12,8 @@ from typing import Any
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.evaluation.counts import evaluate_values
 from xmleval.evaluation.settings import FILES, file_of
-from xmleval.evaluation.values import evaluate_values
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.report import Report
 from xmleval.view.rule import Rule

@@ -1,9 +1,10 @@
-"""The immutable counts of an evaluator, the updates and merges that replace them, and threads that count."""
+"""The one way of rows: read, counted in threads, added to the immutable counts before, merged, reported."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
@@ -11,21 +12,24 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import bytes_of
-from xmleval.base.budget import Resources
+from xmleval.base.budget import MEMORY, Resources, check_resources
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positive_integer, renaming
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, owned
-from xmleval.evaluation.settings import KEYED, MISSING, SCORED, plan_of
+from xmleval.evaluation.settings import KEYED, MISSING, SCORED, check_settings, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, CountedTwiceError, Spans, united, with_rows
-from xmleval.input.door import OPEN, make_door
+from xmleval.input.csr import Source
+from xmleval.input.door import NAMES, OPEN, excluded_inputs, make_door
 from xmleval.input.glances import swapped_notes, unread_grades
-from xmleval.input.objects.take import Taken, take
+from xmleval.input.objects.take import Taken, is_nameless, take
 from xmleval.input.scores import has_scores
-from xmleval.input.sets import set_rows
+from xmleval.input.sets import remembered, set_rows
 from xmleval.input.vectors import keys_of_groups, of_rows
 from xmleval.labels.groups import refuse_many_groups
+from xmleval.metrics.spec import conventions_of
+from xmleval.results.report import Report
 from xmleval.states.plan import Plan, Settings
 from xmleval.states.state import States, new_states, state_class, table_bytes
 from xmleval.view.block import Block
@@ -253,6 +257,80 @@ def count(
 def _keep_freed_memory() -> None:
     """Let blocks, and calls one after another, reuse freed memory: that from the system is far slower."""
     np.empty(KEPT_BYTES, np.uint8)  # whose end raises the mmap threshold of malloc; its pages cost nothing
+
+
+def make_report(settings: Settings, of: Counted) -> Report:
+    """Return the report on the counted rows."""
+    plan, states, q = of.plan, of.states, settings.propensity
+    assert plan is not None
+    assert states is not None
+    results, specs = states.finish(), plan.specs
+    if results.not_computed:
+        without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
+        if without and not results.values:
+            raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
+        results.leave_out(without)
+        specs = tuple([spec for spec in specs if spec.name in results.values])
+    if not settings.higher_is_better:
+        results.negate_thresholds()
+    decision = settings.decision if plan.decision and settings.decision else plan.decision
+    return Report(
+        results=results,
+        specs=specs,
+        conventions=plan.conventions,
+        n_rows=of.n_rows,
+        n_labels=plan.n_labels,
+        decision=None if decision is None else str(decision),
+        constants=settings.constants,
+        not_computed={**plan.not_computed, **results.not_computed},
+        weighted=plan.weighted,
+        excluded={} if NAMES.isdisjoint(of.inputs) else excluded_inputs(of.inputs),
+        propensity=None if q is None else "given" if q.lowest >= 1 else "values below 1",
+        keeps_rows=bool(plan.per_row),
+        higher_is_better=settings.higher_is_better,
+        hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
+        label_names=settings.labels,
+        group_ranges=[*settings.label_groups.ranges] if settings.label_groups else [],
+        confidence_level=settings.confidence,
+        notes=[*of.notes, *settings.notes(), *results.notes.values()],
+    )
+
+
+def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tuple[Any, Any]]) -> list[Report]:
+    """Return a report for the scores and the sets of each model, by name.
+
+    Several models share a truth without names, which is checked once, and settings for the same labels.
+    """
+    options, are_several = {**arguments, "labels": None}, len(predictions) > 1
+    metrics, y_true = arguments.get("metrics"), arguments.get("y_true")
+    conventions = conventions_of(metrics, arguments)
+    threads, block_rows = arguments.get("threads"), arguments.get("block_rows")
+    resources = check_resources(arguments.get("memory", MEMORY), threads, block_rows)
+    settings, of_labels, reports = None, None, list[Report]()
+    for name, (y_score, y_pred) in predictions.items():
+        with ExitStack() as errors:
+            for argument in ("y_score", "y_pred") if name else ():
+                errors.enter_context(renaming(argument, f"{argument} of {name!r}"))
+            rows = {**arguments, "y_true": y_true, "y_score": y_score, "y_pred": y_pred}
+            named = arguments.get("n_labels"), arguments.get("labels"), conventions
+            batch = read_batch(*named, conventions.graded, rows)
+            if are_several and is_nameless("y_true", y_true) and not isinstance(y_true, Source):
+                y_true = remembered(batch.truth)
+                batch = batch._replace(truth=y_true)
+            matched = batch.matched  # names of labels are those of the rows
+            labels = batch.truth.n_labels, matched.label_names, matched.closed
+            if settings is None or labels != of_labels:
+                settings, of_labels = check_settings(metrics, options, *labels), labels
+            of_model = settings
+            if matched.unknown or not matched.closed:
+                of_model = replace(settings, unknown=bool(matched.unknown), counts_cells=matched.closed)
+            report = make_report(of_model, with_batch(of_model, resources, Counted(), batch))
+        if matched.label_names is not None or matched.row_names is not None:
+            counts = matched.row_names == [*range(report.n_rows)]  # an index that names nothing
+            names: Any = {"label_names": matched.label_names, "unknown_labels": matched.unknown}
+            report = replace(report, row_names=None if counts else matched.row_names, **names)
+        reports.append(report)
+    return reports
 
 
 class ScoredRows:

@@ -11,14 +11,21 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
-from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.base.notes import joined_notes
-from xmleval.evaluation.counts import Counted, placed, read_batch, settled, with_batch, with_counted
+from xmleval.evaluation.counts import (
+    Counted,
+    make_report,
+    placed,
+    read_batch,
+    settled,
+    with_batch,
+    with_counted,
+)
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import Options, check_settings, refuse_unknown, settings_before_rows
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.input.door import NAMES, excluded_inputs
 from xmleval.input.objects.take import labels_of
 from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
@@ -383,40 +390,3 @@ class Evaluator:
             if self._counted is before:
                 self._counted = after
                 return after
-
-
-def make_report(settings: Settings, of: Counted) -> Report:
-    """Return the report on the counted rows."""
-    plan, states, q = of.plan, of.states, settings.propensity
-    assert plan is not None
-    assert states is not None
-    results, specs = states.finish(), plan.specs
-    if results.not_computed:
-        without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
-        if without and not results.values:
-            raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
-        results.leave_out(without)
-        specs = tuple([spec for spec in specs if spec.name in results.values])
-    if not settings.higher_is_better:
-        results.negate_thresholds()
-    decision = settings.decision if plan.decision and settings.decision else plan.decision
-    return Report(
-        results=results,
-        specs=specs,
-        conventions=plan.conventions,
-        n_rows=of.n_rows,
-        n_labels=plan.n_labels,
-        decision=None if decision is None else str(decision),
-        constants=settings.constants,
-        not_computed={**plan.not_computed, **results.not_computed},
-        weighted=plan.weighted,
-        excluded={} if NAMES.isdisjoint(of.inputs) else excluded_inputs(of.inputs),
-        propensity=None if q is None else "given" if q.lowest >= 1 else "values below 1",
-        keeps_rows=bool(plan.per_row),
-        higher_is_better=settings.higher_is_better,
-        hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
-        label_names=settings.labels,
-        group_ranges=[*settings.label_groups.ranges] if settings.label_groups else [],
-        confidence_level=settings.confidence,
-        notes=[*of.notes, *settings.notes(), *results.notes.values()],
-    )

@@ -116,8 +116,9 @@ class Collected(NamedTuple):
     opened: Run | None = None
 
 
-def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool = False) -> Run:
-    """Open files, or values in their place, and match their rows and labels, to evaluate or to fit."""
+@contextlib.contextmanager
+def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool = False) -> Iterator[Run]:
+    """Open files, or values in their place, and match their rows and labels, within a limit of memory."""
     memory = arguments.get("memory", MEMORY)
     resources = check_resources(memory, arguments.get("threads"), arguments.get("block_rows"))
     if resources.memory < LEAST_MEMORY:
@@ -125,61 +126,53 @@ def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool
         raise InputError("memory", f"{memory!r} is below {minimum}, the least that can be given")
     limit = resources.limit()
     with limited(limit):
-        return _open_inputs(arguments, scores, fits, resources, limit)
-
-
-def _open_inputs(
-    arguments: Mapping[str, Any],
-    scores: Mapping[str, Any],
-    fits: bool,
-    resources: Resources,
-    limit: MemoryLimit,
-) -> Run:
-    labels: Any = arguments.get("labels")
-    n_labels, how = arguments.get("n_labels"), arguments.get("input_format")
-    if n_labels is not None:
-        positive_integer("n_labels", n_labels)
-    if arguments.get("y_true") is None:
-        raise InputError("y_true", MISSING)
-    models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
-    others = {
-        argument: open_input(argument, arguments[argument], how, n_labels)
-        for argument in ("y_true", "y_pred", "y_train", "candidates")
-        if arguments.get(argument) is not None
-    }
-    if conventions_of(arguments.get("metrics"), arguments).graded:
-        others["y_true"] = replace(others["y_true"], kind="grades")
-    if how is not None and not any(each.files for each in (*models, *others.values())):
-        raise InputError("input_format", "is for files, and none is given")
-    fields = fields_of(arguments, joined=bool(models) or "y_pred" in others or fits)
-    opened = with_fields(fields, *models, *others.values())
-    models, others = opened[: len(models)], dict(zip(others, opened[len(models) :], strict=True))
-    if is_file(labels):
-        labels = load_names(as_path(labels))
-    elif labels is not None:
-        labels = [*map(str, check_labels(labels, n_labels))]
-    truth, train = others.pop("y_true"), others.pop("y_train", None)
-    inputs = {"y_true": [truth], "y_score": models} | {argument: [each] for argument, each in others.items()}
-    rows = open_rows(arguments, fields, truth, models, others, labels, fits)
-    label_counts = label_counts_of(rows, resources, labels, n_labels)
-    trained = list[tuple[Ints, int]]()
-    if train is not None and (fits or train.files):  # of values, propensities are estimated later
-        trained = training_counts(train, rows, labels, label_counts, resources)
-    rows = with_values_of_rows(rows, arguments)
-    closed, names = labels is not None or not rows.by_name, [*scores] or [rows.truth[0]]
-    return Run(arguments, resources, limit, names, inputs, train, rows, label_counts, closed, trained)
+        labels: Any = arguments.get("labels")
+        n_labels, how = arguments.get("n_labels"), arguments.get("input_format")
+        if n_labels is not None:
+            positive_integer("n_labels", n_labels)
+        if arguments.get("y_true") is None:
+            raise InputError("y_true", MISSING)
+        models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
+        others = {
+            argument: open_input(argument, arguments[argument], how, n_labels)
+            for argument in ("y_true", "y_pred", "y_train", "candidates")
+            if arguments.get(argument) is not None
+        }
+        if conventions_of(arguments.get("metrics"), arguments).graded:
+            others["y_true"] = replace(others["y_true"], kind="grades")
+        if how is not None and not any(each.files for each in (*models, *others.values())):
+            raise InputError("input_format", "is for files, and none is given")
+        fields = fields_of(arguments, joined=bool(models) or "y_pred" in others or fits)
+        opened = with_fields(fields, *models, *others.values())
+        models, others = opened[: len(models)], dict(zip(others, opened[len(models) :], strict=True))
+        if is_file(labels):
+            labels = load_names(as_path(labels))
+        elif labels is not None:
+            labels = [*map(str, check_labels(labels, n_labels))]
+        truth, train = others.pop("y_true"), others.pop("y_train", None)
+        inputs = {"y_true": [truth], "y_score": models} | {
+            argument: [each] for argument, each in others.items()
+        }
+        rows = open_rows(arguments, fields, truth, models, others, labels, fits)
+        label_counts = label_counts_of(rows, resources, labels, n_labels)
+        trained = list[tuple[Ints, int]]()
+        if train is not None and (fits or train.files):  # of values, propensities are estimated later
+            trained = training_counts(train, rows, labels, label_counts, resources)
+        rows = with_values_of_rows(rows, arguments)
+        closed, names = labels is not None or not rows.by_name, [*scores] or [rows.truth[0]]
+        yield Run(arguments, resources, limit, names, inputs, train, rows, label_counts, closed, trained)
 
 
 def settle(run: Run) -> None:
     """Settle what is counted for each report, and make the evaluators and what is told of excluded labels."""
     arguments, rows, metrics = run.arguments, run.rows, run.arguments.get("metrics")
+    of_sets = "y_pred" in rows.sets and not rows.scores and metrics is None
     options = {name: arguments[name] for name in SETTLED if arguments.get(name) is not None}
     files = {name: file_of(name, options[name]) for name in FILES_OF_LABELS if name in options}
-    of_sets = "y_pred" in rows.sets and not rows.scores and metrics is None
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.label_counts))
     for place, n_labels in enumerate(run.label_counts):
-        with limited(run.limit), naming_files(files):
+        with naming_files(files):
             trained = run.trained[place] if run.trained else None
             values, notes = with_files_read(options, rows, n_labels, run.closed, trained)
             if "curve_points" in values and rows.scores and not have_scores(*rows.scores[place]):
@@ -196,8 +189,7 @@ def settle(run: Run) -> None:
         run.evaluators.append(Evaluator.of(settings, share))
     run.resources = run.resources.without(run.limit)
     n_bytes = len(run.label_counts) * _label_bytes(settings)
-    with limited(run.limit):
-        refuse_many_labels(rows.truth[0], max(run.label_counts), n_bytes)
+    refuse_many_labels(rows.truth[0], max(run.label_counts), n_bytes)
     for argument in RESTRICTIONS if run.rows.pairs or run.rows.sets else ():
         if files_of := run.files.get(argument):
             name = run.inputs[argument][0].name if argument in run.inputs else str(files_of[0])
@@ -244,12 +236,8 @@ def _resumed(run: Run, folder: Path) -> Iterator[None]:
         run.checkpoint = Checkpoint(folder, settings)
         if os.path.lexists(run.checkpoint.path):
             if not arguments.get("resume"):
-                text = (
-                    f"{folder}: holds a checkpoint; go on with ",
-                    Keyword("resume", "True"),
-                    ", or remove it",
-                )
-                raise ValueError(Message(*text))
+                text = f"{folder}: holds a checkpoint; go on with "
+                raise ValueError(Message(text, Keyword("resume", "True"), ", or remove it"))
             with limited(run.resources.limit()):
                 run.evaluators = run.checkpoint.load(run.evaluators[0].memory, arguments.get("threads"))
             of = f" of {n_rows}" if n_rows else ""
@@ -280,14 +268,13 @@ def evaluate_files(
     if arguments.get("y_pred") is not None and (rule := arguments.get("decision")) is not None:
         decision = Keyword("decision", str(rule))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
-    run = open_run(arguments, scores)
-    settle(run)
-    states = state_files(pattern, run.names) if pattern is not None else []
-    for path in states:
-        refuse_unwritable(path)
-    for file in itertools.chain(*run.files.values()) if states else ():
-        refuse_input(file, states)
-    with contextlib.ExitStack() as opened:
+    with open_run(arguments, scores) as run, contextlib.ExitStack() as opened:
+        settle(run)
+        states = state_files(pattern, run.names) if pattern is not None else []
+        for path in states:
+            refuse_unwritable(path)
+        for file in itertools.chain(*run.files.values()) if states else ():
+            refuse_input(file, states)
         if count_run is None and checkpoint is not None:
             (WRITING.get() or opened).enter_context(_resumed(run, as_path(checkpoint)))
         reports = (count_run or count)(run, arguments.get("progress", False))
@@ -308,17 +295,14 @@ def collect(
     has_files = any(map(is_file, (y_true, y_score, labels, weight, options.get("y_train"))))
     if has_files or y_score is None or not options.keys().isdisjoint(FileOptions.__annotations__):
         models = {} if y_score is None else {"y_score": y_score}
-        run = open_run({**options, "y_true": y_true}, models, fits=True)
-        n_labels, names = run.label_counts[0], run.rows.label_names
-        with (
-            limited(run.limit),
-            progress(run.rows.truth[1].n_rows, 0, options.get("progress", False)) as show,
-        ):
-            refuse_many_labels(run.rows.truth[0], n_labels)
+        with open_run({**options, "y_true": y_true}, models, fits=True) as run:
+            (name, pieces), n_labels = run.rows.truth, run.label_counts[0]
+            refuse_many_labels(name, n_labels)
             rows = make(n_labels, run.resources.evaluator(1))
-            for n_rows in count_rows([rows], run.rows, run.resources):
-                show(n_rows)
-        return Collected(rows, names, run.rows.matches[0].notes, run)
+            with progress(pieces.n_rows, 0, options.get("progress", False)) as show:
+                for n_rows in count_rows([rows], run.rows, run.resources):
+                    show(n_rows)
+        return Collected(rows, run.rows.label_names, run.rows.matches[0].notes, run)
     matched = take(y_true, y_score, None, options.get("n_labels"), labels, fits=True)
     y_true, y_score, _ = matched.inputs
     truth = set_rows("y_true", y_true, matched.n_labels)
@@ -334,7 +318,7 @@ def count(run: Run, shown: Progress) -> list[Report]:
     kept = run.checkpoint is not None or run.arguments.get("save") is not None
     graded = run.inputs["y_true"][0].kind == "grades"  # which rows of files are not looked at for again
     sources = run.sources if kept or graded or rows.truth[1].locate is not None else {}
-    with limited(run.limit), progress(rows.truth[1].n_rows, n_before, shown) as show:
+    with progress(rows.truth[1].n_rows, n_before, shown) as show:
         for n_rows in count_rows(run.evaluators, rows, run.resources, n_before, sources):
             show(n_rows)
             if run.checkpoint is not None:
