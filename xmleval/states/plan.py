@@ -213,8 +213,8 @@ class Plan(Settings):
             ordered=ordered,
             uses_decision=uses_decision,
             gapless=gapless,
-            required_gapless=[spec for spec in gapless if spec.name in required],
-            required_cells=[spec for spec in cells if spec.name in required],
+            required_gapless=[spec for spec in gapless if spec.name in required] if gapless else [],
+            required_cells=[spec for spec in cells if spec.name in required] if cells else [],
             probable=(probable[0], max(s.k or self.n_labels for s in probable)) if probable else None,
         )
 
