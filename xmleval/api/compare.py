@@ -18,7 +18,7 @@ from xmleval.evaluation.counts import OF_ROWS, evaluate_values
 from xmleval.evaluation.files import Run, evaluate_files, open_run
 from xmleval.evaluation.settings import ARGUMENTS, refuse_unknown
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.door import Door, make_door
+from xmleval.input.door import make_door
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.shards import find_input
@@ -232,7 +232,7 @@ def lists_of(
     first, n_labels = next(iter(reports.values())), max(report.n_labels for report in reports.values())
     sets = {argument: pieces for argument, pieces in run.rows.sets.items() if argument != "y_pred"}
     inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets)
-    of_rows: list[Lists] = []
+    of_rows, depth = list[Lists](), shown_depth(spec)
     with limited(run.limit), ExitStack() as opened:
         truth, scores, of_sets = inputs.readers(run.resources)
         readers = [truth, *scores, *of_sets.values()]
@@ -245,18 +245,15 @@ def lists_of(
             excluded |= {argument: reader.take(n) for argument, reader in of_sets.items()}
             door = make_door(**excluded | inputs.excluded(start, start + n)).opened(y_true)
             for reader, report in zip(scores, reports.values(), strict=True):
-                lists.append(_first_labels(reader.take(n), chosen, report, shown_depth(spec), door))
+                level, higher = report.conventions.unlisted_score, report.higher_is_better
+                how = Reading(
+                    "y_score", report.n_labels, level if higher or level is None else 0 - level, depth,
+                    higher_is_better=higher, left=door.of_ranking,
+                )  # fmt: skip
+                source = ranking_rows(reader.take(n), how)
+                rankings = [source.block(row, row + 1) for row in chosen.tolist()]
+                lists.append([each.labels[: min(depth, int(each.n_above[0]))].tolist() for each in rankings])
             y_true = door.passed(y_true, None)[0]
             relevant = [relevant_of(y_true.block(row, row + 1)).labels.tolist() for row in chosen.tolist()]
             of_rows += [Lists(*row) for row in zip(relevant, *lists, strict=True)]
     return of_rows
-
-
-def _first_labels(y_score: Any, rows: Ints, report: Report, depth: int, door: Door) -> list[list[int]]:
-    """Return the best ``depth`` labels of some rows that a model lists above unlisted ones."""
-    level, higher, left = report.conventions.unlisted_score, report.higher_is_better, door.of_ranking
-    level = level if higher or level is None else 0 - level
-    how = Reading("y_score", report.n_labels, level, depth, higher_is_better=higher, left=left)
-    lists = ranking_rows(y_score, how)
-    rankings = [lists.block(row, row + 1) for row in rows.tolist()]
-    return [ranking.labels[: min(depth, int(ranking.n_above[0]))].tolist() for ranking in rankings]

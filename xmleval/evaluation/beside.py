@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,22 +113,19 @@ def with_values_of_rows(rows: Inputs, arguments: Mapping[str, Any]) -> Inputs:
         if path is not None and argument == "sample_weight":
             vectors[argument] = str(path), load_numbers(path, "weight per row")
         elif path is not None:
-            vectors[argument] = str(path), _groups_of_rows(argument, rows, path)
+            n_rows, lines = (
+                rows.truth[1].n_rows if names is None else len(names),
+                read_group_lines(argument, path),
+            )
+            groups, n_unknown = lines.by_number("row", names, n_rows)
+            rows.note([Note(str(path), "unmatched rows", n_unknown)] * (n_unknown > 0))
+            missing = next((row for row in range(n_rows or len(groups)) if row not in groups), None)
+            if missing is not None and lines.has_keys:
+                row_name = missing if names is None else names[missing]
+                raise ValueError(f"{path}: no {lines.noun} for row {row_name}")
+            vectors[argument] = str(path), [groups[row] for row in range(len(groups))]
         elif value is not None:
             vectors[argument] = argument, np.asarray(of_rows(argument, value, names))
     if (first := arguments.get("first_row")) is not None:
         first = positive_integer("first_row", first, at_least=0)
     return rows._replace(of_rows=vectors, first_row=first)
-
-
-def _groups_of_rows(argument: str, rows: Inputs, path: Path) -> list[str]:
-    """Return the group or cluster of each row in a file."""
-    n_rows = len(rows.row_names) if rows.row_names is not None else rows.truth[1].n_rows
-    lines = read_group_lines(argument, path)
-    groups, n_unknown = lines.by_number("row", rows.row_names, n_rows)
-    rows.note([Note(str(path), "unmatched rows", n_unknown)] * (n_unknown > 0))
-    missing = next((row for row in range(n_rows or len(groups)) if row not in groups), None)
-    if missing is not None and lines.has_keys:
-        name = missing if rows.row_names is None else rows.row_names[missing]
-        raise ValueError(f"{path}: no {lines.noun} for row {name}")
-    return [groups[row] for row in range(len(groups))]

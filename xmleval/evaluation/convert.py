@@ -51,9 +51,23 @@ def convert_files(
     writer = writer_of(target, data.kind)
     if truth is None and not data.named:
         return write_rows(data, target, writer, n_labels, shown=shown)
-    rows, n_labels, notes = _numbered(data, truth)
+    if data.kind == "truth":
+        of_truth, match, _ = read_truth(data, None, Message("has names"))
+        order = "rows and labels are numbered in the order in which it names them first"
+        notes = [f"{data.name}: {', '.join([*getattr(match.origin, 'notes', []), order])}"]
+        rows = next(of_truth.read(sys.maxsize))
+    elif truth is None:
+        raise ValueError(f"{data.name}: has names; expected --like with the truth that they belong to")
+    else:
+        match = read_truth(truth, None, Message("has names"), [data])[1].fork()
+        placed = match.place("y_score", data.name, prediction_batches(data, match.origin))
+        notes = [*notes_of(truth.name, match.origin), *notes_of(data.name, placed.origin), *match.notes]
+        rows = placed.rows()
+        if rows.values is None:
+            notes.append(f"{data.name}: no scores, taken best first and written as -1, -2 and so on")
+        rows = listed_scores(rows, match.names)
     with naming_files(dict.fromkeys(("truth", "scores", "matrix"), data.name)):
-        return [*notes, *write(target, writer, rows, data.kind, n_labels)]
+        return [*notes, *write(target, writer, rows, data.kind, len(match.names))]
 
 
 def find_files(
@@ -170,21 +184,3 @@ def save_run(target: Path, writer: Format, name: str, rows: Rows, *names: list[s
     if writer is not RUN:
         raise ValueError(f"{name}: has names; expected a TREC run (.run) as --output")
     save(target, rows, "scores", *names)
-
-
-def _numbered(data: Input, like: Input | None) -> tuple[Rows, int, list[str]]:
-    """Return named data by number, the number of labels, and notes."""
-    if data.kind == "truth":
-        pieces, match, _ = read_truth(data, None, Message("has names"))
-        order = "rows and labels are numbered in the order in which it names them first"
-        note = f"{data.name}: {', '.join([*getattr(match.origin, 'notes', []), order])}"
-        return next(pieces.read(sys.maxsize)), match.n_labels, [note]
-    if like is None:
-        raise ValueError(f"{data.name}: has names; expected --like with the truth that they belong to")
-    match = read_truth(like, None, Message("has names"), [data])[1].fork()
-    placed = match.place("y_score", data.name, prediction_batches(data, match.origin))
-    notes = [*notes_of(like.name, match.origin), *notes_of(data.name, placed.origin), *match.notes]
-    rows = placed.rows()
-    if rows.values is None:
-        notes.append(f"{data.name}: no scores, taken best first and written as -1, -2 and so on")
-    return listed_scores(rows, match.names), len(match.names), notes

@@ -49,7 +49,6 @@ from xmleval.input.small_texts import load_names
 from xmleval.input.vectors import of_rows
 from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report, with_same_measures
-from xmleval.states.plan import Settings
 
 MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
     "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
@@ -188,8 +187,11 @@ def settle(run: Run) -> None:
         share = run.resources.without(run.limit).evaluator(len(rows.scores))
         run.evaluators.append(Evaluator.of(settings, share))
     run.resources = run.resources.without(run.limit)
-    n_bytes = len(run.label_counts) * _label_bytes(settings)
-    refuse_many_labels(rows.truth[0], max(run.label_counts), n_bytes)
+    kept, specs = settings.per_label, [spec for spec, _ in settings.asked]
+    n_kept = len(specs if kept is True else kept or ())
+    tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in specs)
+    n_bytes = TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept
+    refuse_many_labels(rows.truth[0], max(run.label_counts), len(run.label_counts) * n_bytes)
     for argument in RESTRICTIONS if run.rows.pairs or run.rows.sets else ():
         if files_of := run.files.get(argument):
             name = run.inputs[argument][0].name if argument in run.inputs else str(files_of[0])
@@ -202,16 +204,6 @@ def fields_of(arguments: Mapping[str, Any], joined: bool = True) -> Fields:
         raise InputError("separator", "is empty")
     fields = arguments.get("true_field"), arguments.get("pred_field"), arguments.get("score_field")
     return Fields(*fields, arguments.get("id_field"), arguments.get("separator"), joined)
-
-
-def _label_bytes(settings: Settings) -> int:
-    """Return the memory that counts of a label take."""
-    kept = settings.per_label
-    n_kept = len(settings.asked if kept is True else kept or ())
-    tables = n_kept > 0 or any(
-        spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec, _ in settings.asked
-    )
-    return TABLE_BYTES * tables + VALUE_BYTES * n_kept
 
 
 @contextlib.contextmanager

@@ -63,8 +63,10 @@ def count_rows(
             _refuse_other_length(argument, name, names, truth, truth.n_taken)
         if inputs.pairs is not None:
             inputs.pairs.refuse_outside(truth.n_taken, None)
-        if not truth.n_taken:
-            _count_nothing(evaluators, scores, sets, **{argument: [] for argument in inputs.of_rows})
+        for evaluator in evaluators if not truth.n_taken else ():  # which then know what is given
+            none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
+            others = dict.fromkeys(sets, none) | {argument: [] for argument in inputs.of_rows}
+            evaluator.update(none, none if scores else None, **others)
     finally:
         for reader in readers:
             reader.close()
@@ -115,15 +117,6 @@ def _count(
         reader = scores[number] if scores else None
         with naming_rows({"y_true": truth, "y_score": reader, **sets}, first, files, inputs.start):
             evaluator.update(y_true, reader.take(n) if reader else None, **arguments)
-
-
-def _count_nothing(
-    evaluators: Sequence[Any], scores: Sequence[RowReader], sets: Mapping[str, RowReader], **arguments: Any
-) -> None:
-    """Let evaluators know what is given, where there are no rows of it."""
-    for evaluator in evaluators:
-        none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-        evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none), **arguments)
 
 
 @contextlib.contextmanager

@@ -245,9 +245,14 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         needed = Message(*[part for reason in reasons for part in (" or ", reason)][1:])
         hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in inputs else ()
         raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
-    for spec in specs:
-        if "probabilities" in spec.needs:
-            _refuse_improbable(settings, spec)
+    level, link = conventions.unlisted_score, conventions.link
+    for spec in [spec for spec in specs if "probabilities" in spec.needs][:1]:
+        if not settings.higher_is_better:
+            distances = Keyword("higher_is_better", "False")
+            raise ValueError(Message(spec, " needs probabilities, not distances: ", distances))
+        if link == "none" and level is not None and not 0 <= level <= 1:
+            outside = Message(f"{level:g} is outside 0..1; ", spec, " needs probabilities; ", LINKED)
+            raise InputError("unlisted", outside)
     if settings.bounds and not any(spec.bounded("sample_weight" in inputs) for spec in specs):
         none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
         weighing = [" with ", Keyword("sample_weight")] if any(s.bounded(False) for s in specs) else []
@@ -286,14 +291,3 @@ def _lacking(settings: Settings, inputs: frozenset[str]) -> dict[str, Message]:
         "training": q is not None and q.counts is not None,
     }
     return {need: GIVEN_AS[need] for need in met if not met[need]}
-
-
-def _refuse_improbable(settings: Settings, spec: Spec) -> None:
-    """Refuse settings under which no score is a probability, which a measure needs."""
-    if not settings.higher_is_better:
-        distances = Keyword("higher_is_better", "False")
-        raise ValueError(Message(spec, " needs probabilities, not distances: ", distances))
-    level = settings.conventions.unlisted_score
-    if settings.conventions.link == "none" and level is not None and not 0 <= level <= 1:
-        outside = Message(f"{level:g} is outside 0..1; ", spec, " needs probabilities; ", LINKED)
-        raise InputError("unlisted", outside)
