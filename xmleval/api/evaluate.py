@@ -13,16 +13,14 @@ from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.counts import evaluate_values
-from xmleval.evaluation.settings import FILES, file_of
+from xmleval.evaluation.settings import FILES, FileOptions, file_of
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.report import Report
 from xmleval.view.rule import Rule
 
 PATHS = (str, os.PathLike, dict)  # and the models of a dict
-WITH_FILES = (
-    "first_row", "input_format", "true_field", "pred_field", "score_field", "id_field", "separator",
-    "checkpoint", "resume", "ranked", "save", "workers", "scheduler",
-)  # fmt: skip
+OF_RUNS = ("first_row", "checkpoint", "resume", "ranked", "save", "workers", "scheduler")
+WITH_FILES = (*OF_RUNS, *(FileOptions.__annotations__.keys() - {"progress"}))  # for files alone
 
 
 def evaluate(
@@ -85,8 +83,7 @@ def evaluate(
     ----------
     y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
         Relevant labels of each instance, by column, by id (nested lists are lists of ids if ``n_labels`` is
-        given) or by name. Any array can be a tensor. The README in ``xmleval/input`` has the forms of names:
-        lists and dicts, which are matched by key, and frames, which are matched by index and columns.
+        given) or by name, as the README in ``xmleval/input`` shows. Any array can be a tensor.
     y_score : as y_true with scores, or (labels, scores) arrays of shape (m, k), optional
         Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS are taken
         as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks an empty slot and

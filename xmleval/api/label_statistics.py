@@ -41,11 +41,6 @@ def label_statistics(
         ``y_train``, ``labels_unseen_in_training`` (labels that occur in ``y_true`` only) and
         ``stored_unseen_in_training`` (share of relevant entries with such a label). Undefined ratios are NaN.
 
-    Raises
-    ------
-    ValueError
-        If input is invalid, or the numbers of labels differ.
-
     Examples
     --------
     >>> label_statistics(np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]]))["label_cardinality"]

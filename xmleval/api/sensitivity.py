@@ -32,8 +32,7 @@ class Sensitivity:
 
     Examples
     --------
-    >>> y_train = np.repeat(np.eye(3, dtype=int), [90, 9, 1], axis=0)
-    >>> y_true = np.repeat(np.eye(3, dtype=int), [5, 1, 3], axis=0)
+    >>> y_true, y_train = (np.repeat(np.eye(3, dtype=int), n, axis=0) for n in ([5, 1, 3], [90, 9, 1]))
     >>> head = np.tile([0.9, 0.5, 0.1], (9, 1))
     >>> models = {"head": head, "tail": head[:, ::-1]}
     >>> table = propensity_sensitivity(models, y_true, y_train, a=[0.1, 0.9], b=[1], metrics="psp@1")
@@ -127,8 +126,8 @@ def propensity_sensitivity(
     for spec in specs:
         if spec.metric.name not in MEASURES:
             raise InputError("metrics", f"{spec} is none of {', '.join(f'{name}@k' for name in MEASURES)}")
-    of_rows = {name: options.get(name) for name in ("n_labels", "labels")}
-    trained = inverse_propensity(y_train, **of_rows)  # which counts the training labels
+    of_labels = {name: options.get(name) for name in ("n_labels", "labels")}
+    trained = inverse_propensity(y_train, **of_labels)  # which counts the training labels
     values = {str(spec): {name: np.empty((a.size, b.size)) for name in models} for spec in specs}
     notes: dict[str, None] = {}
     for i, j in np.ndindex(a.size, b.size):

@@ -405,7 +405,16 @@ def label_counts_of(
         for scores in rows.scores:
             told_by([shared, scores])
         return [shared[1].n_labels or 0] * len(rows.matches)
-    n_of_truth, label_counts = cache(lambda: _label_count_of_truth(rows.truth, resources)), list[int]()
+    label_counts = list[int]()
+
+    @cache
+    def n_of_truth() -> int:
+        n_labels = count_columns(rows.truth[1], resources.lone_piece)
+        if n_labels < 1:
+            text = "no row has a label, and nothing tells how many labels there are"
+            raise ValueError(f"{rows.truth[0]}: {text}")
+        return n_labels
+
     for (name, pieces), match in zip(rows.scores, rows.matches, strict=False):
         n_own = count_columns(pieces, resources.lone_piece)
         if told_by([(name, pieces)]) is None:
@@ -418,19 +427,6 @@ def label_counts_of(
     return label_counts or [n_of_truth()]
 
 
-def _label_count_of_truth(truth: Named, resources: Resources) -> int:
-    n_labels = count_columns(truth[1], resources.lone_piece)
-    if n_labels < 1:
-        raise ValueError(f"{truth[0]}: no row has a label, and nothing tells how many labels there are")
-    return _check_label_count(truth[0], n_labels)
-
-
-def _check_label_count(name: str, n_labels: int) -> int:
-    if n_labels > MOST_LABELS:
-        raise ValueError(f"{name}: {n_labels} labels; expected at most {MOST_LABELS}")
-    return n_labels
-
-
 def told_by(inputs: Sequence[Named]) -> Named | None:
     """Return the first of several inputs that tells the number of labels; it must be that of the others."""
     sized = [(name, pieces, pieces.n_labels) for name, pieces in inputs if pieces.n_labels is not None]
@@ -438,7 +434,7 @@ def told_by(inputs: Sequence[Named]) -> Named | None:
         first, pieces_of_first, expected = sized[0]
         if n_labels < 1:
             raise ValueError(f"{name}: {counted(n_labels, 'labels')}; expected 1 or more")
-        if _check_label_count(name, n_labels) != expected:
+        if n_labels != expected:
             hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
             if (pieces.n_rows, n_labels) == (expected, pieces_of_first.n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
