@@ -122,14 +122,11 @@ def fuse(
     names, how = [f"predictions[{number}]" for number in range(len(predictions))], files.get("input_format")
     opened = [open_input("y_score", v, how, n_labels, n) for n, v in zip(names, predictions, strict=True)]
     models = dict(zip(names, with_fields(fields_of(files), *opened), strict=True))
-    joint: Joined | None = None
-    width: int | None = None
-    readers = dict[str, RowReader]()
-    if any(model.named for model in models.values()):
-        joint = _joined_by_name([*models.values()])
-        values, width = [as_scores(rows, None) for rows in joint.scores], len(joint.label_names)
-    else:
+    joint = _joined_by_name([*models.values()]) if any(model.named for model in models.values()) else None
+    if joint is None:
         values, width, readers = _read_by_number(models, n_labels)
+    else:
+        values, width, readers = [as_scores(rows, None) for rows in joint.scores], len(joint.label_names), {}
     with naming_rows(readers, 0, {name: model.name for name, model in models.items() if model.name != name}):
         n_columns = width or max(int(rows.labels.max(initial=0)) for rows in values) + 1
         ordered, sources = checked.name in OF_RANKS, list[Source[Ranking]]()
