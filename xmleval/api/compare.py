@@ -167,15 +167,15 @@ def evaluate_models(
         reports = [*by_input.values()]
         vectors |= {argument: values for argument, (_, values) in run.rows.of_rows.items()}
     else:
-        given = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
-        for name in filter(lambda name: is_file(given[name]), given):
+        of_values = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
+        for name in filter(lambda name: is_file(of_values[name]), of_values):
             raise InputError(name, Message("is a file; with ", Keyword("y_pred"), ", give values"))
         if of_files:
             reports = [evaluate(y_true, scores, y_pred=sets, **options) for scores, sets in inputs.values()]
         else:
             reports = evaluate_values(arguments, inputs)
         reports = with_same_measures(reports)
-        vectors |= {name: of_rows(name, value, reports[0].row_names) for name, value in given.items()}
+        vectors |= {name: of_rows(name, value, reports[0].row_names) for name, value in of_values.items()}
     in_order = iter(reports)
     by_name = {name: [next(in_order) for _ in pairs] for name, pairs in pairs_of.items()}
     return Evaluated(by_name, vectors, partial(lists_of, run, arguments, models), run is not None)

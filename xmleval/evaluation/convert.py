@@ -14,11 +14,11 @@ import numpy as np
 
 from xmleval.base.budget import PIECE_BYTES
 from xmleval.base.errors import Message, counted, naming_files
+from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import notes_of, open_input, prediction_batches, read_scores_alone, read_truth
 from xmleval.evaluation.reading import Progress, naming_rows, progress
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import NPZ
-from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.match import listed_scores
@@ -75,8 +75,7 @@ def find_files(
 ) -> list[Any]:
     """Return the files that names stand for, with what is in them and the names of their fields."""
     inputs = [None if path is None else find_input(path, kind, input_format) for path, kind in paths]
-    names = {name.removesuffix("_field"): field for name, field in fields.items()}
-    return with_fields(Fields(**names), *inputs)
+    return with_fields(fields_of(fields), *inputs)
 
 
 def writer_of(target: Path, kind: str | None = None) -> Format:

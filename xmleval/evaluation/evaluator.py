@@ -159,10 +159,10 @@ class Evaluator:
         1.0
         """
         arguments = locals()
-        told = None if self._unsettled is None else labels_of(y_true)
+        labels_told = None if self._unsettled is None else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
-            settings = self._settings if told is None else self._settled(*told)
+            settings = self._settings if labels_told is None else self._settled(*labels_told)
             look_at = settings.conventions.graded and not counted.place[0]
             named = settings.n_labels, settings.labels, settings.conventions
             batch = read_batch(*named, look_at, arguments)

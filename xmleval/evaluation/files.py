@@ -132,27 +132,26 @@ def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool
         if arguments.get("y_true") is None:
             raise InputError("y_true", MISSING)
         models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
-        others = {
+        by_argument = {
             argument: open_input(argument, arguments[argument], how, n_labels)
             for argument in ("y_true", "y_pred", "y_train", "candidates")
             if arguments.get(argument) is not None
         }
         if conventions_of(arguments.get("metrics"), arguments).graded:
-            others["y_true"] = replace(others["y_true"], kind="grades")
-        if how is not None and not any(each.files for each in (*models, *others.values())):
+            by_argument["y_true"] = replace(by_argument["y_true"], kind="grades")
+        if how is not None and not any(each.files for each in (*models, *by_argument.values())):
             raise InputError("input_format", "is for files, and none is given")
-        fields = fields_of(arguments, joined=bool(models) or "y_pred" in others or fits)
-        opened = with_fields(fields, *models, *others.values())
-        models, others = opened[: len(models)], dict(zip(others, opened[len(models) :], strict=True))
+        fields = fields_of(arguments, joined=bool(models) or "y_pred" in by_argument or fits)
+        opened = iter(with_fields(fields, *models, *by_argument.values()))
+        models = [next(opened) for _ in models]
+        by_argument = dict(zip(by_argument, opened, strict=True))
         if is_file(labels):
             labels = load_names(as_path(labels))
         elif labels is not None:
             labels = [*map(str, check_labels(labels, n_labels))]
-        truth, train = others.pop("y_true"), others.pop("y_train", None)
-        inputs = {"y_true": [truth], "y_score": models} | {
-            argument: [each] for argument, each in others.items()
-        }
-        rows = open_rows(arguments, fields, truth, models, others, labels, fits)
+        truth, train = by_argument.pop("y_true"), by_argument.pop("y_train", None)
+        inputs = {"y_true": [truth], "y_score": models} | {name: [by_argument[name]] for name in by_argument}
+        rows = open_rows(arguments, fields, truth, models, by_argument, labels, fits)
         label_counts = label_counts_of(rows, resources, labels, n_labels)
         trained = list[tuple[Ints, int]]()
         if train is not None and (fits or train.files):  # of values, propensities are estimated later

@@ -65,8 +65,8 @@ def count_rows(
             inputs.pairs.refuse_outside(truth.n_taken, None)
         for evaluator in evaluators if not truth.n_taken else ():  # which then know what is given
             none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-            others: Any = dict.fromkeys(sets, none) | {argument: [] for argument in inputs.of_rows}
-            evaluator.update(none, none if scores else None, **others | inputs.excluded(0, 0))
+            arguments: Any = dict.fromkeys(sets, none) | {argument: [] for argument in inputs.of_rows}
+            evaluator.update(none, none if scores else None, **arguments | inputs.excluded(0, 0))
     finally:
         for reader in readers:
             reader.close()

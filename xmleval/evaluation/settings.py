@@ -157,24 +157,24 @@ def check_settings(
 
     ``names`` of labels are those of rows; ``closed`` tells whether they were known before these.
     """
-    given = {name for name in WITHOUT_DEFAULT if options.get(name) is not None}
-    labels = check_labels(options["labels"], n_labels) if "labels" in given else None
+    names_given = {name for name in WITHOUT_DEFAULT if options.get(name) is not None}
+    labels = check_labels(options["labels"], n_labels) if "labels" in names_given else None
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
     names, asked = labels or names, expand_metrics(metrics, options.get("k", DEFAULT_K))
     conventions = conventions_of(metrics, options)
     propensity, label_groups, hierarchy, notes = None, None, None, list[str]()
-    if given & OF_PROPENSITY:
+    if names_given & OF_PROPENSITY:
         q, y_train = options.get("inverse_propensity"), options.get("y_train")
         propensity, notes = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
-    if "label_groups" in given:
+    if "label_groups" in names_given:
         counts = None if propensity is None else propensity.counts
         label_groups, unnamed = given_groups(options["label_groups"], n_labels, names, closed, counts)
         notes = [*notes, *unnamed]
     if propensity is not None and not any("training" in spec.needs for spec, _ in asked):
         propensity = propensity._replace(counts=None)
-    flags = {name: options.get(name, default) for name, default in FLAGS.items()}
-    for name, flag in flags.items():
-        if not isinstance(flag, bool | np.bool_):
+    flags = dict[str, bool]()
+    for name, default in FLAGS.items():
+        if not isinstance(flag := options.get(name, default), bool | np.bool_):
             raise InputError(name, f"{flag!r} is neither True nor False")
         flags[name] = bool(flag)
     rule, decision = options.get("decision"), None
@@ -187,9 +187,9 @@ def check_settings(
     if flags["bounds"] and conventions.unlisted_score is not None:
         level, fix = Keyword("unlisted", f"{conventions.unlisted_score:g}"), Keyword("unlisted", "'below'")
         raise InputError("bounds", Message(level, " gives every label a score; bounds need ", fix))
-    if "hierarchy" in given:
+    if "hierarchy" in names_given:
         hierarchy = given_hierarchy(options["hierarchy"], n_labels, names, closed)
-    points = positive_integer("curve_points", options["curve_points"], 0) if "curve_points" in given else 0
+    points = options["curve_points"] if "curve_points" in names_given else 0
     return Settings(
         n_labels=n_labels,
         labels=labels,
@@ -200,10 +200,10 @@ def check_settings(
         per_row=_kept("per_row", options, asked),
         per_label=_kept("per_label", options, asked),
         **flags,
-        curve_points=points,
+        curve_points=positive_integer("curve_points", points, 0),
         label_groups=label_groups,
         hierarchy=hierarchy,
-        confidence=check_confidence(options["confidence"]) if "confidence" in given else None,
+        confidence=check_confidence(options["confidence"]) if "confidence" in names_given else None,
         unknown=labels is not None,
         on_arguments=tuple(notes),
     )
@@ -245,12 +245,13 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         needed = Message(*[part for reason in reasons for part in (" or ", reason)][1:])
         hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in inputs else ()
         raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
-    level, link = conventions.unlisted_score, conventions.link
-    for spec in [spec for spec in specs if "probabilities" in spec.needs][:1]:
-        if not settings.higher_is_better:
+    level = conventions.unlisted_score
+    is_outside = conventions.link == "none" and level is not None and not 0 <= level <= 1
+    for spec in specs:
+        if "probabilities" in spec.needs and not settings.higher_is_better:
             distances = Keyword("higher_is_better", "False")
             raise ValueError(Message(spec, " needs probabilities, not distances: ", distances))
-        if link == "none" and level is not None and not 0 <= level <= 1:
+        if "probabilities" in spec.needs and is_outside:
             outside = Message(f"{level:g} is outside 0..1; ", spec, " needs probabilities; ", LINKED)
             raise InputError("unlisted", outside)
     if settings.bounds and not any(spec.bounded("sample_weight" in inputs) for spec in specs):

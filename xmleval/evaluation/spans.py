@@ -25,14 +25,7 @@ class CountedTwiceError(ValueError):
 
 def with_rows(spans: Spans, source: str, start: int, stop: int) -> Spans:
     """Add rows of a source; raise CountedTwiceError if any was there."""
-    earlier = spans.get(source, ())
-    if start == stop:
-        return spans
-    if not earlier:
-        return {**spans, source: ((start, stop),)}
-    if earlier[-1][1] == start:  # as in a stream
-        return {**spans, source: (*earlier[:-1], (earlier[-1][0], stop))}
-    return {**spans, source: _joined(source, (*earlier, (start, stop)))}
+    return united(spans, {source: ((start, stop),)}) if start < stop else spans
 
 
 def united(spans: Spans, added: Spans) -> Spans:
