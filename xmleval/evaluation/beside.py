@@ -19,7 +19,7 @@ from xmleval.evaluation.settings import file_of
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
-from xmleval.input.vectors import of_rows
+from xmleval.input.vectors import for_names, of_rows
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import CONSTANTS, constants_of, count_labels_of, inverse_propensity
 from xmleval.view.rule import Rule
@@ -41,14 +41,11 @@ def training_counts(
     columns = labels if labels is not None and is_numbered(train, labels) else None
     pieces, match, _ = read_truth(train, columns, NAMELESS)
     names, label_names = match.label_names, rows.label_names or []
-    width = max(1, len(names))  # as where no row has a label
-    per_label, n_rows = _count_training(train.name, pieces, width, PIECE_BYTES)
-    count_of = dict(zip(names, per_label.tolist(), strict=False))
-    n_ignored = len(count_of.keys() - {*label_names})
+    counts_of, n_rows = _count_training(train.name, pieces, max(1, len(names)), PIECE_BYTES)
+    n_ignored = len({*names} - {*label_names})
     ignored = [Note(train.name, "ignored labels", n_ignored)] * (n_ignored > 0)
     rows.note([*notes_of(train.name, match.origin), *ignored])
-    counts_by_name = np.array([count_of.get(name, 0) for name in label_names], np.int64)
-    return [(counts_by_name, n_rows)] * len(rows.matches)
+    return [(for_names(counts_of[: len(names)], names, label_names, 0), n_rows)] * len(rows.matches)
 
 
 def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> tuple[Ints, int]:

@@ -84,6 +84,13 @@ class Inputs(NamedTuple):
         pairs = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop)
         return {"exclude": pairs, "exclude_from": self.exclude_from}
 
+    def arguments_of(self, start: int, stop: int) -> dict[str, Any]:
+        """Return the arguments of rows start..stop-1 that no reader has."""
+        arguments: dict[str, Any] = {name: values[start:stop] for name, (_, values) in self.of_rows.items()}
+        if self.first_row is not None:
+            arguments["first_row"] = self.first_row + start
+        return arguments | self.excluded(start, stop)
+
     def readers(
         self, resources: Resources, first: int = 0
     ) -> tuple[RowReader, list[RowReader], dict[str, RowReader]]:
