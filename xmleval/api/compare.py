@@ -13,7 +13,7 @@ import numpy as np
 from xmleval.api.evaluate import counting_of, evaluate, reads_files
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, limited
-from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer, renaming
 from xmleval.evaluation.counts import OF_ROWS, evaluate_values
 from xmleval.evaluation.files import Run, evaluate_files, open_run
 from xmleval.evaluation.settings import ARGUMENTS, refuse_unknown
@@ -170,10 +170,10 @@ def evaluate_models(
         of_values = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
         for name in filter(lambda name: is_file(of_values[name]), of_values):
             raise InputError(name, Message("is a file; with ", Keyword("y_pred"), ", give values"))
-        if of_files:
-            reports = [evaluate(y_true, scores, y_pred=sets, **options) for scores, sets in inputs.values()]
-        else:
-            reports = evaluate_values(arguments, inputs)
+        reports = [] if of_files else evaluate_values(arguments, inputs)
+        for name, (y_score, sets) in inputs.items() if of_files else ():
+            with renaming("y_score", f"y_score of {name!r}"), renaming("y_pred", f"y_pred of {name!r}"):
+                reports.append(evaluate(y_true, y_score, y_pred=sets, **options))
         reports = with_same_measures(reports)
         vectors |= {name: of_rows(name, value, reports[0].row_names) for name, value in of_values.items()}
     in_order = iter(reports)
@@ -227,8 +227,8 @@ def lists_of(
 ) -> list[Lists]:
     """Return what to show of some rows of two models, which are read again."""
     if run is None:
-        with open_run({**arguments, "memory": MEMORY}, {name: models[name] for name in reports}) as opened:
-            return lists_of(opened, arguments, models, reports, spec, rows)
+        with open_run({**arguments, "memory": MEMORY}, {name: models[name] for name in reports}) as new_run:
+            return lists_of(new_run, arguments, models, reports, spec, rows)
     first, n_labels = next(iter(reports.values())), max(report.n_labels for report in reports.values())
     sets = {argument: pieces for argument, pieces in run.rows.sets.items() if argument != "y_pred"}
     inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets)
