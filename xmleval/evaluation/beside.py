@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,15 +60,19 @@ def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> t
 
 
 def with_files_read(
-    options: Mapping[str, Any], rows: Inputs, n_labels: int, closed: bool, trained: tuple[Any, int] | None
+    options: Mapping[str, Any],
+    paths: Mapping[str, Path],
+    rows: Inputs,
+    n_labels: int,
+    closed: bool,
+    trained: tuple[Any, int] | None,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return options with what is in their files for the labels of a report, and notes.
+    """Return options with what is in their files, at ``paths``, for the labels of a report, and notes.
 
     ``closed`` tells whether all labels were known before the rows; ``trained`` are the numbers of training
     rows of each label and of all, where they were counted.
     """
     values, notes, names = {**options}, list[str](), rows.label_names
-    paths = {name: path for name in options if (path := file_of(name, options[name])) is not None}
     if trained is not None and "inverse_propensity" not in values:
         counted = {"label_counts": trained[0], "n_instances": trained[1], "n_labels": n_labels}
         with naming_files({"n_instances": paths.get("y_train")}):
@@ -101,7 +106,7 @@ def with_files_read(
 
 def with_values_of_rows(rows: Inputs, arguments: Mapping[str, Any]) -> Inputs:
     """Return inputs with what has a value for each row: weights, row groups and clusters."""
-    vectors, names = dict[str, tuple[str, Any]](), rows.row_names
+    vectors, names = dict[str, tuple[str, Any]](), rows.matches[0].keys
     if arguments.get("confidence") is not None and names is not None:
         vectors["clusters"] = rows.truth[0], names
     for argument in ("sample_weight", "row_groups", "clusters"):

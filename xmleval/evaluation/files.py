@@ -166,13 +166,14 @@ def settle(run: Run) -> None:
     arguments, rows, metrics = run.arguments, run.rows, run.arguments.get("metrics")
     of_sets = "y_pred" in rows.sets and not rows.scores and metrics is None
     options = {name: arguments[name] for name in SETTLED if arguments.get(name) is not None}
-    files = {name: file_of(name, options[name]) for name in FILES_OF_LABELS if name in options}
+    names = *FILES_OF_LABELS, "y_train"
+    paths = {name: path for name in names if (path := file_of(name, options.get(name))) is not None}
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.label_counts))
     for place, n_labels in enumerate(run.label_counts):
-        with naming_files(files):
+        with naming_files(paths):
             trained = run.trained[place] if run.trained else None
-            values, notes = with_files_read(options, rows, n_labels, run.closed, trained)
+            values, notes = with_files_read(options, paths, rows, n_labels, run.closed, trained)
             if "curve_points" in values and rows.scores and not have_scores(*rows.scores[place]):
                 del values["curve_points"]  # of lists without scores there is no curve
             asked = MEASURES_OF_SETS if of_sets else metrics
@@ -319,7 +320,7 @@ def count(run: Run, shown: Progress) -> list[Report]:
 
 def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator, with the names of rows and labels."""
-    reports, label_names, row_names = [], run.rows.label_names, run.rows.row_names
+    reports, label_names, row_names = [], run.rows.label_names, run.rows.matches[0].keys
     for evaluator, match in zip(run.evaluators, run.rows.matches, strict=True):
         if match.notes:
             evaluator.add_notes(match.notes)

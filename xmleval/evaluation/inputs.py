@@ -67,11 +67,6 @@ class Inputs(NamedTuple):
         """Names of labels by number, if they have any."""
         return self.matches[0].label_names or None
 
-    @property
-    def row_names(self) -> list[Any] | None:
-        """Names of rows, if they have any."""
-        return self.matches[0].keys
-
     def note(self, notes: Sequence[str]) -> None:
         """Add notes to each report."""
         for match in self.matches:
@@ -185,12 +180,11 @@ def open_rows(
     else:
         for model in predictions:
             _refuse_reordered_files(truth, model)
-        match = Match(truth.name, labels)
         rows = Inputs(
             (truth.name, truth.pieces()),
             [(model.name, model.pieces()) for model in models],
             {argument: (opened.name, opened.pieces()) for argument, opened in sets.items()},
-            [match.fork() for _ in models or [truth]],
+            [Match(truth.name, labels) for _ in models or [truth]],
         )
     if models and truth.kind == "grades":
         grades = first_rows(*rows.truth)

@@ -25,7 +25,10 @@ class CountedTwiceError(ValueError):
 
 def with_rows(spans: Spans, source: str, start: int, stop: int) -> Spans:
     """Add rows of a source; raise CountedTwiceError if any was there."""
-    return united(spans, {source: ((start, stop),)}) if start < stop else spans
+    if start == stop:
+        return spans
+    earlier, added = spans.get(source, ()), (start, stop)
+    return {**spans, source: _joined(source, (*earlier, added)) if earlier else (added,)}
 
 
 def united(spans: Spans, added: Spans) -> Spans:

@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -129,10 +130,11 @@ class _Stored:
 
 def read_arrays(arrays: Iterable[Array]) -> list[NDArray[Any]]:
     """Return whole arrays."""
-    values = []
-    for file, members in itertools.groupby(arrays, lambda array: None if array.content else array.file):
-        with file.open(0) if file else contextlib.nullcontext() as handle:
-            values += [array.read(handle) for array in members]
+    values = list[NDArray[Any]]()
+    for (file, content), members in itertools.groupby(arrays, attrgetter("file", "content")):
+        with file.open(0) if content is None else contextlib.nullcontext() as handle:
+            for array in members:
+                values.append(array.read(handle))
     return values
 
 

@@ -87,6 +87,9 @@ class InputFile:
         """Open the file; a remote one is read ahead up to ``end``, 0 where it is read in any order."""
         if not self.is_remote or self._version is None:
             self.check()  # opening alone can have effects on a device
+        if self._content is None and self.size <= HELD_BYTES and not self.is_remote:
+            self._content = self.path.read_bytes()
+            self.check()
         if self._content is not None:
             yield io.BytesIO(self._content)
             return
@@ -102,9 +105,6 @@ class InputFile:
             else:
                 raw, number, end = LocalReader(self._number, self.size), self._number, None
             with io.BufferedReader(raw, 1 if end == 0 else BUFFER_BYTES) as file:  # each read is of one range
-                if self.size <= HELD_BYTES:
-                    self._content = file.read()
-                    file.seek(0)
                 yield file
             self.check(number)
         except Exception:

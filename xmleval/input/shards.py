@@ -76,10 +76,11 @@ class Input:
 
 def with_fields(fields: Fields, *inputs: Any) -> list[Any]:
     """Return inputs, values or None, with the names of their fields; refuse names where none has fields."""
-    has_fields = any(shard.format.for_fields for each in inputs if each for shard in each.shards)
-    for name, value in zip(OF_DOCUMENTS, fields, strict=False):
-        if value is not None and not has_fields:
-            raise InputError(name, "is for CSV and JSON Lines")
+    if not any(shard.format.for_fields for each in inputs if each for shard in each.shards):
+        for name, value in zip(OF_DOCUMENTS, fields, strict=False):
+            if value is not None:
+                raise InputError(name, "is for CSV and JSON Lines")
+        return [*inputs]
 
     def renamed(shard: Shard) -> Shard:
         make = shard.format.for_fields
