@@ -12,7 +12,6 @@ SMALL = {
     "evaluation.convert": {"STREAMED_BYTES": 64},
     "files.remote": {"MOST_BLOCK_BYTES": 128},
     "input.csr": {"MOST_ROWS": 2},
-    "input.formats.trec": {"CHECKED_BYTES": 64},
     "input.lines": {"SPLIT_BYTES": 16},
     "input.match": {"HELD_SHARE": 1 << 40},
     "input.rows": {"CHECKED_BYTES": 64},
@@ -32,7 +31,7 @@ SMALL = {
     "states.label_slots": {"LABELS_AT_A_TIME": 2},
     "states.score_runs": {"GROUPED": 0, "SMALL": 2},
 }
-OF_NAMES = {name: SMALL[name] for name in ("files.spill", "input.formats.trec", "input.match", "input.rows")}
+OF_NAMES = {name: SMALL[name] for name in ("files.spill", "input.match", "input.rows")}
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from xmleval.base.errors import InputError, renaming
 from xmleval.base.numerals import whole_number
 from xmleval.files.remote import as_path
 from xmleval.input.csr import matrix_rows
-from xmleval.input.formats.arrays import DENSE, NPY, NPZ, map_arrays
+from xmleval.input.formats.arrays import DENSE, NPY, NPZ
 from xmleval.input.formats.arrow import named_rows, save_table
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import save_xmc
@@ -95,7 +95,7 @@ def read_scores(path: PathLike, *, input_format: str | None = None) -> Any:
     """Read scores as an array of shape (m, l), or a top-k list as (labels, scores) of shape (m, k).
 
     ``NAME`` stands for ``NAME_indices.npy`` and ``NAME_scores.npy``, as each of these does; scores may be
-    None. Arrays of .npy files are mapped into memory: they must not change while they are in use.
+    None.
 
     Examples
     --------
@@ -109,22 +109,16 @@ def read_scores(path: PathLike, *, input_format: str | None = None) -> Any:
 
 def _read(path: PathLike, kind: str, name: str | None) -> Any:
     form, file = choose_format(as_path(path), name, kind)
-    if form is DENSE or (form is NPY and kind == "scores"):
-        labels, *of_list = map_arrays(file, kind, form is NPY)
-        if form is DENSE:
-            return labels
-        scores = of_list[0] if of_list else None
-    else:
-        pieces = form.read(file, kind)
-        rows = stack_rows(pieces.read(sys.maxsize if form is NPZ else PIECE_BYTES))
-        if isinstance(rows, np.ndarray):
-            return rows
-        if not rows.best_first:
-            return rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
-        try:
-            labels, scores = rows_as_lists(rows)
-        except InputError as error:
-            raise ValueError(f"{file}: {error.reason}") from None
+    pieces = form.read(file, kind)
+    rows = stack_rows(pieces.read(sys.maxsize if form in (NPZ, NPY, DENSE) else PIECE_BYTES))
+    if isinstance(rows, np.ndarray):
+        return rows
+    if not rows.best_first:
+        return rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
+    try:
+        labels, scores = rows_as_lists(rows)
+    except InputError as error:
+        raise ValueError(f"{file}: {error.reason}") from None
     if scores is not None and scores.dtype.kind in "iu":
         scores = scores.astype(np.float64)  # integers may be taken for labels
     return labels, scores

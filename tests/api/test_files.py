@@ -1,5 +1,6 @@
 """Files in place of arrays give the same values, alone and beside arrays, several models in one pass."""
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import xmleval
 from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval import calibrate, thresholds
 from xmleval.evaluation import files as evaluation
+from xmleval.evaluation.settings import ARGUMENTS
 
 TRUTH, TRAIN = make_truth(60), make_truth(80, seed=1)
 MODELS = {name: make_scores(60, seed=seed) for name, seed in (("a", 2), ("b", 3))}
@@ -103,9 +105,20 @@ def test_what_does_not_fit_is_refused_by_argument_or_file(arguments: dict[str, A
 
 @pytest.mark.parametrize("call", [
     lambda **option: xmleval.compare({"a": "a.npz", "b": "b.npz"}, "Y.npz", **option),
+    lambda **option: xmleval.compare(MODELS, TRUTH, **option),
     lambda **option: xmleval.fuse(["a.npz", "b.npz"], **option),
     lambda **option: xmleval.label_statistics("Y.npz", **option),
 ])  # fmt: skip
-def test_options_that_no_function_has_are_refused_with_files(call: Any) -> None:
+def test_options_that_no_function_has_are_refused(call: Any) -> None:
     with pytest.raises(TypeError, match="there is no option 'metrcs'"):
         call(metrcs=["p@1"])
+
+
+def test_arguments_of_evaluate_are_those_that_other_functions_pass_on() -> None:
+    assert {*ARGUMENTS} == {*inspect.signature(xmleval.evaluate).parameters}
+
+
+def test_sets_to_exclude_without_names_are_refused_beside_names() -> None:
+    Path("t.jsonl").write_text('{"id": "q1", "labels": ["x", "y"]}\n{"id": "q2", "labels": ["z"]}\n')
+    with pytest.raises(ValueError, match=r"^exclude: has no names, which y_true= has"):
+        xmleval.evaluate("t.jsonl", NAMED[1], metrics="p@1", exclude=TRUTH[:2])

@@ -48,11 +48,11 @@ TRUTHS = [
     ("x.arff", "@relation 'x: -C 1'\n@attribute a {0,1}\n@data\n0\n2\n", "line 5: value '2' of label 'a'..."),
 ]
 PACKED: list[tuple[Callable[[bytes], bytes], str]] = [
-    (lambda data: data[:-9], "the gzip stream is cut short"),
-    (lambda data: data + b"more", "the gzip stream is damaged (Not a gzipped file (b'mo'))"),
-    (lambda data: data[:10] + b"\xff" * 30, "the gzip stream is damaged (Error -3..."),
-    (lambda data: data[:-8] + b"\1" * 8, "the gzip stream is damaged (CRC check failed..."),
-    (lambda data: b"\x1f\x8b" + b"\7" * 30, "the gzip stream is damaged (Unknown compression method)"),
+    (lambda data: data[:-9], "the gzip stream is damaged, or cut short (Compressed..."),
+    (lambda data: data + b"more", "the gzip stream is damaged, or cut short (Not a gzipped file (b'mo'))"),
+    (lambda data: data[:10] + b"\xff" * 30, "the gzip stream is damaged, or cut short (Error -3..."),
+    (lambda data: data[:-8] + b"\1" * 8, "the gzip stream is damaged, or cut short (CRC check failed..."),
+    (lambda data: b"\x1f\x8b" + b"\7" * 30, "the gzip stream is damaged, or cut short (Unknown..."),
     (lambda data: gzip.compress(b""), "the file is empty"),
 ]
 ROWS = "".join(f"{i % 5} {i}:1\n" for i in range(9000))  # of which the first may be read

@@ -41,7 +41,7 @@ LISTS = [  # names of the list, files by their stems, labels and scores
     ("m-labels.npy m-scores.npy m", {"m-labels": LABELS, "m-scores": VALUES}, (LABELS, VALUES)),
     ("m_indices.npy m", {"m_indices": LABELS}, (LABELS, None)),
     ("m", {"m_indices": np.asfortranarray(LABELS.astype(">i8"))}, (LABELS, None)),
-    ("m", {"m_indices": LABELS[:0], "m_scores": VALUES[:0]}, (LABELS[:0], VALUES[:0])),
+    ("m", {"m_indices": LABELS[:0], "m_scores": VALUES[:0]}, (LABELS[:0, :0], VALUES[:0, :0])),
     ("m.npz", {"m": {"indices": LABELS}}, (LABELS, None)),
     ("m.npz", {"m": {"indices": np.asfortranarray(LABELS), "scores": VALUES}}, (LABELS, VALUES)),
     ("m.npz", {"m": {"indices": LABELS[:, :0], "scores": VALUES[:, :0]}}, (LABELS[:, :0], VALUES[:, :0])),

@@ -155,7 +155,7 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
         ('{"q": {"a": 0.5}}', "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if"),
         ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
         ('{"q": {"a": 1}\n', "no JSON: Expecting ',' delimiter: line 2"),
-        ("[" * 100_000, "no JSON: it is nested without end"),
+        ("[" * 100_000, "it is nested without end"),
     ]),
     ("d.csv", "evaluate {} --metrics f1.micro", CSVS),
     ("d.jsonl", "evaluate {} --metrics f1.micro", JSONS),

@@ -207,3 +207,10 @@ def test_statistics_are_those_of_plain_python(rows: list[set[int]], train: list[
 def test_labels_of_up_to_ten_rows_are_the_tail() -> None:
     tail = label_statistics(sp.csr_array(np.repeat(np.eye(2, dtype=int), [10, 11], axis=0)))
     assert (tail["tail_share"], tail["imbalance"]) == (0.5, (1.1 + 1) / 2)
+
+
+def test_statistics_of_labels_with_names_match_training_labels_by_name() -> None:
+    truth, train = {"q1": ["a", "b"], "q2": ["b"]}, {"t": ["a"], "u": ["c"]}
+    with pytest.warns(UserWarning, match="y_train: 1 label occurs in no other input"):
+        statistics = label_statistics(truth, train)
+    assert (statistics["n_labels"], statistics["labels_unseen_in_training"]) == (2, 1)

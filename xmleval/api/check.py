@@ -22,7 +22,6 @@ from xmleval.results.checks import (
     worse,
 )
 from xmleval.results.report import Report, load_results, reports_of
-from xmleval.statistics.jackknife import Estimate
 
 FORMS = "expected a report, reports by name, or results as JSON: a path, or what to_dict() returns"
 
@@ -147,29 +146,30 @@ def check(
     ]
     if old is not None:
         old = old.chosen(model)
-        _refuse_other_margins(old, margins)
+        values = [record for report in old.reports.values() for record in values_of(report)]
+        measures = dict.fromkeys(name for in_group, measure, _ in values for name in (in_group, measure))
+        for name in margins.keys() - {"", *measures}:
+            text = f": {not_there(name, [*measures])}"
+            raise ValueError(Message(f"{old.where}: ", Keyword("margin"), text))
         for name, old_name in _pairs(new, old):
-            before = old.reports[old_name]
-            if name not in new.reports:
+            before, now = old.reports[old_name], new.reports.get(name)
+            if now is None:
                 text = f"no report of this name, which is in {old.where}"
                 failures.append(Failure(name, "", float("nan"), float("nan"), text))
                 continue
-            refuse_unlike(new.reports[name], before, old.where)
+            refuse_unlike(now, before, old.where)
             holding |= {(name, measure) for measure in directed(before, old.where)}
-            by_row = _by_row(new.reports[name], before)
-            failures_of_pair = worse(new.reports[name], before, old.where, margins, by_row)
+            by_row = {}
+            if now.keeps_rows and before.keeps_rows and not now.weighted:
+                if now.row_names != before.row_names:
+                    reason = "its rows have other names; expected the same rows, in their order"
+                    raise InputError("no_worse_than", reason)
+                by_row = paired_differences(now.results.rows, before.results.rows)
+            failures_of_pair = worse(now, before, old.where, margins, by_row)
             failures += [failure._replace(model=name) for failure in failures_of_pair]
         if not holding and not failures:
             raise ValueError(f"{old.where}: no measure to compare with")
     return Checked(failures, len(holding))
-
-
-def _refuse_other_margins(old: Results, margins: Mapping[str, float]) -> None:
-    """Refuse margins of measures that the earlier results do not have."""
-    values = [record for report in old.reports.values() for record in values_of(report)]
-    names = dict.fromkeys(name for in_group, measure, _ in values for name in (in_group, measure))
-    for name in margins.keys() - {"", *names}:
-        raise ValueError(Message(f"{old.where}: ", Keyword("margin"), f": {not_there(name, [*names])}"))
 
 
 def _pairs(new: Results, old: Results) -> list[tuple[str, str]]:
@@ -207,12 +207,3 @@ def _results(argument: str, value: Any) -> Results:
     if isinstance(value, Mapping):
         return Results(argument, reports_of(json.loads(json.dumps(value))))
     raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")
-
-
-def _by_row(new: Report, old: Report) -> dict[str, Estimate]:
-    """Return the paired differences of two reports that keep their rows."""
-    if not (new.keeps_rows and old.keeps_rows) or new.weighted:
-        return {}
-    if new.row_names != old.row_names:
-        raise InputError("no_worse_than", "its rows have other names; expected the same rows, in their order")
-    return paired_differences(new.results.rows, old.results.rows)

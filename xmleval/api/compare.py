@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -10,18 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.api.evaluate import counting_of, evaluate, reads_files
-from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
-from xmleval.evaluation.lists import lists_of, lists_of_values
+from xmleval.base.arrays import Ints
+from xmleval.base.budget import MEMORY, limited
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer, renaming
+from xmleval.evaluation.counts import OF_ROWS, evaluate_values
+from xmleval.evaluation.files import Run, evaluate_files, open_run
+from xmleval.evaluation.settings import ARGUMENTS, refuse_unknown
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.objects.take import check_labels, has_label_names
-from xmleval.input.sets import remembered, set_rows
-from xmleval.input.tensors import as_plain, is_sparse
-from xmleval.input.vectors import check_propensity, of_rows
+from xmleval.input.door import make_door
+from xmleval.input.scores import Reading, ranking_rows
+from xmleval.input.sets import relevant_of, set_rows
+from xmleval.input.shards import find_input
+from xmleval.input.tensors import as_plain
+from xmleval.input.vectors import of_rows
 from xmleval.labels.groups import check_row_groups
-from xmleval.labels.propensity import CONSTANTS, constants_of, estimated, inverse_propensity
-from xmleval.metrics.spec import DEFAULT_K, conventions_of, expand_metrics
+from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.results.comparison import Comparison
-from xmleval.results.diff import refuse_no_labels
+from xmleval.results.diff import LISTED, Lists, refuse_no_labels
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
 
@@ -44,10 +50,10 @@ def compare(
     Parameters
     ----------
     models : dict of str to y_score
-        Scores of two or more models by name, each as `evaluate` takes them; None with ``y_pred`` alone. Files
-        are read in one pass.
-    y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
-        Relevant labels, see `evaluate`. A matrix is checked and converted once.
+        Scores of two or more models by name, each as in `evaluate`; None with ``y_pred`` alone. Files are
+        read in one pass.
+    y_true
+        Relevant labels, as in `evaluate`.
     y_pred : dict of str to y_pred, optional
         Predicted sets of each model.
     baseline : str, optional
@@ -60,9 +66,8 @@ def compare(
     confidence : float, default 0.95
         Probability that an interval covers. A difference is significant where the corrected p-value is below
         1 minus it.
-    clusters : array of shape (m,), or values by name, optional
-        Cluster of each instance, as `evaluate` takes it: instances that depend on one another, in a file one
-        a line, or row and cluster.
+    clusters
+        As in `evaluate`.
     seeds : bool, default False
         Whether each value of ``models`` is a list of scores, of one training seed each, or a folder or
         pattern of such files. Their means are compared, and the standard deviation over seeds is given beside
@@ -140,43 +145,40 @@ class Evaluated(NamedTuple):
 
 
 def evaluate_models(
-    names: Sequence[str], models: Any, y_true: Any, y_pred: Any, seeds: bool, options: dict[str, Any]
+    names: Sequence[str], models: Any, y_true: Any, y_pred: Any, seeds: bool, options: Mapping[str, Any]
 ) -> Evaluated:
     """Evaluate models one after another; those of files in one pass."""
-    inputs = {  # scores and sets
-        (name, seed): pair
-        for name in names
-        for seed, pair in enumerate(_of_seeds(name, models, y_pred, seeds))
+    refuse_unknown(options, ARGUMENTS)
+    pairs_of = {name: _of_seeds(name, models, y_pred, seeds) for name in names}  # scores and sets
+    inputs = {
+        f"{name} {seed}" if seed else name: pair
+        for name, pairs in pairs_of.items()
+        for seed, pair in enumerate(pairs)
     }
     if seeds and len(inputs) == len(names) and any(map(is_file, (models or {}).values())):
         first = next(iter(inputs.values()))[0]
         message = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
         raise InputError("seeds", message)
-    of_files = reads_files({"y_true": y_true, **options}) or any(map(is_file, chain(*inputs.values())))
+    arguments, run, vectors = {"y_true": y_true, **options}, None, dict[str, Any]()
+    of_files = reads_files(arguments) or any(map(is_file, chain(*inputs.values())))
     if y_pred is None and of_files:
-        from xmleval.evaluation.files import evaluate_files  # imports all formats
-
-        scores = {f"{name} {seed}" if seed else name: pair[0] for (name, seed), pair in inputs.items()}
-        count_run = counting_of(options)
-        arguments: Any = {"y_true": y_true, **options}
-        run, by_name = evaluate_files(arguments, scores, count_run)
-        in_order = [*by_name.values()]
-        vectors: dict[str, Any] = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
-        lists: Any = partial(lists_of, run)
+        scores = {name: pair[0] for name, pair in inputs.items()}
+        run, by_input = evaluate_files(arguments, scores, counting_of(arguments))
+        reports = [*by_input.values()]
+        vectors |= {argument: values for argument, (_, values) in run.rows.of_rows.items()}
     else:
-        vectors = {name: options.get(name) for name in ("sample_weight", "row_groups", "clusters")}
-        for name, value in vectors.items():
-            if is_file(value):
-                raise InputError(name, Message("is a file; with ", Keyword("y_pred"), ", give values"))
-        truth = y_true if of_files else checked_once(y_true, options)
-        in_order = [evaluated(name, truth, *pair, options) for (name, _), pair in inputs.items()]
-        in_order, names_of_rows = with_same_measures(in_order), in_order[0].row_names
-        vectors = {n: of_rows(n, value, names_of_rows) for n, value in vectors.items() if value is not None}
-        lists = partial(lists_of_values, {**options, "y_true": y_true}, models)
-    reports: dict[str, list[Report]] = {name: [] for name in names}
-    for (name, _), report in zip(inputs, in_order, strict=True):
-        reports[name].append(report)
-    return Evaluated(reports, vectors, lists, y_pred is None and of_files)
+        of_values = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
+        for name in filter(lambda name: is_file(of_values[name]), of_values):
+            raise InputError(name, Message("is a file; with ", Keyword("y_pred"), ", give values"))
+        reports = [] if of_files else evaluate_values(arguments, inputs)
+        for name, (y_score, sets) in inputs.items() if of_files else ():
+            with renaming("y_score", f"y_score of {name!r}"), renaming("y_pred", f"y_pred of {name!r}"):
+                reports.append(evaluate(y_true, y_score, y_pred=sets, **options))
+        reports = with_same_measures(reports)
+        vectors |= {name: of_rows(name, value, reports[0].row_names) for name, value in of_values.items()}
+    in_order = iter(reports)
+    by_name = {name: [next(in_order) for _ in pairs] for name, pairs in pairs_of.items()}
+    return Evaluated(by_name, vectors, partial(lists_of, run, arguments, models), run is not None)
 
 
 def names_of(models: Any, y_pred: Any) -> list[str]:
@@ -205,8 +207,6 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
     if not seeds:
         return [(scores, sets)]
     if is_file(scores):
-        from xmleval.input.shards import find_input  # imports all formats
-
         scores = [shard.path for shard in find_input(as_path(scores), "scores", None).shards]
     for value in (scores, sets):
         if value is not None and not (isinstance(value, list | tuple) and value):
@@ -217,38 +217,43 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
     return [*zip(scores or [None] * n, sets or [None] * n, strict=True)]
 
 
-def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
-    """Return a matrix as rows that are checked once, and estimate propensities once, from names, too.
-
-    What may have names is returned as it is: each model is matched with it.
-    """
-    y_train = options.get("y_train")
-    named = y_train is not None and has_label_names("y_train", y_train)
-    is_matrix = is_sparse(y_true) or (isinstance(y_true, np.ndarray) and y_true.ndim == 2)
-    constants = constants_of(options)
-    if named and options.get("inverse_propensity") is None:
-        options |= {"y_train": inverse_propensity(y_train, **constants), **dict.fromkeys(CONSTANTS)}
-    if not is_matrix:
-        return y_true
-    gains = conventions_of(options.get("metrics"), options).gains
-    labels, n_labels = options.get("labels"), options.get("n_labels")
-    n_labels = n_labels if labels is None else len(check_labels(labels, n_labels))
-    truth = set_rows("y_true", y_true, n_labels, gains=gains)
-    names = ("inverse_propensity", "labels")
-    if y_train is not None and not named and all(options.get(name) is None for name in names):
-        q = estimated(y_train, truth.n_labels, constants)
-        options |= {"inverse_propensity": q, "y_train": None, **dict.fromkeys(CONSTANTS)}
-    elif type(options.get("inverse_propensity")) is np.ndarray and options.get("labels") is None:
-        options["inverse_propensity"] = check_propensity(options["inverse_propensity"], truth.n_labels)
-    return remembered(truth)
-
-
-def evaluated(name: str, truth: Any, y_score: Any, y_pred: Any, options: dict[str, Any]) -> Report:
-    """Evaluate one of several models; errors name it."""
-    try:
-        return evaluate(truth, y_score, y_pred=y_pred, **options)
-    except InputError as error:
-        if error.argument not in ("y_score", "y_pred"):
-            raise
-        argument = f"{error.argument} of {name!r}"
-        raise InputError(argument, error.reason, row=error.row, value=error.value) from None
+def lists_of(
+    run: Run | None,
+    arguments: Mapping[str, Any],
+    models: Mapping[str, Any],
+    reports: Mapping[str, Report],
+    spec: Spec,
+    rows: Ints,
+) -> list[Lists]:
+    """Return what to show of some rows of two models, which are read again."""
+    if run is None:
+        with open_run({**arguments, "memory": MEMORY}, {name: models[name] for name in reports}) as new_run:
+            return lists_of(new_run, arguments, models, reports, spec, rows)
+    first, n_labels = next(iter(reports.values())), max(report.n_labels for report in reports.values())
+    sets = {argument: pieces for argument, pieces in run.rows.sets.items() if argument != "y_pred"}
+    inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets)
+    of_rows, depth = list[Lists](), spec.k or LISTED
+    with limited(run.limit), ExitStack() as opened:
+        truth, scores, of_sets = inputs.readers(run.resources)
+        readers = [truth, *scores, *of_sets.values()]
+        for reader in readers:
+            opened.callback(reader.close)
+        while (start := truth.n_taken) <= rows[-1] and (n := min(reader.ready() for reader in readers)):
+            chosen, lists = rows[(rows >= start) & (rows < start + n)] - start, []
+            y_true = set_rows("y_true", truth.take(n), n_labels, first.conventions.gains)
+            excluded: dict[str, Any] = {"exclude": None, "exclude_from": "both", "candidates": None}
+            excluded |= {argument: reader.take(n) for argument, reader in of_sets.items()}
+            door = make_door(**excluded | inputs.excluded(start, start + n)).opened(y_true)
+            for reader, report in zip(scores, reports.values(), strict=True):
+                level, higher = report.conventions.unlisted_score, report.higher_is_better
+                how = Reading(
+                    "y_score", report.n_labels, level if higher or level is None else 0 - level, depth,
+                    higher_is_better=higher, left=door.of_ranking,
+                )  # fmt: skip
+                source = ranking_rows(reader.take(n), how)
+                rankings = [source.block(row, row + 1) for row in chosen.tolist()]
+                lists.append([each.labels[: min(depth, int(each.n_above[0]))].tolist() for each in rankings])
+            y_true = door.passed(y_true, None)[0]
+            relevant = [relevant_of(y_true.block(row, row + 1)).labels.tolist() for row in chosen.tolist()]
+            of_rows += [Lists(*row) for row in zip(relevant, *lists, strict=True)]
+    return of_rows

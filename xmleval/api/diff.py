@@ -18,10 +18,8 @@ def diff(
 
     Parameters
     ----------
-    models : dict of str to y_score
-        Scores of two models by name, each as `evaluate` takes them; changes are from the first to the second.
-    y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
-        Relevant labels, see `evaluate`.
+    models, y_true
+        As in `compare`, of two models; changes are from the first to the second.
     metric : str, default "ndcg@5"
         The measure. Rows have values of means over rows; labels those of averages over labels, and otherwise
         hits at the cutoff of the measure.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.evaluation.files import LABEL_TABLES
 from xmleval.labels.groups import DECILES
-from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics
+from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.differences import JACKKNIFE
 
@@ -39,10 +39,13 @@ def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any)
         if spec.k and spec.state not in LABEL_TABLES and not missing & {*spec.needs}
     }  # tables of every label at ten cutoffs would not fit
     against_k = [f"{name}@{k}" for name in at_k for k in range(1, DEEPEST + 1)]
+    by_label = [spec for spec in asked if spec.by_label and (weighed or "propensity" not in spec.needs)]
+    averages = [spec for spec in by_label if spec.average in ("macro", "weighted")]
+    shown_by_label = [spec.name for spec in (*by_label[:1], *averages[:1])]
     options |= {
         "metrics": [*(options.get("metrics") or ["xmc"]), *against_k, "statistics"],
         "per_row": [spec.name for spec in asked] if are_compared else False,
-        "per_label": _shown_by_label(asked, weighed) if are_compared else False,
+        "per_label": shown_by_label if are_compared else False,
         "curve_points": POINTS,
     }
     if "label_groups" not in options_given and "y_train" in options_given:
@@ -52,10 +55,3 @@ def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any)
     names = [spec.name for spec in asked if all(spec.name in report for report in reports.values())]
     test = JACKKNIFE if are_compared else None
     return Comparison(reports, only=names, test=test, within=False, lists_of=evaluated.lists_of)
-
-
-def _shown_by_label(asked: Sequence[Spec], weighed: bool) -> list[str]:
-    """Return the measures that are shown by label: the first, and the first that averages over labels."""
-    by_label = [spec for spec in asked if spec.by_label and (weighed or "propensity" not in spec.needs)]
-    averages = [spec for spec in by_label if spec.average in ("macro", "weighted")]
-    return [spec.name for spec in (*by_label[:1], *averages[:1])]

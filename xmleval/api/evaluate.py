@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from xmleval.base.budget import MEMORY, check_resources
+from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.counts import Counted, read_batch, with_batch
-from xmleval.evaluation.evaluator import make_report
-from xmleval.evaluation.settings import FILES_OF_LABELS, check_settings, file_of
-from xmleval.metrics.spec import DEFAULT_K, conventions_of
+from xmleval.evaluation.counts import evaluate_values
+from xmleval.evaluation.settings import FILES, FileOptions, file_of
+from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.report import Report
 from xmleval.view.rule import Rule
 
-FILES = ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)  # what can be files
 PATHS = (str, os.PathLike, dict)  # and the models of a dict
-WITH_FILES = (
-    "first_row", "input_format", "true_field", "pred_field", "score_field", "id_field", "separator",
-    "checkpoint", "resume", "ranked", "save", "workers", "scheduler",
-)  # fmt: skip
+OF_RUNS = ("first_row", "checkpoint", "resume", "ranked", "save", "workers", "scheduler")
+WITH_FILES = (*OF_RUNS, *(FileOptions.__annotations__.keys() - {"progress"}))  # for files alone
 
 
 def evaluate(
@@ -86,8 +83,7 @@ def evaluate(
     ----------
     y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
         Relevant labels of each instance, by column, by id (nested lists are lists of ids if ``n_labels`` is
-        given) or by name. Any array can be a tensor. The README in ``xmleval/input`` has the forms of names:
-        lists and dicts, which are matched by key, and frames, which are matched by index and columns.
+        given) or by name, as the README in ``xmleval/input`` shows. Any array can be a tensor.
     y_score : as y_true with scores, or (labels, scores) arrays of shape (m, k), optional
         Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS are taken
         as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks an empty slot and
@@ -232,19 +228,7 @@ def evaluate(
     if reads_files(arguments):
         report: Report = _of_files(arguments)
         return report
-    grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
-    batch = read_batch(n_labels, labels, grades, grades.graded, arguments)
-    matched, arguments["labels"] = batch.matched, None  # their names are those of the rows
-    settings = check_settings(metrics, arguments, batch.truth.n_labels, matched.label_names, matched.closed)
-    if matched.unknown or not matched.closed:
-        settings = replace(settings, unknown=bool(matched.unknown), counts_cells=matched.closed)
-    resources = check_resources(memory, threads, block_rows)
-    report = make_report(settings, with_batch(settings, resources, Counted(), batch))
-    if matched.label_names is None and matched.row_names is None:
-        return report
-    counted = matched.row_names == [*range(report.n_rows)]  # an index that names nothing
-    names = None if counted else matched.row_names
-    return replace(report, label_names=matched.label_names, row_names=names, unknown_labels=matched.unknown)
+    return evaluate_values(arguments, {"": (y_score, y_pred)})[0]
 
 
 def reads_files(arguments: Mapping[str, Any]) -> bool:
@@ -256,6 +240,21 @@ def reads_files(arguments: Mapping[str, Any]) -> bool:
     return any(map(arguments.get, WITH_FILES))
 
 
+def _of_files(arguments: Any) -> Any:
+    """Evaluate files, alone or beside arrays: one report, or those of several models."""
+    from xmleval.evaluation.files import evaluate_files  # imports all formats
+    from xmleval.results.comparison import Comparison
+
+    y_score = arguments["y_score"]
+    models = {} if y_score is None else {"y_score": y_score}
+    if isinstance(y_score, dict) and not y_score:
+        raise InputError("y_score", "is empty; expected scores, or files of models by name")
+    if file_of("y_score", y_score) is not None:
+        models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
+    reports = evaluate_files(arguments, models, counting_of(arguments))[1]
+    return Comparison(reports) if len(reports) > 1 else next(iter(reports.values()))
+
+
 def counting_of(arguments: dict[str, Any]) -> Any:
     """Return what counts files on the workers that are asked for, None where there are none."""
     workers, scheduler = arguments.get("workers"), arguments.get("scheduler")
@@ -263,23 +262,18 @@ def counting_of(arguments: dict[str, Any]) -> Any:
         return None
     if None not in (workers, scheduler):
         raise InputError("workers", Message("given together with ", Keyword("scheduler"), "; choose one"))
-    from xmleval.api.workers import count_on_workers  # imports Dask
-
     arguments["threads"] = arguments.get("threads") or 1
     workers = None if workers is None else positive_integer("workers", workers)
-    return partial(count_on_workers, workers, scheduler)
+    return partial(_count_on_workers, workers, scheduler)
 
 
-def _of_files(arguments: Any) -> Any:
-    """Evaluate files, alone or beside arrays: one report, or those of several models."""
-    from xmleval.evaluation.files import evaluate_files  # imports all formats
-    from xmleval.results.comparison import Comparison
+def _count_on_workers(workers: int | None, scheduler: Any, opened: Any, shown: Any) -> list[Report]:
+    """Return a report for each evaluator of what was opened; the evaluators take over the counts."""
+    from xmleval.cluster import evaluation, run
 
-    y_score, count_run = arguments["y_score"], counting_of(arguments)
-    models = {} if y_score is None else {"y_score": y_score}
-    if isinstance(y_score, dict) and not y_score:
-        raise InputError("y_score", "is empty; expected scores, or files of models by name")
-    if file_of("y_score", y_score) is not None:
-        models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
-    reports = evaluate_files(arguments, models, count_run)[1]
-    return Comparison(reports) if len(reports) > 1 else next(iter(reports.values()))
+    if workers is None:
+        from xmleval.cluster.dask import connected  # an extra
+
+        return evaluation.count_on(connected(scheduler), "scheduler", opened, shown)
+    with TemporaryDirectory(prefix="xmleval-") as folder:
+        return evaluation.count_on(run.processes(workers), "workers", opened, shown, Path(folder))

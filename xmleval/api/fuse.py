@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
-from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,17 +22,16 @@ from xmleval.base.errors import (
     did_you_mean,
     positive_integer,
     real_number,
-    renaming,
 )
 from xmleval.evaluation.files import fields_of
-from xmleval.evaluation.inputs import Held, notes_of, open_input, prediction_batches, told_by
+from xmleval.evaluation.inputs import Held, Opened, notes_of, open_input, prediction_batches, told_by
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.input.canonical import LEAST_STEPS, Ranking
-from xmleval.input.csr import rows_at_a_time
+from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.match import Joined, Match, as_scores, join_models
-from xmleval.input.objects.named import as_own_rows, without_labels
-from xmleval.input.pieces import RowReader
+from xmleval.input.objects.named import without_labels
+from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows, refuse_padding
 from xmleval.input.shards import with_fields
@@ -73,8 +71,8 @@ def fuse(
     Parameters
     ----------
     predictions : list of y_score
-        Those of two or more models, each in any form that `evaluate` takes, or a file. Rows with names are
-        matched by them; a model without a row lists nothing in it. Other rows are in the same order in all.
+        Those of two or more models, as in `evaluate`. Rows with names are matched by them; a model without a
+        row lists nothing in it. Other rows are in the same order in all.
     rule : str, default "rrf"
         What a label scores, over the models that list it. Others add nothing, but in "borda".
 
@@ -121,39 +119,34 @@ def fuse(
     refuse_unknown(files, FileOptions.__annotations__)
     checked = _checked(rule, len(predictions), weights, rank_constant, k, higher_is_better)
     n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
-    options, models = cast(FileOptions, files), list[Any]()
-    names = [f"predictions[{number}]" for number in range(len(predictions))]
-    for name, value in zip(names, predictions, strict=True):
-        with renaming("y_score", name):
-            rows = as_own_rows("y_score", value)
-            models.append(open_input("y_score", rows, files.get("input_format"), n_labels, name))
-    models = with_fields(fields_of(options), *models)
-    joint = _matched(models)
-    values, width, readers = _numbered(models, n_labels) if joint is None else (
-        [as_scores(rows, None) for rows in joint.scores], len(joint.label_names), dict[str, Any]()
-    )  # fmt: skip
-    with naming_rows(
-        readers, 0, {n: model.name for n, model in zip(names, models, strict=True) if model.name != n}
-    ):
+    names, how = [f"predictions[{number}]" for number in range(len(predictions))], files.get("input_format")
+    opened = [open_input("y_score", v, how, n_labels, n) for n, v in zip(names, predictions, strict=True)]
+    models = dict(zip(names, with_fields(fields_of(files), *opened), strict=True))
+    joint = _joined_by_name([*models.values()]) if any(model.named for model in models.values()) else None
+    if joint is None:
+        values, width, readers = _read_by_number(models, n_labels)
+    else:
+        values, width, readers = [as_scores(rows, None) for rows in joint.scores], len(joint.label_names), {}
+    with naming_rows(readers, 0, {name: model.name for name, model in models.items() if model.name != name}):
         n_columns = width or max(int(rows.labels.max(initial=0)) for rows in values) + 1
-        how = Reading("", n_columns, ordered=checked.name in OF_RANKS, higher_is_better=higher_is_better)
-        sources = [
-            ranking_rows(rows, replace(how, argument=name)) for rows, name in zip(values, names, strict=True)
-        ]
+        ordered, sources = checked.name in OF_RANKS, list[Source[Ranking]]()
+        for name, rows in zip(names, values, strict=True):
+            reading = Reading(name, n_columns, ordered=ordered, higher_is_better=higher_is_better)
+            sources.append(ranking_rows(rows, reading))
         n_rows, rising, falling = sources[0].n_rows, set[str](), set[str]()
         for name, source in zip(names, sources, strict=True):
             if source.n_rows != n_rows:
-                message = f"{counted(source.n_rows, *NO_MATCH)} the {n_rows} of {models[0].name}"
+                message = f"{counted(source.n_rows, *NO_MATCH)} the {n_rows} of {models[names[0]].name}"
                 raise InputError(name, message)
         size = min(rows_at_a_time(sum(source.bytes_per_row for source in sources)), (1 << 62) // n_columns)
         starts, resources = range(0, max(n_rows, 1), size), check_resources(MEMORY, threads)
 
-        def block(start: int) -> list[Ranking]:
+        def rankings_of(start: int) -> list[Ranking]:
             return [source.block(start, min(start + size, n_rows)) for source in sources]
 
         def fused(start: int) -> Rows:
-            rankings = block(start)
-            for model, ranking in zip(models, rankings, strict=True):
+            rankings = rankings_of(start)
+            for model, ranking in zip(models.values(), rankings, strict=True):
                 order, n_steps = ranking.raw, LEAST_STEPS + ranking.n_above.size
                 if order and (order.falls or (order.rises and order.n_listed >= n_steps)):
                     (falling if order.falls else rising).add(model.name)
@@ -161,7 +154,7 @@ def fuse(
 
         if checked.name == "rank":
             sizes = resources.map(
-                lambda start: max(row_sizes(r.ptr).max(initial=0) for r in block(start)), starts
+                lambda start: max(row_sizes(r.ptr).max(initial=0) for r in rankings_of(start)), starts
             )
             checked = checked._replace(longest=int(max(sizes)))
         rows = stack_rows(resources.map(fused, starts))
@@ -171,7 +164,7 @@ def fuse(
         return rows_as_lists(rows) if width is None else rows_as_csr(rows, width)
     labels = [joint.label_names[label] for label in rows.labels.tolist()]
     pairs = [*zip(labels, rows.values.tolist(), strict=True)]
-    dicts = [dict(pairs[start:stop]) for start, stop in pairwise(rows.ptr.tolist())]
+    dicts = [dict(pairs[start:stop]) for start, stop in itertools.pairwise(rows.ptr.tolist())]
     return dicts if joint.row_names is None else dict(zip(joint.row_names, dicts, strict=True))
 
 
@@ -190,49 +183,44 @@ def _checked(
     if name in OF_SCORES and not higher_is_better:
         text = f"the rule {name} adds scores, and takes 0 for those that a model does not list; expected "
         raise InputError("higher_is_better", f"{text}{', '.join(OF_RANKS)} for distances")
-    numbers = [1.0] * n_models if weights is None else weights if hasattr(weights, "__iter__") else [weights]
-    numbers = [real_number("weights", weight) for weight in numbers]
+    weights = [1.0] * n_models if weights is None else weights if hasattr(weights, "__iter__") else [weights]
+    numbers = [real_number("weights", weight) for weight in weights]
     if len(numbers) != n_models or not all(0 < weight < math.inf for weight in numbers):
         raise InputError("weights", f"{numbers} are not {n_models} numbers above 0, one for each model")
     return Rule(name, numbers, constant, None if k is None else positive_integer("k", k))
 
 
-def _matched(models: Sequence[Any]) -> Joined | None:
-    """Return predictions by number, with names; None where none of them has names."""
-    predictions = list[tuple[str, Any]]()
+def _joined_by_name(models: Sequence[Opened]) -> Joined:
+    """Return predictions by number, with the names of their rows and labels."""
+    predictions = list[tuple[str, Rows]]()
     for model in models:
-        with renaming("y_score", model.name):  # lists that are all empty may have names, too
-            empty = without_labels(model.value) if isinstance(model, Held) else None
-            if not model.named:
-                predictions.append((model.name, empty))
-                continue
+        rows = without_labels(model.value) if isinstance(model, Held) else None  # may have names, too
+        if model.named:
             match = Match(model.name, ())
             rows = match.place("y_true", model.name, prediction_batches(model)).rows()
             rows = rows._replace(keys=match.keys, match=match.by, names=match.names, origin=match.origin)
-            predictions.append((model.name, rows))
-    if not any(model.named for model in models):
-        return None
-    for name, rows in predictions:
         if rows is None:
-            raise InputError(name, "has no names, which others have; give names to all")
-        for note in notes_of(name, rows.origin):
+            raise InputError(model.name, "has no names, which others have; give names to all")
+        for note in notes_of(model.name, rows.origin):
             warnings.warn(note, UserWarning, stacklevel=3)
+        predictions.append((model.name, rows))
     return join_models(predictions)
 
 
-def _numbered(models: Sequence[Any], n_labels: int | None) -> tuple[list[Any], int | None, dict[str, Any]]:
+def _read_by_number(
+    models: Mapping[str, Opened], n_labels: int | None
+) -> tuple[list[Any], int | None, dict[str, RowReader]]:
     """Return predictions by number; the number of labels, None of lists alone; and readers of files."""
-    predictions, values, readers = list[tuple[str, Any]](), list[Any](), dict[str, Any]()
-    for number, model in enumerate(models):
-        with renaming("y_score", model.name):
-            if isinstance(model, Held) and is_sparse(model.value):
-                refuse_padding("y_score", model.value)
-            predictions.append((model.name, model.pieces()))
-            with closing(RowReader(*predictions[-1], PIECE_BYTES)) as reader:
-                values.append(stack_rows(reader.take(n) for n in iter(reader.ready, 0)))
-        readers |= {} if isinstance(model, Held) else {f"predictions[{number}]": reader}
-    first = None if n_labels is not None else told_by(predictions)
-    return values, first[1].n_labels if first else n_labels, readers
+    values, readers, sizes = list[Any](), dict[str, RowReader](), list[tuple[str, Pieces]]()
+    for name, model in models.items():
+        if isinstance(model, Held) and is_sparse(model.value):
+            refuse_padding(model.name, model.value)
+        sizes.append((model.name, model.pieces()))
+        with closing(RowReader(*sizes[-1], PIECE_BYTES)) as reader:
+            values.append(stack_rows(reader.take(n) for n in iter(reader.ready, 0)))
+        readers |= {} if isinstance(model, Held) else {name: reader}
+    sized = None if n_labels is not None else told_by(sizes)
+    return values, sized[1].n_labels if sized else n_labels, readers
 
 
 def _fused(rule: Rule, rankings: Sequence[Ranking], n_labels: int, first_row: int, best_first: bool) -> Rows:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from xmleval.base.arrays import Ints, row_sizes
-from xmleval.base.errors import InputError
-from xmleval.evaluation.collect import collect
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.files.remote import is_file
-from xmleval.input.sets import list_sets, set_rows
+from xmleval.evaluation.files import collect
+from xmleval.evaluation.settings import FileOptions
+from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
-from xmleval.labels.propensity import count_labels_of
-
-if TYPE_CHECKING:
-    from xmleval.evaluation.settings import FileOptions
 
 TAIL_COUNT = 10  # maximum number of instances of a tail label
 
@@ -29,13 +24,9 @@ def label_statistics(
 
     Parameters
     ----------
-    y_true : sparse matrix or array, dense 0/1 array, lists of label ids, or a file; shape (m, l)
-        Relevant labels of each instance (lists of ids if ``n_labels`` is given).
-    y_train : as y_true, optional
-        Training labels over the same label set.
-    n_labels : int, optional
-        Number of labels, required for lists of ids.
-    files : dict
+    y_true, y_train, n_labels
+        Relevant labels, and training labels over the same label set, as in `evaluate`.
+    files
         How files are read: ``input_format``, ``true_field``, ``progress`` and others of `evaluate`.
 
     Returns
@@ -50,33 +41,18 @@ def label_statistics(
         ``y_train``, ``labels_unseen_in_training`` (labels that occur in ``y_true`` only) and
         ``stored_unseen_in_training`` (share of relevant entries with such a label). Undefined ratios are NaN.
 
-    Raises
-    ------
-    ValueError
-        If input is invalid, or the numbers of labels differ.
-
     Examples
     --------
     >>> label_statistics(np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]]))["label_cardinality"]
     2.5
     """
-    if is_file(y_true) or is_file(y_train) or files:
-        options = {"y_train": y_train, "n_labels": n_labels, **files}
-        collected = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
-        for note in collected.notes:
-            warnings.warn(note, stacklevel=2)
-        counts = collected.opened.counts[0] if collected.opened else None
-        values: dict[str, float] = collected.rows.values(counts)
-        return values
-    truth = set_rows("y_true", list_sets("y_true", y_true, n_labels), n_labels)
-    statistics = LabelStatistics(truth.n_labels)
-    statistics.update(truth)
-    if y_train is None:
-        return statistics.values()
-    train = set_rows("y_train", list_sets("y_train", y_train, n_labels), n_labels)
-    if train.n_labels != truth.n_labels:
-        raise InputError("y_train", f"{train.n_labels} labels; y_true has {truth.n_labels}")
-    return statistics.values(count_labels_of(train))
+    options = {"y_train": y_train, "n_labels": n_labels, **files}
+    collected = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
+    for note in collected.notes:
+        warnings.warn(note, stacklevel=2)
+    trained = collected.opened.trained if collected.opened else []
+    values: dict[str, float] = collected.rows.values(trained[0][0] if trained else None)
+    return values
 
 
 class LabelStatistics:

@@ -33,12 +33,8 @@ class OverLimitError(ValueError):
 class MemoryLimit:
     """Memory for what files hold that cannot be read in pieces, shared by all that is read within `limited`.
 
-    Parameters
-    ----------
-    limit : float
-        Bytes.
-    memory : int, optional
-        What the limit is a share of; else it is the memory of this machine.
+    limit : bytes
+    memory : what the limit is a share of; else it is the memory of this machine
     """
 
     def __init__(self, limit: float, memory: int | None = None) -> None:

@@ -14,8 +14,8 @@ from xmleval.base.budget import MEMORY, Resources
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, did_you_mean, naming_files, positive_integer
 from xmleval.calibrate.calibrator import METHODS, Calibrator
-from xmleval.evaluation.collect import collect
-from xmleval.evaluation.scored import ScoredRows
+from xmleval.evaluation.counts import ScoredRows
+from xmleval.evaluation.files import collect
 from xmleval.files.remote import is_file
 from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.recalibrating import (

@@ -21,7 +21,7 @@ from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import Run, evaluate_files, reports_of
 from xmleval.evaluation.inputs import LOG
 from xmleval.evaluation.reading import Progress, progress
-from xmleval.evaluation.settings import Arguments, Options, refuse_unknown
+from xmleval.evaluation.settings import ARGUMENTS, Options, refuse_unknown
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved
 from xmleval.input.shards import find_inputs
@@ -38,9 +38,7 @@ def evaluate_on(
     options: Mapping[str, Any],
 ) -> Report:
     """Return the report of files, or lists of files, by argument; see `xmleval.dask.evaluate`."""
-    refuse_unknown(
-        options, Arguments.__annotations__.keys() - {"workers", "scheduler", "checkpoint", "y_score"}
-    )
+    refuse_unknown(options, {*ARGUMENTS} - {"workers", "scheduler", "checkpoint", "y_score"})
     arguments: Any = {**options, "checkpoint": exchange, "resume": resume and exchange is not None}
     for name, value in files.items():
         if value is not None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Bytes, Floats, Scores, as_score, row_sizes
+from xmleval.base.arrays import Scores, as_score, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.base.errors import (
     ALL_LABELS,
@@ -31,7 +31,7 @@ from xmleval.kernels.calibrating import find_outside
 from xmleval.labels.groups import check_row_groups
 from xmleval.metrics.spec import Spec
 from xmleval.states.plan import LINKED, NO_GAPS, Plan
-from xmleval.view.block import Block, Groups
+from xmleval.view.block import Block
 from xmleval.view.decision import LISTED, choose, refuse_unfit
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
@@ -52,30 +52,62 @@ class Batch(NamedTuple):
     notes: Sequence[str] = ()
 
 
-class Blocks(NamedTuple):
-    """The rows of an update as blocks of ``size`` rows, which are checked as they are made.
+class Blocks:
+    """The rows of an update in blocks of ``size`` rows, which are checked as they are made.
 
-    ``listed`` are all scores, where a decision chooses among listed labels alone and the ranking omits those
-    that score as unlisted ones; ``reachable`` the relevant labels among the candidates. ``score_dtypes`` are
-    those of the scores so far, which grow; ``n_bytes`` is about what all blocks take.
+    ``score_dtypes`` are those of the scores so far, which grow; ``n_bytes`` is about what all blocks take.
     """
 
-    plan: Plan
-    truth: Source[Truth]
-    scores: Source[Ranking] | None
-    pred: Source[Truth] | None
-    listed: Source[Ranking] | None
-    reachable: Source[Truth] | None
-    weight: Floats | None
-    jackknife: Bytes | None
-    row_groups: Groups | None
-    first_row: int
-    by_id: bool
-    unknown: bool
-    score_dtypes: set[str]
-    size: int
-    n_bytes: float
-    notes: Sequence[str]
+    def __init__(
+        self,
+        plan: Plan,
+        batch: Batch,
+        resources: Resources,
+        first_row: int,
+        score_dtypes: set[str],
+        by_id: bool = True,
+    ) -> None:
+        truth, door, y_score, sources = batch.truth, batch.door, batch.y_score, dict[str, Source[Any]]()
+        n_labels, n_rows = plan.n_labels, truth.n_rows
+        self.plan, self.first_row, self.by_id, self.score_dtypes = plan, first_row, by_id, score_dtypes
+        door = door.opened(truth) if door.sets else door
+        left = door.of_ranking if door.sets else None
+        ordered, higher = plan.ordered or left is not None, plan.higher_is_better
+        how = Reading("y_score", n_labels, plan.unlisted, plan.depth, ordered, higher, left)
+        if y_score is not None:
+            sources["y_score"] = ranking_rows(y_score, how)
+        if batch.y_pred is not None:
+            sources["y_pred"] = set_rows("y_pred", batch.y_pred, n_labels)
+        unknown = [argument for argument, rows in sources.items() if rows.n_labels > n_labels]
+        if unknown:
+            _refuse_unknown(plan, unknown)
+        self.unknown, self.scores = bool(unknown), sources.get("y_score")
+        self.listed: Source[Ranking] | None = None  # where a decision chooses among listed labels alone
+        decision = plan.decision
+        if y_score is not None and plan.unlisted is not None and decision and decision.kind in LISTED:
+            depth = int(min(decision.value, n_labels)) if decision.kind == "listed" else None
+            self.listed = ranking_rows(y_score, replace(how, unlisted=None, depth=depth, ordered=True))
+        for argument, rows in sources.items():
+            if rows.n_rows != n_rows:
+                hint = f"; y_true {TRANSPOSED}; give y_true.T" if rows.n_rows == truth.n_labels else ""
+                if argument == "y_score" and list_width(y_score, n_labels) == n_rows:
+                    hint = f"; the list {LIST_TRANSPOSED}; give the .T of its labels and of its scores"
+                text = counted(rows.n_rows, *NO_MATCH)
+                raise InputError(argument, f"{text} the {n_rows} of y_true{hint}")
+        self.truth, self.pred, self.notes = truth, sources.get("y_pred"), list[str]()
+        self.reachable: Source[Truth] | None = None  # the relevant labels among the candidates
+        if door.sets:
+            self.notes += door.notes(truth, self.scores, self.pred)
+            self.truth, self.pred, self.reachable = door.passed(truth, self.pred)
+        weight, clusters, groups = batch.sample_weight, batch.clusters, batch.row_groups
+        self.weight = None if weight is None else check_weight(weight, n_rows)
+        self.jackknife = None if clusters is None else groups_of_clusters(clusters, n_rows)
+        self.row_groups = None if groups is None else check_row_groups(groups, n_rows)
+        kept = self.truth, self.scores, self.pred
+        row_bytes = sum([rows.bytes_per_row for rows in kept if rows is not None])
+        largest = rows_at_a_time(row_bytes)
+        self.size = resources.block_rows or _even_size(n_rows, largest, resources.threads)
+        self.n_bytes = n_rows * row_bytes
 
     @property
     def n_blocks(self) -> int:
@@ -83,10 +115,9 @@ class Blocks(NamedTuple):
         return max(1, -(-self.truth.n_rows // self.size))
 
     def block(self, number: int) -> Block:
-        """Return a block, or raise InputError for an invalid row."""
+        """Return a block, or raise InputError for an invalid row, of the truth before others."""
         truth, reachable, groups = self.truth, self.reachable, self.row_groups
         start, stop = number * self.size, min((number + 1) * self.size, truth.n_rows)
-        # first: errors of y_true take precedence
         facts = None if truth.facts is None else truth.facts(start, stop)
         judged = facts.truth if facts else truth.block(start, stop)
         relevant = relevant_of(judged)
@@ -131,60 +162,6 @@ class Blocks(NamedTuple):
             return Truth(listed.ptr, listed.labels)
         chosen = choose(decision, listed, self.plan.n_labels, None)
         return Truth(chosen.ptr, chosen.labels)
-
-
-def make_blocks(
-    plan: Plan, batch: Batch, resources: Resources, first_row: int, score_dtypes: set[str], by_id: bool = True
-) -> Blocks:
-    """Check the arguments of an update; ``score_dtypes`` are those of the scores before."""
-    truth, door, y_score = batch.truth, batch.door, batch.y_score
-    sources: dict[str, Source[Any]] = {}
-    scores: Source[Ranking] | None = None
-    pred: Source[Truth] | None = None
-    listed: Source[Ranking] | None = None
-    decision, left = plan.decision, None
-    if door.sets:
-        door = door.opened(truth)
-        left = door.of_ranking
-    ordered = plan.ordered or left is not None
-    how = Reading("y_score", plan.n_labels, plan.unlisted, plan.depth, ordered, plan.higher_is_better, left)
-    if y_score is not None:
-        sources["y_score"] = scores = ranking_rows(y_score, how)
-    if batch.y_pred is not None:
-        sources["y_pred"] = pred = set_rows("y_pred", batch.y_pred, plan.n_labels)
-    unknown = [argument for argument, rows in sources.items() if rows.n_labels > plan.n_labels]
-    if unknown:
-        _refuse_unknown(plan, unknown)
-    if y_score is not None and plan.unlisted is not None and decision and decision.kind in LISTED:
-        depth = int(min(decision.value, plan.n_labels)) if decision.kind == "listed" else None
-        listed = ranking_rows(y_score, replace(how, unlisted=None, depth=depth, ordered=True))
-    for argument, rows in sources.items():
-        if rows.n_rows != truth.n_rows:
-            _refuse_other_rows(argument, rows, truth, list_width(y_score, plan.n_labels))
-    notes: Sequence[str] = ()
-    reachable: Source[Truth] | None = None
-    if door.sets:
-        notes = door.notes(truth, scores, pred)
-        truth, pred, reachable = door.passed(truth, pred)
-    weight, clusters, groups, n_rows = batch.sample_weight, batch.clusters, batch.row_groups, truth.n_rows
-    weight = None if weight is None else check_weight(weight, n_rows)
-    jackknife = None if clusters is None else groups_of_clusters(clusters, n_rows)
-    groups = None if groups is None else check_row_groups(groups, n_rows)
-    row_bytes = sum([rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None])
-    size = resources.block_rows or _even_size(n_rows, rows_at_a_time(row_bytes), resources.threads)
-    return Blocks(
-        plan, truth, scores, pred, listed, reachable, weight, jackknife, groups, first_row, by_id,
-        bool(unknown), score_dtypes, size, n_rows * row_bytes, notes,
-    )  # fmt: skip
-
-
-def _refuse_other_rows(argument: str, rows: Source[Any], truth: Source[Truth], width: int | None) -> NoReturn:
-    """Refuse another number of rows than that of the truth; ``width`` is that of a list of scores."""
-    hint = f"; y_true {TRANSPOSED}; give y_true.T" if rows.n_rows == truth.n_labels else ""
-    if argument == "y_score" and width == truth.n_rows:
-        hint = f"; the list {LIST_TRANSPOSED}; give the .T of its labels and of its scores"
-    text = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
-    raise InputError(argument, f"{text}{hint}")
 
 
 def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> Ranking:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -48,10 +47,6 @@ class Checkpoint:
             if DRAFT.fullmatch(path.name):
                 path.unlink()
 
-    def exists(self) -> bool:
-        """Return whether there is one."""
-        return os.path.lexists(self.path)
-
     def load(self, memory: int, threads: int | None) -> list[Evaluator]:
         """Return the evaluators; those of another run are refused."""
         meta, arrays = load_state(self.path, CHECKPOINT)
@@ -66,8 +61,8 @@ class Checkpoint:
         with naming_damage(self.path, CHECKPOINT):
             for place, counted in enumerate(saved):
                 names = [name for name in arrays if name.startswith(f"{place}/")]
-                own_arrays = {name.removeprefix(f"{place}/"): arrays.pop(name) for name in names}
-                evaluators.append(Evaluator.from_saved(Saved(counted, own_arrays), memory, threads))
+                arrays_of = {name.removeprefix(f"{place}/"): arrays.pop(name) for name in names}
+                evaluators.append(Evaluator.from_saved(Saved(counted, arrays_of), memory, threads))
         return evaluators
 
     def save_sometimes(self, evaluators: Sequence[Evaluator]) -> None:
@@ -88,7 +83,3 @@ class Checkpoint:
             evaluators_meta.append(meta)
             yield from ((f"{place}/{name}", array) for name, array in arrays.items())
         yield "meta", meta_of({"settings": self.settings, "evaluators": evaluators_meta}, CHECKPOINT)
-
-    def remove(self) -> None:
-        """Remove it."""
-        self.path.unlink(missing_ok=True)

@@ -14,17 +14,11 @@ import numpy as np
 
 from xmleval.base.budget import PIECE_BYTES
 from xmleval.base.errors import Message, counted, naming_files
-from xmleval.evaluation.inputs import (
-    notes_of,
-    open_input,
-    prediction_batches,
-    read_scores_alone,
-    read_truth,
-)
+from xmleval.evaluation.files import fields_of
+from xmleval.evaluation.inputs import notes_of, open_input, prediction_batches, read_scores_alone, read_truth
 from xmleval.evaluation.reading import Progress, naming_rows, progress
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import NPZ
-from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.match import listed_scores
@@ -57,9 +51,23 @@ def convert_files(
     writer = writer_of(target, data.kind)
     if truth is None and not data.named:
         return write_rows(data, target, writer, n_labels, shown=shown)
-    rows, n_labels, notes = _numbered(data, truth)
+    if data.kind == "truth":
+        of_truth, match, _ = read_truth(data, None, Message("has names"))
+        order = "rows and labels are numbered in the order in which it names them first"
+        notes = [f"{data.name}: {', '.join([*getattr(match.origin, 'notes', []), order])}"]
+        rows = next(of_truth.read(sys.maxsize))
+    elif truth is None:
+        raise ValueError(f"{data.name}: has names; expected --like with the truth that they belong to")
+    else:
+        match = read_truth(truth, None, Message("has names"), [data])[1].fork()
+        placed = match.place("y_score", data.name, prediction_batches(data, match.origin))
+        notes = [*notes_of(truth.name, match.origin), *notes_of(data.name, placed.origin), *match.notes]
+        rows = placed.rows()
+        if rows.values is None:
+            notes.append(f"{data.name}: no scores, taken best first and written as -1, -2 and so on")
+        rows = listed_scores(rows, match.names)
     with naming_files(dict.fromkeys(("truth", "scores", "matrix"), data.name)):
-        return [*notes, *write(target, writer, rows, data.kind, n_labels)]
+        return [*notes, *write(target, writer, rows, data.kind, len(match.names))]
 
 
 def find_files(
@@ -67,8 +75,7 @@ def find_files(
 ) -> list[Any]:
     """Return the files that names stand for, with what is in them and the names of their fields."""
     inputs = [None if path is None else find_input(path, kind, input_format) for path, kind in paths]
-    names = {name.removesuffix("_field"): field for name, field in fields.items()}
-    return with_fields(Fields(**names), *inputs)
+    return with_fields(fields_of(fields), *inputs)
 
 
 def writer_of(target: Path, kind: str | None = None) -> Format:
@@ -176,22 +183,3 @@ def save_run(target: Path, writer: Format, name: str, rows: Rows, *names: list[s
     if writer is not RUN:
         raise ValueError(f"{name}: has names; expected a TREC run (.run) as --output")
     save(target, rows, "scores", *names)
-
-
-def _numbered(data: Input, like: Input | None) -> tuple[Rows, int, list[str]]:
-    """Return named data by number, the number of labels, and notes."""
-    if data.kind == "truth":
-        named = read_truth(data, None, Message("has names"))
-        order = "rows and labels are numbered in the order in which it names them first"
-        note = f"{data.name}: {', '.join([*getattr(named.facts, 'notes', []), order])}"
-        return next(named.pieces.read(sys.maxsize)), len(named.match.label_names), [note]
-    if like is None:
-        raise ValueError(f"{data.name}: has names; expected --like with the truth that they belong to")
-    truth = read_truth(like, None, Message("has names"), [data])
-    match = truth.match.fork()
-    placed = match.place("y_score", data.name, prediction_batches(data, truth.facts))
-    notes = [*notes_of(like.name, truth.facts), *notes_of(data.name, placed.origin), *match.notes]
-    rows = placed.rows()
-    if rows.values is None:
-        notes.append(f"{data.name}: no scores, taken best first and written as -1, -2 and so on")
-    return listed_scores(rows, match.names), len(match.names), notes

@@ -1,9 +1,10 @@
-"""The immutable counts of an evaluator, the updates and merges that replace them, and threads that count."""
+"""The one way of rows: read, counted in threads, added to the immutable counts before, merged, reported."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
@@ -11,23 +12,26 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import bytes_of
-from xmleval.base.budget import Resources
+from xmleval.base.budget import MEMORY, Resources, check_resources
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positive_integer, renaming
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
-from xmleval.evaluation.blocks import Batch, Blocks, make_blocks, owned
-from xmleval.evaluation.settings import KEYED, MISSING, SCORED, plan_of
+from xmleval.evaluation.blocks import Batch, Blocks, owned
+from xmleval.evaluation.settings import KEYED, MISSING, SCORED, check_settings, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, CountedTwiceError, Spans, united, with_rows
-from xmleval.input.door import OPEN, make_door
+from xmleval.input.csr import Source
+from xmleval.input.door import NAMES, OPEN, excluded_inputs, make_door
 from xmleval.input.glances import swapped_notes, unread_grades
-from xmleval.input.objects.take import take
+from xmleval.input.objects.take import Taken, is_nameless, take
 from xmleval.input.scores import has_scores
-from xmleval.input.sets import set_rows
+from xmleval.input.sets import remembered, set_rows
 from xmleval.input.vectors import keys_of_groups, of_rows
 from xmleval.labels.groups import refuse_many_groups
+from xmleval.metrics.spec import conventions_of
+from xmleval.results.report import Report
 from xmleval.states.plan import Plan, Settings
-from xmleval.states.state import States, new_states, table_bytes
+from xmleval.states.state import States, new_states, state_class, table_bytes
 from xmleval.view.block import Block
 
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
@@ -40,40 +44,16 @@ KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
 
 @dataclass(frozen=True)
 class Counted:
-    """The counts of the rows seen so far.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    plan : Plan or None
-        The plan, fixed by the inputs of the first update.
-    inputs : frozenset of str
-        The inputs that are given.
-    states : States or None
-        The statistics.
-    waiting : tuple of Block
-        Rows not yet counted: small batches are collected, because each count copies the tables.
-    score_dtype : str or None
-        Dtype of the scores, if it affects values.
-    spans : dict of str to tuple of (int, int)
-        The counted rows, by source.
-    place : tuple of (str, int)
-        The source of the next row and its index there; no source before it is known.
-    row_groups : frozenset of str
-        Names of the groups of rows.
-    notes : tuple of str
-        What was seen in the inputs.
-    """
+    """The counts of the rows seen so far, whose plan is fixed by the inputs of the first update."""
 
     n_rows: int = 0
     plan: Plan | None = None
-    inputs: frozenset[str] = frozenset()
+    inputs: frozenset[str] = frozenset()  # that are given
     states: States | None = None
-    waiting: tuple[Block, ...] = ()
-    score_dtype: str | None = None
-    spans: Spans = field(default_factory=dict)
-    place: tuple[str, int] = (COMMON, 0)
+    waiting: tuple[Block, ...] = ()  # rows not yet counted: each count copies the tables
+    score_dtype: str | None = None  # if it affects values
+    spans: Spans = field(default_factory=dict)  # of the counted rows
+    place: tuple[str, int] = (COMMON, 0)  # source of the next row, empty before it is known, and row in it
     row_groups: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -86,11 +66,11 @@ def read_batch(
     ``look_at`` tells whether to look if grades and scores are swapped.
     """
     y_true, y_score, y_pred = arguments["y_true"], arguments["y_score"], arguments["y_pred"]
-    exclude, exclude_from = arguments["exclude"], arguments["exclude_from"]
-    if exclude is arguments["candidates"] is None and exclude_from == "both":
+    exclude, exclude_from = arguments.get("exclude"), arguments.get("exclude_from", "both")
+    if exclude is (candidates := arguments.get("candidates")) is None and exclude_from == "both":
         door = OPEN
     else:
-        door = make_door(exclude, exclude_from, arguments["candidates"])
+        door = make_door(exclude, exclude_from, candidates)
     if y_true is None:
         raise InputError("y_true", MISSING)
     matched = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
@@ -99,7 +79,7 @@ def read_batch(
         door = door.with_sets(sets, matched.n_unmatched_pairs)
     of_each = dict[str, Any]()
     for name in OF_ROWS:
-        if (value := arguments[name]) is not None:
+        if (value := arguments.get(name)) is not None:
             of_each[name] = of_rows(name, value, matched.row_names)
     inputs = door.names.union(
         of_each, ["y_score"] if y_score is not None else (), ["y_pred"] if y_pred is not None else ()
@@ -145,24 +125,24 @@ def with_batch(
             inputs |= {KEYED}
     start, spans, next_place = place
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
-    blocks = make_blocks(plan, batch, resources, start, dtypes, matched.by_id and not settings.named)
-    unread = matched.grades and any(spec.metric.by_row for spec in plan.specs)
+    blocks = Blocks(plan, batch, resources, start, dtypes, matched.by_id and not settings.named)
     notes = *matched.notes, *batch.notes, *settings.on_arguments, *blocks.notes
-    if unread:
+    if matched.grades and any(spec.metric.by_row for spec in plan.specs):
         notes = *notes, unread_grades("y_true")
     row_groups = counted.row_groups
     if blocks.row_groups is not None:
         row_groups = row_groups.union(blocks.row_groups.names)
         refuse_many_groups("row_groups", len(row_groups))
     states, waiting = counted.states, counted.waiting
+    earlier = [] if states is None else [states]
     limit = 0 if states is None else min(table_bytes(states), resources.waiting)
     if blocks.n_bytes < limit:  # smaller than the tables to copy
         owned_blocks = resources.map(lambda number: owned(blocks.block(number)), range(blocks.n_blocks))
         waiting = *waiting, *owned_blocks
         if len(waiting) >= MAX_WAITING or bytes_of(waiting) >= limit:
-            states, waiting = count(plan, resources, states, None, waiting), ()
+            states, waiting = count(plan, resources, earlier, None, waiting), ()
     else:
-        states, waiting = count(plan, resources, states, blocks, waiting), ()
+        states, waiting = count(plan, resources, earlier, blocks, waiting), ()
     return Counted(
         n_rows=counted.n_rows + n_rows,
         plan=plan,
@@ -181,7 +161,8 @@ def settled(resources: Resources, counted: Counted) -> Counted:
     """Return the counts with all waiting rows counted."""
     if not counted.waiting or counted.plan is None:
         return counted
-    states = count(counted.plan, resources, counted.states, None, counted.waiting)
+    earlier = [] if counted.states is None else [counted.states]
+    states = count(counted.plan, resources, earlier, None, counted.waiting)
     return replace(counted, states=states, waiting=())
 
 
@@ -195,17 +176,17 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
     dtypes = {counted.score_dtype, added.score_dtype} - {None}
     if settings.conventions.unlisted_score is not None and len(dtypes) > 1:
         raise InputError("merge", f"scores are {counted.score_dtype} here, {added.score_dtype} there")
-    numbered = {"clusters", KEYED} & counted.inputs & added.inputs or {*counted.spans, *added.spans} == {
-        COMMON
-    }
-    if settings.confidence is not None and counted.n_rows and not numbered:
+    keyed = {"clusters", KEYED} & counted.inputs & added.inputs
+    numbered = {*counted.spans, *added.spans} == {COMMON}
+    if settings.confidence is not None and counted.n_rows and not (keyed or numbered):
         text = "intervals need the number of each row in all shards; give each shard its "
         reason = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
         raise InputError("merge", Message(text, Keyword("first_row"), *reason, Keyword("confidence")))
     row_groups = counted.row_groups | added.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
     spans = _refusing(settings, united, counted.spans, added.spans)
-    mine, theirs = settled(resources, counted).states if counted.n_rows else None, added.states
+    mine = settled(resources, counted).states if counted.n_rows else None
+    theirs = added.states
     if settings.per_row and COMMON not in added.spans:  # rows of files, which follow one another
         if COMMON in counted.spans:
             raise InputError("merge", "kept rows have indices here, and are those of files there")
@@ -214,7 +195,7 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
         n_rows=counted.n_rows + added.n_rows,
         plan=added.plan,
         inputs=counted.inputs & added.inputs if counted.n_rows else added.inputs,
-        states=merged(mine or new_states(added.plan, resources), theirs),
+        states=count(added.plan, resources, [mine or new_states(added.plan, resources), theirs]),
         score_dtype=counted.score_dtype or added.score_dtype,
         spans=spans,
         place=counted.place,
@@ -238,15 +219,12 @@ def _refusing(settings: Settings, unite: Callable[..., Spans], *rows: Any) -> Sp
 def count(
     plan: Plan,
     resources: Resources,
-    earlier: States | None,
-    rows: Blocks | None,
+    earlier: Sequence[States],
+    rows: Blocks | None = None,
     waiting: Sequence[Block] = (),
 ) -> States:
-    """Return the states of earlier rows plus ``rows`` and ``waiting``.
-
-    The arguments are never changed, even if a signal handler raises.
-    """
-    states = new_states(plan, resources) if earlier is None else earlier.empty()
+    """Return the states of earlier rows plus ``rows`` and ``waiting``, unchanged even by an interrupt."""
+    states = earlier[0].empty() if earlier else new_states(plan, resources)
     if rows is not None and rows.row_groups is not None:
         states.expect(rows.row_groups.names)
     parts = [states]
@@ -260,16 +238,14 @@ def count(
 
         if n_blocks == 1:
             update(states, 0)
-        else:
+        elif n_blocks:
             of_each = 1 + table_bytes(states, is_shared=False)
             n_workers = max(1, min(resources.threads, n_blocks, WORKERS_BYTES // of_each))
             parts = states.divided(n_workers, n_blocks)
             # the error with the lowest number is that of the first block with an invalid row
             in_turns(n_blocks, [partial(update, part) for part in parts])
-            for part in parts[1:]:
-                states.merge(part)
-        if earlier is not None:
-            states.merge(earlier)
+        for each in (*parts[1:], *earlier):
+            states.merge(each)
     except BaseException:
         for part in parts:
             part.discard()
@@ -279,21 +255,114 @@ def count(
 
 @cache
 def _keep_freed_memory() -> None:
-    """Let blocks, and calls one after another, reuse freed memory: that from the system is far slower.
+    """Let blocks, and calls one after another, reuse freed memory: that from the system is far slower."""
+    np.empty(KEPT_BYTES, np.uint8)  # whose end raises the mmap threshold of malloc; its pages cost nothing
 
-    Freeing an array this large raises the mmap threshold of malloc for the rest of the process; untouched
-    pages cost nothing.
+
+def make_report(settings: Settings, of: Counted) -> Report:
+    """Return the report on the counted rows."""
+    plan, states, q = of.plan, of.states, settings.propensity
+    assert plan is not None
+    assert states is not None
+    results, specs = states.finish(), plan.specs
+    if results.not_computed:
+        without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
+        if without and not results.values:
+            raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
+        results.leave_out(without)
+        specs = tuple([spec for spec in specs if spec.name in results.values])
+    if not settings.higher_is_better:
+        results.negate_thresholds()
+    decision = settings.decision if plan.decision and settings.decision else plan.decision
+    return Report(
+        results=results,
+        specs=specs,
+        conventions=plan.conventions,
+        n_rows=of.n_rows,
+        n_labels=plan.n_labels,
+        decision=None if decision is None else str(decision),
+        constants=settings.constants,
+        not_computed={**plan.not_computed, **results.not_computed},
+        weighted=plan.weighted,
+        excluded={} if NAMES.isdisjoint(of.inputs) else excluded_inputs(of.inputs),
+        propensity=None if q is None else "given" if q.lowest >= 1 else "values below 1",
+        keeps_rows=bool(plan.per_row),
+        higher_is_better=settings.higher_is_better,
+        hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
+        label_names=settings.labels,
+        group_ranges=[*settings.label_groups.ranges] if settings.label_groups else [],
+        confidence_level=settings.confidence,
+        notes=[*of.notes, *settings.notes(), *results.notes.values()],
+    )
+
+
+def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tuple[Any, Any]]) -> list[Report]:
+    """Return a report for the scores and the sets of each model, by name.
+
+    Several models share a truth without names, which is checked once, and settings for the same labels.
     """
-    np.empty(KEPT_BYTES, np.uint8)
+    options, are_several = {**arguments, "labels": None}, len(predictions) > 1
+    metrics, y_true = arguments.get("metrics"), arguments.get("y_true")
+    conventions = conventions_of(metrics, arguments)
+    threads, block_rows = arguments.get("threads"), arguments.get("block_rows")
+    resources = check_resources(arguments.get("memory", MEMORY), threads, block_rows)
+    settings, of_labels, reports = None, None, list[Report]()
+    for name, (y_score, y_pred) in predictions.items():
+        with ExitStack() as errors:
+            for argument in ("y_score", "y_pred") if name else ():
+                errors.enter_context(renaming(argument, f"{argument} of {name!r}"))
+            rows = {**arguments, "y_true": y_true, "y_score": y_score, "y_pred": y_pred}
+            named = arguments.get("n_labels"), arguments.get("labels"), conventions
+            batch = read_batch(*named, conventions.graded, rows)
+            if are_several and is_nameless("y_true", y_true) and not isinstance(y_true, Source):
+                y_true = remembered(batch.truth)
+                batch = batch._replace(truth=y_true)
+            matched = batch.matched  # names of labels are those of the rows
+            labels = batch.truth.n_labels, matched.label_names, matched.closed
+            if settings is None or labels != of_labels:
+                settings, of_labels = check_settings(metrics, options, *labels), labels
+            of_model = settings
+            if matched.unknown or not matched.closed:
+                of_model = replace(settings, unknown=bool(matched.unknown), counts_cells=matched.closed)
+            report = make_report(of_model, with_batch(of_model, resources, Counted(), batch))
+        if matched.label_names is not None or matched.row_names is not None:
+            counts = matched.row_names == [*range(report.n_rows)]  # an index that names nothing
+            names: Any = {"label_names": matched.label_names, "unknown_labels": matched.unknown}
+            report = replace(report, row_names=None if counts else matched.row_names, **names)
+        reports.append(report)
+    return reports
 
 
-def merged(first: States, second: States) -> States:
-    """Return the merged states of two sets of rows; the arguments are unchanged."""
-    states = first.empty()
-    try:
-        states.merge(first)
-        states.merge(second)
-    except BaseException:
-        states.discard()
-        raise
-    return states
+class ScoredRows:
+    """Rows collected so far in one state, within memory; more of them are in temporary files.
+
+    Subclasses name the ``state``, and say in ``missing`` and ``bare`` what is wrong without scores.
+    """
+
+    state = missing = bare = ""
+
+    def __init__(self, plan: Plan, resources: Resources) -> None:
+        self.n_labels = plan.n_labels
+        self.resources = resources
+        self.n_rows = 0
+        self._dtypes: set[str] = set()
+        self._plan = plan
+        empty_state = state_class(self.state)(plan, plan.specs, resources)
+        self._states = States(plan, resources, {self.state: empty_state})
+
+    def update(self, y_true: Any, y_score: Any = None, *, sample_weight: Any = None) -> None:
+        """Add rows; arguments are those of `xmleval.evaluate`."""
+        truth = set_rows("y_true", y_true, self.n_labels)
+        if y_score is None:
+            raise InputError("y_score", self.missing)
+        if has_scores(y_score) is False:
+            raise InputError("y_score", self.bare)
+        batch = Batch(Taken((), None), truth, y_score, sample_weight=sample_weight)
+        rows = Blocks(self._plan, batch, self.resources, 0, self._dtypes)
+        self._states = count(self._plan, self.resources, [self._states], rows)
+        self.n_rows += truth.n_rows
+
+    @property
+    def counted(self) -> Any:
+        """The state of the rows so far."""
+        return self._states[self.state]

@@ -5,21 +5,27 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
-from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.base.notes import joined_notes
-from xmleval.evaluation.counts import Counted, placed, read_batch, settled, with_batch, with_counted
+from xmleval.evaluation.counts import (
+    Counted,
+    make_report,
+    placed,
+    read_batch,
+    settled,
+    with_batch,
+    with_counted,
+)
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import Options, check_settings, refuse_unknown, settings_before_rows
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.input.door import NAMES, excluded_inputs
 from xmleval.input.objects.take import labels_of
 from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
@@ -38,11 +44,8 @@ class Evaluator:
     n_labels : int, optional
         Number of labels, by default that of ``labels`` or of the columns of the first truth, where it has
         columns. Nested lists in `update` are lists of label ids.
-    memory, threads, block_rows : optional
-        See `evaluate`.
-    options : dict
-        ``k``, ``inverse_propensity``, ``y_train``, ``decision``, ``conventions`` and all other options of
-        `evaluate`.
+    memory, threads, block_rows, options : optional
+        As in `evaluate`.
 
     Raises
     ------
@@ -51,15 +54,12 @@ class Evaluator:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import Evaluator
-    >>> ev = Evaluator(["p@1", "lrap"], n_labels=3)
-    >>> ev.update(np.array([[1, 0, 1]]), np.array([[0.9, 0.5, 0.2]]))
-    >>> other = Evaluator(["p@1", "lrap"], n_labels=3)
-    >>> other.update(np.array([[0, 1, 0]]), np.array([[0.9, 0.5, 0.2]]))
-    >>> ev.merge(other).compute()["p@1"]
+    >>> first, second = (Evaluator(["p@1", "lrap"], n_labels=3) for _ in range(2))
+    >>> first.update(np.array([[1, 0, 1]]), np.array([[0.9, 0.5, 0.2]]))
+    >>> second.update(np.array([[0, 1, 0]]), np.array([[0.9, 0.5, 0.2]]))
+    >>> first.merge(second).compute()["p@1"]
     0.5
-    >>> ev.n_rows, ev.n_labels, [spec.name for spec in ev.asked], ev.settings["confidence"]
+    >>> first.n_rows, first.n_labels, [spec.name for spec in first.asked], first.settings["confidence"]
     (2, 3, ['p@1', 'lrap'], None)
     """
 
@@ -74,8 +74,7 @@ class Evaluator:
         **options: Unpack[Options],
     ) -> None:
         refuse_unknown(options, Options.__annotations__)
-        # the arguments of settings, until rows tell the number of labels
-        self._unsettled: tuple[str | Iterable[str] | None, Options] | None = None
+        self._unsettled: Any = None  # the arguments of settings, until rows tell the number of labels
         if n_labels is None and options.get("labels") is None:
             if isinstance(metrics, Iterable) and not isinstance(metrics, str):
                 metrics = [*metrics]  # an iterator is read once
@@ -88,12 +87,11 @@ class Evaluator:
         self._lock = threading.RLock()
 
     @classmethod
-    def of(cls, settings: Settings, resources: Resources) -> Evaluator:
-        """Return an evaluator with checked settings (@private)."""
+    def of(cls, settings: Settings, resources: Resources, counted: Counted | None = None) -> Evaluator:
+        """Return an evaluator with checked settings, and counts where there are any (@private)."""
         created = cls.__new__(cls)
-        created.__setstate__(
-            {"_unsettled": None, "_settings": settings, "_resources": resources, "_counted": Counted()}
-        )
+        state = {"_unsettled": None, "_settings": settings, "_resources": resources}
+        created.__setstate__({**state, "_counted": counted or Counted()})
         return created
 
     @property
@@ -110,11 +108,6 @@ class Evaluator:
     def asked(self) -> list[Spec]:
         """The requested measures."""
         return [spec for spec, _ in self._settings.asked]
-
-    @property
-    def threads(self) -> int:
-        """Maximum number of threads."""
-        return self._resources.threads
 
     @property
     def memory(self) -> int:
@@ -159,8 +152,6 @@ class Evaluator:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
         >>> evaluator = Evaluator(["p@1"])
         >>> for rows in (slice(0, 2), slice(2, 3)):
         ...     evaluator.update(np.eye(3)[rows], np.eye(3)[rows])
@@ -191,7 +182,7 @@ class Evaluator:
         self._replace(partial(replace, place=(source, row)))
 
     def merge(self, other: Evaluator) -> Evaluator:
-        """Add the counts of another evaluator in place.
+        """Add the counts of another evaluator in place, and return this one.
 
         Parameters
         ----------
@@ -201,7 +192,6 @@ class Evaluator:
         Returns
         -------
         Evaluator
-            This evaluator.
 
         Raises
         ------
@@ -214,8 +204,6 @@ class Evaluator:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
         >>> first, second = (Evaluator(["p@1"]) for _ in range(2))
         >>> first.update(np.eye(3), np.eye(3))
         >>> second.update(np.eye(3), np.eye(3)[::-1])
@@ -264,8 +252,6 @@ class Evaluator:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
         >>> evaluator = Evaluator(["p@1"])
         >>> evaluator.update(np.eye(3), np.eye(3))
         >>> evaluator.compute()["p@1"]
@@ -282,8 +268,6 @@ class Evaluator:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
         >>> evaluator = Evaluator(["p@1"])
         >>> evaluator.update(np.eye(3), np.eye(3))
         >>> evaluator.reset()
@@ -305,25 +289,14 @@ class Evaluator:
         Parameters
         ----------
         path : path
-            File to write or replace.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written; an existing file is then unchanged.
+            File to write or replace; where that fails with an OSError, an existing file is unchanged.
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
         >>> evaluator = Evaluator(["p@1"])
         >>> evaluator.update(np.eye(3), np.eye(3))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     evaluator.save(Path(folder) / "state")
-        ...     again = Evaluator.load(Path(folder) / "state")
-        >>> again.n_rows
+        >>> evaluator.save("state")
+        >>> Evaluator.load("state").n_rows
         3
         """
         with self._lock:
@@ -349,9 +322,8 @@ class Evaluator:
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""
-        restored_copy = copy(self)
-        restored_copy._counted = restored(self._settings, self._resources, *counts)
-        return restored_copy
+        counted = restored(self._settings, self._resources, *counts)
+        return Evaluator.of(self._settings, self._resources, counted)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, memory: int | str = MEMORY) -> Evaluator:
@@ -377,13 +349,8 @@ class Evaluator:
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from xmleval import Evaluator
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Evaluator(["p@1"], n_labels=3).save(Path(folder) / "state")
-        ...     again = Evaluator.load(Path(folder) / "state")
-        >>> again.n_labels
+        >>> Evaluator(["p@1"], n_labels=3).save("state")
+        >>> Evaluator.load("state").n_labels
         3
         """
         path = as_path(path)
@@ -395,9 +362,9 @@ class Evaluator:
     @classmethod
     def from_saved(cls, saved: Saved, memory: int | str = MEMORY, threads: int | None = None) -> Evaluator:
         """Restore an evaluator from `as_saved` (@private)."""
-        arrays = dict(saved.arrays)
+        arrays, resources = dict(saved.arrays), check_resources(memory, threads)
         settings = restored_settings(saved.meta, arrays)
-        return cls.of(settings, check_resources(memory, threads)).with_counts(Saved(saved.meta, arrays))
+        return cls.of(settings, resources, restored(settings, resources, saved.meta, arrays))
 
     def add_notes(self, notes: Iterable[str]) -> None:
         """Add what was seen in inputs that were read elsewhere (@private)."""
@@ -413,11 +380,9 @@ class Evaluator:
         self._lock = threading.RLock()
 
     def _replace(self, change: Callable[[Counted], Counted]) -> Counted:
-        """Replace the counts by ``change`` of them; any exception leaves them unchanged.
-
-        Other threads and signal handlers run only at calls and backward jumps, so never between the last
-        comparison and the assignment.
-        """
+        """Replace the counts by ``change`` of them; any exception leaves them unchanged."""
+        # other threads and signal handlers run only at calls and backward jumps, so never between the last
+        # comparison and the assignment
         while True:
             with self._lock:
                 before = self._counted
@@ -425,40 +390,3 @@ class Evaluator:
             if self._counted is before:
                 self._counted = after
                 return after
-
-
-def make_report(settings: Settings, of: Counted) -> Report:
-    """Return the report on the counted rows."""
-    plan, states, q = of.plan, of.states, settings.propensity
-    assert plan is not None
-    assert states is not None
-    results, specs = states.finish(), plan.specs
-    if results.not_computed:
-        without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
-        if without and not results.values:
-            raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
-        results.leave_out(without)
-        specs = tuple([spec for spec in specs if spec.name in results.values])
-    if not settings.higher_is_better:
-        results.negate_thresholds()
-    decision = settings.decision if plan.decision and settings.decision else plan.decision
-    return Report(
-        results=results,
-        specs=specs,
-        conventions=plan.conventions,
-        n_rows=of.n_rows,
-        n_labels=plan.n_labels,
-        decision=None if decision is None else str(decision),
-        constants=settings.constants,
-        not_computed={**plan.not_computed, **results.not_computed},
-        weighted=plan.weighted,
-        excluded={} if NAMES.isdisjoint(of.inputs) else excluded_inputs(of.inputs),
-        propensity=None if q is None else "given" if q.lowest >= 1 else "values below 1",
-        keeps_rows=bool(plan.per_row),
-        higher_is_better=settings.higher_is_better,
-        hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
-        label_names=settings.labels,
-        group_ranges=[*settings.label_groups.ranges] if settings.label_groups else [],
-        confidence_level=settings.confidence,
-        notes=[*of.notes, *settings.notes(), *results.notes.values()],
-    )

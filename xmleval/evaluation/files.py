@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, MemoryLimit, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, naming_files, positive_integer
-from xmleval.base.notes import Note
-from xmleval.evaluation.beside import (
-    hierarchy_of,
-    label_groups_of,
-    propensity_of,
-    training_counts,
-    with_values_of_rows,
-)
+from xmleval.evaluation.beside import training_counts, with_files_read, with_values_of_rows
 from xmleval.evaluation.checkpoint import WRITING, Checkpoint
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.inputs import (
     LOG,
     Inputs,
-    Opened,
     have_scores,
     label_counts_of,
     open_input,
@@ -34,10 +28,9 @@ from xmleval.evaluation.inputs import (
 )
 from xmleval.evaluation.reading import Progress, count_rows, progress
 from xmleval.evaluation.settings import (
+    FILES,
     FILES_OF_LABELS,
     MISSING,
-    OF_PROPENSITY,
-    Arguments,
     FileOptions,
     Options,
     check_settings,
@@ -47,14 +40,15 @@ from xmleval.evaluation.settings import (
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import locked, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
+from xmleval.input.door import RESTRICTIONS
 from xmleval.input.formats.documents import Fields
-from xmleval.input.objects.take import check_labels
+from xmleval.input.objects.take import check_labels, take
+from xmleval.input.sets import set_rows
 from xmleval.input.shards import with_fields
 from xmleval.input.small_texts import load_names
+from xmleval.input.vectors import of_rows
 from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report, with_same_measures
-from xmleval.states.plan import Settings
-from xmleval.view.rule import Rule, rule_for
 
 MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
     "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
@@ -63,33 +57,29 @@ MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
 LABEL_TABLES = ("label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
-SETTLED = Options.__annotations__.keys() - {"labels", "y_train", "dataset", "a", "b"}  # by `check_settings`
+FITTED = ("n_labels", "labels", "sample_weight", "y_train", "memory", "threads")  # as of `evaluate`
+SETTLED = Options.__annotations__.keys() - {"labels"}  # which are names of rows
 HOW_FILES_ARE_READ = {"input_format": None, "exclude_from": "both", "first_row": None, "ranked": False}
 
 
 @dataclass
 class Run:
-    """Files, or files beside arrays, that are opened, and what counts their rows.
+    """Files, or files beside arrays, that are opened, and an evaluator for each report.
 
-    rows, widths : those of all inputs, and the number of labels of each report
-    inputs, train : by argument, one or one for each report; and training labels
-    closed : whether all labels were known before
-    counts, n_train : numbers of training rows of each label, for each report or once, and of all
-    limit : that of reading
-    evaluators, names : one for each model, or one if there is none
+    ``rows`` are those of all ``inputs``, by argument; ``label_counts`` is the number of labels of each
+    report, ``trained`` what `training_counts` returns; ``closed`` tells whether all labels were known before.
     """
 
-    arguments: Arguments
+    arguments: Mapping[str, Any]
     resources: Resources
     limit: MemoryLimit
-    rows: Inputs
-    widths: list[int]
+    names: list[str]
     inputs: dict[str, list[Any]]
     train: Any
+    rows: Inputs
+    label_counts: list[int]
     closed: bool
-    counts: list[Any]
-    n_train: int
-    names: list[str]
+    trained: list[tuple[Ints, int]]
     evaluators: list[Evaluator] = field(default_factory=list)
     excluded: dict[str, Any] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
@@ -116,109 +106,99 @@ class Run:
                 raise InputError(asking, Message("needs files, and ", Keyword(argument), " is none"))
 
 
-def resources_of(arguments: Arguments) -> Resources:
-    """Return memory and threads, checked."""
+class Collected(NamedTuple):
+    """What took rows: the names of their labels, notes, and what was opened where there are files."""
+
+    rows: Any
+    label_names: list[Any] | None
+    notes: Sequence[str]
+    opened: Run | None = None
+
+
+@contextlib.contextmanager
+def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool = False) -> Iterator[Run]:
+    """Open files, or values in their place, and match their rows and labels, within a limit of memory."""
     memory = arguments.get("memory", MEMORY)
     resources = check_resources(memory, arguments.get("threads"), arguments.get("block_rows"))
     if resources.memory < LEAST_MEMORY:
         minimum = f"{LEAST_MEMORY // 10**6} MB"
         raise InputError("memory", f"{memory!r} is below {minimum}, the least that can be given")
-    return resources
-
-
-def open_run(
-    arguments: Arguments,
-    scores: Mapping[str, Any],
-    resources: Resources,
-    limit: MemoryLimit,
-    fits: bool = False,
-) -> Run:
-    """Open the files within a limit that is set, and match their rows and labels, to evaluate or to fit."""
-    labels: Any = arguments.get("labels")
-    n_labels, how = arguments.get("n_labels"), arguments.get("input_format")
-    if n_labels is not None:
-        positive_integer("n_labels", n_labels)
-    sets: dict[str, Any] = {}
-    for argument in ("y_pred", "y_train", "candidates"):
-        if (value := arguments.get(argument)) is not None:
-            sets[argument] = open_input(argument, value, how, n_labels)
-    models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
-    if (y_true := arguments.get("y_true")) is None:
-        raise InputError("y_true", MISSING)
-    graded = conventions_of(arguments.get("metrics"), arguments).graded
-    truth = open_input("y_true", y_true, how, n_labels)
-    if graded:
-        truth = replace(truth, kind="grades")
-    if how is not None and not any(each.files for each in (truth, *models, *sets.values())):
-        raise InputError("input_format", "is for files, and none is given")
-    fields = fields_of(arguments, joined=bool(scores) or "y_pred" in sets or fits)
-    truth, *models = with_fields(fields, truth, *models, *sets.values())
-    sets = dict(zip(sets, models[len(scores) :], strict=True))
-    del models[len(scores) :]
-    train = sets.pop("y_train", None)
-    if is_file(labels):
-        labels = load_names(as_path(labels))
-    elif labels is not None:
-        labels = [*map(str, check_labels(labels, n_labels))]
-    rows = open_rows(arguments, fields, truth, models, sets, labels, fits)
-    widths = label_counts_of(rows, resources, labels, n_labels)
-    counts, n_train = [None], 0
-    if train is not None and (fits or train.files):  # of values, propensities are estimated later
-        counts, n_train = training_counts(train, rows, labels, widths, resources)
-    rows = with_values_of_rows(rows, arguments)
-    inputs = {"y_true": [truth], "y_score": models} | {argument: [sets[argument]] for argument in sets}
-    closed, names = labels is not None or not rows.by_name, [*scores] or [rows.truth[0]]
-    return Run(arguments, resources, limit, rows, widths, inputs, train, closed, counts, n_train, names)
+    limit = resources.limit()
+    with limited(limit):
+        labels: Any = arguments.get("labels")
+        n_labels, how = arguments.get("n_labels"), arguments.get("input_format")
+        if n_labels is not None:
+            positive_integer("n_labels", n_labels)
+        if arguments.get("y_true") is None:
+            raise InputError("y_true", MISSING)
+        models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
+        by_argument = {
+            argument: open_input(argument, arguments[argument], how, n_labels)
+            for argument in ("y_true", "y_pred", "y_train", "candidates")
+            if arguments.get(argument) is not None
+        }
+        if conventions_of(arguments.get("metrics"), arguments).graded:
+            by_argument["y_true"] = replace(by_argument["y_true"], kind="grades")
+        if how is not None and not any(each.files for each in (*models, *by_argument.values())):
+            raise InputError("input_format", "is for files, and none is given")
+        fields = fields_of(arguments, joined=bool(models) or "y_pred" in by_argument or fits)
+        opened = iter(with_fields(fields, *models, *by_argument.values()))
+        models = [next(opened) for _ in models]
+        by_argument = dict(zip(by_argument, opened, strict=True))
+        if is_file(labels):
+            labels = load_names(as_path(labels))
+        elif labels is not None:
+            labels = [*map(str, check_labels(labels, n_labels))]
+        truth, train = by_argument.pop("y_true"), by_argument.pop("y_train", None)
+        inputs = {"y_true": [truth], "y_score": models} | {name: [by_argument[name]] for name in by_argument}
+        rows = open_rows(arguments, fields, truth, models, by_argument, labels, fits)
+        label_counts = label_counts_of(rows, resources, labels, n_labels)
+        trained = list[tuple[Ints, int]]()
+        if train is not None and (fits or train.files):  # of values, propensities are estimated later
+            trained = training_counts(train, rows, labels, label_counts, resources)
+        rows = with_values_of_rows(rows, arguments)
+        closed, names = labels is not None or not rows.by_name, [*scores] or [rows.truth[0]]
+        yield Run(arguments, resources, limit, names, inputs, train, rows, label_counts, closed, trained)
 
 
 def settle(run: Run) -> None:
     """Settle what is counted for each report, and make the evaluators and what is told of excluded labels."""
-    arguments, rows, closed = run.arguments, run.rows, run.closed
-    values: Any = {name: value for name, value in arguments.items() if value is not None}
-    metrics, names = arguments.get("metrics"), rows.label_names
+    arguments, rows, metrics = run.arguments, run.rows, run.arguments.get("metrics")
     of_sets = "y_pred" in rows.sets and not rows.scores and metrics is None
+    options = {name: arguments[name] for name in SETTLED if arguments.get(name) is not None}
+    names = *FILES_OF_LABELS, "y_train"
+    paths = {name: path for name in names if (path := file_of(name, options.get(name))) is not None}
     if rows.pairs is not None:
-        rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.widths))
-    options: Any = {}
-    files = dict[str, Path | None]()
-    for name, value in values.items():
-        if name in SETTLED:
-            options[name] = value
-        if name in FILES_OF_LABELS:
-            files[name] = file_of(name, value)
-    if "decision" in values:
-        options["decision"] = _decision(values["decision"], rows, closed)
-    points = options.get("curve_points")
-    for place, n_labels in enumerate(run.widths):
-        if not OF_PROPENSITY.isdisjoint(values):
-            counts = run.counts[place % len(run.counts)]
-            q, notes = propensity_of(arguments, counts, run.n_train, n_labels, names, closed)
-            rows.notes[place].extend(notes)
-            options["inverse_propensity"] = q
-        if "label_groups" in values:
-            q = options.get("inverse_propensity")
-            groups, notes = label_groups_of(values["label_groups"], q, names, n_labels, closed)
-            rows.notes[place].extend(notes)
-            options["label_groups"] = groups
-        if points and rows.scores:  # of lists without scores there is no curve
-            options["curve_points"] = points if have_scores(*rows.scores[place], n_labels) else None
-        share = run.resources.without(run.limit).evaluator(len(rows.scores))
-        with naming_files(files):
-            if "hierarchy" in values:
-                options["hierarchy"] = hierarchy_of(values["hierarchy"], n_labels, names, closed)
-            settings = check_settings(MEASURES_OF_SETS if of_sets else metrics, options, n_labels)
+        rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.label_counts))
+    for place, n_labels in enumerate(run.label_counts):
+        with naming_files(paths):
+            trained = run.trained[place] if run.trained else None
+            values, notes = with_files_read(options, paths, rows, n_labels, run.closed, trained)
+            if "curve_points" in values and rows.scores and not have_scores(*rows.scores[place]):
+                del values["curve_points"]  # of lists without scores there is no curve
+            asked = MEASURES_OF_SETS if of_sets else metrics
+            settings = check_settings(asked, values, n_labels, rows.label_names, run.closed)
+        rows.matches[place].notes += [*notes, *settings.on_arguments]
+        settings = replace(settings, on_arguments=())
         if rows.by_name:
-            settings = replace(settings, named=True, unknown=True, counts_cells=closed)
+            settings = replace(settings, named=True, unknown=True, counts_cells=run.closed)
         if of_sets:  # what cannot be computed is left out
             settings = replace(settings, asked=[(spec, False) for spec, _ in settings.asked])
+        share = run.resources.without(run.limit).evaluator(len(rows.scores))
         run.evaluators.append(Evaluator.of(settings, share))
     run.resources = run.resources.without(run.limit)
-    refuse_many_labels(rows.truth[0], max(run.widths), len(run.widths) * _label_bytes(settings))
-    if not values.keys().isdisjoint(("exclude", "candidates")):
-        run.excluded = _excluded(arguments, run.inputs.get("candidates", [None])[0])
+    kept, specs = settings.per_label, [spec for spec, _ in settings.asked]
+    n_kept = len(specs if kept is True else kept or ())
+    tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in specs)
+    n_bytes = TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept
+    refuse_many_labels(rows.truth[0], max(run.label_counts), len(run.label_counts) * n_bytes)
+    for argument in RESTRICTIONS if run.rows.pairs or run.rows.sets else ():
+        if files_of := run.files.get(argument):
+            name = run.inputs[argument][0].name if argument in run.inputs else str(files_of[0])
+            run.excluded[argument] = {"file": Path(name).name, "sha256": digest(*files_of)}
 
 
-def fields_of(arguments: FileOptions, joined: bool = True) -> Fields:
+def fields_of(arguments: Mapping[str, Any], joined: bool = True) -> Fields:
     """Return what fields of documents are called; ids are looked for where files are ``joined``."""
     if arguments.get("separator") == "":
         raise InputError("separator", "is empty")
@@ -226,64 +206,19 @@ def fields_of(arguments: FileOptions, joined: bool = True) -> Fields:
     return Fields(*fields, arguments.get("id_field"), arguments.get("separator"), joined)
 
 
-def _label_bytes(settings: Settings) -> int:
-    """Return the memory that counts of a label take."""
-    kept = settings.per_label
-    n_kept = len(settings.asked if kept is True else kept or ())
-    tables = n_kept > 0 or any(
-        spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec, _ in settings.asked
-    )
-    return TABLE_BYTES * tables + VALUE_BYTES * n_kept
-
-
-def _decision(decision: Any, rows: Inputs, closed: bool) -> Any:
-    """Return a rule by name as it is, or one that may be saved, for the labels of the truth."""
-    path = file_of("decision", decision)
-    rule = decision if path is None else Rule.load(path)
-    if not isinstance(rule, Rule):
-        return rule
-    if rule.by_name and rows.label_names is not None:
-        n_unknown = len({*rows.label_names}.difference(rule.label_names or ()))
-        for notes in rows.notes:
-            notes += [Note(str(path or "decision"), "labels unknown in fitting", n_unknown)] * (n_unknown > 0)
-    with naming_files({"decision": path} if path else {}):
-        try:
-            return rule_for(rule, rows.label_names, closed)
-        except InputError:
-            raise
-        except ValueError as error:
-            raise InputError("decision", str(error)) from None
-
-
-def _excluded(arguments: Arguments, among: Opened | None) -> dict[str, Any]:
-    """Return what leaves labels out, by the name and the contents of its files."""
-    excluded, exclude = dict[str, Any](), arguments.get("exclude")
-    if exclude is not None:
-        path, origin = file_of("exclude", exclude), {"from": arguments.get("exclude_from", "both")}
-        named = {} if path is None else {"file": path.name, "sha256": digest(path)}
-        excluded["exclude"] = {"file": None, "sha256": None} | origin | named
-    if among is not None:
-        files = among.files
-        named = {"file": Path(among.name).name, "sha256": digest(*files)} if files else {}
-        excluded["candidates"] = {"file": None, "sha256": None, **named}
-    return excluded
-
-
 @contextlib.contextmanager
 def _resumed(run: Run, folder: Path) -> Iterator[None]:
     """Lock the folder of a checkpoint, go on from it if so asked, and remove it where all ends well."""
-    arguments = run.arguments
     if isinstance(folder, RemotePath):
         elsewhere = f"{folder} is not on this machine; give a folder, or ", Keyword("workers")
         raise InputError("checkpoint", Message(*elsewhere))
     run.refuse_values("checkpoint")
-    files = run.files
-    inside = [path for path in itertools.chain(*files.values()) if path.resolve().parent == folder.resolve()]
-    if inside:
-        raise ValueError(f"{folder}: {inside[0].name} in it is an input; expected a folder of its own")
+    arguments, files, n_rows = run.arguments, run.files, run.rows.truth[1].n_rows
+    for path in itertools.chain(*files.values()):
+        if path.resolve().parent == folder.resolve():
+            raise ValueError(f"{folder}: {path.name} in it is an input; expected a folder of its own")
     settings = {
-        **{name: [] for name in ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)},
-        **{argument: [stamp(path) for path in files[argument]] for argument in files},
+        **{name: [stamp(path) for path in files.get(name, ())] for name in FILES},
         "number of models": len(run.rows.scores),
         **{name: arguments.get(name, default) for name, default in HOW_FILES_ARE_READ.items()},
         "fields": [*fields_of(arguments)],
@@ -291,23 +226,20 @@ def _resumed(run: Run, folder: Path) -> Iterator[None]:
     }
     with locked(folder):
         run.checkpoint = Checkpoint(folder, settings)
-        if run.checkpoint.exists():
+        if os.path.lexists(run.checkpoint.path):
             if not arguments.get("resume"):
-                resume = Keyword("resume", "True")
-                raise ValueError(
-                    Message(f"{folder}: holds a checkpoint; go on with ", resume, ", or remove it")
-                )
-            memory, threads = run.evaluators[0].memory, arguments.get("threads")
+                text = f"{folder}: holds a checkpoint; go on with "
+                raise ValueError(Message(text, Keyword("resume", "True"), ", or remove it"))
             with limited(run.resources.limit()):
-                run.evaluators = run.checkpoint.load(memory, threads)
-            of = f" of {run.rows.truth[1].n_rows}" if run.rows.truth[1].n_rows else ""
+                run.evaluators = run.checkpoint.load(run.evaluators[0].memory, arguments.get("threads"))
+            of = f" of {n_rows}" if n_rows else ""
             LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
         yield
-        run.checkpoint.remove()
+        run.checkpoint.path.unlink(missing_ok=True)
 
 
 def evaluate_files(
-    arguments: Arguments,
+    arguments: Mapping[str, Any],
     scores: Mapping[str, Any],
     count_run: Callable[[Run, Progress], list[Report]] | None = None,
 ) -> tuple[Run, dict[str, Report]]:
@@ -315,7 +247,6 @@ def evaluate_files(
 
     ``scores`` are those of models by name; ``count_run`` counts the run in place of `count`.
     """
-    refuse_unknown(arguments, Arguments.__annotations__)
     checkpoint, pattern = arguments.get("checkpoint"), arguments.get("save")
     for name, path in (("checkpoint", checkpoint), ("save", pattern)):
         if path is not None and not is_file(path):
@@ -329,45 +260,48 @@ def evaluate_files(
     if arguments.get("y_pred") is not None and (rule := arguments.get("decision")) is not None:
         decision = Keyword("decision", str(rule))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
-    resources, shown, states = resources_of(arguments), arguments.get("progress", False), list[Path]()
-    limit = resources.limit()
-    with limited(limit):
-        run = open_run(arguments, scores, resources, limit)
+    with open_run(arguments, scores) as run, contextlib.ExitStack() as opened:
         settle(run)
-    if pattern is not None:
-        states = state_files(pattern, run.names)
+        states = state_files(pattern, run.names) if pattern is not None else []
         for path in states:
             refuse_unwritable(path)
-        for file in itertools.chain(*run.files.values()):
+        for file in itertools.chain(*run.files.values()) if states else ():
             refuse_input(file, states)
-    with contextlib.ExitStack() as opened:
-        if count_run is not None:
-            reports = count_run(run, shown)
-        else:
-            if checkpoint is not None:
-                (WRITING.get() or opened).enter_context(_resumed(run, as_path(checkpoint)))
-            reports = count(run, shown)
+        if count_run is None and checkpoint is not None:
+            (WRITING.get() or opened).enter_context(_resumed(run, as_path(checkpoint)))
+        reports = (count_run or count)(run, arguments.get("progress", False))
         for evaluator, path in zip(run.evaluators, states, strict=False):
             evaluator.save(path)
     return run, dict(zip(run.names, reports, strict=True))
 
 
-def collect_files(
+def collect(
     y_true: Any, y_score: Any, make: Callable[[int, Resources], Any], options: Mapping[str, Any]
-) -> tuple[Any, Run]:
-    """Give rows of files to what ``make`` returns, which is returned with what was opened; see `collect`."""
-    arguments: Any = {**options, "y_true": y_true}
-    models = {} if y_score is None else {"y_score": y_score}
-    resources = resources_of(arguments)
-    limit = resources.limit()
-    with limited(limit):
-        run = open_run(arguments, models, resources, limit, fits=True)
-        refuse_many_labels(run.rows.truth[0], run.widths[0])
-        rows = make(run.widths[0], resources.evaluator(1))
-        with progress(run.rows.truth[1].n_rows, 0, options.get("progress", False)) as show:
-            for n_rows in count_rows([rows], run.rows, resources):
-                show(n_rows)
-    return rows, run
+) -> Collected:
+    """Give rows, of arrays or files, to what ``make`` returns for a number of labels.
+
+    ``options`` are those of `evaluate` in `FITTED`, and how files are read.
+    """
+    refuse_unknown(options, (*FileOptions.__annotations__, *FITTED))
+    labels, weight = options.get("labels"), options.get("sample_weight")
+    has_files = any(map(is_file, (y_true, y_score, labels, weight, options.get("y_train"))))
+    if has_files or y_score is None or not options.keys().isdisjoint(FileOptions.__annotations__):
+        models = {} if y_score is None else {"y_score": y_score}
+        with open_run({**options, "y_true": y_true}, models, fits=True) as run:
+            (name, pieces), n_labels = run.rows.truth, run.label_counts[0]
+            refuse_many_labels(name, n_labels)
+            rows = make(n_labels, run.resources.evaluator(1))
+            with progress(pieces.n_rows, 0, options.get("progress", False)) as show:
+                for n_rows in count_rows([rows], run.rows, run.resources):
+                    show(n_rows)
+        return Collected(rows, run.rows.label_names, run.rows.matches[0].notes, run)
+    matched = take(y_true, y_score, None, options.get("n_labels"), labels, fits=True)
+    y_true, y_score, _ = matched.inputs
+    truth = set_rows("y_true", y_true, matched.n_labels)
+    rows = make(truth.n_labels, check_resources(options.get("memory", MEMORY), options.get("threads")))
+    weights = {} if weight is None else {"sample_weight": of_rows("sample_weight", weight, matched.row_names)}
+    rows.update(truth, y_score, **weights)
+    return Collected(rows, matched.label_names, matched.notes)
 
 
 def count(run: Run, shown: Progress) -> list[Report]:
@@ -376,7 +310,7 @@ def count(run: Run, shown: Progress) -> list[Report]:
     kept = run.checkpoint is not None or run.arguments.get("save") is not None
     graded = run.inputs["y_true"][0].kind == "grades"  # which rows of files are not looked at for again
     sources = run.sources if kept or graded or rows.truth[1].locate is not None else {}
-    with limited(run.limit), progress(rows.truth[1].n_rows, n_before, shown) as show:
+    with progress(rows.truth[1].n_rows, n_before, shown) as show:
         for n_rows in count_rows(run.evaluators, rows, run.resources, n_before, sources):
             show(n_rows)
             if run.checkpoint is not None:
@@ -386,31 +320,24 @@ def count(run: Run, shown: Progress) -> list[Report]:
 
 def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator, with the names of rows and labels."""
-    reports, rows = [], run.rows
-    for place, (evaluator, notes) in enumerate(zip(run.evaluators, rows.notes, strict=True)):
-        if notes:
-            evaluator.add_notes(notes)
-        names: dict[str, Any] = {
-            "label_names": rows.label_names,
-            "row_names": None if rows.row_names is None else [*rows.row_names],
-            "unknown_labels": rows.unknown_labels[place] if rows.unknown_labels else [],
-        }
-        reports.append(replace(evaluator.compute(), excluded=run.excluded, **names))
+    reports, label_names, row_names = [], run.rows.label_names, run.rows.matches[0].keys
+    for evaluator, match in zip(run.evaluators, run.rows.matches, strict=True):
+        if match.notes:
+            evaluator.add_notes(match.notes)
+        report, unknown = evaluator.compute(), [*match.unknown]
+        excluded = {name: each | run.excluded.get(name, {}) for name, each in report.excluded.items()}
+        names: Any = {"label_names": label_names, "row_names": row_names, "unknown_labels": unknown}
+        reports.append(replace(report, excluded=excluded, **names))
     return with_same_measures(reports) if len(reports) > 1 else reports
 
 
 def state_files(pattern: Any, names: Sequence[str]) -> list[Path]:
     """Return the file for the state of each model: a pattern with their names for ``{}``."""
-    if pattern is None:
-        return []
     path = as_path(pattern)
-    if "{}" not in str(path):
-        if len(names) > 1:
-            example = path.with_name(f"{path.stem}_{{}}{path.suffix}")
-            raise InputError(
-                "save", f"is for {len(names)} models; put {{}} where their names belong, as in {example}"
-            )
-        return [path]
+    if "{}" not in str(path) and len(names) > 1:
+        example = path.with_name(f"{path.stem}_{{}}{path.suffix}")
+        text = f"is for {len(names)} models; put {{}} where their names belong, as in {example}"
+        raise InputError("save", text)
     files = [Path(name.removesuffix(".gz")) for name in names]
     for shorts in ([file.stem for file in files], [file.name for file in files], names):
         if len({*shorts}) == len(names):

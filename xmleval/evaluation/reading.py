@@ -47,24 +47,38 @@ def count_rows(
     """
     truth, scores, sets = inputs.readers(resources, skipped)
     readers = [truth, *scores, *sets.values()]
+    files: dict[str, object] = {argument: name for argument, (name, _) in inputs.of_rows.items()}
+    if inputs.pairs is not None:
+        files["exclude"] = inputs.pairs.path
     try:
         for reader in readers:
             _refuse_other_count(inputs.truth, reader, reader.n_rows, truth.n_rows)
         while n := min(reader.ready() for reader in readers):
+            first = truth.n_taken
             if sources:
-                name, row = truth.locate(truth.n_taken)
+                name, row = truth.locate(first)
                 for evaluator in evaluators if sources.get(name) else ():
                     evaluator.read_from(sources[name], row)
-            _count(evaluators, truth, scores, sets, n, inputs)
+            for argument, (name, values) in inputs.of_rows.items():
+                if len(values) < first + n:
+                    _refuse_other_length(argument, name, values, truth, truth.count() or first + n)
+            y_true, arguments = truth.take(n), {argument: reader.take(n) for argument, reader in sets.items()}
+            arguments |= inputs.arguments_of(first, first + n)
+            for number, evaluator in enumerate(evaluators):
+                of_model = scores[number] if scores else None
+                with naming_rows({"y_true": truth, "y_score": of_model, **sets}, first, files, inputs.start):
+                    evaluator.update(y_true, of_model.take(n) if of_model else None, **arguments)
             yield truth.n_taken
         for reader in readers:
             _refuse_other_count(inputs.truth, reader, reader.count(), truth.count())
-        for argument, (name, names) in inputs.of_rows.items():
-            _refuse_other_length(argument, name, names, truth, truth.n_taken)
+        for argument, (name, values) in inputs.of_rows.items():
+            _refuse_other_length(argument, name, values, truth, truth.n_taken)
         if inputs.pairs is not None:
             inputs.pairs.refuse_outside(truth.n_taken, None)
-        if not truth.n_taken:
-            _count_nothing(evaluators, scores, sets, **{argument: [] for argument in inputs.of_rows})
+        for evaluator in evaluators if not truth.n_taken else ():  # which then know what is given
+            none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
+            arguments = dict.fromkeys(sets, none) | inputs.arguments_of(0, 0)
+            evaluator.update(none, none if scores else None, **arguments)
     finally:
         for reader in readers:
             reader.close()
@@ -89,41 +103,6 @@ def _refuse_other_length(
         noun = noun_of(argument)
         text = counted(len(names), f"{noun}s do not match", f"{noun} does not match")
         raise ValueError(f"{name}: {text} the {n_rows} rows of {truth.name}")
-
-
-def _count(
-    evaluators: Sequence[Any],
-    truth: RowReader,
-    scores: Sequence[RowReader],
-    sets: Mapping[str, RowReader],
-    n: int,
-    inputs: Inputs,
-) -> None:
-    first, files = truth.n_taken, dict[str, object]()
-    arguments = inputs.excluded(first, first + n)
-    if inputs.first_row is not None:
-        arguments["first_row"] = inputs.first_row + first
-    if inputs.pairs is not None:
-        files["exclude"] = inputs.pairs.path
-    for argument, (name, names) in inputs.of_rows.items():
-        files[argument], arguments[argument] = name, names[first : first + n]
-        if len(names) < first + n:
-            _refuse_other_length(argument, name, names, truth, truth.count() or first + n)
-    y_true = truth.take(n)
-    arguments = {argument: reader.take(n) for argument, reader in sets.items()} | arguments
-    for number, evaluator in enumerate(evaluators):
-        reader = scores[number] if scores else None
-        with naming_rows({"y_true": truth, "y_score": reader, **sets}, first, files, inputs.start):
-            evaluator.update(y_true, reader.take(n) if reader else None, **arguments)
-
-
-def _count_nothing(
-    evaluators: Sequence[Any], scores: Sequence[RowReader], sets: Mapping[str, RowReader], **arguments: Any
-) -> None:
-    """Let evaluators know what is given, where there are no rows of it."""
-    for evaluator in evaluators:
-        none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-        evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none), **arguments)
 
 
 @contextlib.contextmanager

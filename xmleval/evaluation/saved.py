@@ -42,7 +42,10 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         q = check_propensity(saved_q, n_labels)
         if counts is not None and (counts.dtype not in (np.int32, np.int64) or counts.shape != saved_q.shape):
             raise ValueError("label_counts are no numbers of training rows")
-        q = q._replace(counts=counts, constants=known_constants(meta["constants"]))
+        constants = meta["constants"]  # of the model, of a data set by its name
+        model: dict[str, Any] = {name: float(constants[name]) for name in ("a", "b", "n") if constants}
+        model |= published(constants["dataset"]).where() if "dataset" in constants else {}
+        q = q._replace(counts=counts, constants=model)
         if isinstance(saved_q, np.memmap):  # whose values are left there
             q = q._replace(values=np.asarray(saved_q))
     if saved["label_groups"] is not None:
@@ -105,9 +108,3 @@ def restored(
     states = new_states(plan, resources)
     states.from_contents(Contents(arrays, n_rows))
     return Counted(n_rows, plan, inputs, states, (), score_dtype, spans, place, states.row_groups, notes)
-
-
-def known_constants(constants: dict[str, Any]) -> dict[str, float | str]:
-    """Return saved constants of the propensity model, of a data set by its name."""
-    numbers = {name: float(constants[name]) for name in ("a", "b", "n") if constants}
-    return numbers | (published(constants["dataset"]).where() if "dataset" in constants else {})

@@ -36,6 +36,7 @@ FILES_OF_LABELS = (  # arguments whose files are not read row by row
     "labels", "inverse_propensity", "label_groups", "hierarchy", "row_groups", "clusters", "sample_weight",
     "exclude", "decision",
 )  # fmt: skip
+FILES = ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)  # what can be files
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
     "entry scores": Message("scores in ", Keyword("y_score")),
@@ -85,30 +86,12 @@ class FileOptions(TypedDict, total=False):
     progress: bool | Callable[[int, int | None], object]
 
 
-class Arguments(Options, FileOptions, total=False):
-    """All arguments of `evaluate`, some of which may be files."""
-
-    y_true: Any
-    y_score: Any
-    y_pred: Any
-    metrics: str | Iterable[str] | None
-    n_labels: int | None
-    sample_weight: Any
-    row_groups: Any
-    clusters: Any
-    first_row: int | None
-    exclude: Any
-    exclude_from: str
-    candidates: Any
-    ranked: bool
-    memory: int | str
-    threads: int | None
-    block_rows: int | None
-    checkpoint: Any
-    resume: bool
-    save: Any
-    workers: int | None
-    scheduler: str | None
+ARGUMENTS = (  # of `evaluate`
+    "y_true", "y_score", "y_pred", "metrics", "n_labels", "sample_weight", "row_groups", "clusters",
+    "first_row", "exclude", "exclude_from", "candidates", "ranked", "memory", "threads", "block_rows",
+    "checkpoint", "resume", "save", "workers", "scheduler", *Options.__annotations__,
+    *FileOptions.__annotations__,
+)  # fmt: skip
 
 
 def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
@@ -165,7 +148,7 @@ def _kept(name: str, options: Any, asked: Collection[tuple[Spec, bool]]) -> bool
 
 def check_settings(
     metrics: str | Iterable[str] | None,
-    options: Options,
+    options: Mapping[str, Any],
     n_labels: int | None,
     names: list[Any] | None = None,
     closed: bool = True,
@@ -177,45 +160,36 @@ def check_settings(
     names_given = {name for name in WITHOUT_DEFAULT if options.get(name) is not None}
     labels = check_labels(options["labels"], n_labels) if "labels" in names_given else None
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
-    names = names if labels is None else labels
-    asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
+    names, asked = labels or names, expand_metrics(metrics, options.get("k", DEFAULT_K))
     conventions = conventions_of(metrics, options)
-    propensity, label_groups, notes, rule = None, None, list[str](), options.get("decision")
+    propensity, label_groups, hierarchy, notes = None, None, None, list[str]()
     if names_given & OF_PROPENSITY:
-        weights, constants = options.get("inverse_propensity"), constants_of(options)
-        propensity, notes = given_or_estimated(
-            weights, options.get("y_train"), constants, n_labels, names, closed
-        )
+        q, y_train = options.get("inverse_propensity"), options.get("y_train")
+        propensity, notes = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
     if "label_groups" in names_given:
         counts = None if propensity is None else propensity.counts
         label_groups, unnamed = given_groups(options["label_groups"], n_labels, names, closed, counts)
         notes = [*notes, *unnamed]
-    if rule is not None:
-        rule = rule_for(rule, names, closed)
     if propensity is not None and not any("training" in spec.needs for spec, _ in asked):
         propensity = propensity._replace(counts=None)
-    if isinstance(rule, Rule):
-        check_width(rule.decision, rule.n_labels, n_labels)
-    flags, decision = dict[str, bool](), None
+    flags = dict[str, bool]()
     for name, default in FLAGS.items():
-        flag: object = options.get(name, default)
-        if not isinstance(flag, bool | np.bool_):
+        if not isinstance(flag := options.get(name, default), bool | np.bool_):
             raise InputError(name, f"{flag!r} is neither True nor False")
         flags[name] = bool(flag)
+    rule, decision = options.get("decision"), None
     if rule is not None:
+        rule = rule_for(rule, names, closed)
+        if isinstance(rule, Rule):
+            check_width(rule.decision, rule.n_labels, n_labels)
         decision = parse_decision(rule.decision if isinstance(rule, Rule) else rule)
         check_decision(decision, conventions, n_labels, flags["higher_is_better"], isinstance(rule, Rule))
     if flags["bounds"] and conventions.unlisted_score is not None:
         level, fix = Keyword("unlisted", f"{conventions.unlisted_score:g}"), Keyword("unlisted", "'below'")
-        text = Message(level, " gives every label a score; bounds need ", fix)
-        raise InputError("bounds", text)
-    confidence, curve_points, hierarchy = None, 0, None
-    if "confidence" in names_given:
-        confidence = check_confidence(options["confidence"])
-    if "curve_points" in names_given:
-        curve_points = positive_integer("curve_points", options["curve_points"], 0)
+        raise InputError("bounds", Message(level, " gives every label a score; bounds need ", fix))
     if "hierarchy" in names_given:
         hierarchy = given_hierarchy(options["hierarchy"], n_labels, names, closed)
+    points = options["curve_points"] if "curve_points" in names_given else 0
     return Settings(
         n_labels=n_labels,
         labels=labels,
@@ -226,10 +200,10 @@ def check_settings(
         per_row=_kept("per_row", options, asked),
         per_label=_kept("per_label", options, asked),
         **flags,
-        curve_points=curve_points,
+        curve_points=positive_integer("curve_points", points, 0),
         label_groups=label_groups,
         hierarchy=hierarchy,
-        confidence=confidence,
+        confidence=check_confidence(options["confidence"]) if "confidence" in names_given else None,
         unknown=labels is not None,
         on_arguments=tuple(notes),
     )
@@ -251,11 +225,11 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         rule = Keyword("decision", str(decision))
         raise InputError("y_pred", Message("given together with ", rule, "; choose one"))
     if "clusters" in inputs and settings.confidence is None:
-        needs = "clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95"
-        raise InputError("clusters", Message(*needs))
+        give = Message("clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95")
+        raise InputError("clusters", give)
     lacking = _lacking(settings, inputs)
     fewer = None if NAMES.isdisjoint(inputs) else fewer_labels(inputs, conventions.unlisted_score)
-    specs, not_computed, improbable = list[Spec](), dict[str, Message](), list[Spec]()
+    specs, not_computed = list[Spec](), dict[str, Message]()
     for spec, explicit in settings.asked:
         missing = next(filter(None, map(lacking.get, spec.needs)), None)
         needed = (fewer if spec.metric.every_label else None) or missing
@@ -266,15 +240,20 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
             not_computed[spec.name] = needed
             continue
         specs.append(spec.under(conventions))
-        if "probabilities" in spec.needs:
-            improbable.append(spec)
     if not specs:
         reasons = dict.fromkeys(not_computed.values())
         needed = Message(*[part for reason in reasons for part in (" or ", reason)][1:])
         hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in inputs else ()
         raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
-    if improbable:
-        _refuse_improbable(settings, improbable[0])
+    level = conventions.unlisted_score
+    is_outside = conventions.link == "none" and level is not None and not 0 <= level <= 1
+    for spec in specs:
+        if "probabilities" in spec.needs and not settings.higher_is_better:
+            distances = Keyword("higher_is_better", "False")
+            raise ValueError(Message(spec, " needs probabilities, not distances: ", distances))
+        if "probabilities" in spec.needs and is_outside:
+            outside = Message(f"{level:g} is outside 0..1; ", spec, " needs probabilities; ", LINKED)
+            raise InputError("unlisted", outside)
     if settings.bounds and not any(spec.bounded("sample_weight" in inputs) for spec in specs):
         none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
         weighing = [" with ", Keyword("sample_weight")] if any(s.bounded(False) for s in specs) else []
@@ -313,14 +292,3 @@ def _lacking(settings: Settings, inputs: frozenset[str]) -> dict[str, Message]:
         "training": q is not None and q.counts is not None,
     }
     return {need: GIVEN_AS[need] for need in met if not met[need]}
-
-
-def _refuse_improbable(settings: Settings, spec: Spec) -> None:
-    """Refuse settings under which no score is a probability, which a measure needs."""
-    if not settings.higher_is_better:
-        distances = Keyword("higher_is_better", "False")
-        raise ValueError(Message(spec, " needs probabilities, not distances: ", distances))
-    level = settings.conventions.unlisted_score
-    if settings.conventions.link == "none" and level is not None and not 0 <= level <= 1:
-        outside = Message(f"{level:g} is outside 0..1; ", spec, " needs probabilities; ", LINKED)
-        raise InputError("unlisted", outside)

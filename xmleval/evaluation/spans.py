@@ -25,14 +25,10 @@ class CountedTwiceError(ValueError):
 
 def with_rows(spans: Spans, source: str, start: int, stop: int) -> Spans:
     """Add rows of a source; raise CountedTwiceError if any was there."""
-    earlier = spans.get(source, ())
     if start == stop:
         return spans
-    if not earlier:
-        return {**spans, source: ((start, stop),)}
-    if earlier[-1][1] == start:  # as in a stream
-        return {**spans, source: (*earlier[:-1], (earlier[-1][0], stop))}
-    return {**spans, source: _joined(source, (*earlier, (start, stop)))}
+    earlier, added = spans.get(source, ()), (start, stop)
+    return {**spans, source: _joined(source, (*earlier, added)) if earlier else (added,)}
 
 
 def united(spans: Spans, added: Spans) -> Spans:

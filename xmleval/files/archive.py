@@ -35,13 +35,7 @@ DAMAGE = (
 
 
 class Array(NamedTuple):
-    """An array as its header describes it.
-
-    row_bytes, n_bytes : size of a row, and of all its data
-    any_row : whether rows can be read without those before
-    start : where its header lies in the file, or the compressed bytes that hold it
-    member : its entry of an archive, None of an .npy file
-    """
+    """An array as its header describes it."""
 
     file: InputFile
     name: str
@@ -49,27 +43,25 @@ class Array(NamedTuple):
     by_column: bool
     dtype: np.dtype[Any]
     row_bytes: int
-    n_bytes: int
-    any_row: bool
+    n_bytes: int  # of all its data
+    any_row: bool  # whether rows can be read without those before
     header_bytes: int
-    start: int
-    member: zipfile.ZipInfo | None
+    start: int  # where its header lies in the file, or the compressed bytes that hold it
+    member: zipfile.ZipInfo | None  # of an archive
+    content: bytes | None  # all its bytes, where they are few
 
     def __str__(self) -> str:
         """Return what messages say of it."""
         return f"{self.name} is {self.dtype} of shape {self.shape}".removeprefix(" is ")
 
-    def read(self, handle: IO[bytes]) -> NDArray[Any]:
-        """Return all of it, from the open file."""
-        stream = self._stream(handle, 0, None)
+    def read(self, handle: IO[bytes] | None) -> NDArray[Any]:
+        """Return all of it, from the open file, or its content."""
+        stream = io.BytesIO(self.content or b"") if handle is None else self._stream(handle, 0, None)
         return self._take(stream, self.shape[::-1]).T if self.by_column else self._take(stream, self.shape)
 
     @contextlib.contextmanager
     def rows(self, first: int = 0, stop: int | None = None) -> Iterator[Callable[[int, int], NDArray[Any]]]:
-        """Yield ``take(start, stop)``, which returns rows, from ``first`` on and one after another.
-
-        Where all rows to the end are taken, a wrong checksum is refused there. Columns are read at once.
-        """
+        """Yield ``take(start, stop)``, for rows from ``first`` on, in order; the last checks the checksum."""
         n_bytes = self.member.compress_size if self.member else self.file.size
         end = n_bytes if stop is None else self.header_bytes + stop * self.row_bytes
         with self.file.open(self.start + end) as handle:
@@ -90,13 +82,6 @@ class Array(NamedTuple):
         with self.rows(first, None if end == self.shape[0] else end) as take:
             for start in range(first, max(end, first + 1), step):
                 yield take(start, min(start + step, end))
-
-    def mapped(self) -> NDArray[Any]:
-        """Return the array of an .npy file as a read-only map of it, or that of a remote one as read."""
-        if self.file.is_remote or 0 in self.shape:
-            return read_arrays([self])[0]
-        order: Any = "F" if self.by_column else "C"
-        return np.memmap(str(self.file.path), self.dtype, "r", self.header_bytes, self.shape, order)
 
     def _stream(self, handle: IO[bytes], first: int, stop: int | None) -> Any:
         """Return the bytes of rows; those of a member of an archive check its checksum at the end."""
@@ -145,9 +130,9 @@ class _Stored:
 
 def read_arrays(arrays: Iterable[Array]) -> list[NDArray[Any]]:
     """Return whole arrays."""
-    values = []
-    for file, members in itertools.groupby(arrays, attrgetter("file")):
-        with file.open(0) as handle:
+    values = list[NDArray[Any]]()
+    for (file, content), members in itertools.groupby(arrays, attrgetter("file", "content")):
+        with file.open(0) if content is None else contextlib.nullcontext() as handle:
             for array in members:
                 values.append(array.read(handle))
     return values
@@ -160,10 +145,7 @@ def open_npy(file: InputFile) -> Array:
 
 
 class Archive(dict[str, Array]):
-    """The arrays of an .npz archive by their names, the last of those of one name.
-
-    Damaged headers and impossible sizes are refused with a ValueError or `zipfile.BadZipFile`.
-    """
+    """The arrays of an .npz archive by name, the last of one name; damaged or impossible ones are refused."""
 
     def __init__(self, file: InputFile) -> None:
         super().__init__()
@@ -234,7 +216,8 @@ def _described(
     if n_bytes != n_stored and not dtype.hasobject:
         raise ValueError(f"{n_stored} bytes of data where the header promises {n_bytes}")
     any_row = not (by_column or packed)
-    return Array(file, name, shape, by_column, dtype, row_bytes, n_bytes, any_row, head.tell(), start, member)
+    sizes, content = (row_bytes, n_bytes), head.getvalue()[head.tell() :] if n_all <= HEAD_BYTES else None
+    return Array(file, name, shape, by_column, dtype, *sizes, any_row, head.tell(), start, member, content)
 
 
 @contextlib.contextmanager

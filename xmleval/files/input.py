@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.files.remote import NO_RANGES, RangeReader, RemotePath
+from xmleval.files.remote import NO_RANGES, RangeReader, Reader, RemotePath
 
 BUFFER_BYTES, HELD_BYTES = 1 << 15, 10_240
+OPENING = threading.RLock()  # a signal handler may come back to it
 TAGS = (
     "ETag", "etag", "Content-MD5", "Digest", "generation", "VersionId", "blob_id", "xet_hash",
     "Last-Modified", "LastModified", "last_modified", "updated", "mtime", "created",
@@ -56,50 +58,63 @@ def stamp(path: Path) -> str:
     return f"{path.resolve()} ({version_of(path).words})"
 
 
-class InputFile:
-    """A regular file that is not empty, or a remote one.
+class LocalReader(Reader):
+    """A file of this machine by its number, which several readers share."""
 
-    It may be opened several times, for its header and for its rows. Its version when it was first opened must
-    be that of each time it is opened, and closed; of a remote file, closed.
-    """
+    def __init__(self, number: int, size: int) -> None:
+        super().__init__(size)
+        self._number = number
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some of the next bytes."""
+        n_bytes = os.preadv(self._number, [buffer], self._place)
+        self._place += n_bytes
+        return n_bytes
+
+
+class InputFile:
+    """One version of a regular file that is not empty, or of a remote one, which may be opened many times."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.is_remote = path, isinstance(path, RemotePath)  # which cannot be mapped into memory
+        self.path, self.is_remote = path, isinstance(path, RemotePath)
         self.size = 0  # of bytes, once it was opened
         self._version: Version | None = None
         self._content: bytes | None = None  # all of a small file, which is read once
+        self._number, self._n_readers = -1, 0  # of a file of this machine that is open
 
     @contextlib.contextmanager
     def open(self, end: int | None = None) -> Iterator[Any]:
-        """Open the file; refuse one that is not regular, is empty, or changes until it is closed.
-
-        A remote one is read ahead up to ``end``, its own by default; 0 where it is read in any order.
-        """
-        raw: io.RawIOBase
+        """Open the file; a remote one is read ahead up to ``end``, 0 where it is read in any order."""
         if not self.is_remote or self._version is None:
             self.check()  # opening alone can have effects on a device
+        if self._content is None and self.size <= HELD_BYTES and not self.is_remote:
+            self._content = self.path.read_bytes()
+            self.check()
         if self._content is not None:
             yield io.BytesIO(self._content)
             return
-        buffer_bytes, number = BUFFER_BYTES, None
-        if isinstance(self.path, RemotePath):
-            raw = RangeReader(
-                partial(self.path.fetch, self.size), self.size, self.size if end is None else end
-            )
-            buffer_bytes = 1 if end == 0 else BUFFER_BYTES  # each read is of one range
-        else:
-            raw = io.FileIO(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK))  # or a FIFO waits for a writer
-            number = raw.fileno()
-        with io.BufferedReader(raw, buffer_bytes) as file:
-            try:
-                if self.size <= HELD_BYTES:
-                    self._content = file.read()
-                    file.seek(0)
+        number = None
+        with OPENING:
+            if not (self.is_remote or self._n_readers):
+                self._number = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)  # or a FIFO waits for a writer
+            self._n_readers += 1
+        try:
+            if isinstance(self.path, RemotePath):
+                fetch = partial(self.path.fetch, self.size)
+                raw: Reader = RangeReader(fetch, self.size, self.size if end is None else end)
+            else:
+                raw, number, end = LocalReader(self._number, self.size), self._number, None
+            with io.BufferedReader(raw, 1 if end == 0 else BUFFER_BYTES) as file:  # each read is of one range
                 yield file
-            except Exception:
-                self.check(number)  # a change may be what went wrong
-                raise
             self.check(number)
+        except Exception:
+            self.check(number)  # a change may be what went wrong
+            raise
+        finally:
+            with OPENING:
+                self._n_readers -= 1
+                if not (self.is_remote or self._n_readers):
+                    os.close(self._number)
 
     def check(self, number: int | None = None) -> None:
         """Refuse a file that is empty, or changed since it was opened first."""

@@ -64,19 +64,14 @@ def naming_output(path: Path, hidden: str = "", hint: str = "") -> Iterator[None
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a binary file that takes the place of ``path``, or of what it links to, on success.
-
-    Until then it has a hidden name in the same folder, and is deleted on failure. A remote file is copied
-    from a temporary one.
-    """
+    """Yield a file under a hidden name, which on success takes the place of ``path``, or of its target."""
     if isinstance(path, RemotePath):
         with naming_output(path), tempfile.NamedTemporaryFile(prefix="xmleval-") as file:
             yield file
             file.flush()
             path.put(file.name)
         return
-    if path.exists() and not path.is_file():
-        raise FileExistsError(f"{path} exists and is not a regular file")
+    refuse_unwritable(path)
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     hidden = os.path.join(folder, f".{name[:PREFIX]}.{os.urandom(8).hex()}")
@@ -106,25 +101,21 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Make a folder if there is none, keep others that lock it away, and remove it if it is empty at the end.
-
-    The system gives the lock up when its process ends, however it ends; then its empty file is taken over.
-    """
+    """Make a folder, which no other process may lock, and remove it if it is empty at the end."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder}: is a file; expected a folder")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / LOCK
-    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    try:
-        if os.fstat(number).st_size:
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)) as file:
+        if os.fstat(file.fileno()).st_size:
             raise ValueError(f"{path}: not a lock of this version; expected a folder without it")
+        in_use = False
         try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            in_use = not os.path.samestat(os.fstat(number), os.stat(path))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until its process ends, however it does
+            in_use = not os.path.samestat(os.fstat(file.fileno()), os.stat(path))
         except (BlockingIOError, FileNotFoundError):  # of a process that ends at this moment
             in_use = True
         except OSError as error:
-            in_use = False
             message = f"{folder}: cannot be locked ({error.strerror}); no other process may use it"
             warnings.warn(message, stacklevel=2)
         if in_use:
@@ -135,5 +126,3 @@ def locked(folder: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
             with contextlib.suppress(OSError):
                 folder.rmdir()
-    finally:
-        os.close(number)

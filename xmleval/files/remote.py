@@ -8,7 +8,6 @@ import io
 import os
 import textwrap
 import time
-from collections import deque
 from collections.abc import Callable, Generator
 from pathlib import Path, PosixPath
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 from xmleval.base.budget import memory_limit
 
 T = TypeVar("T")
+Ask = Callable[[Any, str], T]  # of a file system and a name in it
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "http", "https": "http"}
 OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "memory"}  # no folders; a file is there when it is whole
 GONE, REFUSED = (404, 410), (401, 403)  # statuses of HTTP
@@ -23,7 +23,6 @@ LONGEST = 200  # characters of an error that are quoted
 ATTEMPTS, PAUSE_SECONDS = 3, 0.2  # where a connection fails
 NO_RANGES = "its server does not tell its size, or does not send it by ranges; download it first"
 LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES = 12 << 10, 1 << 24  # the least holds the header of an array
-KEPT_BLOCKS = 8  # of a file that is read in any order, such as of its columns
 READERS = 8  # with a block each, that share an eighth of a memory limit
 
 
@@ -83,23 +82,21 @@ class RemotePath(PosixPath):
 
     resolve = absolute
 
-    def _ask(self, ask: Callable[[Any, str], T], action: str = "read", listed: bool = False) -> T:
+    def _ask(self, ask: Ask[T], action: str = "read", listed: bool = False, attempts: int = ATTEMPTS) -> T:
         """Ask its file system by its name there, again where a connection fails; name it in errors."""
-        attempts = ATTEMPTS
-        while True:
-            try:
-                from fsspec.core import url_to_fs
+        try:
+            from fsspec.core import url_to_fs
 
-                system, name = url_to_fs(self._url)
-                if listed:
-                    system.invalidate_cache()
-                return ask(system, name)
-            except Exception as error:
-                named = _named(error, self._url, action)
-                attempts -= 1
-                if named.errno != errno.EIO or not attempts:
-                    raise named from None
-            time.sleep(PAUSE_SECONDS)
+            system, name = url_to_fs(self._url)
+            if listed:
+                system.invalidate_cache()
+            return ask(system, name)
+        except Exception as error:
+            named = _named(error, self._url, action)
+            if named.errno != errno.EIO or attempts == 1:
+                raise named from None
+        time.sleep(PAUSE_SECONDS)
+        return self._ask(ask, action, listed, attempts - 1)
 
     def details(self) -> dict[str, Any]:
         """Return what the server reports now: type, size and, where it has them, tag and time."""
@@ -149,7 +146,7 @@ class RemotePath(PosixPath):
         """Return the files whose addresses match it as a pattern."""
         return self._listed(lambda system, pattern: system.glob(pattern))
 
-    def _listed(self, ask: Callable[[Any, str], list[str]]) -> list[Any]:
+    def _listed(self, ask: Ask[list[str]]) -> list[Any]:
         names = self._ask(ask, listed=True)
         return [RemotePath(n if "://" in n else f"{self.protocol}://{n.lstrip('/')}") for n in names]
 
@@ -172,18 +169,12 @@ class RemotePath(PosixPath):
             self._ask(lambda system, name: system.rm_file(name), "removed")
 
 
-class RangeReader(io.RawIOBase):
-    """A remote file as an open file; ``fetch`` returns its bytes between two positions.
+class Reader(io.RawIOBase):
+    """An open file of ``size`` bytes, read from a place of its own."""
 
-    Up to ``end``, blocks grow while reads follow one another.
-    """
-
-    def __init__(self, fetch: Callable[[int, int], bytes], size: int, end: int) -> None:
+    def __init__(self, size: int) -> None:
         super().__init__()
-        self._fetch, self._size, self._end = fetch, size, min(end, size)
-        self._place, share = 0, memory_limit().limit / (8 * READERS)
-        self._largest = int(max(LEAST_BLOCK_BYTES, min(share, MOST_BLOCK_BYTES)))
-        self._blocks = deque([(0, b"")], KEPT_BLOCKS)  # and their places
+        self._size, self._place = size, 0
 
     def readable(self) -> bool:
         """Return True."""
@@ -196,29 +187,29 @@ class RangeReader(io.RawIOBase):
         self._place = max(0, offset + (0, self._place, self._size)[whence])
         return self._place
 
+
+class RangeReader(Reader):
+    """A remote file as an open file, in blocks; up to ``end``, they double while reads follow one another."""
+
+    def __init__(self, fetch: Callable[[int, int], bytes], size: int, end: int) -> None:
+        super().__init__(size)
+        share = memory_limit().limit / (8 * READERS)
+        self._largest = int(max(LEAST_BLOCK_BYTES, min(share, MOST_BLOCK_BYTES)))
+        self._fetch, self._end, self._start, self._block = fetch, min(end, size), 0, b""
+
     def readinto(self, buffer: Any) -> int:
         """Read some of the next bytes."""
-        view, place = memoryview(buffer).cast("B"), self._place
-        n_bytes = min(len(view), self._size - place)
-        if n_bytes <= 0:
-            return 0
-        blocks = (block for block in self._blocks if 0 <= place - block[0] < len(block[1]))
-        start, block = next(blocks, None) or self._load(n_bytes)
-        part = memoryview(block)[place - start :][:n_bytes]
-        view[: len(part)] = part
+        at, place = self._place - self._start, self._place
+        if not 0 <= at < len(self._block) and place < self._size:
+            doubled = 2 * len(self._block) if place < self._end and at == len(self._block) else 0
+            n_bytes = min(max(doubled, len(buffer), LEAST_BLOCK_BYTES), self._largest)
+            stop = self._end if place < self._end else self._size
+            at, self._start, self._block = 0, place, b""  # one is held at a time, not two
+            self._block = self._fetch(place, min(place + n_bytes, stop))
+        part = memoryview(self._block)[at : at + len(buffer)]
+        buffer[: len(part)] = part
         self._place += len(part)
         return len(part)
-
-    def _load(self, n_bytes: int) -> tuple[int, bytes]:
-        """Fetch a block that has the next byte; it is twice the last one if it follows that in order."""
-        (start, last), stop, place = self._blocks[-1], self._size, self._place
-        if place < self._end:
-            n_bytes = max(n_bytes, 2 * len(last) if place == start + len(last) else 0)
-            stop, last = self._end, b""
-            self._blocks.clear()  # one is held at a time, not two
-        n_bytes = min(max(n_bytes, LEAST_BLOCK_BYTES), self._largest)
-        self._blocks.append((place, self._fetch(place, min(place + n_bytes, stop))))
-        return self._blocks[-1]
 
 
 def as_path(name: str | os.PathLike[str]) -> Path:

@@ -67,8 +67,7 @@ def to_bytes(saved: Saved) -> bytes:
 
 def from_bytes(sent: bytes) -> Saved:
     """Return what `to_bytes` was given."""
-    with np.load(io.BytesIO(sent), allow_pickle=False) as archive:
-        arrays = dict(archive)
+    arrays = dict(np.load(io.BytesIO(sent), allow_pickle=False))
     return Saved(json.loads(arrays.pop("meta").tobytes()), arrays)
 
 

@@ -82,13 +82,7 @@ class SpillFile:
         return SpillFile, ()
 
     def write(self, chunks: Iterator[Keys], size: int, dtype: np.dtype[Any]) -> Run:
-        """Append sorted keys, given in pieces; on failure the file is unchanged.
-
-        Raises
-        ------
-        OSError
-            If the temporary folder is full or cannot be written.
-        """
+        """Append sorted keys, given in pieces; on failure, as of a full folder, the file is unchanged."""
         stride = max(LEAST_STRIDE, -(-size // SAMPLES))
         samples = [np.empty(0, dtype)]
         n_bytes, done, writer = size * dtype.itemsize, 0, object()
@@ -104,14 +98,12 @@ class SpillFile:
                 done += keys.size
             run = Run(file, start, done, stride, np.concatenate(samples))
             self._runs.add(run)
-        except BaseException as error:
+            return run
+        except OSError as error:
+            raise _naming_folder(error, n_bytes) from None
+        finally:
             self._writing.discard(writer)
             self.trim()
-            if isinstance(error, OSError):
-                raise _naming_folder(error, n_bytes) from None
-            raise
-        self._writing.discard(writer)
-        return run
 
     def expect_room(self, n_bytes: int) -> None:
         """Raise OSError if the temporary folder has not so much free space."""

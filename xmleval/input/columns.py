@@ -44,20 +44,14 @@ class Chosen(NamedTuple):
 
 
 class TableColumns(NamedTuple):
-    """What the columns of a table are, None where there is none.
+    """What the columns of a table are, None where there is none."""
 
-    lists : whether there is a row for each instance, and not for each label
-    instance, label, value : what names the rows and the labels, and scores or judgements of these
-    unused : all others
-    is_usual : whether the instance of lists was found by a name that both sides must have
-    """
-
-    lists: bool
+    lists: bool  # whether there is a row for each instance, and not for each label
     instance: Any
     label: Any
-    value: Any
+    value: Any  # scores or judgements of labels
     unused: list[Any]
-    is_usual: bool
+    is_usual: bool  # whether the instance of lists was found by a name that both sides must have
 
     @property
     def read(self) -> list[Any]:
@@ -82,9 +76,7 @@ def choose_columns(
 ) -> TableColumns:
     """Return the columns of a table of lists, or with a row for each label, or refuse another.
 
-    ``kind`` is "truth", "grades" or "scores", ``chosen`` are columns that the caller names. ``is_list`` tells
-    whether a column holds lists, None where any text may be one. Lists that are not ``joined`` need no
-    instance.
+    ``is_list`` is None where any text may be a list. Lists that are not ``joined`` need no instance.
     """
     instance, label, value = chosen = chosen or Chosen()
     columns = ", ".join(repr(name)[:MOST_SHOWN] for name in names[:9]) or "none"
@@ -131,11 +123,7 @@ class _Usual(NamedTuple):
         return named if self.is_list is None else [name for name in named if self.is_list(name)]
 
     def entry(self, instance: Any) -> tuple[Any, Any] | None:
-        """Return the instance and the label of a table with a row for each label, None of another.
-
-        Those are an instance and a label, or a query and a document, which is the label. Where the instance
-        has another name than our own, there must be a value: documents with one field of labels have none.
-        """
+        """Return instance and label, or query and document, of a row for each label; None of lists."""
         label = only_one(named_as(self.names, (LABEL_COLUMN,)))
         instance_column = only_one(named_as(self.names, OWN_INSTANCE)) if instance is None else None
         if instance_column is not None and label is not None:
@@ -150,7 +138,8 @@ class _Usual(NamedTuple):
             return only_one(queries), only_one(documents)
         if label is None or (instance := find_instance(self.names)) is None:
             return None
-        return None if self.value(self.names, instance, label) is None else (instance, label)
+        has_value = self.value(self.names, instance, label) is not None  # documents with labels have none
+        return (instance, label) if has_value else None
 
     def lists(self) -> Any:
         """Return the column of lists: one of a usual name, or the only one beside the names of rows."""
@@ -165,18 +154,14 @@ class _Usual(NamedTuple):
         return candidates[0] if len(candidates) == 1 and self.is_list(candidates[0]) else None
 
     def value(self, columns: list[Any], instance: Any, label: Any, lists: bool = False) -> Any:
-        """Return the column of scores, or of judgements where it is a truth; None if there is none.
-
-        Beside a query and a document, `label` is a judgement, too. One score is none of several labels.
-        """
+        """Return the column of scores, or of judgements, as `label` next to a document; None without one."""
         judged = named_as(columns, JUDGEMENT) if self.is_truth else []
         if self.is_truth and not judged and named_as([instance], QUERY) and named_as([label], DOCUMENT):
             judged = named_as(columns, (LABEL_COLUMN,))
         scores = [] if lists and self.is_truth and self.listed(PRED) else named_as(columns, SCORE_COLUMNS)
         if lists and (self.is_truth or self.is_list is None):
-            scores = [
-                name for name in scores if name.lower() != "score" or (self.is_list and self.is_list(name))
-            ]
+            is_list = self.is_list or (lambda name: False)
+            scores = [name for name in scores if name.lower() != "score" or is_list(name)]
         return only_one(judged or scores)
 
 

@@ -31,8 +31,7 @@ class Source(NamedTuple, Generic[T]):
     """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows.
 
     That of a truth that holds grades has the judged labels. ``facts(start, stop)`` gives the truth of rows
-    that several models share. ``listed(start, stop)`` gives the labels of scores as they are stored,
-    unchecked; None where all labels have a score.
+    that several models share, ``listed(start, stop)`` the labels of scores as they are stored, unchecked.
     """
 
     n_rows: int
@@ -65,9 +64,8 @@ def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> 
     if n_labels is not None and shape[1] != n_labels:
         turned = shape[0] == n_labels and argument not in ("y_score", "y_pred")  # which the truth tells
         hint = f"; it {TRANSPOSED}; give its .T" if turned else ""
-        raise InputError(
-            argument, f"shape {shape} has {counted(shape[1], 'labels')}; {n_labels} were expected{hint}"
-        )
+        message = f"shape {shape} has {counted(shape[1], 'labels')}; {n_labels} were expected{hint}"
+        raise InputError(argument, message)
     if not 1 <= shape[1] <= MOST_LABELS:
         raise InputError(argument, f"shape {shape} does not have 1..2^40 labels")
     return shape[0], shape[1]
@@ -115,10 +113,7 @@ def as_signed(ids: NDArray[Any]) -> NDArray[Any]:
 
 
 def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
-    """Return the rows of any SciPy sparse matrix or array, its index structure checked.
-
-    Duplicate entries are neither summed nor dropped: they are found and refused later.
-    """
+    """Return the rows of a SciPy sparse matrix, its index structure checked; duplicates are refused later."""
     n_rows, n_labels = check_shape(argument, matrix.shape, n_labels)
     if matrix.dtype.kind not in "biuf":
         raise InputError(argument, f"dtype {matrix.dtype} does not hold real numbers")
@@ -151,16 +146,6 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
     order = np.lexsort((labels, rows))
     ptr = pointer(np.bincount(rows, minlength=n_rows))
     return rows_by_id(ptr, labels[order], np.asarray(matrix.data)[order])
-
-
-def dense_rows(array: NDArray[Any], all_cells: bool) -> Rows:
-    """Return all cells of a dense array as rows, or those that are not 0."""
-    (n_rows, width), values = array.shape, array.reshape(-1)
-    ptr, dtype = np.arange(n_rows + 1) * width, label_dtype(width)
-    if all_cells:
-        return rows_by_id(ptr, np.tile(np.arange(width, dtype=dtype), n_rows), values)
-    (places,) = (values != 0).nonzero()  # far faster than for two dimensions, or for numbers
-    return rows_by_id(places.searchsorted(ptr), (places % width).astype(dtype), values[places])
 
 
 def refuse_pointer(argument: str, ptr: NDArray[Any], n_stored: int, first: int = 0) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -39,14 +39,9 @@ class IdPairs:
 class Door:
     """What takes labels out of rows.
 
-    Parameters
-    ----------
-    sets : dict of str to Any
-        Those given of ``exclude`` and ``candidates``: in any form, or sources of sets once `opened`.
-    from_truth : bool
-        Whether pairs are excluded from the truth, too.
-    n_unmatched : int
-        Number of pairs to exclude whose row or label is in no other argument.
+    sets : those given of ``exclude`` and ``candidates``, in any form, or sources of sets once `opened`
+    from_truth : whether pairs are excluded from the truth, too
+    n_unmatched : number of pairs to exclude whose row or label is in no other argument
     """
 
     sets: dict[str, Any] = field(default_factory=dict)
@@ -64,8 +59,7 @@ class Door:
 
     def opened(self, truth: Source[Truth]) -> Door:
         """Return the door with checked sets for the rows of a truth."""
-        sets = {name: _sets_of(name, value, truth) for name, value in self.sets.items()}
-        return replace(self, sets=sets)
+        return replace(self, sets={name: _sets_of(name, value, truth) for name, value in self.sets.items()})
 
     def passed(
         self, truth: Source[Truth], pred: Source[Truth] | None
@@ -100,14 +94,11 @@ class Door:
         exclude = self.sets.get("exclude")
         if exclude is None:
             return []
-        makes: list[Callable[[int, int], Truth | Rows]] = []
-        makes += [lambda start, stop: relevant_of(truth.block(start, stop))] * self.from_truth
-        makes += [] if pred is None else [pred.block]
-        makes += [] if scores is None or scores.listed is None else [scores.listed]
-        lists_all = scores is not None and scores.listed is None
+        makes: list[Any] = [lambda start, stop: relevant_of(truth.block(start, stop))] * self.from_truth
+        makes += ([] if pred is None else [pred.block]) + ([] if scores is None else [scores.listed])
         n_matches = n_pairs = start = 0
         for pairs in exclude.blocks():
-            stop, matches = start + pairs.ptr.size - 1, np.full(pairs.labels.size, lists_all)
+            stop, matches = start + pairs.ptr.size - 1, np.zeros(pairs.labels.size, np.bool_)
             for make in makes if matches.size else ():
                 matches |= _places(make(start, stop), pairs) > 0
             n_matches, n_pairs, start = n_matches + int(matches.sum()), n_pairs + matches.size, stop
@@ -131,10 +122,7 @@ def make_door(exclude: Any, exclude_from: str, candidates: Any) -> Door:
 
 def excluded_inputs(names: Collection[str]) -> dict[str, Any]:
     """Return the inputs that leave labels out as JSON values, as far as they are known; see `Report`."""
-    inputs: dict[str, Any] = {}
-    for name in RESTRICTIONS:
-        if name in names:
-            inputs[name] = {"file": None, "sha256": None}
+    inputs: dict[str, Any] = {name: {"file": None, "sha256": None} for name in RESTRICTIONS if name in names}
     if "exclude" in inputs:
         inputs["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in names else "both"
     return inputs
@@ -161,9 +149,8 @@ def pairs_of_rows(rows: Ints, labels: Ints, start: int, stop: int) -> Rows:
 
 def _grouped(value: Any) -> Any:
     """Return pairs of a row and a label that have names as a dict of lists, anything else as it is."""
-    if not isinstance(value, list | set) or not all(
-        isinstance(pair, tuple) and len(pair) == 2 for pair in value
-    ):
+    is_list = isinstance(value, list | set)
+    if not is_list or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
         return value
     if not any(isinstance(name, str) for pair in value for name in pair):
         return IdPairs(np.array([*value], None if value else np.int64).reshape(-1, 2))

@@ -28,20 +28,14 @@ def vector_width(ptr: Ints, labels: NDArray[Any]) -> tuple[int, bool]:
 
 
 def refuse_vectors(argument: str, ptr: Ints, labels: NDArray[Any], n_labels: int) -> None:
-    """Refuse lists of zeros and ones of each label, which are read as label ids.
-
-    Rows of 0 and 1 once each may also be ids; they are, where there are more than two labels.
-    """
+    """Refuse lists of zeros and ones, one of each label, but 0 and 1 once in each may be two of many ids."""
     width, is_certain = vector_width(ptr, labels)
     if width and (width == n_labels or is_certain):
         raise InputError(argument, f"{VECTORS}; give an array of them, or ids as sets")
 
 
 def without_vectors(batches: Iterable[Rows], advice: str) -> Iterator[Rows]:
-    """Yield the rows of a file, and refuse vectors among its lists: those that may be ids, at its end.
-
-    ``advice`` tells what to do about them.
-    """
+    """Yield the rows of a file, and refuse vectors among its lists: those that may be ids, at its end."""
     width, are_possible = 0, True
     for rows in batches:
         are_possible &= rows.are_lists
@@ -59,10 +53,7 @@ def without_vectors(batches: Iterable[Rows], advice: str) -> Iterator[Rows]:
 
 
 def swapped_notes(truth: str, y_true: Any, scores: str, y_score: Any) -> list[str]:
-    """Return a note where the first grades look like scores, and the first scores like grades.
-
-    ``truth`` and ``scores`` are what the note calls them.
-    """
+    """Return a note where the first grades look like scores, and the first scores like grades."""
     grades, values = (_first_values(rows) for rows in (y_true, y_score))
     if not values.any() or ((values < 0) | (values > MOST_GRADE) | (values != np.floor(values))).any():
         return []

@@ -68,10 +68,8 @@ def open_text(file: InputFile) -> Iterator[io.BufferedReader[Any]]:
             if start != BOM:
                 text.seek(0)
             yield text
-    except EOFError:
-        raise ValueError("the gzip stream is cut short") from None
-    except (zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"the gzip stream is damaged ({error})") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"the gzip stream is damaged, or cut short ({error})") from None
 
 
 def read_at_once(path: Path) -> bytes:
@@ -86,11 +84,7 @@ def read_at_once(path: Path) -> bytes:
 
 
 def whole_lines(file: io.BufferedReader[Any], n_bytes: int, first: int) -> Iterator[Lines]:
-    """Yield the rest of a file, whole lines that need about ``n_bytes`` once parsed at a time, copied.
-
-    The file is at the start of line ``first``. A longer line comes with whatever follows it in twice the
-    memory.
-    """
+    """Yield the next lines of a file, ``first`` and others, that need about ``n_bytes`` once parsed."""
     least_room = room = max(n_bytes // TEXT_BYTES, 1)
     unread = np.empty(0, np.uint8)
     while True:
@@ -132,10 +126,7 @@ def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
 def parsed_lines(
     file: InputFile, parse: Callable[[str], T | None], errors: str = "strict", skipped: int = 0
 ) -> Iterator[tuple[int, T]]:
-    """Yield what a function makes of each line of a text in UTF-8 behind some lines, with its number.
-
-    Lines of which it makes None are passed over; what it refuses is named by the number of the line.
-    """
+    """Yield what a function makes of each line behind some, but for None, with its number, as in errors."""
     longest = int(max(SPLIT_BYTES, min(LONGEST_LINE, memory_limit().left // LINE_BYTES)))
     with open_text(file) as opened:
         for number, line in enumerate(iter(partial(opened.readline, longest), b""), 1):

@@ -6,7 +6,7 @@ import copy
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count, islice, repeat
+from itertools import chain, count, islice, permutations, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import BY_KEY, INDEX_BYTES, LabelNames, Named, Origin, Rows, order_ties, rows_by_id
+from xmleval.input.rows import BY_KEY, INDEX_BYTES, LabelNames, Named, Origin, Rows, no_labels, order_ties
 
 PREDICTIONS = ("y_score", "y_pred")
 HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
@@ -35,24 +35,14 @@ Batches = Callable[[], Iterable[Rows]]  # gives the rows of an input from its be
 class Match:
     """Numbers of the rows and labels of a truth, and what was noted of inputs that were matched with them.
 
-    Parameters
-    ----------
-    truth : str
-        What messages call the truth.
-    names : iterable or None
-        Names of labels that take the first numbers; None where labels have ids.
-    listed : bool
-        Whether the caller listed all labels, so that the truth can have no other.
-    fits : bool
-        Whether something is fitted, for which all labels must be known: a list has them, or all are known.
-    keys, by, n_rows : list, str and int, or None
-        Names or number of the rows, where these are not those of a truth that is still to be placed.
-
-    Notes
-    -----
-    ``number`` is that of each label of the list or of the truth; after the truth it stays as it is. What only
-    other inputs name is in ``unknown``, by numbers from ``n_labels`` upward. ``closed`` tells whether all
-    labels were known before the rows. ``n_rows`` is None before there is a truth.
+    truth : what messages call the truth
+    names : names of labels that take the first numbers; None where labels have ids
+    listed : whether the caller listed all labels, so that the truth can have no other
+    fits : whether something is fitted, for which all labels must be known: a list has them, or all are known
+    keys, by, n_rows : names or number of the rows, where these are not those of a truth still to be placed
+    number : that of each label of the list or of the truth; after the truth it stays as it is
+    unknown : what only other inputs name, by numbers from ``n_labels`` upward
+    closed : whether all labels were known before the rows
     """
 
     def __init__(
@@ -115,10 +105,6 @@ class Match:
             self.number |= self.unknown
             self.n_labels, self.unknown = max(self.n_labels, len(self.number)), {}
 
-    def label_ids(self, names: Sequence[Any]) -> Ints:
-        """Return the number of each label; those that have none are unknown, and get one."""
-        return self._add(names, self.number or {}, self.unknown, self.n_labels)
-
     def _add(self, names: Sequence[Any], number: dict[Any, int], added: dict[Any, int], first: int) -> Ints:
         """Return the number of each name; those without one get the next in ``added``, from ``first`` on."""
         ids = numbers_of(names, number)
@@ -145,12 +131,9 @@ class Match:
         """Return rows in the order of the truth's, and their labels by number.
 
         ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
-        Others are matched with the rows of "y_true" from then on.
         """
         seen, batch_iterator = Seen(role, argument), iter(batches())
-        first = next(batch_iterator, None) or Rows(
-            [], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], origin=Origin()
-        )
+        first = next(batch_iterator, None) or no_labels(0)._replace(keys=[], match=BY_KEY, origin=Origin())
         placed = PlacedRows(argument, memory_limit().left / HELD_SHARE, self._cell)
         for rows in map(Rows.without_empty_names, chain([first], batch_iterator)):
             n_bytes = self.n_bytes
@@ -167,7 +150,10 @@ class Match:
 
     def place_rows(self, role: str, argument: str, rows: Rows) -> Rows:
         """Return all rows of an input likewise."""
-        return self.place(role, argument, lambda: [rows]).rows()
+        if not rows.is_matrix:
+            return self.place(role, argument, lambda: [rows]).rows()
+        in_order = rows.in_order(self.row_numbers(role, argument, rows))
+        return in_order._replace(keys=None, match=None, labels=self._number_columns(argument, rows))
 
     def _cell(self, row: int, label: int) -> tuple[Any, Any]:
         """Return the names of a row and of a label by number."""
@@ -185,10 +171,7 @@ class Match:
             self.keys, self.n_rows = keys, seen.n_rows
             return None
         if BY_KEY not in (by, self.by):
-            if self.keys is None:
-                refuse_order(argument, keys, self.truth)
-            if keys is None:
-                refuse_order(self.truth, self.keys, argument)
+            refuse_order({argument: keys, self.truth: self.keys})
             if keys is None or self.keys is None or keys == self.keys:
                 return None
             seen.by_index = True
@@ -220,6 +203,8 @@ class Match:
     def _number_labels(self, seen: Seen, rows: Rows) -> Ints:
         """Return the number of the label of each entry."""
         number, names, labels = self.number, rows.names, rows.labels
+        if rows.are_columns:
+            return self._number_columns(seen.argument, rows)[labels]
         are_texts = isinstance(next(iter(number or ()), None), str)
         if labels.size and (
             rows.named if number is None else names is None and are_texts and not self.closed
@@ -251,11 +236,11 @@ class Match:
             seen.unknown |= dict.fromkeys(codes[new[order]].tolist())
         return codes[labels]
 
-    def number_columns(self, argument: str, rows: Any, n_labels: int | None) -> Ints:
+    def _number_columns(self, argument: str, rows: Any) -> Ints:
         """Return the number of the label of each column, and note what is seen."""
         columns, number = rows.names, self.number
         if number is None:  # beside a truth without names
-            check_shape(argument, rows.shape, n_labels)
+            check_shape(argument, rows.shape, self.n_labels)
             numbers = numbers_of_columns(columns)
             if numbers is None:
                 self.notes.append(f"{argument}: {BY_POSITION.format('y_true')}")
@@ -270,7 +255,7 @@ class Match:
             raise InputError(argument, f"no column for label {missing[0]!r}{hint}")
         self.note(argument, "labels without column", len(missing))
         self.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
-        return self.label_ids(columns)
+        return self._add(columns, number, self.unknown, self.n_labels)
 
     def unlike(self, argument: str, named: bool) -> InputError:
         """Return what to raise of labels with names, or without, unlike those of the truth."""
@@ -316,7 +301,7 @@ class Match:
             extra, expected = (repr(next(iter(names))) for names in (seen.ignored, self.row_number))
             message = f"no row is one of {self.truth}, as {extra} is not; expected names like {expected}"
             raise InputError(argument, message)
-        if n_empty and (seen.by_index or not isinstance(seen.rows, Rows)):  # a matrix
+        if n_empty and (seen.by_index or seen.rows.are_columns):
             hint = SAME_ORDER.format(argument) if seen.by_index else ""
             raise InputError(argument, f"no row {missing!r}, which {self.truth} has{hint}")
         if seen.role in PREDICTIONS:
@@ -332,11 +317,12 @@ def names_of_truth(arguments: dict[str, Any], inputs: dict[str, Any], notes: lis
     columns: list[Any] | None = getattr(truth, "names", None)
     if columns is None or isinstance(arguments["y_true"], Named):
         return columns
-    if isinstance(truth, Rows):
-        any_names = any(isinstance(rows, Rows) and rows.named for rows in inputs.values())
+    long = {argument: rows for argument, rows in inputs.items() if not rows.are_columns}
+    if truth is not None and not truth.are_columns:
+        any_names = any(rows.named for rows in long.values())
         return [] if truth.named or (columns == [] and any_names) else None
     nameless = [a for a, value in arguments.items() if value is not None and a not in inputs]
-    nameless += [a for a, r in inputs.items() if isinstance(r, Rows) and r.labels.size and not r.named]
+    nameless += [argument for argument, rows in long.items() if rows.labels.size and not rows.named]
     if (numbers := numbers_of_columns(columns)) is None:
         notes += [f"{argument}: {BY_POSITION.format('it')}" for argument in nameless]
         return columns
@@ -348,11 +334,9 @@ def names_of_truth(arguments: dict[str, Any], inputs: dict[str, Any], notes: lis
 class Seen:
     """What was seen of an input, some of whose rows are matched.
 
-    rows : the last ones
     present : of rows by key, which numbers of rows occurred
     by_index : whether both sides must have the same keys
     ignored : rows that the truth does not have, by the next numbers
-    unknown : numbers of unknown labels
     """
 
     role: str
@@ -374,11 +358,7 @@ class Joined(NamedTuple):
 
 
 def join_models(models: Sequence[tuple[str, Rows]]) -> Joined:
-    """Match several models, by what messages call them, with one another.
-
-    Rows are numbered as they are first mentioned; a model lists nothing in rows that it does not have. Labels
-    are sorted so that of equal scores the later name is first.
-    """
+    """Match several models: rows are numbered as they come, labels so that later names are first."""
     name, rows = models[0]
     keys = None if rows.keys is None else [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)]
     by = None if keys is None else BY_KEY
@@ -416,12 +396,14 @@ def distinct(
     return place
 
 
-def refuse_order(argument: str, keys: Sequence[Any] | None, without: str) -> None:
-    """Refuse an index that numbers the rows in another order, where another argument has no index."""
-    if keys is not None and (numbers := as_numbers(keys)) is not None and (np.diff(numbers) < 0).any():
-        wrong = f"its index has the numbers of the rows in another order, and {without} has no index"
-        hint = "sort_index() or reset_index(drop=True) says which rows are meant"
-        raise InputError(argument, f"{wrong}; {hint}")
+def refuse_order(index_of: dict[str, Sequence[Any] | None]) -> None:
+    """Refuse an index that numbers the rows in another order, where the other argument has none."""
+    for (argument, index), (companion, of_companion) in permutations(index_of.items(), 2):
+        numbers = None if index is None or of_companion is not None else as_numbers(index)
+        if numbers is not None and (np.diff(numbers) < 0).any():
+            wrong = f"its index has the numbers of the rows in another order, and {companion} has no index"
+            hint = "sort_index() or reset_index(drop=True) says which rows are meant"
+            raise InputError(argument, f"{wrong}; {hint}")
 
 
 def as_numbers(names: Sequence[Any]) -> Ints | None:
@@ -439,39 +421,36 @@ def numbers_of_columns(columns: list[Any]) -> Ints | None:
 
 
 def refuse_scores(argument: str, rows: Rows, graded: bool | None) -> None:
-    """Refuse values of label sets that can be no judgements, unless they are grades of a truth.
-
-    ``graded`` is None where grades cannot be asked for.
-    """
+    """Refuse values of label sets that can be no judgements, unless they are grades (None: not asked for)."""
     if rows.values is None or (graded and argument == "y_true"):
         return
     bad = np.flatnonzero(rows.values != np.floor(rows.values))[:1].tolist()
     if bad or rows.best_first:
         seen = f"value {rows.values[bad[0]]} is no judgement, an integer" if bad else "labels have scores"
         swapped = "; are the truth and the scores swapped?" if argument != "y_pred" else ""
-        grades = [" Grades need ", Keyword("gains", "'linear'")]
-        message = Message(
-            f"{seen}; scores go to y_score{swapped}", *grades * (swapped != "" and graded is False)
-        )
+        grades = [" Grades need ", Keyword("gains", "'linear'")] if swapped and graded is False else []
+        message = Message(f"{seen}; scores go to y_score{swapped}", *grades)
         raise rows.error(argument, message, rows.row_of(bad[0])) if bad else InputError(argument, message)
 
 
 def as_sets(rows: Rows, graded: bool | None = None) -> Rows:
-    """Return matched label sets: those with a positive value, or all with their grades if ``graded``."""
-    if rows.values is not None and not graded:
+    """Return matched label sets: those with a positive value; of columns, or if ``graded``, all values."""
+    if rows.is_matrix:
+        return rows.by_label(None)
+    if rows.values is not None and not graded and not rows.are_columns:
         rows = rows.only(rows.values > 0)._replace(values=None)
-    return rows_by_id(rows.ptr, rows.labels, rows.values)
+    return rows._replace(best_first=False, are_columns=False)
 
 
 def as_scores(rows: Rows, label_names: list[Any] | None) -> Rows:
-    """Return matched scores, best first where there are none.
-
-    With ``label_names``, those of all labels, equal ones stand in the order of names.
-    """
-    labels, best_first = rows.labels, rows.best_first or rows.values is None
-    if rows.values is not None and not best_first and label_names and isinstance(label_names[0], str):
-        labels = order_ties(rows.ptr, labels, rows.values, label_names)
-    return Rows(None, None, rows.ptr, labels, label_names, rows.values, best_first, is_written=True)
+    """Return matched scores, best first where there are none, equal ones in the order of names, if given."""
+    by_name = label_names if label_names and isinstance(label_names[0], str) else None
+    best_first = rows.best_first or rows.values is None
+    if rows.is_matrix:
+        rows = rows.by_label(by_name)
+    elif rows.values is not None and not best_first and by_name:
+        rows = rows._replace(labels=order_ties(rows.ptr, rows.labels, rows.values, by_name))
+    return rows._replace(names=label_names, best_first=best_first, are_columns=rows.is_matrix)
 
 
 def listed_scores(rows: Rows, label_names: list[Any]) -> Rows:

@@ -57,7 +57,7 @@ class Pieces:
 
 
 def whole(rows: Any, n_labels: int | None = None) -> Pieces:
-    """Return what is in memory as one piece: rows by id, or a matrix."""
+    """Return rows by id, or a matrix, as one piece."""
     return Pieces(_n_rows(rows), n_labels, lambda n_bytes: iter([rows]))
 
 
@@ -77,10 +77,8 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
     first, n_labels = shards[0][0], shards[0][1].n_labels
     for name, pieces in shards:
         if pieces.n_labels != n_labels:
-            unknown = "an unknown number of"
-            raise ValueError(
-                f"{name}: {pieces.n_labels or unknown} labels; {first} has {n_labels or unknown}"
-            )
+            width, expected = (n or "an unknown number of" for n in (pieces.n_labels, n_labels))
+            raise ValueError(f"{name}: {width} labels; {first} has {expected}")
     sizes = [pieces.n_rows or 0 for _, pieces in shards]
     n_rows = None if any(pieces.n_rows is None for _, pieces in shards) else sum(sizes)
     starts = [0] if n_rows is None else [0, *accumulate(sizes)]  # of shards, as far as they are known
@@ -104,8 +102,7 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
         return shards[place][0], row - starts[place]
 
     width = max(pieces.least_labels for _, pieces in shards)
-    from_any_row = None if n_rows is None else read
-    return Pieces(n_rows, n_labels, read, locate=locate, read_from=from_any_row, least_labels=width)
+    return Pieces(n_rows, n_labels, read, locate, None if n_rows is None else read, width)
 
 
 def rows_from(pieces: Pieces, n_bytes: int, first: int, stop: int | None = None) -> Iterator[Any]:
@@ -146,10 +143,7 @@ def count_columns(pieces: Pieces, n_bytes: int) -> int:
 
 
 class RowReader:
-    """Rows of one input, about ``n_bytes`` at a time; one more piece is read ahead.
-
-    ``name`` is what messages call it; the first row taken is row ``first``.
-    """
+    """Rows of one input from row ``first`` on, about ``n_bytes`` at a time; one more piece is read ahead."""
 
     def __init__(self, name: str, pieces: Pieces, n_bytes: int, first: int = 0) -> None:
         self.name = name

@@ -19,29 +19,17 @@ MADE_BYTES, ROW_BYTES = 48, 16  # of memory for an entry and a row while rows ar
 
 
 class PlacedRows:
-    """Labels by number, and their values, in rows by number.
+    """Labels by number, and their values, in rows by number; beyond a number of bytes in a spill file.
 
-    Parameters
-    ----------
-    argument : str
-        What messages call them.
-    most_bytes : float
-        Entries held in memory: more are written to a file, in runs sorted by row.
-    cell : callable, optional
-        ``cell(row, label)`` gives the names of a row and of a label. Without it, a label that stands twice in
-        a row is refused where the rows are used, by its id.
-
-    Notes
-    -----
-    ``scored`` tells whether labels have values, ``best_first`` whether the order in which they came counts;
-    ``origin`` is that of the last rows, ``n_bytes`` the memory that is held, ``most_labels`` the size of
-    the largest row.
+    cell : gives the names of a row and of a label; without it, what is twice in a row is refused by its users
+    scored, best_first : whether labels have values, and whether the order in which they came counts
+    origin, n_bytes, most_labels : that of the last rows, the memory that is held, the size of the largest row
     """
 
     def __init__(
         self, argument: str, most_bytes: float, cell: Callable[[int, int], tuple[Any, Any]] | None = None
     ) -> None:
-        self.scored = self.best_first = self._is_long = False
+        self.scored = self.best_first = self._is_long = self._are_columns = False
         self.most_value: float = -np.inf
         self.origin: Any = None
         self._argument, self._limit, self._cell = argument, most_bytes, cell
@@ -58,6 +46,7 @@ class PlacedRows:
         np.add.at(self._sizes, of_row, np.diff(rows.ptr))
         self.scored |= rows.values is not None
         self.best_first |= rows.best_first
+        self._are_columns |= rows.are_columns
         self.origin = rows.origin
         is_narrow = labels.min(initial=0) >= 0 and labels.max(initial=0) < 1 << 31
         columns: list[Any] = [("row", np.int32), ("label", np.int32 if is_narrow else np.int64)]
@@ -132,7 +121,8 @@ class PlacedRows:
         else:
             entries = self._parts[0][self._ptr[first] : self._ptr[last]]
         values = entries["value"].copy() if self.scored else None
-        return Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first, is_written=True)
+        rows = Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first)
+        return rows._replace(is_written=not self._are_columns, are_columns=self._are_columns)
 
 
 def _find_repeated(entries: NDArray[Any]) -> int | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Bools, Ints, Labels, Scores
+from xmleval.base.arrays import Bools, Ints, Labels, Scores, label_dtype
 from xmleval.base.cached import cached
 from xmleval.base.errors import InputError, Message
 from xmleval.input.columns import hashed
@@ -55,13 +55,15 @@ class Rows(NamedTuple):
     ptr : int64 (n + 1,), where the labels of each row begin, and where the last ones end
     labels : places among ``names``, int64, or label ids
     names : distinct names of labels, in the order in which they come; None where labels are ids
-    values : scores or judgements, None where there are none
+    values : scores or judgements, None where there are none; or a matrix of those of all cells, of which
+        ``labels`` has one for each column
     best_first : whether the order of labels tells their rank, of equal scores at least; -1 is then no id
     places : int64 (n,), line or row of a file that holds each row; None of objects
     is_long : whether a key may stand in several rows, whose labels are then those of one row
     are_lists : whether each row was a list, as zeros and ones of each label may be
     origin : where they come from, and further columns, of a file or a frame
     is_written : whether somebody wrote labels in this order, so that scores that rise in it may be distances
+    are_columns : whether the names are columns, also those without an entry; rows have values then
     """
 
     keys: Sequence[Any] | None
@@ -76,11 +78,22 @@ class Rows(NamedTuple):
     are_lists: bool = False
     origin: Any = None
     is_written: bool = False
+    are_columns: bool = False
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.ptr.size - 1
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """Numbers of rows and columns, if labels are columns."""
+        return (self.n_rows, len(self.names)) if self.are_columns and self.names is not None else None
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether all rows have the same labels, those of the columns of a matrix."""
+        return self.values is not None and self.values.ndim == 2
 
     @property
     def n_bytes(self) -> int:
@@ -101,10 +114,18 @@ class Rows(NamedTuple):
         """Return the row of an entry."""
         return int(np.searchsorted(self.ptr, entry, side="right")) - 1
 
-    def part(self, start: int, stop: int) -> Rows:
-        """Return rows start..stop-1 of those without keys."""
+    def part(self, start: int, stop: int, zeros: bool = True) -> Rows:
+        """Return rows start..stop-1 of those without keys, end to end, of a matrix also without zeros."""
         first, last = int(self.ptr[start]), int(self.ptr[stop])
         ptr = np.subtract(self.ptr[start : stop + 1], first, dtype=np.int64)  # of all rows it may be narrower
+        if self.is_matrix:
+            matrix = np.asarray(self.values)[start:stop]
+            labels, cells = np.broadcast_to(self.labels, matrix.shape), matrix.reshape(-1)
+            if zeros:
+                return self._replace(ptr=ptr, labels=labels.reshape(-1), values=cells)
+            (stored,) = (cells != 0).nonzero()  # far faster than for two dimensions, or for numbers
+            labels = self.labels[stored % self.labels.size]
+            return self._replace(ptr=stored.searchsorted(ptr), labels=labels, values=cells[stored])
         values = None if self.values is None else self.values[first:last]
         return self._replace(ptr=ptr, labels=self.labels[first:last], values=values)
 
@@ -112,8 +133,24 @@ class Rows(NamedTuple):
         """Return the rows with some of their entries."""
         if kept.all():
             return self
-        values = None if self.values is None else self.values[kept]
-        return self._replace(ptr=pointer(kept)[self.ptr], labels=self.labels[kept], values=values)
+        entries = np.flatnonzero(kept)
+        values = None if self.values is None else self.values[entries]
+        return self._replace(ptr=entries.searchsorted(self.ptr), labels=self.labels[entries], values=values)
+
+    def in_order(self, of_row: Ints | None) -> Rows:
+        """Return the rows of a matrix in the order of their numbers, if any, without those that have -1."""
+        if of_row is None or np.array_equal(of_row, np.arange(self.n_rows)):
+            return self
+        order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
+        return self._replace(ptr=self.ptr[: order.size + 1], values=np.asarray(self.values)[order])
+
+    def by_label(self, names: list[Any] | None) -> Rows:
+        """Return the rows of a matrix with its columns by label id, or the last of the names of all first."""
+        places = np.arange(self.labels.max() + 1) if names is None else name_places(names)
+        labels, order = self.labels.astype(label_dtype(places.size)), np.argsort(places[self.labels])
+        if (order[1:] > order[:-1]).all():
+            return self._replace(labels=labels)
+        return self._replace(labels=labels[order], values=np.asarray(self.values).take(order, axis=1))
 
     def without_empty_names(self) -> Rows:
         """Return the rows without empty names, which splitting empty text makes, and which are no labels."""
@@ -145,6 +182,18 @@ def rows_by_id(
 ) -> Rows:
     """Return rows in order whose labels are ids."""
     return Rows(None, None, ptr, labels, None, values, best_first)
+
+
+def no_labels(n_rows: int) -> Rows:
+    """Return rows without labels, which may have names."""
+    return Rows(None, None, np.zeros(n_rows + 1, np.int64), np.empty(0, np.int64), [], best_first=True)
+
+
+def array_rows(array: NDArray[Any]) -> Rows:
+    """Return the rows of a dense array, of which each column is a label."""
+    n_rows, width = array.shape
+    ptr = np.arange(n_rows + 1) * width
+    return rows_by_id(ptr, np.arange(width, dtype=label_dtype(width)), array)._replace(are_columns=True)
 
 
 @dataclass(frozen=True)
@@ -190,41 +239,22 @@ class Named:
         return Rows(self.row_names, BY_KEY, matrix.indptr, matrix.indices, names, matrix.data)
 
 
-@dataclass(frozen=True, eq=False)
-class NamedColumns:
-    """A dense matrix of scores whose columns are labels by name, in the order of equal scores.
-
-    matrix : (m, l); labels : (l,), label id of each column
-    """
-
-    matrix: Scores
-    labels: Labels
-
-
 class LabelNames(list[Any]):
     """Names of labels, put in order once."""
 
     @cached
     def places(self) -> Ints:
         """The place of each name among all, the last name first, as text."""
-        return name_places([*self])
+        return np.argsort(sorted(range(len(self)), key=[*map(str, self)].__getitem__, reverse=True))
 
 
-def name_places(names: Sequence[object]) -> Ints:
+def name_places(names: Sequence[Any]) -> Ints:
     """Return the place of each name among all, the last name first, as text."""
-    if isinstance(names, LabelNames):
-        return names.places
-    order = sorted(range(len(names)), key=[*map(str, names)].__getitem__, reverse=True)
-    places = np.empty(len(names), np.int64)
-    places[order] = np.arange(len(names))
-    return places
+    return (names if isinstance(names, LabelNames) else LabelNames(names)).places
 
 
 def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) -> Labels:
-    """Return the labels of rows, of which those with equal scores stand in the order of their names.
-
-    ptr : int64 (n + 1,); labels, scores : (s,), as they were written; names : the name of each label
-    """
+    """Return the labels of rows as they are written, those with equal scores in the order of ``names``."""
     from xmleval.kernels.ranking import rank_rows  # imports Numba, which start-up does not need
 
     places, ranked_scores = np.arange(labels.size), scores.astype(np.float64)
@@ -266,27 +296,46 @@ def missing_names_note(*label_names: Container[Any]) -> list[str]:
     return [f"{words} counts as a label; leave it out where it stands for a missing value"] if words else []
 
 
-def rows_in_batches(
-    entries: Iterable[tuple[str, Sequence[str], Sequence[float] | None, int]],
-    notes: Origin,
-    *,
-    by_key: bool = True,
-    is_long: bool = False,
-    best_first: bool = False,
+def entries_in_batches(
+    entries: Iterable[tuple[str, str, Any, int]],
+    origin: Origin,
+    values_of: Callable[[list[Any], list[int]], NDArray[np.float64]],
 ) -> Iterator[Rows]:
-    """Yield the rows of a reader that gives the key, the labels, their values and the place of each.
-
-    ``notes`` are those of the file, ``by_key`` tells whether rows have keys, ``is_long`` whether each is one
-    label of a row, and ``best_first`` whether labels are listed in an order that counts.
-    """
-    entries, is_full, is_scored = iter(entries), True, None
+    """Yield the rows of a reader that gives, for each label, the key of its row, name, value and place."""
+    entries, is_full = iter(entries), True
     while is_full:
         # flat lists: the collector of garbage visits lists of lists again and again
+        keys, labels, values, places = list[str](), list[str](), list[Any](), list[int]()
+        n_bytes, is_full = 0, False
+        try:
+            for key, label, value, place in entries:
+                keys.append(key)
+                labels.append(label)
+                values.append(value)
+                places.append(place)
+                n_bytes += ENTRY_BYTES + len(key) + len(label)
+                if is_full := n_bytes > CHECKED_BYTES:
+                    break
+        finally:  # what is wrong before it is refused first
+            columns = np.arange(len(keys) + 1), *numbered(labels), values_of(values, places)
+        yield Rows(keys, BY_KEY, *columns, places=np.array(places, np.int64), is_long=True, origin=origin)
+
+
+def rows_in_batches(
+    entries: Iterable[tuple[str, Sequence[str], Sequence[float] | None, int]],
+    origin: Origin,
+    *,
+    by_key: bool = True,
+    best_first: bool = False,
+) -> Iterator[Rows]:
+    """Yield the rows of a reader that gives the key, the labels, their values and the place of each."""
+    entries, is_full, is_scored = iter(entries), True, None
+    while is_full:
         keys, labels, values = list[str](), list[str](), list[float]()
         sizes, places, n_bytes, is_full = list[int](), list[int](), 0, False
         for key, row_labels, row_values, place in entries:
             if row_labels and is_scored not in (None, row_values is not None):
-                raise ValueError(f"{notes.unit} {place}: labels with scores, and others without")
+                raise ValueError(f"{origin.unit} {place}: labels with scores, and others without")
             is_scored = row_values is not None if row_labels else is_scored
             keys.append(key)
             labels += row_labels
@@ -304,6 +353,5 @@ def rows_in_batches(
             np.array(values, np.float64) if values else None,
             best_first,
             np.array(places, np.int64),
-            is_long,
-            origin=notes,
+            origin=origin,
         )

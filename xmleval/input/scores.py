@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from xmleval.base.arrays import Ints, Labels, Scores, as_score, label_dtype, row
 from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.input.canonical import Ranking, RawScores, Truth
 from xmleval.input.csr import Source, as_array, check_shape, matrix_rows, refuse_code, sorted_part
-from xmleval.input.rows import NamedColumns, Rows, name_places, pointer, rows_by_id
+from xmleval.input.rows import Rows, array_rows, name_places, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_ids
 from xmleval.kernels.ranking import (
@@ -77,15 +77,9 @@ class Reading:
 
 
 def ranking_rows(value: Any, how: Reading) -> Source[Ranking]:
-    """Accept scores without names and rank them block by block.
-
-    ``value`` is a sparse matrix or array, rows by id, a dense array, or a (labels, scores) pair whose scores
-    may be None. NaN, ids that are out of range or twice in a row, and other shapes are refused.
-    """
+    """Accept scores without names, in any form, and rank them block by block; refuse NaN and bad ids."""
     if how.unlisted is not None:
         how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
-    if isinstance(value, NamedColumns):
-        return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value.labels)
     if is_sparse(value) and how.unlisted != 0:
         refuse_padding(how.argument, value)
     value = by_number(how.argument, value, how.n_labels)
@@ -95,7 +89,8 @@ def ranking_rows(value: Any, how: Reading) -> Source[Ranking]:
         ids = "; label ids are given as a pair of labels and their scores or None"
         message = f"shape {value.shape} has {counted(value.shape[1], 'labels')}, not {how.n_labels}{ids}"
         raise InputError(how.argument, message)
-    return _dense_rows(how, value)
+    check_shape(how.argument, value.shape, how.n_labels)
+    return _listed_rows(how, array_rows(value))
 
 
 def by_number(argument: str, value: Any, n_labels: int | None) -> Any:
@@ -110,11 +105,7 @@ def by_number(argument: str, value: Any, n_labels: int | None) -> Any:
 
 
 def pair_members(argument: str, value: Any, n_labels: int | None) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Return labels and scores of a pair in either order, or of a dict of ``indices`` and ``scores``.
-
-    The members of a dict and of `torch.topk` have names. Else the integers are the labels; two members of
-    integers are refused if both can be labels.
-    """
+    """Return labels and scores: members of a dict or of `torch.topk` by name, else integers are labels."""
     named = isinstance(value, dict) or (hasattr(value, "indices") and hasattr(value, "values"))
     if isinstance(value, dict):
         value = value.get("indices"), value.get("scores")
@@ -186,30 +177,8 @@ def list_rows(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None =
     return rows_by_id(ptr, labels.reshape(-1), None if scores is None else scores.reshape(-1), True)
 
 
-def _dense_rows(how: Reading, array: NDArray[Any], ids: Labels | None = None) -> Source[Ranking]:
-    """Accept a score for every label, in the order of their ids or of these."""
-    n_rows, width = check_shape(how.argument, array.shape, how.n_labels)
-    ids = np.arange(width, dtype=label_dtype(width)) if ids is None else ids
-    if not how.ordered:  # where every label stands at its id, counting what is above a few is as fast
-        how = replace(how, depth=None)
-
-    @cache
-    def every_cell(n: int) -> tuple[Ints, Labels]:
-        """Return what blocks of one size share."""
-        labels = np.empty((n, width), label_dtype(width))
-        labels[:] = ids  # unlike tile, this lets other threads work
-        return np.arange(n + 1) * width, labels.reshape(-1)
-
-    def block(start: int, stop: int) -> Ranking:
-        rows = rows_by_id(*every_cell(stop - start), array[start:stop].reshape(-1))
-        scores = how.scores(rows, start)
-        return _ranked(how, rows.ptr, rows.labels, scores, start, RawScores(0, is_binary(scores)))
-
-    return Source(n_rows, width, (24.0 if how.ordered else PICKED_BYTES) * width, block)
-
-
 def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
-    """Accept labels of each row: best first, or in any order with their scores."""
+    """Accept labels of each row: best first, or in any order with their scores, or a score for each label."""
     is_list, names, order = rows.best_first or rows.values is None, rows.names, None
     if rows.values is None and not rows.labels.size:
         rows = rows._replace(values=np.empty(0, np.float64))  # rows that list nothing lack no score
@@ -220,18 +189,30 @@ def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
             raise InputError(how.argument, Message(*compares))
         if names is not None and len(names) == how.n_labels and all(isinstance(name, str) for name in names):
             order = name_places(names).astype(label_dtype(how.n_labels))
+    is_counted = rows.is_matrix and not how.ordered
+    if is_counted:  # what is above a few of all labels, which is as fast as picking the best
+        how = replace(how, depth=None)
     how, ranked = (replace(how, ordered=True), _ranked_list) if is_list else (how, _ranked_entries)
+    every_cell = cache(partial(rows.part, 0))  # blocks of one size share their labels
 
     def block(start: int, stop: int) -> Ranking:
-        return ranked(how, rows.part(start, stop), start)._replace(tie_order=order)
+        if rows.is_matrix:
+            cells = np.asarray(rows.values)[start:stop].reshape(-1)
+            part = every_cell(stop - start)._replace(values=cells)
+        else:
+            part = rows.part(start, stop)
+        return ranked(how, part, start)._replace(tie_order=order)
 
-    row_bytes = 24.0 if is_list else PICKED_BYTES if how.picks else 32.0
+    row_bytes = 24.0 if is_list else PICKED_BYTES if how.picks or is_counted else 32.0
     mean_size = int(rows.ptr[-1]) / max(rows.n_rows, 1)
     return Source(rows.n_rows, how.n_labels, row_bytes * mean_size, block, listed=rows.part)
 
 
 def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check scores of labels in any order, of which equal ones rank by id or, with names, as they stand."""
+    if rows.are_columns and rows.labels.size == rows.n_rows * how.n_labels:
+        scores = how.scores(rows, start)
+        return _ranked(how, rows.ptr, rows.labels, scores, start, RawScores(0, is_binary(scores)))
     part, places = sorted_part(how.argument, rows, how.n_labels, start)
     ptr, labels, scores = part.ptr, part.labels, how.scores(part, start)
     seen, binary = look_at_ids(labels), is_binary(np.asarray(part.values))
@@ -273,10 +254,7 @@ def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
 def _ranked(
     how: Reading, ptr: Ints, labels: Labels, scores: Any, start: int, raw: RawScores, in_order: bool = False
 ) -> Ranking:
-    """Rank entries whose ids rise within each row, or those with equal scores as they stand.
-
-    Unlisted labels stand behind listed ones of their own score.
-    """
+    """Rank entries, equal ones as they stand; unlisted labels stand behind listed ones of their score."""
     ranking, level = Ranking(ptr, labels, scores, row_sizes(ptr)), how.unlisted
     ranking = how.left(ranking, start) if how.left else ranking
     ptr, labels, scores = ranking[:3]

@@ -11,10 +11,10 @@ import numpy as np
 from xmleval.base.arrays import MOST_LABELS, Floats
 from xmleval.base.errors import Keyword, positive_integer
 from xmleval.input.canonical import Facts, Truth
-from xmleval.input.csr import Source, as_array, check_shape, dense_rows, matrix_rows, sorted_part
+from xmleval.input.csr import Source, as_array, check_shape, matrix_rows, sorted_part
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.objects.named import rows_of_ids
-from xmleval.input.rows import Rows, pointer
+from xmleval.input.rows import Rows, array_rows, pointer
 from xmleval.input.tensors import as_plain, is_sparse
 
 GRADED = ("linear", "exp")  # conventions of a truth that holds grades
@@ -24,7 +24,7 @@ MOST_EXPONENT = 32  # of 2, which is the largest gain
 
 def list_sets(argument: str, value: Any, n_labels: int | None) -> Any:
     """Return lists of label ids, which need ``n_labels``, as rows by id; anything else as it is."""
-    if n_labels is None or not isinstance(value, list | tuple) or isinstance(value, Rows):
+    if n_labels is None or not isinstance(value, list | tuple) or isinstance(value, Rows | Source):
         return value
     rows = rows_of_ids(argument, value)
     if rows.are_lists:
@@ -35,13 +35,10 @@ def list_sets(argument: str, value: Any, n_labels: int | None) -> Any:
 def set_rows(
     argument: str, value: Any, n_labels: int | None = None, gains: str | None = None
 ) -> Source[Truth]:
-    """Accept label sets without names.
+    """Accept label sets without names: a matrix, rows by id, or a source, which is returned as it is.
 
-    ``argument`` is what messages call ``value``: a sparse matrix or array, a dense 0/1 array, rows by id, or
-    a source, whose rows are checked and which is returned as it is. ``n_labels`` is None where nothing but
-    a matrix tells it. ``gains`` is the convention of a truth that may hold grades: stored entries, and all
-    cells of a dense array, are then judged. Without it, or with "binary", anything but 0 and 1 is refused; so
-    are ids that are out of range or twice in a row, and other shapes.
+    ``n_labels`` is None where nothing but a matrix tells it. ``gains`` is the convention of a truth that may
+    hold grades: stored entries, and all cells of a dense array, are then judged; else all must be 0 or 1.
     """
     if isinstance(value, Source):
         return value
@@ -50,22 +47,20 @@ def set_rows(
     value, width, is_graded = as_plain(argument, value), n_labels or 0, gains in GRADED
     if is_sparse(value):
         value, width = matrix_rows(argument, value, n_labels), value.shape[1]
-    if isinstance(value, Rows):
-        n_rows, width = value.n_rows, max(width, len(value.names or ()))
-        n_entries, entry_bytes = int(value.ptr[-1]), 16.0
-    else:
+    elif not isinstance(value, Rows):
         value = as_array(argument, value)
-        n_rows, width = check_shape(argument, value.shape, n_labels)
-        n_entries, entry_bytes = value.size, float(value.dtype.itemsize)
+        width = check_shape(argument, value.shape, n_labels)[1]
+        value = array_rows(value)
+    width, n_rows = max(width, len(value.names or ())), value.n_rows
+    entry_bytes = float(value.values.dtype.itemsize) if value.is_matrix else 16.0
 
     def block(start: int, stop: int) -> Truth:
-        if isinstance(value, Rows):
-            rows = sorted_part(argument, value.part(start, stop), width, start)[0]
-        else:
-            rows = dense_rows(value[start:stop], is_graded)
+        rows = value.part(start, stop, zeros=is_graded)
+        rows = rows if rows.are_columns else sorted_part(argument, rows, width, start)[0]
         return _truth(argument, rows, start, gains)
 
-    return Source(n_rows, width, (32.0 if is_graded else entry_bytes) * n_entries / max(n_rows, 1), block)
+    row_bytes = (32.0 if is_graded else entry_bytes) * int(value.ptr[-1]) / max(n_rows, 1)
+    return Source(n_rows, width, row_bytes, block)
 
 
 def remembered(truth: Source[Truth]) -> Source[Truth]:

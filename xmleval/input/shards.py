@@ -42,13 +42,10 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class Input:
-    """What a name on the command line stands for: one file, or several that follow one another.
-
-    ``kind`` is "truth", "scores", or "grades" for a truth with grades of relevance.
-    """
+    """What a name on the command line stands for: one file, or several that follow one another."""
 
     name: str
-    kind: str
+    kind: str  # "truth", "scores", or "grades" for a truth with grades of relevance
     shards: list[Shard]
 
     @cached_property
@@ -93,24 +90,21 @@ def with_fields(fields: Fields, *inputs: Any) -> list[Any]:
 
 
 def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
-    """Find the files that a name stands for: itself, those of a folder, or those that match a pattern.
+    """Find the files that a name stands for; without a ``kind``, their format tells it.
 
-    Without a kind, it is what their format holds; "candidates" are label sets, or a list of predictions whose
-    scores do not count. What is read whole of them is taken from the memory limit.
+    "candidates" are label sets, or a list of predictions whose scores do not count.
     """
     if kind == "candidates":
         sets = find_input(path, "truth", input_format)
         return find_input(path, "scores", input_format) if sets.is_list else sets
     files = _files(path)
-    shards = list[Shard]()
-    for each in files:
-        form, file = choose_format(each, input_format, kind)
-        shards.append(Shard(file, form))
-    file, form = shards[0]
+    chosen = [choose_format(file, input_format, kind) for file in files]
+    form, file = chosen[0]
     if kind is None and len(form.holds) > 1:
         with naming(file, f"a {form.title}"):
             version_of(file)  # which tells if there is no such file
         raise ValueError(f"{file}: a {form.title} may hold truth or scores; expected --kind truth or scores")
+    shards = [Shard(file, form) for form, file in chosen]
     return Input(str(path if len(files) > 1 else files[0]), kind or form.holds[0], shards)
 
 
@@ -119,8 +113,7 @@ def read_sets(path: Path) -> Any:
     label_sets = find_input(path, "truth", None)
     file, form = label_sets.shards[0]
     if label_sets.named and form.rows and len(label_sets.shards) == 1:
-        batches = partial(form.rows, file, "truth")
-        return read_named(str(file), batches, "truth", None)
+        return read_named(str(file), partial(form.rows, file, "truth"), "truth", None)
     pieces = label_sets.pieces()
     rows = stack_rows(pieces.read(sys.maxsize))
     return rows if isinstance(rows, np.ndarray) else rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
@@ -152,10 +145,9 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
     if asked in (QRELS, RUN) and not fits:
         asked, fits = RUN if asked is QRELS else QRELS, True
     by_ending = next((form for form, end in ENDINGS if path.name.lower().endswith(end)), None)
-    if kind == "scores" and is_other_list(path):
-        by_ending = NPY
     whole = completed(path) if by_ending is None else path
-    by_ending = NPY if whole != path else by_ending
+    if whole != path or (kind == "scores" and is_other_list(path)):
+        by_ending = NPY
     if asked is not None:
         ends = {form.extensions[-1].rpartition(".")[2] for form in (asked, by_ending) if form}  # gz of texts
         if by_ending is None or (fits and len(ends) == 1):
@@ -163,11 +155,9 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
     if by_ending is None:
         with naming(path, "a file with its ending, such as NAME.npz"):
             version_of(path)  # which tells if there is no such file
-        shown = ", ".join(form.endings for form in FORMATS)
-        expected = f"expected one that ends in {shown}, or "
-        raise ValueError(
-            Message(f"{path}: its name does not tell its format; {expected}", Keyword("input_format"))
-        )
+        endings = f"expected one that ends in {', '.join(form.endings for form in FORMATS)}, or "
+        reason = f"{path}: its name does not tell its format; {endings}"
+        raise ValueError(Message(reason, Keyword("input_format")))
     return by_ending, whole
 
 

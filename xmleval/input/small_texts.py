@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import memory_limit
 from xmleval.base.numerals import decimal_number, whole_number
-from xmleval.files.archive import read_arrays
+from xmleval.files.archive import open_npy, read_arrays
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
-from xmleval.input.formats.arrays import open_array
+from xmleval.input.formats.arrays import REAL, check_array
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import parsed_lines, read_at_once, shown
 from xmleval.input.rows import INDEX_BYTES
@@ -39,13 +39,10 @@ LINE_BYTES = 300  # of memory for a line of a group or an edge
 def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each line: two if the first line has one of ``separators``, or one.
 
-    The first of these parts the cells; a blank, as the last of them, stands for any white space. Lines in a
-    single column are read by position: none is blank before others. ``line_bytes`` is the memory of what the
-    caller makes of a line, beside its text.
+    Lines in a single column are read by position: none is blank before others. ``line_bytes`` is the memory
+    of what the caller makes of a line, beside its text.
     """
     separator, n_lines, n_bytes, limit = None, 0, 0, memory_limit().left
-    if path.name.lower().endswith((".npy", ".npz")):
-        raise ValueError("an array, not a text")
 
     def parse(line: str) -> list[str] | None:
         nonlocal separator
@@ -93,10 +90,10 @@ def load_names(path: Path) -> list[str]:
 def load_numbers(path: Path, quantity: str = "inverse propensity per label") -> NDArray[Any]:
     """Read numbers, by default inverse propensities."""
     expected = NUMBERS.format(quantity)
-    is_array, numbers = path.name.lower().endswith(".npy"), array("d")
-    vector = open_array(path, expected, n_dims=1) if is_array else None
+    numbers = array("d")
     with naming(path, expected):
-        if vector is not None:
+        if path.name.lower().endswith(".npy"):
+            vector = check_array(open_npy(InputFile(path)), REAL, 1)
             memory_limit().take(NUMBER_BYTES * vector.shape[0])
             return read_arrays([vector])[0]
         for line, (text,) in text_columns(path, NUMBER_BYTES):
@@ -109,13 +106,10 @@ def load_numbers(path: Path, quantity: str = "inverse propensity per label") -> 
 
 
 class GroupLines(NamedTuple):
-    """The lines of a file of groups: line number, then the name of a group, or its label or row before it.
-
-    ``noun`` is what messages call a group: "group" or "cluster".
-    """
+    """The lines of a file of groups: line number, then the name of a group, or its label or row before it."""
 
     path: Path
-    noun: str
+    noun: str  # what messages call a group
     lines: list[tuple[int, list[str]]]
 
     @property
@@ -124,11 +118,7 @@ class GroupLines(NamedTuple):
         return len(self.lines[0][1]) == 2
 
     def by_number(self, of: str, names: Sequence[str] | None, n: int | None) -> tuple[dict[int, str], int]:
-        """Return groups by the number of the label or row, and how many keys are unknown.
-
-        ``of`` is "label" or "row"; ``names`` are theirs, None where they have numbers, from 0 to ``n`` - 1 if
-        that is known.
-        """
+        """Return groups by number of the label or row (``of``) of ``n``, and how many keys are unknown."""
         if not self.has_keys:
             if names is not None:
                 expected = f"expected {of}, tab or comma, {self.noun} on a line"

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Ints, Labels, label_dtype
 from xmleval.base.errors import InputError
 from xmleval.base.notes import Note
-from xmleval.input.csr import as_signed, dense_rows, sorted_part
+from xmleval.input.csr import as_signed, sorted_part
 from xmleval.input.match import Batches, Match, as_sets, listed_scores
-from xmleval.input.rows import BY_KEY, Named, Rows, pointer, rows_by_id
+from xmleval.input.rows import BY_KEY, Named, Rows, array_rows, pointer, rows_by_id
 
 CELLS_FOR_NOTHING, CELLS_PER_ENTRY = 1 << 24, 100  # of a list that is padded to its longest row
 
@@ -31,7 +31,8 @@ def sorted_rows(
 
 def as_rows(dense: Any, kind: str) -> Any:
     """Return rows by id, of a dense array every cell of scores, others where they are not 0."""
-    return dense_rows(dense, kind == "scores") if isinstance(dense, np.ndarray) else dense
+    zeros = kind == "scores"
+    return array_rows(dense).part(0, len(dense), zeros) if isinstance(dense, np.ndarray) else dense
 
 
 def stack_rows(batches: Iterable[Any]) -> Any:
@@ -59,7 +60,7 @@ def read_named(name: str, batches: Batches, kind: str, like: Named | Sequence[st
     else:
         match = Match(name, like or (), listed=like is not None and kind != "scores")
         placed = match.place("y_true", name, batches)
-    names, of_truth = match.names, like.label_names if isinstance(like, Named) else like
+    names = match.names
     if kind == "scores":
         matrix = rows_as_csr(listed_scores(placed.rows(), names), len(names))
         matrix.label_names = names  # which order equal scores
@@ -68,8 +69,7 @@ def read_named(name: str, batches: Batches, kind: str, like: Named | Sequence[st
         matrix.sort_indices()
     counts = {note.fields[1]: note.fields[2] for note in match.notes if isinstance(note, Note)}
     n_rows = counts.get("rows without predictions", 0), counts.get("ignored rows", 0)
-    n_labels = len(names if of_truth is None else of_truth)
-    return Named(matrix, [*match.row_names], names[:n_labels], *n_rows, names[n_labels:])
+    return Named(matrix, [*match.row_names], match.label_names, *n_rows, [*match.unknown])
 
 
 def rows_as_csr(rows: Rows, n_labels: int | None) -> Any:

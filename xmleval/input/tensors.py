@@ -17,11 +17,7 @@ NARROW = ("bfloat16", "float8")  # types that NumPy lacks; float32 holds their v
 
 
 def as_plain(argument: str, value: Any) -> Any:
-    """Return what an array of another library holds as a NumPy array or a SciPy matrix, else the value.
-
-    Tensors are detached and copied from their device. The libraries are not imported: their objects have
-    ``detach``, ``cpu`` and ``numpy``, or ``get``.
-    """
+    """Return a tensor of a library, which is not imported, as NumPy or SciPy has it, else the value."""
     if isinstance(value, KNOWN) or is_sparse(value):
         return value
     if hasattr(value, "detach") and hasattr(value, "cpu"):

@@ -46,11 +46,8 @@ class Propensity(NamedTuple):
 
 def of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
     """Return a vector with an entry for each row in the order of the names of rows, if both have any."""
-    index = _keys(value)
-    if index is None:
-        refuse_order("y_true", names, argument)
-    if names is None and not isinstance(value, dict):
-        refuse_order(argument, index, "y_true")
+    if not isinstance(value, dict):
+        refuse_order({argument: _keys(value), "y_true": names})
     return by_name(argument, value, names)
 
 
@@ -76,11 +73,7 @@ def _places(argument: str, keys: list[Any]) -> dict[Any, int]:
 
 
 def of_labels(argument: str, value: Any, names: list[Any] | None) -> tuple[Any, list[str]]:
-    """Return values of labels, of a frame as a dict by name, or as a list where it names none; and notes.
-
-    A frame has columns ``label`` and another, one column, or one row. A note tells of names of labels beside
-    a truth that has none.
-    """
+    """Return values of labels, of a frame as a dict by name or as a list, and a note on names beside ids."""
     frame = None if isinstance(value, np.ndarray | list | tuple | dict) else open_frame(argument, value)
     if frame is not None:
         keys, columns = frame.keys, frame.columns
@@ -107,15 +100,12 @@ def nameless(argument: str) -> InputError:
 
 
 def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool = True) -> Any:
-    """Return a vector in the order of names, if its entries have names: a dict, a series, or propensities.
-
-    Others stay as they are, and are refused unless ``in_order``, whether the caller knows the order of names.
-    """
+    """Return a vector in the order of names, if it has any; refuse others unless ``in_order``."""
     if getattr(value, "label_names", None) is not None:
         if names is None and not value.numbered:
             which = "knows labels by name, and y_true has none; give ", Keyword("labels")
             raise InputError(argument, Message(*which))
-        return value if names is None else value.for_labels(names)
+        return value if names in (None, value.label_names) else value.for_labels(names)
     keys, is_dict = _keys(value), isinstance(value, dict)
     if keys is None and in_order:
         return value
@@ -162,19 +152,14 @@ def check_propensity(value: Any, n_labels: int | None) -> Propensity:
     lowest, highest = float(weights.min(initial=np.inf)), float(weights.max(initial=0.0))
     if not (lowest > 0 and highest <= MOST_PROPENSITY):  # both are NaN where any is
         bad = int((~((weights > 0) & (weights <= MOST_PROPENSITY))).argmax())
-        raise InputError(
-            "inverse_propensity",
-            f"label {bad}: inverse propensity {weights[bad]} is not a number above 0 and at most 2^30",
-        )
+        message = f"inverse propensity {weights[bad]} is not a number above 0 and at most 2^30"
+        raise InputError("inverse_propensity", f"label {bad}: {message}")
     counts, constants = getattr(value, "label_counts", None), getattr(value, "constants", {})
     return Propensity(weights, lowest, highest, counts, {**constants})
 
 
 def groups_of_clusters(value: Any, n_rows: int) -> Bytes:
-    """Return the jackknife group of each row's cluster, uint8 (n_rows,), or refuse what are no clusters.
-
-    The group depends on nothing but the cluster itself, so that no cutting or order of the rows changes it.
-    """
+    """Return the jackknife group of each row's cluster, which depends on nothing but the cluster's name."""
     if isinstance(value, np.ma.MaskedArray):
         raise InputError("clusters", "masked arrays are not supported; fill or drop the masked entries")
     if isinstance(value, list | tuple):  # NumPy would make texts of all

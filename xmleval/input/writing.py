@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from xmleval.base.errors import InputError
 from xmleval.files.output import replacing
 from xmleval.input.csr import Source, sorted_part
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, rows_by_id
-from xmleval.input.scores import Reading, ranking_rows
+from xmleval.input.scores import Reading, is_pair, list_rows, pair_members, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.stack import stack_rows
+from xmleval.input.tensors import shape_of
 
 PIECE_BYTES = 8 << 20
 
@@ -35,8 +34,7 @@ def replacing_text(path: Path) -> Iterator[Any]:
 def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tuple[int, Any]]:
     """Yield the number of labels as far as it shows, and checked rows, some at a time.
 
-    ``data`` is what `xmleval.evaluate` takes, or what a reader gives; ``kind`` is "truth" for blocks of
-    Truth, "scores" for blocks of Ranking, "entries" for rows of scores by rising id.
+    ``kind`` is "truth" for blocks of Truth, "scores" of Ranking, "entries" for rows of scores by rising id.
     """
     first, width, argument = 0, 0, "truth" if kind == "truth" else "scores"
     if isinstance(data, Pieces):
@@ -54,11 +52,12 @@ def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tup
 
 
 def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
-    is_pair = isinstance(data, tuple) and not isinstance(data, Rows)
+    if kind == "scores" and is_pair(data):
+        pair = data if isinstance(data, dict) else {"indices": data[0], "scores": data[1]}
+        data = list_rows("scores", *pair_members("scores", pair, None))
     n_labels = n_labels or known_labels(data, None)
-    if n_labels is None and (is_pair or isinstance(data, Rows)):
-        labels = np.asarray(data[0] if is_pair else data.labels)  # as far as they go
-        n_labels = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
+    if n_labels is None and isinstance(data, Rows):
+        n_labels = int(data.labels.max(initial=0)) + 1  # as far as they go
     if kind == "truth":
         return set_rows("truth", data, n_labels)
     if kind == "entries":
@@ -70,7 +69,6 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
             return sorted_part("scores", rows.part(start, stop), width, start)[0]
 
         return Source(rows.n_rows, width, rows.n_bytes / max(rows.n_rows, 1), block)
-    data = {"indices": data[0], "scores": data[1]} if is_pair else data
     return ranking_rows(data, Reading("scores", n_labels or 1))
 
 
@@ -80,8 +78,8 @@ def known_labels(data: Any, n_labels: int | None) -> int | None:
         return data.n_labels or n_labels
     if isinstance(data, Rows) and not data.best_first:
         return n_labels or max(1, int(data.labels.max(initial=0)) + 1)
-    shape: tuple[int, ...] = getattr(data, "shape", ())
-    return int(shape[-1]) if len(shape) == 2 else n_labels
+    shape = shape_of(data)
+    return int(shape[1]) if shape else n_labels
 
 
 def ranked(data: Any, n_labels: int | None) -> Rows:

@@ -84,17 +84,12 @@ def find_tiers(
 ) -> None:
     """Find the first cutoff that includes each listed entry, and how many of the relevant ones each has.
 
-    Parameters
-    ----------
     ptr : int64 (n + 1,); flags : bool (s,), whether each listed entry is relevant
-    n_above, n_unlisted : int64 (n,)
-        Leading entries that rank above the unlisted labels, and how many of these rank next.
-    sizes : int64 (c, n)
-        Labels, listed or not, of each row at each of the cutoffs, which ascend.
-    tiers : uint8 (s,)
-        Number of the cutoff; c beyond the last one.
-    hits : int64 (c, n)
-        Listed relevant labels at each cutoff.
+    n_above, n_unlisted : int64 (n,), leading entries that rank above the unlisted labels, and how many of
+        these rank next
+    sizes : int64 (c, n), labels, listed or not, of each row at each of the cutoffs, which ascend
+    tiers : uint8 (s,), number of the cutoff; c beyond the last one
+    hits : int64 (c, n), listed relevant labels at each cutoff
     """
     n_cutoffs = sizes.shape[0]
     for row in range(ptr.size - 1):

@@ -4,8 +4,9 @@ Entries are counted in int64 (2, groups): relevant and irrelevant ones of each g
 come counted by value, see `kernels.values`, or as sorted keys, as those of labels do: from the highest bit
 on, the label, the rank of the score, whether the entry is relevant, and its group.
 
-Sums are float64 (2, 3, groups), and their rounding errors, of the entries outside each group: pairs in the
-right order, tied pairs, and for every relevant entry the precision at the end of its tie group.
+Sums are float64 (3, 3, groups): sums, their rounding errors, and what is pending of some tie groups, of the
+entries outside each group: pairs in the right order, tied pairs, and for every relevant entry the precision
+at the end of its tie group.
 """
 
 from __future__ import annotations
@@ -36,32 +37,37 @@ MARK_BITS = GROUP_BITS + 1  # of a key
 BELOW_LABEL = RANK_BITS + MARK_BITS
 LAST_RANK = (1 << RANK_BITS) - 1
 MOST_LABELS = (1 << 63 - BELOW_LABEL) - 1  # so that the number behind the last fits, too
-PIECE = 1 << 12  # tie groups of a bucket at a time, which bounds the lines
+PIECE = 1 << 13  # tie groups of a bucket at a time, which bounds the lines; their sums are pending
 N_SUMS = 3
 RIGHT, TIED, PRECISION = range(N_SUMS)
+PENDING = 2
 
 
 @kernel
-def add_rounded(sums: Floats, kind: int, group: int, term: float) -> None:
-    """Add a term to a sum and to its rounding error (Knuth's TwoSum)."""
-    old = sums[0, kind, group]
-    new = old + term
-    added = new - old
-    sums[0, kind, group] = new
-    sums[1, kind, group] += (old - (new - added)) + (term - added)
+def add_pending(sums: Floats) -> None:
+    """Add what is pending to the sums and their rounding errors (Knuth's TwoSum)."""
+    for kind in range(N_SUMS):
+        for group in range(sums.shape[2]):
+            term, old = sums[PENDING, kind, group], sums[0, kind, group]
+            new = old + term
+            added = new - old
+            sums[0, kind, group] = new
+            sums[1, kind, group] += (old - (new - added)) + (term - added)
+            sums[PENDING, kind, group] = 0.0
 
 
 @kernel
-def leave_out(tied: Ints, above: Ints, totals: Ints, sums: Floats) -> None:
-    """Add pairs and precision of a tie group outside each jackknife group.
+def leave_out(tied: Ints, between: Ints, above: Ints, totals: Ints, sums: Floats) -> None:
+    """Add pairs and precision of a tie group outside each jackknife group to what is pending.
 
     tied : int64 (2, groups), relevant and irrelevant entries of the tie group, which are added to ``above``
+    between : int64 (groups,), irrelevant entries between it and the one before, likewise
     above, totals : int64 (2, groups), entries that rank above, and all; sums : see the top of the file
     """
     n_good, n_tied, hits, wrong, n_bad = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for group in range(tied.shape[1]):
         above[0, group] += tied[0, group]
-        above[1, group] += tied[1, group]
+        above[1, group] += between[group] + tied[1, group]
         n_good += tied[0, group]
         n_tied += tied[1, group]
         hits += above[0, group]
@@ -70,10 +76,10 @@ def leave_out(tied: Ints, above: Ints, totals: Ints, sums: Floats) -> None:
     for group in range(tied.shape[1]):
         left = np.float64(n_good - tied[0, group])
         hits_left, wrong_left = hits - above[0, group], wrong - above[1, group]
-        add_rounded(sums, RIGHT, group, left * (n_bad - totals[1, group] - wrong_left))
-        add_rounded(sums, TIED, group, left * (n_tied - tied[1, group]))
-        precision = hits_left / max(hits_left + wrong_left, 1)  # 0 where the group alone has entries
-        add_rounded(sums, PRECISION, group, left * precision)
+        sums[PENDING, RIGHT, group] += left * (n_bad - totals[1, group] - wrong_left)
+        sums[PENDING, TIED, group] += left * (n_tied - tied[1, group])
+        # 0 where the group alone has entries
+        sums[PENDING, PRECISION, group] += left * (hits_left / max(hits_left + wrong_left, 1))
 
 
 @kernel
@@ -93,6 +99,7 @@ def sweep_keys(
     above, totals, sums : as in `leave_out`
     """
     p, passed = keys.size, False  # whether the unlisted entries are passed
+    none = np.zeros(tied.shape[1], np.int64)
     while p > 0 or not passed:
         rank = (keys[p - 1] >> MARK_BITS) & LAST_RANK if p > 0 else -1
         if not passed and level >= rank:
@@ -107,7 +114,8 @@ def sweep_keys(
         while p > 0 and (keys[p - 1] >> MARK_BITS) & LAST_RANK == rank:
             p -= 1
             count_key(keys[p], 1, tied)
-        leave_out(tied, above, totals, sums)
+        leave_out(tied, none, above, totals, sums)
+        add_pending(sums)
 
 
 @kernel
@@ -120,7 +128,7 @@ def sweep_labels(labels: Ints, keys: Ints, n_true: Ints, n_rows: Ints, level: in
     """
     n_groups = n_rows.size
     totals, unlisted = np.empty((2, n_groups), np.int64), np.empty((2, n_groups), np.int64)
-    above, tied, sums = np.empty_like(totals), np.empty_like(totals), np.empty((2, N_SUMS, n_groups))
+    above, tied, sums = np.empty_like(totals), np.empty_like(totals), np.empty((3, N_SUMS, n_groups))
     stop = keys.size
     for at in range(labels.size - 1, -1, -1):
         for group in range(n_groups):
@@ -230,8 +238,7 @@ def sweep_buckets(
                 count_lines(parts[p], bucket, line_of, table, spare, counted[:, side, group])
             if at_level >= 0 and line_of[at_level] < n_lines:
                 counted[line_of[at_level]] += unlisted
-            for line in range(n_lines - 1, -1, -1):
-                if line & 1:
-                    leave_out(counted[line], above, totals, sums)
-                else:
-                    above[1] += counted[line, 1]
+            for line in range(n_lines - 2, -1, -2):
+                leave_out(counted[line], counted[line + 1, 1], above, totals, sums)
+            above[1] += counted[0, 1]
+            add_pending(sums)

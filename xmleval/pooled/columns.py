@@ -51,20 +51,10 @@ def sweep_columns(
 ) -> LabelCurves:
     """Sweep the scores of every label, best first.
 
-    Parameters
-    ----------
-    relevant, irrelevant : Pile
-        Keys of relevant and of irrelevant entries.
-    n_labels : int
-        Number of labels.
-    n_cells : int64 (n_labels, 2)
-        Relevant and irrelevant rows of every label.
-    level : float or None
-        Score of unlisted entries; None if they rank below all.
-    resources : Resources
-        Memory and threads to use.
-    asked : float64 (n, 2), optional
-        What else is asked of each curve, see `kernels.sweeps.CurveSums`.
+    relevant, irrelevant : keys of relevant and of irrelevant entries
+    n_cells : int64 (n_labels, 2), relevant and irrelevant rows of every label
+    level : score of unlisted entries; None if they rank below all
+    asked : float64 (n, 2), what else is asked of each curve, see `kernels.sweeps.CurveSums`
     """
     curves = LabelCurves.empty(n_labels, asked)
     place = np.nan if level is None else level

@@ -88,22 +88,11 @@ def sweep_piles(
 ) -> Found:
     """Sweep the scores of all entries, best first.
 
-    Parameters
-    ----------
-    relevant : sequence of Pile
-        Scores of relevant entries, in several piles.
-    irrelevant : Pile
-        Scores of irrelevant entries.
-    unlisted : Unlisted
-        The unlisted entries.
-    resources : Resources
-        Memory and threads to use.
-    strides : int64 (2,), optional
-        Relevant and irrelevant entries between points of the curve.
-    last : Last, optional
-        Lowest scores of rows, to count open pairs with the first relevant pile.
-    asked : float64 (n, 2), optional
-        What else is asked of the curve, see `kernels.sweeps.CurveSums`.
+    relevant : scores of relevant entries, in several piles
+    irrelevant : scores of irrelevant entries
+    strides : int64 (2,), relevant and irrelevant entries between points of the curve
+    last : lowest scores of rows, to count open pairs with the first relevant pile
+    asked : float64 (n, 2), what else is asked of the curve, see `kernels.sweeps.CurveSums`
     """
     piles = [*relevant, irrelevant]
     splitters, level_at = splitters_of(piles, unlisted.level, resources)

@@ -39,20 +39,11 @@ def best_cut(
 
     Infinity if no score is above the floor; the floor if everything above it is best.
 
-    Parameters
-    ----------
-    store : Store
-        Scores by kind.
-    relevant, irrelevant : str
-        Kinds.
-    n_true : int
-        Relevant entries, with and without a score.
-    floor : float
-        Entries at or below this score are never predicted.
-    aim : int
-        See `kernels.thresholds.is_better`.
-    resources : Resources
-        Memory and threads to use.
+    store : scores by kind
+    relevant, irrelevant : kinds
+    n_true : relevant entries, with and without a score
+    floor : entries at or below this score are never predicted
+    aim : see `kernels.thresholds.is_better`
     """
     if store.by_value([relevant, irrelevant]):
         parted = _by_value(store.values[relevant], store.values[irrelevant])

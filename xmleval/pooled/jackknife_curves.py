@@ -35,16 +35,9 @@ def sweep_values(
 ) -> Floats:
     """Sweep scores counted by value, best first; return the sums without each group, float64 (3, groups).
 
-    Parameters
-    ----------
-    sides : sequence of sequence of Values
-        Scores of relevant and of irrelevant entries, those of each group.
-    unlisted : int64 (2, groups)
-        Numbers of relevant and irrelevant unlisted entries.
-    level : float or None
-        Score of unlisted entries; None if they rank below all.
-    resources : Resources
-        Memory and threads to use.
+    sides : scores of relevant and of irrelevant entries, those of each group
+    unlisted : int64 (2, groups), numbers of relevant and irrelevant unlisted entries
+    level : score of unlisted entries; None if they rank below all
     """
     n_groups = unlisted.shape[1]
     rank = -1 if level is None else int(rank_of_bits(np.float32(level).view(np.uint32)))
@@ -73,7 +66,7 @@ def sweep_values(
         start, stop = bounds[number], bounds[number + 1]
         above: Ints = sizes[:, stop:].sum(axis=1)
         above += unlisted if rank >> HALF >= ends[number + 1] else 0
-        sums = np.zeros((2, N_SUMS, n_groups))
+        sums = np.zeros((3, N_SUMS, n_groups))
         sweep_buckets(
             parts, of_parts, buckets[start:stop], sizes[:, start:stop], rank, unlisted, above, totals,
             sums,
@@ -102,7 +95,7 @@ def sweep_piles(
             tied = sizes[:, :, number] + (unlisted if number == level_at else 0)
         else:
             keys, _ = _marked_keys(ranges, number, 0, None, ranked=True)
-        sums = np.zeros((2, N_SUMS, n_groups))
+        sums = np.zeros((3, N_SUMS, n_groups))
         sweep_keys(keys, -1, tied, none.copy(), above, totals, sums)
         return sums
 
@@ -113,11 +106,11 @@ def sweep_piles(
 def _total(pieces: Sequence[Floats], unlisted: Ints, level: float | None, totals: Ints) -> Floats:
     """Add up what ranges of scores give, and unlisted entries that rank below all."""
     if level is None:
-        lowest, above = np.zeros((2, N_SUMS, unlisted.shape[1])), totals - unlisted
+        lowest, above = np.zeros((3, N_SUMS, unlisted.shape[1])), totals - unlisted
         sweep_keys(np.empty(0, np.int64), -1, unlisted, np.zeros_like(unlisted), above, totals, lowest)
         pieces = [*pieces, lowest]
     total, error = np.zeros((2, N_SUMS, unlisted.shape[1]))
-    for sums, errors in pieces:  # as `add_rounded` does
+    for sums, errors, _ in pieces:  # as `add_pending` does
         old, total = total, total + sums
         added = total - old
         error = error + errors + (old - (total - added)) + (sums - added)
@@ -136,21 +129,13 @@ def sweep_label_groups(
 ) -> None:
     """Sweep the scores of labels, and use what some of them give, in threads.
 
-    Parameters
-    ----------
-    sides : sequence of sequence of Pile
-        Keys of relevant and of irrelevant entries, those of each group.
-    labels : int64 (n,)
-        Those with relevant rows, increasing; others have no value.
-    n_true : sequence of int64 (n_labels,)
-        Rows of each group in which every label is relevant.
-    n_rows : int64 (groups,)
-        Rows of each group.
-    level, resources
-        See `sweep_values`.
-    use : callable
-        Takes relevant rows of some labels in each group, int64 (groups, m), and the sums without each group,
-        float64 (3, groups, m).
+    sides : keys of relevant and of irrelevant entries, those of each group
+    labels : int64 (n,), those with relevant rows, increasing; others have no value
+    n_true : sequence of int64 (n_labels,), rows of each group in which every label is relevant
+    n_rows : int64 (groups,), rows of each group
+    level, resources : see `sweep_values`
+    use : takes relevant rows of some labels in each group, int64 (groups, m), and the sums without each
+        group, float64 (3, groups, m)
     """
     piles = [pile for side in sides for pile in side]
     for pile in piles:

@@ -199,14 +199,9 @@ class Cut(NamedTuple):
 class Ranges:
     """Piles split by s keys into 2 s + 1 ranges; odd ranges hold keys equal to a splitter.
 
-    Parameters
-    ----------
-    piles : sequence of Pile
-        Their arrays are replaced by partitioned copies.
-    splitters : (s,)
-        Keys, ascending.
-    over : callable
-        Maps a function over numbers, possibly in several threads.
+    piles : their arrays are replaced by partitioned copies
+    splitters : (s,), keys, ascending
+    over : maps a function over numbers, possibly in several threads
     """
 
     def __init__(self, piles: Sequence[Pile], splitters: Keys, over: Over) -> None:

@@ -19,14 +19,9 @@ LEAST_PACKED = 8 << 20  # memory from which packing pays: the tables for it take
 class Store:
     """Scores by kind: float32 scores of all entries are counted by value, others are keys.
 
-    Parameters
-    ----------
-    values : iterable of str
-        Kinds of scores of all entries; float64 ones are keys, too.
-    keys : iterable of str
-        Kinds of keys of labels and scores.
-    file : SpillFile
-        Where keys are spilled.
+    values : kinds of scores of all entries; float64 ones are keys, too
+    keys : kinds of keys of labels and scores
+    file : where keys are spilled
     """
 
     def __init__(self, values: Iterable[str], keys: Iterable[str], file: SpillFile) -> None:

@@ -72,10 +72,7 @@ class KeySums:
     Tables and runs are never changed. Equal keys are added up when two tables of about equal size are merged:
     n entries in small batches cost n log n, and keys that recur take no more memory.
 
-    Parameters
-    ----------
-    n_words : int
-        Words of a key.
+    n_words : words of a key
     """
 
     def __init__(self, n_words: int) -> None:
@@ -209,12 +206,8 @@ def n_ranges(collections: Sequence[KeySums], resources: Resources) -> int:
 class Ranges:
     """Collections of sums, cut by the first words of keys into ``n`` ranges, at least as many as wanted.
 
-    Parameters
-    ----------
-    collections : sequence of KeySums
-        What is cut.
-    wanted : int
-        Number of ranges of about equal size.
+    collections : what is cut
+    wanted : number of ranges of about equal size
     """
 
     def __init__(self, collections: Sequence[KeySums], n_wanted: int) -> None:

@@ -27,22 +27,12 @@ def sweep_entries(
 ) -> tuple[Curve, Floats]:
     """Sweep the scores of all entries, best first; return the curve, arrays of size 1, and its points.
 
-    Parameters
-    ----------
-    relevant, irrelevant : KeySums
-        Weights by score.
-    totals : float64 (2, 2)
-        Weights of all relevant and of all irrelevant entries; the rest is unlisted.
-    unlisted : float
-        The score of unlisted entries, NaN if they rank below all.
-    unit : float
-        The weight that is held as 1.
-    resources : Resources
-        Memory and threads to use.
-    asked : float64 (n, 2)
-        What else is asked of the curve, see `kernels.sweeps.CurveSums`.
-    n_points : int
-        Number of points of the curve; 0 for none.
+    relevant, irrelevant : weights by score
+    totals : float64 (2, 2), weights of all relevant and of all irrelevant entries; the rest is unlisted
+    unlisted : the score of unlisted entries, NaN if they rank below all
+    unit : the weight that is held as 1
+    asked : float64 (n, 2), what else is asked of the curve, see `kernels.sweeps.CurveSums`
+    n_points : number of points of the curve; 0 for none
     """
     sides = relevant, irrelevant
     unlisted_sums = np.array(
@@ -82,18 +72,10 @@ def sweep_columns(
 ) -> Curve:
     """Sweep the scores of every label, best first.
 
-    Parameters
-    ----------
-    relevant, irrelevant : KeySums
-        Weights by label and score.
-    truth : KeySums
-        Weights of relevant entries by label.
-    rows : float64 (2,)
-        Sum of the weights of all rows.
-    n_labels : int
-        Number of labels.
-    unlisted, unit, resources, asked
-        See `sweep_entries`.
+    relevant, irrelevant : weights by label and score
+    truth : weights of relevant entries by label
+    rows : float64 (2,), sum of the weights of all rows
+    unlisted, unit, resources, asked : see `sweep_entries`
     """
     counts, curves = np.empty((n_labels, 2)), LabelCurves.empty(n_labels, asked)
     collections = relevant, irrelevant, truth

@@ -18,12 +18,8 @@ class Contents:
     Their checksums are right, but a file may be made up: places that kernels read and write are checked, too.
     Errors are of type ValueError.
 
-    Parameters
-    ----------
-    arrays : dict of str to ndarray or Chunks
-        What was saved.
-    n_rows : int
-        Number of rows that were counted.
+    arrays : what was saved
+    n_rows : number of rows that were counted
     """
 
     def __init__(self, arrays: dict[str, Any], n_rows: int) -> None:

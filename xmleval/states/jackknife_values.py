@@ -32,18 +32,10 @@ def entries_without(
 ) -> dict[str, Floats]:
     """Return micro averages without each group.
 
-    Parameters
-    ----------
-    plan, specs : Plan, sequence of Spec
-        The measures.
-    stores : sequence of Store
-        Scores of each group; ``names`` are those of relevant and of irrelevant entries.
-    n_cells : int64 (2, groups)
-        Relevant and irrelevant entries of each group.
-    level : float or None
-        Score of unlisted entries; None if they rank below all.
-    resources : Resources
-        Memory and threads to use.
+    plan, specs : the measures
+    stores : scores of each group; ``names`` are those of relevant and of irrelevant entries
+    n_cells : int64 (2, groups), relevant and irrelevant entries of each group
+    level : score of unlisted entries; None if they rank below all
     """
     n_listed = np.array([[store.size(name) for store in stores] for name in names])
     keyed = any(store.piles[name].parts() for store in stores for name in names)
@@ -68,16 +60,10 @@ def labels_without(
 ) -> dict[str, Floats]:
     """Return averages over labels without each group.
 
-    Parameters
-    ----------
-    piles : sequence of sequence of Pile
-        Keys of relevant and of irrelevant entries of each group.
-    n_true : sequence of int64 (n_labels,)
-        Rows of each group in which every label is relevant.
-    n_rows : int64 (groups,)
-        Rows of each group.
-    plan, specs, level, resources
-        See `entries_without`.
+    piles : keys of relevant and of irrelevant entries of each group
+    n_true : sequence of int64 (n_labels,), rows of each group in which every label is relevant
+    n_rows : int64 (groups,), rows of each group
+    plan, specs, level, resources : see `entries_without`
     """
     n_labels, n_groups = n_true[0].size, n_rows.size
     labels = np.flatnonzero(sum(n_true))

@@ -50,16 +50,13 @@ class Settings:
     per_row: bool | Sequence[str] = False  # whether values are kept: of all measures, of none, or of these
     per_label: bool | Sequence[str] = False
     bounds: bool = False
-    # whether higher scores are; if not, scores are negated, as is all that is compared with them
-    higher_is_better: bool = True
+    higher_is_better: bool = True  # else scores are negated, as is all that is compared with them
     curve_points: int = 0
-    label_groups: Groups | None = None  # groups of labels within which measures are computed, too
+    label_groups: Groups | None = None  # within which measures are computed, too
     hierarchy: Hierarchy | None = None  # ancestors of labels
     confidence: float | None = None
-    # whether predictions may hold unknown labels; `counts_cells` tells whether measures of all labels are
-    # then computed, because the number of labels is known
-    unknown: bool = False
-    counts_cells: bool = True
+    unknown: bool = False  # whether predictions may hold unknown labels
+    counts_cells: bool = True  # whether measures of all labels are then computed: their number is known
     named: bool = False
     on_arguments: tuple[str, ...] = ()  # notes on the arguments
 
@@ -99,9 +96,8 @@ class Settings:
         for (name, mine), theirs in zip(self.of_labels.items(), theirs_of.of_labels.values(), strict=True):
             # np.array_equal hides what a handler raises
             if mine is not theirs and (mine.shape != theirs.shape or (mine != theirs).any()):
-                return {"label_counts": "y_train differs", "label_groups": "label_groups differ"}.get(
-                    name, f"{name} differs"
-                )
+                plain = {"label_counts": "y_train differs", "label_groups": "label_groups differ"}
+                return plain.get(name, f"{name} differs")
         return None
 
     def notes(self) -> list[str]:
@@ -127,59 +123,49 @@ class Plan(Settings):
 
     specs: tuple[Spec, ...]  # the measures to compute
     inputs: frozenset[str] = frozenset()
-    # measures of groups that are left out, and the input they need
-    not_computed: dict[str, Message] = field(default_factory=dict)
+    not_computed: dict[str, Message] = field(default_factory=dict)  # of groups, and the input they need
     keep_curves: bool = False  # whether curves of labels are kept
     any_scores: bool = False  # whether scores are fitted to probabilities, which they need not be
     weighted: bool = field(init=False)
     row_groups: bool = field(init=False)
-    # score of unlisted labels; None if they rank below every listed label
-    unlisted: float | None = field(init=False)
-    # the measures and the parts they are computed from, without duplicates
-    all_specs: list[Spec] = field(init=False)
-    # the states to count, and the measures that read each
-    states: dict[str, tuple[Spec, ...]] = field(init=False)
-    # the rules whose hits and misses are kept by label, with the suffixes of their columns: the evaluation's,
-    # which has no suffix, and the top k of measures; both can be the same rule
-    kept_decisions: dict[Decision, list[str]] = field(init=False)
-    # whether any measure reads score values, not only the order within a row
-    reads_scores: bool = field(init=False)
-    # depth of the ranking that the measures read; None for all of it
-    depth: int | None = field(init=False)
-    # number of leading labels that each measure reads, by name, None for the whole ranking, and the greatest
-    reads: dict[str, int | None] = field(init=False)
-    deepest: int = field(init=False)
-    # whether listed labels must be sorted, beyond the ranks of the relevant ones
-    ordered: bool = field(init=False)
-    # whether any measure reads sets predicted by the decision, not only those at k
-    uses_decision: bool = field(init=False)
-    # whether any measure reads lists or their scores
-    reads_lists: bool = field(init=False)
-    # measures that need a score for every label, where unlisted labels have none, and those requested by name
-    gapless: list[Spec] = field(init=False)
-    required_gapless: list[Spec] = field(init=False)
-    # measures requested by name that need all labels
-    required_cells: list[Spec] = field(init=False)
-    # a measure that needs probabilities, and of how many leading labels; None if none or with a link
-    probable: tuple[Spec, int] | None = field(init=False)
+    unlisted: float | None = field(init=False)  # score of unlisted labels, None below all listed ones
+    all_specs: list[Spec] = field(init=False)  # the measures and the parts they are computed from
+    states: dict[str, tuple[Spec, ...]] = field(init=False)  # to count, and the measures that read each
+    kept_decisions: dict[Decision, list[str]] = field(init=False)  # whose hits are kept by label, see below
+    reads_scores: bool = field(init=False)  # whether any measure reads scores, not only their order
+    reads_lists: bool = field(init=False)  # whether any measure reads lists or their scores
+    depth: int | None = field(init=False)  # of the ranking that the measures read; None for all of it
+    reads: dict[str, int | None] = field(init=False)  # number of leading labels, by measure; None for all
+    deepest: int = field(init=False)  # and the greatest of them
+    ordered: bool = field(init=False)  # whether lists must be sorted, beyond the ranks of relevant labels
+    uses_decision: bool = field(init=False)  # whether any measure reads its sets, not only those at k
+    gapless: list[Spec] = field(init=False)  # that need every score, where unlisted labels have none
+    required_gapless: list[Spec] = field(init=False)  # those requested by name
+    required_cells: list[Spec] = field(init=False)  # requested by name that need all labels
+    probable: tuple[Spec, int] | None = field(init=False)  # one that needs probabilities, of so many labels
 
     def __post_init__(self) -> None:
         """Work out what is read of rows, in one pass over the measures."""
-        level, decision, inputs = self.conventions.unlisted_score, self.decision, self.inputs
+        level, decision, inputs, bounds = (
+            self.conventions.unlisted_score,
+            self.decision,
+            self.inputs,
+            self.bounds,
+        )
         unlisted = level if self.higher_is_better or level is None else 0 - level
         parts = list[Spec]()
         for spec in self.specs:
             parts += map(parse_spec, spec.metric.parts)
         all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]
         kept = self._kept_decisions() if self.per_label else {}
-        weighted, bounds = "sample_weight" in inputs, self.bounds
+        weighted = "sample_weight" in inputs
         vars(self).update(weighted=weighted, row_groups="row_groups" in inputs)
         states, reads = dict[str, list[Spec]](), dict[str, int | None]()
         gapless, cells, probable = list[Spec](), list[Spec](), list[Spec]()
         curves = self.keep_curves or self.curve_points > 0
         reads_lists, reads_scores, whole = False, curves, curves or self.label_groups is not None
         uses_decision = decision in kept and decision != GIVEN_SETS
-        ordered = self.bounds or bool(kept and kept.keys() - {GIVEN_SETS})
+        ordered = bounds or bool(kept and kept.keys() - {GIVEN_SETS})
         deepest, at_k = 0, 1  # one-error reads the first label
         for spec in all_specs:
             metric, needs, k = spec.metric, spec.needs, spec.k
@@ -190,12 +176,11 @@ class Plan(Settings):
             if metric.gapless and unlisted is None:
                 gapless.append(spec)
             if "probabilities" in needs:
-                reads_scores = True
                 probable.append(spec)
             if metric.every_label:
                 cells.append(spec)
             reads_lists |= "scores" in needs or "entry scores" in needs
-            reads_scores |= spec.scores_of_all
+            reads_scores |= spec.scores_of_all or "probabilities" in needs
             whole |= spec.scores_of_all or metric.whole
             uses_decision |= "sets" in needs
             ordered |= spec.of_sets and (k is not None or self.decide(spec).kind != "pred")
@@ -212,38 +197,35 @@ class Plan(Settings):
         for name, is_read in extra.items():
             if is_read:
                 states.setdefault(name, [])
-        none_improbable = not probable or self.any_scores or self.conventions.link != "none"
+        if self.any_scores or self.conventions.link != "none":
+            probable = []
+        required = {spec.name for spec, explicit in self.asked if explicit} if gapless or cells else ()
         vars(self).update(
             unlisted=unlisted,
             all_specs=all_specs,
             states={name: tuple(states[name]) for name in STATES if name in states},
             kept_decisions=kept,
             reads_scores=reads_scores,
+            reads_lists=reads_lists,
             depth=None if whole else self.cut(at_k),
             reads=reads,
             deepest=deepest,
             ordered=ordered,
             uses_decision=uses_decision,
-            reads_lists=reads_lists,
             gapless=gapless,
-            required_gapless=self._required(gapless) if gapless else [],
-            required_cells=self._required(cells) if cells else [],
-            probable=None
-            if none_improbable
-            else (probable[0], max(spec.k or self.n_labels for spec in probable)),
+            required_gapless=[spec for spec in gapless if spec.name in required] if gapless else [],
+            required_cells=[spec for spec in cells if spec.name in required] if cells else [],
+            probable=(probable[0], max(s.k or self.n_labels for s in probable)) if probable else None,
         )
 
     def _kept_decisions(self) -> dict[Decision, list[str]]:
+        """Return rules with the suffixes of their columns, of the evaluation's none; both can be one rule."""
         kept = kept_of(self.per_label, self.specs)
         decided = self.per_label is True or any("sets" in spec.needs for spec in kept)
         suffixes: dict[Decision, list[str]] = {self.decision: [""]} if self.decision and decided else {}
         for k in dict.fromkeys(spec.k for spec in kept if spec.k):
             suffixes.setdefault(top(k), []).append(f"@{k}")
         return suffixes
-
-    def _required(self, specs: list[Spec]) -> list[Spec]:
-        names = {spec.name for spec, explicit in self.asked if explicit}
-        return [spec for spec in specs if spec.name in names]
 
     def setting(self, spec: Spec) -> Setting:
         """Return the setting passed to a spec's formula."""

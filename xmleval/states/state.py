@@ -34,14 +34,7 @@ class State:
     disjoint rows in any order and grouping gives the bits of the state of all rows. ``update`` and ``merge``
     change only the state itself and replace arrays that others may share; if they fail, the caller drops it.
 
-    Parameters
-    ----------
-    plan : Plan
-        What is computed.
-    specs : tuple of Spec
-        The measures that read this state.
-    resources : Resources
-        Memory and threads to use.
+    specs : the measures that read this state
     """
 
     by_group = False  # whether it gives replicates itself where rows are in jackknife groups
@@ -118,14 +111,7 @@ def merged_of(like: State, states: Sequence[State]) -> State:
 class States:
     """The states of a plan.
 
-    Parameters
-    ----------
-    plan : Plan
-        What is computed.
-    resources : Resources
-        Memory and threads to use.
-    states : dict of str to State, optional
-        The states; default empty ones.
+    states : the states; default empty ones
     """
 
     def __init__(self, plan: Plan, resources: Resources, states: dict[str, State] | None = None) -> None:

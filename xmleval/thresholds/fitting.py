@@ -14,7 +14,7 @@ from xmleval.base.arrays import Floats, Ints, Scores
 from xmleval.base.budget import MEMORY, Resources, limited, memory_bytes
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, naming_files, positive_integer, real_number
-from xmleval.evaluation.collect import collect
+from xmleval.evaluation.files import collect
 from xmleval.files.remote import is_file
 from xmleval.input.objects.take import check_labels
 from xmleval.kernels.thresholds import ERRORS, F1, SIZE, sweep_f1, sweep_groups

@@ -101,10 +101,7 @@ class LabelParts:
 
     Labels are looked up by `take`: without memory, indexing by int32 can end the process (NumPy 2.4).
 
-    Parameters
-    ----------
-    groups : Groups
-        Every label is in one group.
+    groups : every label is in one group
     """
 
     def __init__(self, groups: Groups) -> None:

@@ -310,7 +310,10 @@ def rule_for(decision: Any, names: list[Any] | None, in_order: bool) -> Any:
         raise InputError("decision", Message(*which))
     if names is None or not isinstance(decision, Rule) or (decision.label_names is None and in_order):
         return decision
-    return replace(decision.for_labels(names), label_names=None)
+    try:
+        return replace(decision.for_labels(names), label_names=None)
+    except ValueError as error:
+        raise InputError("decision", str(error)) from None
 
 
 def as_parts(decision: Decision) -> tuple[list[Any], Floats]:

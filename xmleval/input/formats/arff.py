@@ -38,7 +38,8 @@ def cells(line: str, separator: str | None = None) -> list[str] | None:
 
 def read_header(file: InputFile) -> tuple[str, list[str], list[bool], int]:
     """Return the name of the relation, those of attributes, which are {0,1}, and the line of ``@data``."""
-    relation, names, are_binary, n_bytes, number = "", list[str](), list[bool](), 0, 0
+    relation, names, are_binary, number = "", list[str](), list[bool](), 0
+    n_bytes, limit = 0, memory_limit().left
     for number, (word, *words) in parsed_lines(file, cells, "replace"):
         if word.lower() == "@data":
             return relation, names, are_binary, number
@@ -48,7 +49,8 @@ def read_header(file: InputFile) -> tuple[str, list[str], list[bool], int]:
             names.append(words[0])
             are_binary.append(re.sub("['\"]|%.*", "", "".join(words[1:])) == "{0,1}")
             n_bytes += ATTRIBUTE_BYTES + len(words[0])
-            memory_limit().check(n_bytes)
+            if n_bytes > limit:
+                memory_limit().check(n_bytes)
         else:
             line = shown(" ".join([word, *words]))
             raise ValueError(f"line {number}: {line} is not @relation, @attribute NAME TYPE or @data")
@@ -99,24 +101,31 @@ def find_labels(relation: str, names: list[str], listed: list[str]) -> list[int]
 
 
 def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] | None:
-    """Return the labels of one row, rising, None of a comment; ``labels`` are ids by the place of each."""
+    """Return the labels of one row, rising, None of a comment; ``labels`` are rising ids by their places."""
     line, n = line.strip(), len(names)
     if line.startswith("{"):
-        pairs = [pair for cell in cells(line[1:-1], ",") or () if (pair := cell.split(None, 1))]
-        row = {int(pair[0]): pair[1] for pair in pairs if len(pair) == 2 and pair[0].isdecimal()}
-        if line[-1] != "}" or len(row) < len(pairs) or max(row, default=0) >= n:
+        tokens = line[1:-1].replace(",", " ").split()
+        n_pairs = line.count(",") + bool(tokens)
+        if len(tokens) != 2 * n_pairs:  # some values have blanks
+            tokens = [token for pair in line[1:-1].split(",") for token in pair.strip().split(None, 1)]
+        are_numbers = not tokens or "".join(tokens[::2]).isdecimal()
+        row: Any = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=False)) if are_numbers else {}
+        if line[-1] != "}" or len(row) < n_pairs or max(row, default=0) >= n:
             raise ValueError(f"{shown(line)} is not {{attribute value, ...}} with each of 0..{n - 1} once")
-    elif (values := cells(line, ",")) is None:
+        places = labels.keys() & row.keys()
+    elif (row := cells(line, ",")) is None:
         return None
-    elif len(values) != n:
-        raise ValueError(f"{len(values)} values for {n} attributes")
+    elif len(row) != n:
+        raise ValueError(f"{len(row)} values for {n} attributes")
     else:
-        row = {place: values[place] for place in labels}
-    marks = {place: row[place].strip() for place in labels if place in row}
-    for place, mark in marks.items():
-        if mark not in ("0", "1"):
-            raise ValueError(f"value {shown(mark)} of label {shown(names[place])} is not 0 or 1")
-    return sorted([labels[place] for place, mark in marks.items() if mark == "1"])
+        places = labels.keys()
+    marks = [row[place] for place in places]
+    if not {*marks} <= {"0", "1"}:
+        marks = [mark.strip() for mark in marks]
+        for place, mark in zip(places, marks, strict=True):
+            if mark not in ("0", "1"):
+                raise ValueError(f"value {shown(mark)} of label {shown(names[place])} is not 0 or 1")
+    return sorted([labels[place] for place, mark in zip(places, marks, strict=True) if mark == "1"])
 
 
 def arff_pieces(path: Path, kind: str = "truth") -> Pieces:

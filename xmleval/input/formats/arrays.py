@@ -74,10 +74,7 @@ def check_array(array: Array, kinds: str, n_dims: int | None = 2) -> Array:
 def array_pieces(
     arrays: Sequence[Array], expected: str, make: Callable[..., Any], n_labels: int | None = None
 ) -> Pieces:
-    """Return rows that are made of the same rows of each array.
-
-    Rows that take more memory than is allowed are refused; ``expected`` completes messages about damage.
-    """
+    """Return rows that are made of the same rows of each array."""
     n_rows, row_bytes, any_row = arrays[0].shape[0], 0, True
     for array in arrays:
         with naming(array.file.path, expected):
@@ -97,18 +94,14 @@ def array_pieces(
     return Pieces(n_rows, n_labels, read, read_from=read if any_row else None)
 
 
-def dense_pieces(array: Array, kind: str) -> Pieces:
-    """Return the rows of a dense array."""
-    expected, kinds = _dense(kind)
-    with naming(array.file.path, expected):
-        if not check_array(array, kinds).shape[1]:  # rows of nothing may be any number
+def dense_pieces(path: Path, kind: str, array: Array | None = None) -> Pieces:
+    """Return the rows of a dense array, that of an .npy file by default."""
+    expected, kinds = (DENSE_SCORES, "f") if kind == "scores" else (DENSE_LABELS, REAL)
+    with naming(path, expected):
+        array = check_array(array or open_npy(InputFile(path)), kinds)
+        if not array.shape[1]:  # rows of nothing may be any number
             raise ValueError(f"{array}, without a label")
     return array_pieces([array], expected, lambda rows: rows, array.shape[1])
-
-
-def _dense(kind: str) -> tuple[str, str]:
-    """Return what is expected of a dense array, and the kinds of its dtype."""
-    return (DENSE_SCORES, "f") if kind == "scores" else (DENSE_LABELS, REAL)
 
 
 def check_list(labels: Array, scores: Sequence[Array], kinds: str = "iu") -> list[Array]:
@@ -130,10 +123,10 @@ def _pair(path: Path) -> list[Path]:
     return [path]
 
 
-def _open_list(path: Path, names: bool = False) -> list[Array]:
+def _open_list(path: Path) -> list[Array]:
     """Return the labels of a top-k list, which may be names, and, where there are any, its scores."""
     first, *halves = _pair(path)
-    kinds = "iuU" if names and first.name.endswith(OTHER_LABELS) else "iu"
+    kinds = "iuU" if first.name.endswith(OTHER_LABELS) else "iu"
     scores = [open_array(path, LIST) for path in halves if is_there(path)]
     return check_list(open_array(first, LIST, kinds), scores, kinds)
 
@@ -146,14 +139,14 @@ def is_other_list(path: Path) -> bool:
 
 def npy_pieces(path: Path, kind: str) -> Pieces:
     """Return the rows of a list whose labels have no names."""
-    arrays = _open_list(path, names=True)
+    arrays = _open_list(path)
     are_names = arrays[0].dtype.kind == "U"
     return with_names(path) if are_names else array_pieces(arrays, LIST, partial(list_rows, "list"))
 
 
 def named_lists(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the rows of a list of names of labels; an empty name fills a slot."""
-    arrays, facts, place = _open_list(path, names=True), Origin("row"), 0
+    arrays, facts, place = _open_list(path), Origin("row"), 0
     if arrays[0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
     for labels, *scores in array_pieces(arrays, LIST, lambda *parts: parts).read(PIECE_BYTES):
@@ -162,14 +155,6 @@ def named_lists(path: Path, kind: str) -> Iterator[Rows]:
         entries = pointer(filled.sum(axis=1)), *numbered(labels[filled].tolist()), values
         yield Rows(None, None, *entries, best_first=True, places=places, origin=facts)
         place += len(labels)
-
-
-def map_arrays(path: Path, kind: str, is_list: bool) -> list[NDArray[Any]]:
-    """Map a dense array, or the labels of a top-k list and, where they are there, its scores."""
-    expected, kinds = _dense(kind)
-    arrays = _open_list(path) if is_list else [open_array(path, expected, kinds)]
-    with naming(path, LIST if is_list else expected):
-        return [array.mapped() for array in arrays]
 
 
 def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
@@ -203,9 +188,8 @@ def _layout(archive: Archive) -> tuple[str, tuple[int, int]]:
         raise ValueError(f"format {name!r} is not one of {', '.join(SCHEMES)}")
     n_stored = math.prod(archive["data"].shape)
     check_array(archive["data"], REAL, None)
-    for inner in INDICES:
-        if inner in archive:
-            check_array(archive[inner], "iu", None)
+    for inner in filter(archive.__contains__, INDICES):
+        check_array(archive[inner], "iu", None)
     if not 0 <= n_rows <= ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_stored or not 0 <= n_labels < 2**62:
         raise ValueError(f"shape {(n_rows, n_labels)} for {n_stored} stored values")  # rows take memory
     return name, (n_rows, n_labels)
@@ -327,17 +311,14 @@ def npz_pieces(path: Path, kind: str) -> Pieces:
         if kind == "scores" and (arrays := _find_list(archive)):
             return array_pieces(arrays, LIST, partial(list_rows, "list"))
         if kind == "scores" and "scores" in archive:
-            return dense_pieces(archive["scores"], kind)
+            return dense_pieces(path, kind, archive["scores"])
         if kind != "scores" and "labels" in archive and "prediction_ids" in archive:
             return _truth_pieces(archive)
     return _matrix_pieces(archive, kind)
 
 
 def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
-    """Write a sparse matrix as `scipy.sparse.save_npz` does, not compressed.
-
-    Lists are written as lists where no matrix can hold them: without scores, or for any number of labels.
-    """
+    """Write a sparse matrix, or a list that has no scores, or any number of labels, as one."""
     arrays: dict[str, Any] = {}
     data = stack_rows(data.read(PIECE_BYTES)) if isinstance(data, Pieces) else data
     if data.best_first and (n_labels is None or data.values is None):
@@ -368,7 +349,7 @@ DENSE = Format(
     name="dense",
     title="dense array",
     extensions=(".npy",),
-    pieces=lambda path, kind: dense_pieces(open_array(path, *_dense(kind)), kind),
+    pieces=dense_pieces,
 )
 NPZ = Format(
     name="npz",

@@ -59,10 +59,7 @@ class Opened(NamedTuple):
 
 @contextlib.contextmanager
 def opened(file: InputFile) -> Iterator[Opened]:
-    """Open a file of either format, told by its first bytes.
-
-    Every batch is validated whole before it is given out: compiled code trusts offsets, and files lie.
-    """
+    """Open a file of either format, told by its first bytes; its batches are validated, as files lie."""
     with file.open(0) as stream:
         begins = stream.read(8)
         stream.seek(0)
@@ -162,17 +159,12 @@ def _rows_in(n_bytes: int, batch: Any) -> int:
 
 
 class Table(NamedTuple):
-    """What a file tells of its columns.
-
-    n_labels : number of labels that the metadata tell
-    named : whether instances or labels are texts, or in columns that do not number them by their names
-    joining : of lists whose rows have no names, further columns of texts or integers
-    """
+    """What a file tells of its columns, and of the number of labels."""
 
     columns: TableColumns
     n_labels: int | None
-    named: bool
-    joining: list[str]
+    named: bool  # whether instances or labels are texts, or their columns are not named as those of numbers
+    joining: list[str]  # of lists whose rows have no names: further columns of texts or integers
 
 
 def look_at(table: Opened, kind: str) -> Table:
@@ -198,13 +190,10 @@ def look_at(table: Opened, kind: str) -> Table:
 
 
 class Cells(NamedTuple):
-    """The values of a column of a batch, one after another, and where those of each row begin and end.
-
-    Row ``first`` of the table is the first of the batch.
-    """
+    """The values of a column of a batch, one after another, and where those of each row begin and end."""
 
     name: str
-    first: int
+    first: int  # row of the table that is the first of the batch
     ptr: Ints
     column: Any
 
@@ -237,10 +226,7 @@ class Cells(NamedTuple):
         return (np.cumsum(used) - 1)[codes], names
 
     def numbers(self, kind: str) -> NDArray[Any]:
-        """Return scores in the type that the file has, grades, or ones and zeros for judgements of a truth.
-
-        Those of a truth may be integers, or truth values.
-        """
+        """Return scores or grades as the file has them, or ones and zeros for judgements of a truth."""
         values = as_numpy(self.column)
         if values.dtype.kind not in ("f" if kind == "scores" else "fiub"):
             type_name = _called(self.column.type)
@@ -276,10 +262,7 @@ def _called(type_: Any) -> str:
 
 
 def named_rows(path: Path, kind: str) -> Iterator[Rows]:
-    """Yield the rows of a file, one for each instance or for each label; integers are called by their digits.
-
-    Of kind "grades" are judged labels with their values, or with 1 without them.
-    """
+    """Yield the rows of a file, one for each instance or for each label; the names of integers are digits."""
     with naming(path, EXPECTED):
         yield from without_vectors(_batches(InputFile(path), kind, True, BATCH_BYTES), ADVICE)
 

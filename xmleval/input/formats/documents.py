@@ -11,11 +11,15 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xmleval.base.budget import OverLimitError, memory_limit
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.base.budget import memory_limit
 from xmleval.base.errors import counted
 from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
@@ -32,7 +36,7 @@ from xmleval.input.lines import (
     read_at_once,
     shown,
 )
-from xmleval.input.rows import MISSING_WORDS, Origin, Rows, rows_in_batches
+from xmleval.input.rows import MISSING_WORDS, Origin, Rows, entries_in_batches, rows_in_batches
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
@@ -45,10 +49,9 @@ BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
 # a list, a dict, a tuple of strings or tuples, or a set or array as Python prints them
 LISTS = re.compile(r"""[\[{].*[\]}]|\(\s*+(?:\(*+\s*+['"].*)?\)|(?:frozenset|set|array)\(.*\)""", re.DOTALL)
 # what Python prints: brackets, words, plain numbers, and strings, which do not follow one another
-ESCAPE = r"""\\(?:[\\'"nrt]|x..|u.{4}|U.{8})"""  # that repr writes
 PRINTED = re.compile(
     r"""(?:[\s\[\](){},:=-]|[A-Za-z][\w.]*+|[0-9]++(?:\.[0-9]*+)?(?:e[+-]?[0-9]++)?(?!\w)"""
-    rf"""|'(?:[^'\\]++|{ESCAPE})*+'(?!\s*['"])|"(?:[^"\\]++|{ESCAPE})*+"(?!\s*['"]))*+""",
+    r"""|'(?:[^'\\]++|\\[\\'"nrtxuU])*+'(?!\s*['"])|"(?:[^"\\]++|\\[\\'"nrtxuU])*+"(?!\s*['"]))*+""",
     re.DOTALL,
 )
 NODE_BYTES = 500  # of memory for a value that Python prints, as it is parsed
@@ -59,65 +62,59 @@ Records = Callable[[InputFile], Iterator[tuple[int, Any]]]
 
 
 class Fields(NamedTuple):
-    """What fields of documents are called, and what stands between the labels in them.
-
-    None where a field has one of the usual names. ``id`` is not looked for where no files are ``joined``.
-    """
+    """What fields of documents are called, None of usual names, and what stands between labels in them."""
 
     true: str | None = None
     pred: str | None = None
     score: str | None = None
     id: str | None = None
     separator: str | None = None
-    joined: bool = True
+    joined: bool = True  # whether there are several files, whose rows ids may join
     score_of_truth: bool = False  # whether the truth has the field of scores, which predictions may lack
 
 
 def csv_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
-    """Yield the names of fields, then each record of CSV by name with the line that it begins on.
+    """Yield the names of fields, then each record of CSV by name with the line that it begins on."""
+    names, delimiter = list[str](), ""
+    lines = parsed_lines(file, lambda line: line.rstrip(" \r") or None)
 
-    The first of tab, comma and semicolon in the first line parts the fields.
-    """
-    first, size = 0, 0  # of a record
-    names = list[str]()
+    def following(size: int) -> Iterator[str]:
+        """Yield the lines in which a record goes on."""
+        for _, line in lines:
+            size += len(line)
+            if size > SPLIT_BYTES:
+                memory_limit().check(LINE_BYTES * size, f"line {number}: ")
+            yield f"{line}\n"
 
-    def lines() -> Iterator[str]:
-        nonlocal first, size
-        for number, line in parsed_lines(file, str):
-            if line.strip(" \r"):
-                first, size = first or number, size + len(line)
-                if size > SPLIT_BYTES:
-                    memory_limit().check(LINE_BYTES * size, f"line {first}: ")
-                yield line.removesuffix("\r") + "\n"
-
-    texts = lines()
-    head = next(texts, "")
-    delimiter = next((mark for mark in DELIMITERS if mark in head), ",")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    try:
-        for record in csv.reader(itertools.chain([head], texts), delimiter=delimiter, strict=True):
-            number, first, size = first, 0, 0
-            if not names:
-                names = [name.strip() for name in record]
-                yield 0, names
-            elif len(record) != len(names):
-                raise ValueError(f"line {number}: {len(record)} fields, not {len(names)}")
-            else:
-                yield number, dict(zip(names, record, strict=False))
-    except csv.Error as error:
-        hint = "a field in quotes must end with one, and have two for each that it holds"
-        if "new-line" in str(error):  # a carriage return alone
-            hint = "save the file with lines that end in \\n"
-        raise ValueError(f"line {first}: {error}; {hint}") from None
+    for number, line in lines:
+        delimiter = delimiter or next((mark for mark in DELIMITERS if mark in line), ",")
+        if '"' not in line and "\r" not in line:
+            record = line.split(delimiter)
+        else:
+            texts = itertools.chain([f"{line}\n"], following(len(line)))
+            try:
+                record = next(csv.reader(texts, delimiter=delimiter, strict=True))
+            except csv.Error as error:
+                hint = "a field in quotes must end with one, and have two for each that it holds"
+                if "new-line" in str(error):  # a carriage return alone
+                    hint = "save the file with lines that end in \\n"
+                raise ValueError(f"line {number}: {error}; {hint}") from None
+        if not names:
+            names = [name.strip() for name in record]
+            yield 0, names
+        elif len(record) != len(names):
+            raise ValueError(f"line {number}: {len(record)} fields, not {len(names)}")
+        else:
+            yield number, dict(zip(names, record, strict=False))
 
 
 def json_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
     """Yield the names of fields in the first object of JSON Lines, then each object with its line."""
-    records = parsed_lines(file, _json_record)
-    for number, record in itertools.islice(records, 1):
-        yield 0, [*record]
+    for place, (number, record) in enumerate(parsed_lines(file, _json_record)):
+        if place == 0:
+            yield 0, [*record]
         yield number, record
-    yield from records
 
 
 def _json_record(line: str) -> dict[str, Any] | None:
@@ -137,12 +134,13 @@ def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iter
     facts = Origin(how_to_join="--id-field {!r} joins the rows")
     columns = _columns(next(records, (0, []))[1], kind, fields, facts)
     reader = _Reader(columns, kind, fields, facts)
+    read: Any = reader.read_document if columns.lists else reader.read_entry
 
-    def entries() -> Iterator[tuple[str, list[str], list[float] | None, int]]:
+    def entries() -> Iterator[Any]:
         number = 0
         for number, record in records:
             try:
-                yield *reader.read(record), number
+                yield read(record, number)
             except KeyError as error:
                 raise ValueError(f"line {number}: no field {shown(error.args[0])}") from None
             except ValueError as error:
@@ -152,8 +150,10 @@ def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iter
         reader.close()
 
     def batches() -> Iterator[Rows]:
-        by_key, lists = columns.instance is not None, columns.lists
-        for rows in rows_in_batches(entries(), facts, by_key=by_key, is_long=not lists, best_first=lists):
+        if not columns.lists:
+            yield from entries_in_batches(entries(), facts, partial(values_of, kind=kind))
+            return
+        for rows in rows_in_batches(entries(), facts, by_key=columns.instance is not None, best_first=True):
             memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in facts.columns.values()))
             yield rows._replace(are_lists=reader.are_lists)
 
@@ -176,17 +176,14 @@ def _columns(names: list[str], kind: str, fields: Fields, facts: Origin) -> Tabl
 
 
 class _Reader:
-    """Reads the labels of each document and their values, or a label with its value, and tells what they are.
-
-    ``are_lists`` tells whether all labels so far may be zeros and ones, one for each label.
-    """
+    """Reads the labels of each document and their values, or a label with its value, and notes on them."""
 
     def __init__(self, columns: TableColumns, kind: str, fields: Fields, facts: Origin) -> None:
         lists, instance, label, value, further, _ = columns
         self._columns, self._kind, self._separator, self._notes = columns, kind, fields.separator, facts.notes
         self._are_numbers: dict[str, bool | None] = dict.fromkeys(columns.may_judge)  # None of empty cells
         self._missing = Counter[str]()  # cells that are a word for a missing value
-        self.are_lists = lists and value is None
+        self.are_lists = lists and value is None  # as zeros and ones, one for each label, may be
         is_scores, notes = kind == "scores", list[str]()
         if (fields.pred if is_scores else fields.true) is None:
             notes.append(f"{'predicted' if is_scores else 'relevant'} labels in {shown(label)}")
@@ -200,30 +197,33 @@ class _Reader:
         compared = further if lists and instance is None and fields.joined else ()
         self._hashes = facts.columns = {name: array("q") for name in compared}
 
-    def read(self, record: dict[str, Any]) -> tuple[str, list[str], list[float] | None]:
-        """Return the id of a row, "" if it has none, its labels, and their values where they have some."""
-        lists, instance, label, value, *_ = self._columns
-        key = "" if instance is None else name_of(record[instance], "id")
-        if instance is not None and not key:
-            raise ValueError("an id is empty")
+    def read_entry(self, record: dict[str, Any], line: int) -> tuple[str, str, Any, int]:
+        """Return the id of a row, a label of it, the cell of its value, and the line."""
+        _, instance, label, value, _, _ = self._columns
         for field, are_numbers in self._are_numbers.items():
             if are_numbers is not False and (cell := record.get(field)) not in ("", None):
                 self._are_numbers[field] = decimal_number(str(cell).strip()) is not None
+        key, name = id_of(record[instance]), name_of(record[label])
+        return key, name, "1" if value is None else record[value], line
+
+    def read_document(self, record: dict[str, Any], line: int) -> tuple[str, *Labels, int]:
+        """Return the id of a row, "" without one, its labels, their values if they have any, and the line."""
+        _, instance, label, value, _, _ = self._columns
+        key = "" if instance is None else id_of(record[instance])
         for name, hashes in self._hashes.items():
             hashes.append(hash(str(record.get(name))))
-        labels, values = self._labels(record[label]) if lists else ([name_of(record[label])], None)
+        labels, values = self._labels(record[label])
         if value is not None:
             if values:
                 raise ValueError("labels with scores, and others in a field of scores")
-            cell = record[value]
-            values = numbers_of(cell, self._kind) if lists else [number_of(cell, self._kind)]
+            values = numbers_of(record[value], self._kind)
             if len(values) != len(labels):
                 raise ValueError(f"{counted(len(labels), 'labels')} with {counted(len(values), 'scores')}")
         elif self._kind == "truth" and values:
             message = f"{shown(label)} has scores, in what should be relevant labels"
             raise ValueError(f"{message}; grades need gains")
-        is_judged = self._kind == "grades" or not lists
-        return key, labels, [1.0] * len(labels) if is_judged and not values else values
+        values = [1.0] * len(labels) if self._kind == "grades" and not values else values
+        return key, labels, values, line
 
     def _labels(self, cell: Any) -> Labels:
         """Return the labels of a cell, and their scores where it has some; a separator cuts those of text."""
@@ -291,10 +291,7 @@ def _printed(node: ast.expr) -> Any:
 
 
 def labels_of(value: Any) -> Labels:
-    """Return labels, and their scores where there are any.
-
-    They are lists of labels, of [label, score] or of {"label": ..., "score": ...}, or {label: score}.
-    """
+    """Return the labels of a list, and their scores: of pairs, {"label": ..., "score": ...}, or a dict."""
     if isinstance(value, dict):
         pairs: list[Any] = sorted(value.items(), reverse=True)  # equal scores rank by name, others as listed
     elif not isinstance(value, list):
@@ -326,18 +323,22 @@ def _pair(item: Any) -> Sequence[Any]:
 
 def name_of(item: Any, noun: str = "label") -> str:
     """Return a name of JSON, also as an integer."""
-    if isinstance(item, str):
+    if type(item) is str:
         return item.strip()
     if type(item) is int:
         return str(item)
     raise ValueError(f"{_json(item)} is no {noun}")
 
 
-def number_of(value: Any, kind: str = "scores") -> float:
-    """Return a number of JSON, also as text: a score, a grade, or a judgement of a truth, which is whole.
+def id_of(item: Any) -> str:
+    """Return the name of a row, or refuse an empty one."""
+    if key := name_of(item, "id"):
+        return key
+    raise ValueError("an id is empty")
 
-    Of the last two, true is 1 and false is 0.
-    """
+
+def number_of(value: Any, kind: str = "scores") -> float:
+    """Return a number of JSON or text; a judgement of a truth is whole, and true is 1, as of a grade."""
     number = value if type(value) is float else None
     if type(value) is int and abs(value) < MOST_RELEVANCE:  # text makes the largest infinite
         number = float(value)
@@ -353,6 +354,22 @@ def number_of(value: Any, kind: str = "scores") -> float:
     return number
 
 
+def values_of(cells: Sequence[Any], lines: Sequence[int], kind: str) -> NDArray[np.float64]:
+    """Return the numbers of cells, or refuse the first that is none with its line."""
+    with contextlib.suppress(ValueError, TypeError):
+        text, values = "".join(cells), np.fromiter(map(float, cells), np.float64, len(cells))
+        is_fine = text.isascii() and "_" not in text and not np.isnan(values).any()
+        if is_fine and (kind != "truth" or ((values % 1 == 0) & (np.abs(values) < MOST_RELEVANCE)).all()):
+            return values
+    numbers = array("d")
+    for cell, line in zip(cells, lines, strict=True):
+        try:
+            numbers.append(number_of(cell, kind))
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from None
+    return np.array(numbers)
+
+
 def _json(value: Any) -> str:
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
@@ -365,9 +382,7 @@ def run_rows(path: Path, kind: str) -> Iterator[Rows]:
     def entries() -> Iterator[tuple[str, list[str], list[float], int]]:
         try:
             objects = parse_json(read_at_once(path).decode())
-        except OverLimitError:
-            raise
-        except ValueError as error:
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"no JSON: {error}") from None
         if not isinstance(objects, dict):
             hint = "; of a list of documents, write one a line (.jsonl)" * isinstance(objects, list)
@@ -385,13 +400,7 @@ def run_rows(path: Path, kind: str) -> Iterator[Rows]:
 
 
 def _format(
-    name: str,
-    title: str,
-    extensions: tuple[str, ...],
-    records: Records,
-    expected: str,
-    fields: Fields,
-    file_at: Callable[[Path], InputFile] = InputFile,
+    files: Format, records: Records, expected: str, fields: Fields, file_at: Any = InputFile
 ) -> Format:
     def rows(path: Path, kind: str) -> Iterator[Rows]:
         with naming(path, expected):
@@ -402,19 +411,20 @@ def _format(
             _, names = next(records(file_at(path)), (0, []))
             return fields.pred is not None or bool(named_as(names, PRED))
 
-    return Format(
-        name=name,
-        title=title,
-        extensions=tuple(ending + packed for ending in extensions for packed in ("", ".gz")),
-        rows=rows,
-        holds_both=holds_both,
-        # one evaluation reads one version of a file, however often
-        for_fields=lambda fields: _format(name, title, extensions, records, expected, fields, cache(file_at)),
-    )
+    def for_fields(fields: Fields) -> Format:  # one evaluation reads one version of a file, however often
+        return _format(files, records, expected, fields, cache(file_at))
+
+    return replace(files, rows=rows, holds_both=holds_both, for_fields=for_fields)
 
 
-CSV = _format("csv", "CSV file of documents", (".csv", ".tsv"), csv_rows, EXPECTED, Fields())
-JSONL = _format("jsonl", "JSON Lines of documents", (".jsonl", ".ndjson"), json_rows, EXPECTED_JSON, Fields())
+CSV = Format(name="csv", title="CSV file of documents", extensions=(".csv", ".csv.gz", ".tsv", ".tsv.gz"))
+CSV = _format(CSV, csv_rows, EXPECTED, Fields())
+JSONL = Format(
+    name="jsonl",
+    title="JSON Lines of documents",
+    extensions=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
+)
+JSONL = _format(JSONL, json_rows, EXPECTED_JSON, Fields())
 JSON = Format(
     name="json",
     title="JSON object of judgements or of scores",

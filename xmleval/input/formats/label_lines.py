@@ -49,12 +49,7 @@ BEGIN_BYTES = 1 << 16  # which tell what is on the lines
 
 
 def xmc_pieces(path: Path, kind: str) -> Pieces:
-    """Read a file of the Extreme Classification Repository, packed by gzip or not, some rows at a time.
-
-    Truth is what lies before the features, or every stored value, as of scores and grades. Scores are in the
-    order of the file, other ids rise within a row. The first line is read at once; faults of others are found
-    with the rows.
-    """
+    """Read a file of the Extreme Classification Repository; truth is what lies before any features."""
     source, expected = InputFile(path), SCORES if kind == "scores" else TRUTH
     hint = WITHOUT_HEADER + ("run" if kind == "scores" else "qrels")
     with naming(path, expected + hint), open_text(source) as file:
@@ -86,10 +81,7 @@ def xmc_pieces(path: Path, kind: str) -> Pieces:
 
 
 def svmlight_pieces(path: Path, kind: str) -> Pieces:
-    """Read the labels of a multi-label svmlight file, packed by gzip or not, some rows at a time.
-
-    Comments, blank lines and ``qid:`` tokens are passed over. Ids rise within each row.
-    """
+    """Read the labels of a multi-label svmlight file, some rows at a time."""
     source = InputFile(path)
     with naming(path, SVMLIGHT_LINES), open_text(source):
         pass
@@ -107,10 +99,7 @@ def svmlight_pieces(path: Path, kind: str) -> Pieces:
 
 
 def _parse_labels(n_labels: int, lines: Lines, loose: bool = False) -> Rows:
-    """Return the labels before the features of each line, or refuse the first line that is wrong.
-
-    ``loose`` passes over comments, blank lines and ``qid:`` tokens; then other rows may have larger ids.
-    """
+    """Return the labels before the features of each line; ``loose`` of comments, blank lines and ``qid:``."""
     text, n_lines = lines.text, lines.n_lines
     if loose and count_byte(text, HASH):
         blank_comments(text[:-SPARE])
@@ -233,17 +222,13 @@ def named_lines(path: Path, kind: str) -> Iterator[Rows]:
     file = InputFile(path)
     is_fasttext = re.search(f"^{PREFIX}".encode(), _begin(file), re.MULTILINE) is not None
     parse = partial(_names_of, kind=kind, prefix=PREFIX if is_fasttext else "")
-
     entries = (("", *labels, number) for number, labels in parsed_lines(file, parse))
     with naming(path, LABELS):
         yield from rows_in_batches(entries, Origin(), by_key=False, best_first=True)
 
 
 def _names_of(line: str, kind: str, prefix: str) -> tuple[list[str], list[float] | None]:
-    """Return labels, and their scores if they have any: behind a colon, or as the words that follow them.
-
-    Of fastText, labels stand in front of a text, or each is followed by its probability, or all by none.
-    """
+    """Return labels, and their scores if they have any: behind a colon or, of fastText, in the next word."""
     words = line.split()
     if prefix:
         labels = [*takewhile(lambda word: word.startswith(prefix), words)]

@@ -17,7 +17,7 @@ from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import parsed_lines, shown
 from xmleval.input.pieces import Pieces, whole, with_names
-from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Origin, Rows, numbered, rows_by_id
+from xmleval.input.rows import Origin, Rows, entries_in_batches, rows_by_id
 from xmleval.input.stack import read_named
 from xmleval.input.writing import canonical, replacing_text
 
@@ -27,15 +27,12 @@ Names = list[str] | None  # of rows or labels; numbers from 0 where there are no
 
 
 class Layout(NamedTuple):
-    """What the fields of lines are: the first is the instance, ``label`` and ``value`` are places of others.
-
-    ``read`` makes a number of the text of a value, of ``lowest`` or more; ``wrong`` says that it does not.
-    """
+    """What the fields of lines are: first the instance; ``label`` and ``value`` are places of others."""
 
     n_fields: int
     label: int
     value: int
-    read: Callable[[str], float]
+    read: Callable[[str], float]  # makes a number, of ``lowest`` or more, of the text of a value
     wrong: str
     lowest: float = -np.inf
 
@@ -63,16 +60,11 @@ RUN_LINES = "a run, lines of: instance, Q0, label, rank, score, tag; or MS MARCO
 def batches(path: Path, kind: str) -> Iterator[Rows]:
     """Yield judgements or scores, a row for each; the first line tells whether a run has ranks alone."""
     layout, expected = (SCORES, RUN_LINES) if kind == "scores" else (JUDGEMENTS, QRELS_LINES)
-    columns: Any = [], [], [], []  # lists of texts, which garbage collection passes over
-    n_fields, n_bytes, facts = 0, 0, Origin()
+    facts = Origin()
 
-    def rows() -> Rows:
-        keys, labels, texts, numbers = columns
-        values = layout.values(texts, numbers) * (-1 if layout is RANKS else 1)
-        entries = np.arange(len(keys) + 1), *numbered(labels), values
-        return Rows(keys, BY_KEY, *entries, places=np.array(numbers, np.int64), is_long=True, origin=facts)
-
-    with naming(path, expected):
+    def entries() -> Iterator[tuple[str, str, str, int]]:
+        nonlocal layout
+        n_fields = label = value = 0
         for number, line in parsed_lines(InputFile(path), lambda line: line.strip() or None):
             fields = line.split(maxsplit=MOST_FIELDS)
             if not n_fields:
@@ -80,18 +72,13 @@ def batches(path: Path, kind: str) -> Iterator[Rows]:
                     layout, facts.notes = RANKS, ["read as a run of MS MARCO, by rank"]
                 n_fields, label, value = layout[:3]
             if len(fields) != n_fields:
-                rows()  # what is wrong before
                 raise ValueError(f"line {number}: {len(line.split())} fields, not {n_fields}")
-            keys, labels, texts, numbers = columns
-            keys.append(fields[0])
-            labels.append(fields[label])
-            texts.append(fields[value])
-            numbers.append(number)
-            n_bytes += len(line) + ENTRY_BYTES
-            if n_bytes > CHECKED_BYTES:
-                yield rows()
-                n_bytes, columns = 0, ([], [], [], [])
-        yield rows()
+            yield fields[0], fields[label], fields[value], number
+
+    with naming(path, expected):
+        yield from entries_in_batches(
+            entries(), facts, lambda *columns: layout.values(*columns) * (-1 if layout is RANKS else 1)
+        )
 
 
 def qrels_pieces(path: Path, kind: str) -> Pieces:

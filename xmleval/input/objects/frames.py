@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Ints
 from xmleval.base.errors import InputError
 from xmleval.input.columns import (
     INSTANCE,
@@ -24,49 +23,10 @@ from xmleval.input.columns import (
     is_written_index,
     named_as,
 )
-from xmleval.input.csr import dense_rows
+from xmleval.input.csr import matrix_rows
 from xmleval.input.objects.named import flat_rows, numbered_labels
-from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, is_missing, rows_by_id
+from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_missing
 from xmleval.input.tensors import as_list, is_sparse
-
-
-class Wide(NamedTuple):
-    """A matrix whose columns are labels by name.
-
-    keys, match : names of the rows, and how they are matched; None where rows are in order
-    origin : columns that are no labels
-    """
-
-    keys: list[Any] | None
-    matrix: Any
-    names: list[Any]
-    origin: Origin
-    match: str | None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and labels."""
-        return self.matrix.shape[0], len(self.names)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.shape[0]
-
-    def in_order(self, of_row: Ints | None) -> Wide:
-        """Return the rows in the order of their numbers, if there are any, without those that have -1."""
-        if of_row is None or np.array_equal(of_row, np.arange(self.n_rows)):
-            return self
-        order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
-        return self._replace(matrix=(self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix)[order])
-
-    def cells(self, codes: Ints) -> Rows:
-        """Return all cells, or those stored of a sparse matrix, of columns whose labels are ``codes``."""
-        if is_sparse(self.matrix):
-            matrix = self.matrix.tocsr()
-            return rows_by_id(matrix.indptr.astype(np.int64), codes[matrix.indices], matrix.data)
-        rows = dense_rows(self.matrix, True)
-        return rows._replace(labels=codes[rows.labels])
 
 
 class Frame(NamedTuple):
@@ -97,7 +57,7 @@ class Columns:
     def rows(self, argument: str) -> Rows:
         """Return its rows."""
         with _asking_for_names(argument):
-            return _rows(self.frame, argument, _choose(self.frame, argument, self.chosen))
+            return _rows(self.frame, argument, self.chosen)
 
 
 def _origin(frame: Frame, id_column: Any, columns: list[Any]) -> Origin:
@@ -111,7 +71,8 @@ def _choose(frame: Frame, argument: str, chosen: Chosen | None = None) -> TableC
     return choose_columns(frame.columns, kind, frame.holds_lists, chosen)
 
 
-def _rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
+def _rows(frame: Frame, argument: str, chosen: Chosen | None = None) -> Rows:
+    columns = _choose(frame, argument, chosen)
     _, instance, label, score, unused, is_usual = columns
     labels = frame.values(label)
     if columns.lists:
@@ -121,8 +82,9 @@ def _rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
         keyed = instance if is_usual else None
         origin = _origin(frame, keyed, unused + [keyed] * is_usual)
         scores = None if score is None else frame.values(score)
-        rows = flat_rows(argument, labels, keys, match, scores)._replace(origin=origin)
-        return rows if argument == "y_score" else rows._replace(best_first=False)
+        rows = flat_rows(argument, labels, scores)
+        best_first = rows.best_first and argument == "y_score"
+        return rows._replace(keys=keys, match=match, best_first=best_first, origin=origin)
     for name in columns.may_judge:
         if frame.matrix([name]).dtype.kind in "biuf":
             raise ColumnsError(f"column {name!r} may hold judgements of the labels")
@@ -230,7 +192,7 @@ def _pandas(frame: Any, names: list[Any]) -> Any:
     return cells
 
 
-def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wide | Rows:
+def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Rows:
     """Return a wide, a long or a list frame; ``labels`` are the columns of a wide one, if given."""
     names = frame.columns
     if len({*names}) < len(names):
@@ -239,7 +201,7 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
     with _asking_for_names(argument):
         if {LABEL_COLUMN, LABELS_COLUMN}.isdisjoint(labels or ()):
             with contextlib.suppress(NoLabelsError):
-                return _rows(frame, argument, _choose(frame, argument))
+                return _rows(frame, argument)
         usual = [name for name in named_as(names, INSTANCE) if name not in (labels or ())]
         columns = ((name, frame.values(name)) for name in usual)
         ids = [n for n, v in columns if {*map(type, v)} in ({str}, {int}) and len({*v}) == len(v)]
@@ -250,12 +212,11 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
     if not picked:
         raise InputError(argument, f"no label is one of its columns ({', '.join(map(repr, names[:5]))})")
     matrix = frame.matrix(picked)
-    if not is_sparse(matrix) and matrix.dtype.kind not in "biuf":
+    if matrix.dtype.kind not in "biuf":
         bad = next(name for name in picked if frame.matrix([name]).dtype.kind not in "biuf")
-        raise InputError(
-            argument,
-            f"column {bad!r} holds no numbers; labels= picks the columns that are labels, and "
-            "xmleval.from_df names those of a long frame",
-        )
+        hint = "labels= picks the columns that are labels, and xmleval.from_df names those of a long frame"
+        raise InputError(argument, f"column {bad!r} holds no numbers; {hint}")
     origin = _origin(frame, keyed, [name for name in names if name not in labels_known])
-    return Wide(frame.keys, matrix, picked, origin, None if frame.keys is None else BY_INDEX)
+    rows = matrix_rows(argument, matrix.tocsr(), None) if is_sparse(matrix) else array_rows(matrix)
+    match = None if frame.keys is None else BY_INDEX
+    return rows._replace(keys=frame.keys, match=match, names=picked, origin=origin, are_columns=True)

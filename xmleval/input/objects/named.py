@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Ints
 from xmleval.base.errors import InputError, counted
 from xmleval.input.csr import as_array, can_be_numbers
-from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, numbered
+from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, no_labels, numbered
 from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, shape_of
 
 NUMBERS = (int, float, np.integer, np.floating)
@@ -21,11 +21,7 @@ CLASS_ONE = "y_score: a list as predict_proba returns it; the scores of class 1,
 
 
 def read_rows(argument: str, value: Any) -> Rows | None:
-    """Return what dicts, series and lists hold, None if it has neither names nor keys.
-
-    A row is a list of labels, a dict of labels with values, or a list of (label, score) pairs or of dicts
-    with ``corpus_id`` or ``label`` and ``score``.
-    """
+    """Return what dicts, series and lists of rows hold, None if it has neither names nor keys."""
     keys, match = None, None
     is_plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
     if isinstance(value, dict):
@@ -46,12 +42,12 @@ def read_rows(argument: str, value: Any) -> Rows | None:
         raise InputError(argument, message, row=0)
     filled = (n for n, row in enumerate(rows) if row is not None and getattr(row, "__len__", lambda: 1)())
     if (filled_row := next(filled, None)) is None:
-        return None if is_plain else _empty_rows(len(rows), keys, match)
+        return None if is_plain else no_labels(len(rows))._replace(keys=keys, match=match)
     first = rows[filled_row]
     if isinstance(first, str):
         raise _no_list(argument, filled_row, first)
     is_row = has_names(first) if is_plain else hasattr(first, "__iter__")  # of a vector, entries are numbers
-    return flat_rows(argument, rows, keys, match) if is_row else None
+    return flat_rows(argument, rows)._replace(keys=keys, match=match) if is_row else None
 
 
 def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
@@ -59,7 +55,7 @@ def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
     rows = [] if array.dtype.kind not in "OTU" or can_be_numbers(array) else array.tolist()
     if not rows or not all(isinstance(item, str) or is_missing(item) for row in rows for item in row):
         return None
-    return flat_rows(argument, [[item for item in row if isinstance(item, str)] for row in rows], None, None)
+    return flat_rows(argument, [[item for item in row if isinstance(item, str)] for row in rows])
 
 
 def read_pair(argument: str, pair: tuple[Any, ...]) -> Rows | None:
@@ -67,11 +63,10 @@ def read_pair(argument: str, pair: tuple[Any, ...]) -> Rows | None:
     labels, scores = pair if len(pair) == 2 else (None, None)
     if isinstance(labels, np.ndarray) and labels.ndim == 2 and labels.dtype.kind in "OU":
         labels = labels.tolist()
-    if not isinstance(labels, list):
+    lists = labels if isinstance(labels, list) else []
+    if not has_names(next((row for row in lists if not isinstance(row, list | tuple) or row), ())):
         return None
-    if not has_names(next((row for row in labels if not isinstance(row, list | tuple) or row), ())):
-        return None
-    return flat_rows(argument, labels, None, None, None if scores is None else as_plain(argument, scores))
+    return flat_rows(argument, lists, None if scores is None else as_plain(argument, scores))
 
 
 def without_labels(value: Any) -> Rows | None:
@@ -79,11 +74,7 @@ def without_labels(value: Any) -> Rows | None:
     are_empty = isinstance(value, list) and all(
         isinstance(row, list | tuple | dict) and not row for row in value
     )
-    return _empty_rows(len(value)) if are_empty else None
-
-
-def _empty_rows(n_rows: int, keys: list[Any] | None = None, match: str | None = None) -> Rows:
-    return Rows(keys, match, np.zeros(n_rows + 1, np.int64), np.empty(0, np.int64), [], best_first=True)
+    return no_labels(len(value)) if are_empty else None
 
 
 def is_pair_dict(value: dict[Any, Any]) -> bool:
@@ -102,13 +93,8 @@ def has_names(row: Any) -> bool:
     return isinstance(first, str | dict)
 
 
-def flat_rows(
-    argument: str, rows: list[Any], keys: list[Any] | None, match: str | None, scores: Any = None
-) -> Rows:
-    """Return rows of one kind end to end, or refuse the first row of another kind.
-
-    ``scores`` are those of the labels of each row, where they are lists of their own.
-    """
+def flat_rows(argument: str, rows: list[Any], scores: Any = None) -> Rows:
+    """Return rows of one kind, and ``scores`` in lists of their own, end to end; refuse another kind."""
     scores = scores.to_numpy() if hasattr(scores, "iloc") else scores
     if scores is not None:
         if is_sparse(scores) or getattr(scores, "shape", None) == () or not hasattr(scores, "__len__"):
@@ -154,27 +140,22 @@ def flat_rows(
         ends[number + 1] = len(labels)
         if (values or scores is not None) and len(values) != len(labels):
             raise InputError(argument, "expected one score for each label, or for none", row=number)
-    flat = Rows(keys, match, ends, *numbered_labels(argument, labels, ends), None, best_first)
+    flat = Rows(None, None, ends, *numbered_labels(argument, labels, ends), None, best_first)
     scores = _as_values(argument, flat, values) if values else None
     return flat._replace(values=scores, are_lists=are_lists).without_empty_names()
 
 
 def rows_of_ids(argument: str, lists: Any) -> Rows:
     """Return lists of label ids, or of (id, score) pairs, as rows, or refuse the first other label."""
-    rows = flat_rows(argument, lists, None, None)
-    wrong = (rows.labels < 0) | rows.named
-    if wrong.any():
-        entry = int(wrong.argmax())
+    rows = flat_rows(argument, lists)
+    for entry in np.flatnonzero((rows.labels < 0) | rows.named)[:1].tolist():
         label, row = rows.label(entry), rows.row_of(entry)
         raise InputError(argument, f"label {label!r} is not an integer id from 0 up", row=row, value=label)
     return rows
 
 
 def numbered_labels(argument: str, labels: list[Any], ptr: Ints) -> tuple[Ints, list[Any] | None]:
-    """Return labels as places among their names, and these; or as ids. Neither text nor integers are refused.
-
-    ``ptr`` tells where the labels of each row begin.
-    """
+    """Return labels as places among their names, and these, or as ids and None; refuse any others."""
     text = not labels or isinstance(labels[0], str)
     kind: Any = str if text else (int, np.integer)
     kinds = {*map(type, labels)}
@@ -214,10 +195,10 @@ def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:
 
 
 def _no_list(argument: str, row: int, value: Any) -> InputError:
-    is_text, hint = (
-        ("text, not", f"; split it, or give [{value!r}]") if isinstance(value, str) else ("not", "")
-    )
-    return InputError(argument, f"{value!r} is {is_text} a list of labels{hint}", row=row, value=value)
+    reason = "not a list of labels"
+    if isinstance(value, str):
+        reason = f"text, {reason}; split it, or give [{value!r}]"
+    return InputError(argument, f"{value!r} is {reason}", row=row, value=value)
 
 
 def dense_list(argument: str, value: Any, width: int | None) -> Any:
@@ -246,31 +227,23 @@ def as_own_rows(argument: str, value: Any) -> Any:
     n_rows, n_classes = ({array.shape[axis] for array in value} for axis in (0, 1))
     if are_scores and len(n_rows) == 1 and n_classes <= {1, 2}:
         return class_one_scores(argument, value)
-    raise InputError(
-        argument,
-        f"a list of {len(value)} arrays, the first of shape {value[0].shape}; concatenate batches of rows "
-        "(np.concatenate), and of predict_proba's classes give the scores of class 1",
-    )
+    hint = "concatenate batches of rows (np.concatenate), and of predict_proba's classes give the scores of "
+    message = f"a list of {len(value)} arrays, the first of shape {value[0].shape}; {hint}class 1"
+    raise InputError(argument, message)
 
 
 def class_one_scores(
     argument: str, arrays: list[Any], classes: Sequence[Any] | None = None
 ) -> NDArray[np.float64]:
-    """Return the scores (m, l) of class 1 from an array (m, n_classes) for each label.
-
-    They are 0 where ``classes``, those of each label, lack class 1. Without ``classes``, two are 0 and 1, and
-    a single one is refused.
-    """
+    """Return the scores (m, l) of class 1, 0 where ``classes`` lack it, from an array for each label."""
     scores = np.zeros((len(arrays[0]), len(arrays)))
     for label, columns in enumerate(arrays):
         class_values = [0, 1] if classes is None else [*classes[label]]
         if not np.isin(class_values, (0, 1)).all():
             raise InputError(argument, f"label {label} has classes {class_values}; expected 0 and 1")
         if columns.shape[1] != len(class_values):
-            raise InputError(
-                argument,
-                f"predict_proba's array of label {label} has one class, which may be 0 or 1; give an array "
-                "(m, n_labels) of the scores of class 1, or xmleval.integrations.sklearn.make_scorer",
-            )
+            hint = "(m, n_labels) of the scores of class 1, or xmleval.integrations.sklearn.make_scorer"
+            message = f"predict_proba's array of label {label} has one class, which may be 0 or 1"
+            raise InputError(argument, f"{message}; give an array {hint}")
         scores[:, label] = columns[:, class_values.index(1)] if 1 in class_values else 0
     return scores

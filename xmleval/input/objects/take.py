@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Ints, label_dtype
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import is_written_index
 from xmleval.input.csr import Source
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, names_of_truth, numbers_of_columns, refuse_scores
-from xmleval.input.objects.frames import Columns, Wide, open_frame, read_frame
+from xmleval.input.objects.frames import Columns, open_frame, read_frame
 from xmleval.input.objects.named import (
     CLASS_ONE,
     as_own_rows,
@@ -26,11 +25,10 @@ from xmleval.input.objects.named import (
     rows_of_ids,
     without_labels,
 )
-from xmleval.input.rows import BY_KEY, Named, NamedColumns, Rows, missing_names_note, name_places
+from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
 from xmleval.input.sets import list_sets
 from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
 
-NamedInput = Wide | Rows
 PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
 
 
@@ -66,10 +64,8 @@ def take(
 ) -> Taken:
     """Match row keys and label names to those of the truth; arguments without names stay as they are.
 
-    Labels are numbered in the order of ``labels``, else of the columns of a truth, else in the order in which
-    a truth names them first; unknown ones have the next numbers. With ``graded``, values of the truth are
-    grades of relevance, which they cannot be where it is None. Where something ``fits`` to the predictions,
-    labels beyond ``labels`` are refused; without a list, all that predictions name are labels.
+    With ``graded``, values of the truth are grades of relevance, which they cannot be where it is None. Where
+    something ``fits`` to the predictions, all labels that they name must be ``labels``, or become labels.
     """
     arguments = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     if n_labels is not None:
@@ -99,13 +95,17 @@ def take(
         lists = {a: value for a, value in arguments.items() if isinstance(value, list) and a not in inputs}
         arguments |= {a: dense_list(a, value, width) for a, value in lists.items()}
         if match.number is None and (inputs or any(isinstance(arguments[a], list) for a in lists if width)):
-            n_labels = width
-    matched = dict[str, tuple[NamedInput, Ints]]()
+            n_labels, match.n_labels = width, width or 0
+    matched = dict[str, Rows]()
     for argument, value in arguments.items():  # the truth first
         if argument in inputs:
             rows = inputs[argument]
             rows = rows._replace(keys=None, match=None) if y_true is None else rows
-            matched[argument] = _matched(match, argument, rows, n_labels, graded)
+            if argument != "y_score" and not rows.are_columns:
+                refuse_scores(argument, rows, graded)
+                if rows.are_lists and rows.names is None and rows.values is None:
+                    refuse_vectors(argument, rows.ptr, rows.labels, match.n_labels)
+            matched[argument] = match.place_rows(argument, argument, rows)
         elif value is not None and argument != "y_true":
             if match.number is not None and not match.closed:
                 raise match.unlike(argument, named=False)
@@ -121,19 +121,18 @@ def take(
         which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
         raise InputError(next(iter(inputs)), Message("does not tell what labels there are; give ", *which))
     are_texts = isinstance(next(iter(all_names), None), str)
-    for argument, (rows, ids) in matched.items():
-        width = max(n_labels or 0, int(ids.max(initial=-1)) + 1)
-        by_name = argument == "y_score" and are_texts and inputs[argument].names is not None
-        shown = all_names[:width] if by_name or width != n_labels else None
-        if isinstance(rows, Wide):
-            arguments[argument] = matrix_by_number(rows, ids, width, shown, by_name)
-        elif argument == "y_score":
-            arguments[argument] = as_scores(rows, shown)
-        else:
-            label_sets = as_sets(rows, graded if argument == "y_true" else None)
-            arguments[argument] = label_sets._replace(names=shown)
-    for argument, value in arguments.items():  # of ids
-        if argument == "y_score" and isinstance(value, list) and n_labels is not None:
+    for argument, value in arguments.items():
+        if argument in matched:
+            rows = matched[argument]
+            width = max(n_labels or 0, int(rows.labels.max(initial=-1)) + 1)
+            by_name = argument == "y_score" and are_texts and inputs[argument].names is not None
+            shown = all_names[:width] if by_name or width != n_labels else None
+            if argument == "y_score":
+                arguments[argument] = as_scores(rows, shown)
+            else:
+                label_sets = as_sets(rows, graded if argument == "y_true" else None)
+                arguments[argument] = label_sets._replace(names=shown)
+        elif argument == "y_score" and isinstance(value, list) and n_labels is not None:
             arguments[argument] = rows_of_ids(argument, value)._replace(best_first=True)
         elif isinstance(value, list) or argument not in PAIRED:
             arguments[argument] = list_sets(argument, value, n_labels)
@@ -152,61 +151,20 @@ def take(
     )
 
 
-def _matched(
-    match: Match, argument: str, rows: NamedInput, n_labels: int | None, graded: bool | None
-) -> tuple[NamedInput, Ints]:
-    """Return rows in order, and their labels by number, those of columns of a matrix."""
-    if isinstance(rows, Wide):
-        rows = rows.in_order(match.row_numbers(argument, argument, rows))
-        return rows, match.number_columns(argument, rows, n_labels)
-    if argument != "y_score":
-        refuse_scores(argument, rows, graded)
-        if rows.are_lists and rows.names is None and rows.values is None:
-            refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_labels)
-    placed = match.place_rows(argument, argument, rows)
-    return placed, placed.labels
-
-
-def matrix_by_number(rows: Wide, codes: Ints, width: int, names: list[Any] | None, by_name: bool) -> Any:
-    """Return a matrix with columns in order; `Rows` where some of ``width`` labels have no column.
-
-    ``names`` are those of all labels, where scores rank ``by_name`` of the columns, as `name_places` has
-    them, or some labels are unknown.
-    """
-    dense = not is_sparse(rows.matrix)
-    if names is None and np.array_equal(codes, np.arange(width)):
-        return rows.matrix
-    is_whole = dense and codes.size == width and (by_name or names is None)
-    order = np.argsort(name_places(rows.names) if by_name else codes)
-    if by_name or is_whole:
-        matrix = rows.matrix.take(order, axis=1) if dense else rows.matrix.tocsr()[:, order]
-        codes, rows = codes[order], rows._replace(matrix=matrix)
-        if not dense:
-            matrix.sort_indices()
-    if is_whole:
-        return NamedColumns(matrix, codes.astype(label_dtype(width))) if by_name else matrix
-    return rows.cells(codes)._replace(names=names)
-
-
-def keyed(rows: NamedInput) -> NamedInput:
+def keyed(rows: Rows) -> Rows:
     """Return rows that are matched by the column that names them, if there is one."""
     column = getattr(rows.origin, "id_column", None)
     return rows if column is None else rows._replace(keys=rows.origin.values(column), match=BY_KEY)
 
 
-def join_by_ids(inputs: dict[str, NamedInput], notes: list[str]) -> dict[str, NamedInput]:
-    """Return rows matched by their columns of ids if both the truth and a prediction have row keys.
-
-    An index that has the ids of the other side counts as keys. What is matched or ignored is added to
-    ``notes``.
-    """
+def join_by_ids(inputs: dict[str, Rows], notes: list[str]) -> dict[str, Rows]:
+    """Return rows by their columns of ids, or an index of ids, if the truth and predictions have keys."""
     with_ids = {argument: keyed(rows) for argument, rows in inputs.items()}
     truth = with_ids.get("y_true")
     joined = {a for a, rows in with_ids.items() if a != "y_true" and truth and _have_keys(rows, truth)}
     for argument, rows in inputs.items():
-        for name in rows.origin.columns if isinstance(rows, Wide) else ():
-            if is_written_index(name):
-                notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
+        for name in filter(is_written_index, rows.origin.columns if rows.are_columns else ()):
+            notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
         column = getattr(rows.origin, "id_column", None)
         if argument in joined:
             column = getattr(inputs["y_true"].origin, "id_column", None) if column is None else column
@@ -219,7 +177,7 @@ def join_by_ids(inputs: dict[str, NamedInput], notes: list[str]) -> dict[str, Na
     return {a: with_ids[a] if a in joined else rows for a, rows in inputs.items()}
 
 
-def _have_keys(rows: NamedInput, truth: NamedInput) -> bool:
+def _have_keys(rows: Rows, truth: Rows) -> bool:
     """Tell whether rows and those of the truth can be matched by key; one side may have an index instead."""
     if rows.keys is None or truth.keys is None or BY_KEY not in (rows.match, truth.match):
         return False
@@ -227,12 +185,13 @@ def _have_keys(rows: NamedInput, truth: NamedInput) -> bool:
     return rows.match == truth.match or keys <= true_keys or true_keys <= keys
 
 
-def as_rows(rows: NamedInput) -> Rows:
+def as_rows(rows: Rows) -> Rows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
     rows = keyed(rows)
-    if isinstance(rows, Wide):
-        numbers, names = numbered_labels("y_score", rows.names, np.array([0]))
-        rows = rows.cells(numbers)._replace(keys=rows.keys, match=rows.match, names=names)
+    if rows.are_columns:
+        ids, names = numbered_labels("y_score", rows.names or [], np.array([0]))
+        rows = rows.part(0, rows.n_rows)
+        rows = rows._replace(labels=ids[rows.labels], names=names, are_columns=False)
     is_counting = rows.match != BY_KEY and rows.keys == [*range(rows.n_rows)]
     return rows._replace(keys=None, match=None) if is_counting else rows
 
@@ -253,14 +212,15 @@ def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
     if (shape := shape_of(truth if rows is None else rows)) is None:
         which = "give the number of labels, or ", Keyword("labels"), ", their names"
         raise InputError("n_labels", Message(*which))
-    has_names = isinstance(rows, Wide) and numbers_of_columns(rows.names) is None
-    return shape[1], check_labels(rows.names, None) if rows is not None and has_names else None
+    names = rows.names if rows is not None and rows.are_columns else None
+    has_names = names is not None and numbers_of_columns(names) is None
+    return shape[1], check_labels(names, None) if has_names else None
 
 
 def has_label_names(argument: str, value: Any) -> bool:
     """Tell whether a truth names its labels."""
     rows = read_named(argument, value, None)
-    return isinstance(rows, Wide) or (rows is not None and rows.named)
+    return rows is not None and (rows.are_columns or rows.named)
 
 
 def refuse_other_count(n_labels: int | None, n_names: int) -> None:
@@ -293,7 +253,7 @@ def is_nameless(argument: str, value: Any) -> bool:
     return isinstance(value, Rows | Source) or all(numbers) or is_sparse(value)
 
 
-def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput | None:
+def read_named(argument: str, value: Any, names: list[Any] | None) -> Rows | None:
     """Return rows or columns that have names, None for numbers alone."""
     if is_nameless(argument, value):
         return None
@@ -316,6 +276,5 @@ def _refuse_transposed(arguments: dict[str, Any], n_labels: int | None) -> None:
         if truth is None or shape is None or shape == truth or shape[::-1] != truth:
             continue
         wrong, right = ("y_true", shape) if n_labels == shape[1] else (argument, truth)
-        raise InputError(
-            wrong, f"shape {right[::-1]} is the transpose of {right}; rows are instances: give {wrong}.T"
-        )
+        message = f"shape {right[::-1]} is the transpose of {right}; rows are instances: give {wrong}.T"
+        raise InputError(wrong, message)
