@@ -56,6 +56,7 @@ class Counted:
     place: tuple[str, int] = (COMMON, 0)  # source of the next row, empty before it is known, and row in it
     row_groups: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    waiting_bytes: int = 0  # size of the waiting rows
 
 
 def read_batch(
@@ -133,14 +134,14 @@ def with_batch(
     if blocks.row_groups is not None:
         row_groups = row_groups.union(blocks.row_groups.names)
         refuse_many_groups("row_groups", len(row_groups))
-    states, waiting = counted.states, counted.waiting
+    states, waiting, n_bytes = counted.states, counted.waiting, 0
     earlier = [] if states is None else [states]
     limit = 0 if states is None else min(table_bytes(states), resources.waiting)
     if blocks.n_bytes < limit:  # smaller than the tables to copy
         owned_blocks = resources.map(lambda number: owned(blocks.block(number)), range(blocks.n_blocks))
-        waiting = *waiting, *owned_blocks
-        if len(waiting) >= MAX_WAITING or bytes_of(waiting) >= limit:
-            states, waiting = count(plan, resources, earlier, None, waiting), ()
+        waiting, n_bytes = (*waiting, *owned_blocks), counted.waiting_bytes + bytes_of(owned_blocks)
+        if len(waiting) >= MAX_WAITING or n_bytes >= limit:
+            states, waiting, n_bytes = count(plan, resources, earlier, None, waiting), (), 0
     else:
         states, waiting = count(plan, resources, earlier, blocks, waiting), ()
     return Counted(
@@ -149,6 +150,7 @@ def with_batch(
         inputs=inputs,
         states=states,
         waiting=waiting,
+        waiting_bytes=n_bytes,
         score_dtype=next(iter(dtypes), None),
         spans=spans,
         place=next_place,
@@ -163,7 +165,7 @@ def settled(resources: Resources, counted: Counted) -> Counted:
         return counted
     earlier = [] if counted.states is None else [counted.states]
     states = count(counted.plan, resources, earlier, None, counted.waiting)
-    return replace(counted, states=states, waiting=())
+    return replace(counted, states=states, waiting=(), waiting_bytes=0)
 
 
 def with_counted(settings: Settings, resources: Resources, counted: Counted, added: Counted) -> Counted:
