@@ -129,3 +129,11 @@ def test_what_python_never_prints_is_refused(cell: str) -> None:
     assert code
     assert "line 2: " in err
     assert "is no list of labels in JSON or Python" in err
+
+
+@pytest.mark.parametrize("relevance", ["inf", "-inf", "1e30", "nan", "0.5", "1_0"])
+def test_judgements_of_a_table_are_whole_numbers(relevance: str, tmp_path: Path) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text(f"query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t{relevance}\n")
+    with pytest.raises(ValueError, match=r"qrels\.tsv: line 3: [^\n]*no relevance"):
+        evaluate(path, {"q1": {"a": 0.5}}, metrics="p@1")

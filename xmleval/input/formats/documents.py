@@ -359,7 +359,8 @@ def values_of(cells: Sequence[Any], lines: Sequence[int], kind: str) -> NDArray[
     with contextlib.suppress(ValueError, TypeError):
         text, values = "".join(cells), np.fromiter(map(float, cells), np.float64, len(cells))
         is_fine = text.isascii() and "_" not in text and not np.isnan(values).any()
-        if is_fine and (kind != "truth" or ((values % 1 == 0) & (np.abs(values) < MOST_RELEVANCE)).all()):
+        is_whole = (np.floor(values) == values) & (np.abs(values) < MOST_RELEVANCE)
+        if is_fine and (kind != "truth" or is_whole.all()):
             return values
     numbers = array("d")
     for cell, line in zip(cells, lines, strict=True):
