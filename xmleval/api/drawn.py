@@ -13,7 +13,7 @@ from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.differences import JACKKNIFE
 
-ARGUMENTS = {  # that give what measures need
+ARGUMENT_OF = {  # that give what measures need
     "propensity": "inverse_propensity",
     "training": "y_train",
     "grades": "gains",
@@ -31,7 +31,7 @@ def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any)
         text = f"none of {', '.join(map(str, asked))} depends on "
         raise InputError("metrics", Message(text, Keyword("y_score")))
     weighed = not options_given.isdisjoint({"y_train", "inverse_propensity"})
-    missing = {need for need, name in ARGUMENTS.items() if name not in options_given}
+    missing = {need for need, name in ARGUMENT_OF.items() if name not in options_given}
     missing -= {"propensity"} if weighed else set()
     at_k = {
         spec.name.rpartition("@")[0]: None

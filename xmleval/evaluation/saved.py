@@ -46,8 +46,6 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         model: dict[str, Any] = {name: float(constants[name]) for name in ("a", "b", "n") if constants}
         model |= published(constants["dataset"]).where() if "dataset" in constants else {}
         q = q._replace(counts=counts, constants=model)
-        if isinstance(saved_q, np.memmap):  # whose values are left there
-            q = q._replace(values=np.asarray(saved_q))
     if saved["label_groups"] is not None:
         names, ranges = ([*map(str, texts)] for texts in saved["label_groups"])
         groups = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.files.remote import NO_RANGES, RangeReader, Reader, RemotePath
+from xmleval.files.remote import NO_RANGES, OpenFile, RemoteFile, RemotePath
 
 BUFFER_BYTES, HELD_BYTES = 1 << 15, 10_240
 OPENING = threading.RLock()  # a signal handler may come back to it
@@ -58,7 +58,7 @@ def stamp(path: Path) -> str:
     return f"{path.resolve()} ({version_of(path).words})"
 
 
-class LocalReader(Reader):
+class LocalFile(OpenFile):
     """A file of this machine by its number, which several readers share."""
 
     def __init__(self, number: int, size: int) -> None:
@@ -101,9 +101,9 @@ class InputFile:
         try:
             if isinstance(self.path, RemotePath):
                 fetch = partial(self.path.fetch, self.size)
-                raw: Reader = RangeReader(fetch, self.size, self.size if end is None else end)
+                raw: OpenFile = RemoteFile(fetch, self.size, self.size if end is None else end)
             else:
-                raw, number, end = LocalReader(self._number, self.size), self._number, None
+                raw, number, end = LocalFile(self._number, self.size), self._number, None
             with io.BufferedReader(raw, 1 if end == 0 else BUFFER_BYTES) as file:  # each read is of one range
                 yield file
             self.check(number)

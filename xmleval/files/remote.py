@@ -169,7 +169,7 @@ class RemotePath(PosixPath):
             self._ask(lambda system, name: system.rm_file(name), "removed")
 
 
-class Reader(io.RawIOBase):
+class OpenFile(io.RawIOBase):
     """An open file of ``size`` bytes, read from a place of its own."""
 
     def __init__(self, size: int) -> None:
@@ -188,7 +188,7 @@ class Reader(io.RawIOBase):
         return self._place
 
 
-class RangeReader(Reader):
+class RemoteFile(OpenFile):
     """A remote file as an open file, in blocks; up to ``end``, they double while reads follow one another."""
 
     def __init__(self, fetch: Callable[[int, int], bytes], size: int, end: int) -> None:

@@ -316,8 +316,10 @@ def entries_in_batches(
                 n_bytes += ENTRY_BYTES + len(key) + len(label)
                 if is_full := n_bytes > CHECKED_BYTES:
                     break
-        finally:  # what is wrong before it is refused first
-            columns = np.arange(len(keys) + 1), *numbered(labels), values_of(values, places)
+        except ValueError:
+            values_of(values, places)  # what is wrong before it is refused first
+            raise
+        columns = np.arange(len(keys) + 1), *numbered(labels), values_of(values, places)
         yield Rows(keys, BY_KEY, *columns, places=np.array(places, np.int64), is_long=True, origin=origin)
 
 
