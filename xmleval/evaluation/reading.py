@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,8 +27,6 @@ from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.scores import list_width
 from xmleval.input.small_texts import noun_of
 
-REFRESH_SECONDS, BAR = 0.1, 20  # and characters of a bar
-CLEARED = "\x1b[K"  # the rest of a line
 Progress = bool | Callable[[int, int | None], object]
 
 
@@ -142,25 +139,18 @@ def progress(n_rows: int | None, skipped: int, shown: Progress) -> Iterator[Call
     if not shown or sys.stderr is None:
         yield lambda done: None
         return
-    begun = last = time.monotonic()
-    file, columns = sys.stderr, shutil.get_terminal_size().columns - 1
+    from rich.console import Console  # only here: few runs show a bar
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
-    def show(done: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= REFRESH_SECONDS:
-            rate = (done - skipped) / (now - begun)
-            text = f"{done:,} rows, {rate:,.0f} rows/s"
-            if n_rows:
-                filled, left = BAR * done // n_rows, (n_rows - done) / max(rate, 1e-9)
-                text = f"[{'#' * filled:<{BAR}}] {done:,} of {n_rows:,} rows, {rate:,.0f} rows/s"
-                text += f", {left:,.0f} s left"
-            file.write(f"\r{text[:columns]}{CLEARED}")
-            file.flush()
-            last = now
+    console, begun = Console(stderr=True, force_terminal=sys.stderr.isatty()), time.monotonic()
+    columns = BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn()
+    of = f" of {n_rows:,}" if n_rows else ""
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(f"{skipped:,}{of} rows", total=n_rows, completed=skipped)
 
-    try:
+        def show(done: int) -> None:
+            rate = (done - skipped) / max(time.monotonic() - begun, 1e-9)
+            bar.update(task, completed=done, description=f"{done:,}{of} rows, {rate:,.0f} rows/s")
+
         yield show
-    finally:
-        file.write(f"\r{CLEARED}" * (last > begun))
-        file.flush()
