@@ -79,16 +79,39 @@ def test_kernels_are_compiled_where_no_cache_can_be_written(
 
 @pytest.mark.parametrize(("call", "error", "raised"), [
     ("_load_index", TimeoutError(), TimeoutError),  # of a signal handler
-    ("save", OSError(errno.ENOMEM, "Cannot allocate memory"), MemoryError),
+    ("_save_data", OSError(errno.ENOMEM, "Cannot allocate memory"), MemoryError),
 ])  # fmt: skip
 def test_signals_and_lack_of_memory_are_no_damage(
     cache: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: BaseException, raised: type[BaseException]
 ) -> None:
-    for path in cache.rglob("*.nb[ci]") if call == "save" else ():
+    for path in cache.rglob("*.nb[ci]") if call == "_save_data" else ():
         path.unlink()
     monkeypatch.setattr(caching.IndexDataCacheFile, call, failing(error))
     with warnings.catch_warnings(action="error"), pytest.raises(raised):
         kernel(double)(np.arange(3))
+
+
+def test_kernels_that_two_processes_save_at_once_are_both_right(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in cache.rglob("*.nb[ci]"):
+        path.unlink()
+    save, numbers, fractions = caching.IndexDataCacheFile._save_data, np.arange(3), np.arange(3) / 2
+
+    def save_after_the_other(*arguments: Any) -> None:
+        with monkeypatch.context() as other:
+            other.setattr(caching.IndexDataCacheFile, "_save_data", save)
+            other.setattr(caching.IndexDataCacheFile, "_load_index", lambda file: {})  # read before
+            kernel(double)(fractions)
+        save(*arguments)
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", save_after_the_other)
+    kernel(double)(numbers)
+    monkeypatch.undo()
+    monkeypatch.setattr(config, "CACHE_DIR", str(cache))
+    with warnings.catch_warnings(action="error"):
+        assert kernel(double)(fractions).tolist() == [0, 1, 2]
+        assert kernel(double)(numbers).tolist() == [0, 2, 4]
 
 
 def test_command_line_warns_in_one_line() -> None:

@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
 from typing import Any, TypeVar
 
 from numba import config, njit
@@ -70,11 +71,29 @@ def _compile_undisturbed(compile_it: Callable[..., Any], *args: Any, **kwargs: A
     return outcome[0]
 
 
+class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """Numba's files, named by what they hold: it numbers them, and two processes may take one number.
+
+    One of them would then run what the other compiled for values of another type.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save a compiled kernel, and then its name in the index."""
+        name = self._data_name(int.from_bytes(sha256(repr(key).encode()).digest()[:8]))
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
+
+
 class Cache(caching.FunctionCache):  # type: ignore[misc]
     """Numba's cache on disk; where it fails, a kernel is compiled, and one warning says so."""
 
     n_compiled = 0  # kernels of this process
     warned = False
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        files = self._impl.filename_base, self._impl.locator.get_source_stamp()
+        self._cache_file = Files(self._cache_path, *files)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return a compiled kernel, or None; log that kernels are compiled once there are several."""
