@@ -13,7 +13,7 @@ import pytest
 import scipy.stats
 
 from tests.damage import answer
-from xmleval import Comparison, Report, check, compare, evaluate
+from xmleval import Comparison, Evaluator, Report, check, compare, evaluate
 
 N_ROWS, N_LABELS = 100, 6
 RNG = np.random.default_rng(5)
@@ -221,6 +221,23 @@ def test_results_come_in_any_form(form: Any, model: str, tmp_path: Path) -> None
     compared = compare(MODELS, TRUTH, metrics=["p@1"])
     assert [one.model for one in check(compared, min={"p@1": 1}).failures] == ["a", "b"]
     assert len(check(compared, min={"p@1": 1}, model="a").failures) == 1
+
+
+def test_saved_evaluators_are_checked_as_their_reports(command: Command) -> None:
+    for name in ("a", "b"):
+        evaluator = Evaluator(["p@1", "coverage"])
+        evaluator.update(TRUTH, MODELS[name])
+        evaluator.save(name)  # whatever the file is called
+        save(f"{name}_report", evaluator.compute())
+        assert check(evaluator, min={"p@1": 0.9}).failures == check(name, min={"p@1": 0.9}).failures
+    words = "--no-worse-than {}a{} --max coverage=3"
+    code, lines = command("b " + words.format("", ""))
+    assert (code, len(lines)) == (1, 3)
+    assert command("b_report.json " + words.format("", "_report.json")) == (
+        1, [line.replace(" in a", " in a_report.json") for line in lines]
+    )  # fmt: skip
+    Path("cut").write_bytes(Path("a").read_bytes()[:300])
+    assert command("cut --min p@1=0.5")[1][0].startswith("cut: not a saved evaluator, or damaged")
 
 
 def test_groups_of_other_labels_and_of_one_name_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xmleval.base.errors import InputError, Keyword, Message, counted, did_you_mean, printable, real_number
+from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import (
@@ -23,7 +25,8 @@ from xmleval.results.checks import (
 )
 from xmleval.results.report import Report, load_results, reports_of
 
-FORMS = "expected a report, reports by name, or results as JSON: a path, or what to_dict() returns"
+FORMS = "expected a report, reports by name, an evaluator, or a path of either, or what to_dict() returns"
+ARCHIVE = b"PK\x03\x04"  # how a saved evaluator begins
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,8 +90,8 @@ def check(
 
     Parameters
     ----------
-    results : Report, comparison, dict of str to Report, path of JSON, or dict as ``to_dict`` returns it
-        The results; of several reports, each is checked.
+    results : Report, comparison, dict of str to Report, Evaluator, path, or dict as ``to_dict`` returns it
+        The results; of several reports, each is checked. A file holds results as JSON, or a saved evaluator.
     min, max : dict of str to float, optional
         Least and largest value of measures, by name. A name within a group has that of the group in front,
         as in ``"tail:p@5"``; a group's share of the whole is ``"shares tail:p@5"``. Where groups of labels
@@ -198,7 +201,19 @@ def _results(argument: str, value: Any) -> Results:
     """Return what is given in any form as reports."""
     if isinstance(value, str | os.PathLike):
         path = as_path(value)
-        return Results(str(path), load_results(path))
+        argument, is_evaluator = str(path), False
+        with contextlib.suppress(ValueError), InputFile(path).open() as file:  # an empty one holds no results
+            is_evaluator = file.read(len(ARCHIVE)) == ARCHIVE
+        if is_evaluator:
+            from xmleval.evaluation.evaluator import (
+                Evaluator,
+            )  # only here: results in JSON are checked faster
+
+            value = Evaluator.load(path)
+        else:
+            value = load_results(path)
+    if hasattr(value, "compute"):  # of an evaluator
+        value = value.compute()
     reports = getattr(value, "reports", {"": value} if isinstance(value, Report) else value)
     if isinstance(reports, Mapping) and {*map(type, reports.values())} == {Report}:
         return Results(argument, {**reports})

@@ -65,7 +65,7 @@ EXAMPLES = """Examples:
 @command(SECTIONS, check_reports, epilog=EXAMPLES)
 @click.argument("results", type=FILE)
 def check(results: Path, **options: Any) -> int:
-    """Check RESULTS, JSON that `xmleval evaluate` or `merge` wrote, against limits or earlier results.
+    """Check RESULTS, JSON or a state that `xmleval evaluate` wrote, against limits or earlier results.
 
     The exit code is 0 if all holds; 1 after a line on standard output for each measure that is beyond its
     limit, worse, undefined or missing; 2 for invalid usage, for files that cannot be read, and where LAST is
