@@ -61,7 +61,7 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "the file is empty"),
     "cut": (json.dumps(SHORT, indent=2)[:50], "line 5: not JSON"),
     "table": ("4 rows x 5 labels", "line 1: not JSON (Extra data); expected results as `xmleval evaluate"),
-    "packed": (b"PK\x03\x04\xff\xfe", "not text in UTF-8"),
+    "packed": (b"PK\x03\x04\xff\xfe", "not a saved evaluator"),
     "nested": ("[" * 100_000, "nested without end"),
     "run": ('{"q1": {"d1": 0.5}}', "JSON without 'values' or 'reports'"),
     "no reports": ('{"schema": 2, "reports": {}}', "'reports' is empty"),

@@ -25,7 +25,7 @@ from xmleval.results.checks import (
 )
 from xmleval.results.report import Report, load_results, reports_of
 
-FORMS = "expected a report, reports by name, an evaluator, or a path of either, or what to_dict() returns"
+FORMS = "expected a report, reports by name, an evaluator, what to_dict() returns, or a path"
 ARCHIVE = b"PK\x03\x04"  # how a saved evaluator begins
 
 
