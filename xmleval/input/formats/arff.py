@@ -148,7 +148,7 @@ def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
 
 ARFF = Format(
     name="arff",
-    title="ARFF file of MULAN or MEKA",
+    title="MULAN or MEKA file in ARFF",
     extensions=(".arff", ".arff.gz"),
     holds=("truth",),
     pieces=arff_pieces,
