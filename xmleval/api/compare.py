@@ -151,7 +151,7 @@ def evaluate_models(
     refuse_unknown(options, ARGUMENTS)
     pairs_of = {name: _of_seeds(name, models, y_pred, seeds) for name in names}  # scores and sets
     inputs = {
-        f"{name} {seed}" if seed else name: pair
+        f"{name} {seed}" if seeds else name: pair
         for name, pairs in pairs_of.items()
         for seed, pair in enumerate(pairs)
     }
@@ -190,9 +190,11 @@ def names_of(models: Any, y_pred: Any) -> list[str]:
             raise InputError(argument, text)
         if len(value) < 2:
             raise InputError(argument, f"{len(value)} given; expected two or more to compare")
-        unnamed = next((name for name in value if not isinstance(name, str)), None)
-        if unnamed is not None:
-            raise InputError(argument, f"{unnamed!r} is not a name")
+        for name, of_model in value.items():
+            if not isinstance(name, str):
+                raise InputError(argument, f"{name!r} is not a name")
+            if of_model is None:
+                raise InputError(argument, f"{name!r} is None; expected its scores or sets")
     names = [*next(iter(dicts.values()))]
     if any({*names} != {*value} for value in dicts.values()):
         raise InputError("y_pred", f"has other models ({', '.join(dicts['y_pred'])}) than {', '.join(names)}")

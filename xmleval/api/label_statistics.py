@@ -10,7 +10,7 @@ import numpy as np
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import collect
-from xmleval.evaluation.settings import FileOptions
+from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 
@@ -46,6 +46,7 @@ def label_statistics(
     >>> label_statistics(np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]]))["label_cardinality"]
     2.5
     """
+    refuse_unknown(files, (*FileOptions.__annotations__, "labels", "memory", "threads"))
     options = {"y_train": y_train, "n_labels": n_labels, **files}
     collected = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
     for note in collected.notes:

@@ -18,6 +18,7 @@ from xmleval.evaluation.inputs import NAMELESS, Inputs, is_numbered, notes_of, r
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import file_of
 from xmleval.input.pieces import Pieces, RowReader
+from xmleval.input.rows import BY_KEY
 from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
 from xmleval.input.vectors import for_names, of_rows
@@ -107,7 +108,7 @@ def with_files_read(
 def with_values_of_rows(rows: Inputs, arguments: Mapping[str, Any]) -> Inputs:
     """Return inputs with what has a value for each row: weights, row groups and clusters."""
     vectors, names = dict[str, tuple[str, Any]](), rows.matches[0].keys
-    if arguments.get("confidence") is not None and names is not None:
+    if arguments.get("confidence") is not None and names is not None and rows.matches[0].by == BY_KEY:
         vectors["clusters"] = rows.truth[0], names
     for argument in ("sample_weight", "row_groups", "clusters"):
         value = arguments.get(argument)
@@ -127,7 +128,8 @@ def with_values_of_rows(rows: Inputs, arguments: Mapping[str, Any]) -> Inputs:
                 raise ValueError(f"{path}: no {lines.noun} for row {row_name}")
             vectors[argument] = str(path), [groups[row] for row in range(len(groups))]
         elif value is not None:
-            vectors[argument] = argument, np.asarray(of_rows(argument, value, names))
+            values = of_rows(argument, value, names)  # of a list, NumPy would make texts of what is missing
+            vectors[argument] = argument, values if isinstance(values, list) else np.asarray(values)
     if (first := arguments.get("first_row")) is not None:
         first = positive_integer("first_row", first, at_least=0)
     return rows._replace(of_rows=vectors, first_row=first)

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
@@ -300,7 +299,7 @@ class Evaluator:
         3
         """
         with self._lock:
-            save_state(Path(path), self.as_saved())
+            save_state(as_path(path), self.as_saved())
 
     def as_saved(self) -> Saved:
         """Return the contents of a saved file (@private)."""

@@ -148,7 +148,7 @@ def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool
         if is_file(labels):
             labels = load_names(as_path(labels))
         elif labels is not None:
-            labels = [*map(str, check_labels(labels, n_labels))]
+            labels = check_labels(labels, n_labels)
         truth, train = by_argument.pop("y_true"), by_argument.pop("y_train", None)
         inputs = {"y_true": [truth], "y_score": models} | {name: [by_argument[name]] for name in by_argument}
         rows = open_rows(arguments, fields, truth, models, by_argument, labels, fits)
@@ -157,7 +157,7 @@ def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool
         if train is not None and (fits or train.files):  # of values, propensities are estimated later
             trained = training_counts(train, rows, labels, label_counts, resources)
         rows = with_values_of_rows(rows, arguments)
-        closed, names = labels is not None or not rows.by_name, [*scores] or [rows.truth[0]]
+        closed, names = not rows.by_name or rows.matches[0].closed, [*scores] or [rows.truth[0]]
         yield Run(arguments, resources, limit, names, inputs, train, rows, label_counts, closed, trained)
 
 
@@ -285,7 +285,8 @@ def collect(
     refuse_unknown(options, (*FileOptions.__annotations__, *FITTED))
     labels, weight = options.get("labels"), options.get("sample_weight")
     has_files = any(map(is_file, (y_true, y_score, labels, weight, options.get("y_train"))))
-    if has_files or y_score is None or not options.keys().isdisjoint(FileOptions.__annotations__):
+    trains = y_score is None and options.get("y_train") is not None
+    if has_files or trains or not options.keys().isdisjoint(FileOptions.__annotations__):
         models = {} if y_score is None else {"y_score": y_score}
         with open_run({**options, "y_true": y_true}, models, fits=True) as run:
             (name, pieces), n_labels = run.rows.truth, run.label_counts[0]
@@ -340,7 +341,7 @@ def state_files(pattern: Any, names: Sequence[str]) -> list[Path]:
         raise InputError("save", text)
     files = [Path(name.removesuffix(".gz")) for name in names]
     for shorts in ([file.stem for file in files], [file.name for file in files], names):
-        if len({*shorts}) == len(names):
-            break
-    plain = (re.sub(r"[^\w.-]+", "_", short) for short in shorts)
-    return [Path(str(path).replace("{}", short)) for short in plain]
+        plain = [re.sub(r"[^\w.-]+", "_", short) for short in shorts]
+        if len({*plain}) == len(names):
+            return [as_path(str(path).replace("{}", short)) for short in plain]
+    raise InputError("save", f"models {', '.join(names)} would have files of one name; rename some")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ import numpy as np
 from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.budget import PIECE_BYTES, Resources, memory_limit
 from xmleval.base.errors import InputError, Keyword, Message, counted, renaming
+from xmleval.base.notes import Note
 from xmleval.base.numerals import whole_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import is_other_order
@@ -24,12 +25,13 @@ from xmleval.input.door import IdPairs, make_door, pairs_of_rows
 from xmleval.input.formats.documents import Fields
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
-from xmleval.input.match import Batches, Match, listed_scores, score_pieces, set_pieces
+from xmleval.input.match import Batches, Match, listed_scores, refuse_scores, score_pieces, set_pieces
 from xmleval.input.objects.named import as_own_rows, rows_of_ids
-from xmleval.input.objects.take import as_rows, read_named
+from xmleval.input.objects.take import as_rows, is_nameless, keyed, read_named, take
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
-from xmleval.input.rows import Rows, missing_names_note
+from xmleval.input.rows import BY_KEY, Rows, missing_names_note, rows_by_id
 from xmleval.input.scores import by_number, has_scores, is_pair
+from xmleval.input.sets import set_rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import Pairs, read_pairs
 from xmleval.input.tensors import shape_of
@@ -107,13 +109,26 @@ class Held:
     n_labels: int | None
     files: tuple[Path, ...] = ()
     shards: tuple[Any, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def read(self) -> Rows | None:
+        """Its rows or columns where these have names, of label sets those that are in them."""
+        with renaming(self.argument, self.name):
+            rows = read_named(self.argument, as_own_rows(self.argument, self.value), None)
+            if rows is None or self.argument == "y_score" or self.kind == "grades":
+                return rows
+            if not rows.are_columns:
+                refuse_scores(self.argument, rows, None)
+                return rows
+            relevant = set_rows(self.argument, rows).block(0, rows.n_rows)
+        return rows._replace(ptr=relevant.ptr, labels=relevant.labels, values=None)
 
     @cached_property
     def rows(self) -> Rows | None:
         """Its rows where rows or labels have names."""
-        with renaming(self.argument, self.name):
-            named = read_named(self.argument, as_own_rows(self.argument, self.value), None)
-            rows = None if named is None else as_rows(named)
+        with renaming("y_score", self.name):
+            rows = None if self.read is None else as_rows(self.read)
         if rows is None or (rows.keys is None and not rows.named):
             return None
         return rows if self.argument == "y_score" else rows._replace(best_first=False)
@@ -127,7 +142,12 @@ class Held:
         """Return its rows by number."""
         value, n_labels = as_own_rows(self.argument, self.value), self.n_labels
         with renaming(self.argument, self.name):
-            if isinstance(value, list) and n_labels is not None:
+            if self.read is not None and self.read.are_columns:
+                match = Match("y_true", None)
+                match.n_labels = len(self.read.names or ())
+                rows, n_labels = match.place_rows(self.argument, self.name, self.read), match.n_labels
+                self.notes[:] = match.notes
+            elif isinstance(value, list) and n_labels is not None:
                 rows = rows_of_ids(self.argument, value)
             else:
                 width, shape = n_labels if is_pair(value) else None, shape_of(value)
@@ -173,24 +193,99 @@ def open_rows(
     exclude = _exclude_of(arguments.get("exclude"), exclude_from, arguments.get("n_labels"))
     if isinstance(exclude, Held):
         sets = {**sets, "exclude": exclude}
-    if in_truth_file or truth.named or any(model.named for model in predictions):
+    inputs = [truth, *predictions, *sets.values()]
+    held = [each for each in inputs if isinstance(each, Held)]
+    if len(held) == len(inputs) and not all(is_nameless(each.argument, each.value) for each in held):
+        rows = _rows_in_memory(arguments, truth, models, sets, labels, fits)
+    elif in_truth_file or truth.named or any(model.named for model in predictions):
+        labels = None if labels is None else [*map(str, labels)]  # as in files
         if in_truth_file:
             sets, predictions = {**sets, "y_pred": truth}, [truth]
         rows = _rows_by_name(arguments, fields, truth, predictions, sets, in_truth_file, labels, fits)
     else:
         for model in predictions:
             _refuse_reordered_files(truth, model)
+        true_pieces, candidates = truth.pieces(), sets.get("candidates")
+        if (
+            isinstance(candidates, Held)
+            and (shape := shape_of(candidates.value))
+            and shape[1] != (true_pieces.n_labels or arguments.get("n_labels") or len(labels or ()))
+        ):
+            sets = {**sets, "candidates": replace(candidates, value=(candidates.value, None))}  # label ids
         rows = Inputs(
-            (truth.name, truth.pieces()),
+            (truth.name, true_pieces),
             [(model.name, model.pieces()) for model in models],
             {argument: (opened.name, opened.pieces()) for argument, opened in sets.items()},
             [Match(truth.name, labels) for _ in models or [truth]],
         )
+        for opened in (truth, *sets.values()):
+            rows.note(getattr(opened, "notes", []))
+        for model, match in zip(models, rows.matches, strict=False):
+            match.notes += getattr(model, "notes", [])
     if models and truth.kind == "grades":
         grades = first_rows(*rows.truth)
         for (name, pieces), match in zip(rows.scores, rows.matches, strict=True):
             match.notes += swapped_notes(truth.name, grades, name, first_rows(name, pieces))
     return rows._replace(pairs=exclude if isinstance(exclude, Pairs) else None, exclude_from=exclude_from)
+
+
+def _rows_in_memory(
+    arguments: Mapping[str, Any],
+    truth: Any,
+    models: Sequence[Any],
+    sets: Mapping[str, Any],
+    labels: list[Any] | None,
+    fits: bool,
+) -> Inputs:
+    """Return the rows of inputs of which none is a file, matched as those of arguments."""
+    inputs, scores, matches = dict[str, Named](), list[Named](), list[Match]()
+    values = {argument: opened.value for argument, opened in sets.items()}
+    exclude_from = arguments.get("exclude_from", "both") if "exclude" in values else "both"
+    door = make_door(values.get("exclude"), exclude_from, values.get("candidates"))
+    n_labels, graded = arguments.get("n_labels"), None if fits else truth.kind == "grades"
+    asked = [] if fits else expand_metrics(arguments.get("metrics"), arguments.get("k", DEFAULT_K))
+    for model in models or [None]:
+        with renaming("y_score", "y_score" if model is None else model.name):
+            y_score, y_pred = None if model is None else model.value, values.get("y_pred")
+            taken = take(truth.value, y_score, y_pred, n_labels, labels, graded, fits, **door.sets)
+        y_true, y_score, y_pred, *of_door = taken.inputs
+        if not inputs:
+            opened = door.with_sets(of_door, 0).opened(set_rows("y_true", y_true, taken.n_labels))
+            blocks = {name: source.block(0, source.n_rows) for name, source in opened.sets.items()}
+            values = {name: rows_by_id(block.ptr, block.labels) for name, block in blocks.items()}
+            values = {"y_true": y_true, "y_pred": y_pred, **values}
+            names = {"y_true": truth.name} | {name: opened.name for name, opened in sets.items()}
+            inputs = {
+                name: (names[name], _pieces(name, value, truth.kind, taken.n_labels))
+                for name, value in values.items()
+                if value is not None
+            }
+        if model is not None:
+            scores.append((model.name, _pieces("y_score", y_score, model.kind, taken.n_labels)))
+        match = Match(truth.name, taken.label_names)
+        match.keys = None if taken.row_names == [*range(inputs["y_true"][1].n_rows or 0)] else taken.row_names
+        match.by, match.closed = None if taken.keys is None else BY_KEY, taken.closed
+        match.unknown = dict.fromkeys(taken.unknown, 0)
+        pairs = _unmatched_pairs(arguments, taken.n_unmatched_pairs)
+        grades = taken.grades and any(spec.metric.by_row for spec, _ in asked)
+        match.notes = [*taken.notes, *pairs, *[unread_grades("y_true")] * grades]
+        matches.append(match)
+    by_name = taken.label_names is not None or bool(taken.unknown)
+    return Inputs(inputs.pop("y_true"), scores, inputs, matches, by_name)
+
+
+def _unmatched_pairs(arguments: Mapping[str, Any], n_pairs: int) -> list[Note]:
+    """Return a note on pairs to exclude whose row or label is in no other input, if there are any."""
+    is_both = arguments.get("exclude_from", "both") == "both"
+    kind = "excluded pairs" if is_both else "pairs excluded from predictions"
+    return [Note("exclude", kind, 0, n_pairs)] * (n_pairs > 0)
+
+
+def _pieces(argument: str, value: Any, kind: str, n_labels: int | None) -> Pieces:
+    """Return rows by number of an argument that `take` returned."""
+    if not isinstance(value, Rows):
+        return Held(argument, argument, value, kind, n_labels).pieces()
+    return whole(value if argument == "y_score" else value._replace(best_first=False), n_labels)
 
 
 def _exclude_of(value: Any, exclude_from: str, n_labels: int | None) -> Held | Pairs | None:
@@ -204,7 +299,7 @@ def _exclude_of(value: Any, exclude_from: str, n_labels: int | None) -> Held | P
     ids = value.ids if isinstance(value, IdPairs) else value
     if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.shape[1] == 2 and ids.dtype.kind in "iu":
         distinct, first = np.unique(ids, axis=0, return_index=True)
-        return Pairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first)
+        return Pairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first, "pair")
     return Held("exclude", "exclude", value, "truth", n_labels)
 
 
@@ -220,7 +315,9 @@ def read_truth(
     ``why`` it must have names is told of others, unless predictions have names; ``labels`` may also name the
     columns of a truth without names. ``fits`` is that of `Match`.
     """
-    match = Match(truth.name, labels or (), listed=labels is not None, fits=fits)
+    columns = truth.read if isinstance(truth, Held) else None
+    names = labels or (columns.names if columns is not None and columns.are_columns else None) or ()
+    match = Match(truth.name, names, listed=labels is not None, fits=fits)
     if labels is None or not is_numbered(truth, labels):
         placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions))
         return set_pieces(placed, match, truth.kind == "grades"), match, placed.most_value > 1
@@ -314,13 +411,19 @@ def _rows_by_name(
         if (opened := sets.get(argument)) is not None:
             placed = match.place(argument, opened.name, batches_of(opened))
             rows.sets[argument] = opened.name, set_pieces(placed, match)
-    shared += match.notes
+    shared += [*match.notes, *_unmatched_pairs(arguments, match.n_unmatched_pairs)]
     match.notes, matches = [], list[Match]()
     is_ranked = arguments.get("ranked", False)
     for opened in predictions:
         is_sets = opened is sets.get("y_pred")
         model = match if is_sets else match.fork()
         batches = prediction_batches(opened, facts, fields)
+        if isinstance(opened, Held) and opened.read is not None and opened.read.are_columns:
+            columns = keyed(opened.read)  # which tell what labels there are
+            batches = partial(list, [columns.part(0, columns.n_rows)])
+            id_column = getattr(columns.origin, "id_column", None)
+            by_ids = [f"{opened.name}: rows are matched by column {id_column!r}"] * (id_column is not None)
+            model.notes += by_ids
         placed = model.place("y_pred" if is_sets else "y_score", opened.name, batches)
         if is_sets:
             _refuse_other_use(opened.name, placed.scored, in_truth_file, is_ranked, arguments, asked)

@@ -178,16 +178,17 @@ class Pairs(NamedTuple):
     rows: Ints
     labels: Ints
     lines: Ints
+    unit: str = "line"  # where there is no file, a pair
 
     def refuse_outside(self, n_rows: int | None, n_labels: int | None) -> None:
         """Refuse the first line with a row, or else a label, that does not exist, if the sizes are known."""
         for kind, ids, n in (("row", self.rows, n_rows), ("label id", self.labels, n_labels)):
-            outside = np.flatnonzero(ids >= (np.inf if n is None else n))
+            outside = np.flatnonzero((ids < 0) | (ids >= (np.inf if n is None else n)))
             if n is not None and outside.size:
                 at = outside[self.lines[outside].argmin()]
                 hint = f"; {kind.split()[-1]}s look one-based" if ids[at] == n else ""
                 raise ValueError(
-                    f"{self.path}: line {self.lines[at]}: {kind} {ids[at]} is not in 0..{n - 1}{hint}"
+                    f"{self.path}: {self.unit} {self.lines[at]}: {kind} {ids[at]} is not in 0..{n - 1}{hint}"
                 )
 
 

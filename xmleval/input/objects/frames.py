@@ -203,9 +203,14 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
             with contextlib.suppress(NoLabelsError):
                 return _rows(frame, argument)
         usual = [name for name in named_as(names, INSTANCE) if name not in (labels or ())]
-        columns = ((name, frame.values(name)) for name in usual)
-        ids = [n for n, v in columns if {*map(type, v)} in ({str}, {int}) and len({*v}) == len(v)]
-        keyed = find_instance(ids)
+        columns = {name: frame.values(name) for name in usual}
+        ids = [name for name, values in columns.items() if {*map(type, values)} in ({str}, {int})]
+        for name in ids:
+            if len(distinct := {*columns[name]}) < len(columns[name]) and not distinct <= {0, 1}:
+                hint = "expected a row for each; labels= says which columns are labels"
+                twice = next(value for n, value in enumerate(columns[name]) if value in columns[name][:n])
+                raise InputError(argument, f"column {name!r} has {twice!r} in two rows; {hint}")
+        keyed = find_instance([name for name in ids if len({*columns[name]}) == len(columns[name])])
     ids = [name for name in names if name == keyed or is_written_index(name)]
     labels_known = {*names}.difference(ids) if labels is None else {*labels}
     picked = [name for name in names if name in labels_known]

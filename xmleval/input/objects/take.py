@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.columns import is_written_index
+from xmleval.input.columns import INSTANCE, is_written_index, named_as
 from xmleval.input.csr import Source
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, names_of_truth, numbers_of_columns, refuse_scores
@@ -83,6 +83,9 @@ def take(
         opened = {a: without_labels(arguments[a]) if rows is None else rows for a, rows in opened.items()}
     inputs = {argument: rows for argument, rows in opened.items() if rows is not None}
     _refuse_transposed(arguments | inputs, n_labels)
+    for argument, rows in inputs.items() if label_list is None else ():
+        for name in named_as(rows.names or [], INSTANCE) if rows.are_columns else ():
+            notes.append(f"{argument}: column {name!r} is read as a label")
     inputs = join_by_ids(inputs, notes)
     names = label_list if label_list or y_true is None else names_of_truth(arguments, inputs, notes)
     match = Match("y_true", names, listed=labels is not None, fits=fits)
