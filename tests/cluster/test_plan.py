@@ -13,6 +13,7 @@ from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
 from xmleval.cluster.counting import add_states, call
 from xmleval.cluster.job import opened
+from xmleval.evaluation.saved import saved_counts
 
 TRUTH = np.tile(np.eye(5, dtype=int), (6, 1))
 SCORES = np.random.default_rng(0).random((30, 5))
@@ -30,7 +31,7 @@ def leaves(cuts: Any, truth: Any = TRUTH) -> list[Any]:
 def test_counts_of_many_tasks_can_be_saved() -> None:
     with small_limits():
         whole = count_leaves(new_job(METRICS), leaves(range(0, 31, 3)), ShuffledExecutor())
-        again = Evaluator(METRICS, n_labels=5).with_counts(whole.counts())
+        again = Evaluator(METRICS, n_labels=5).with_counts(saved_counts(whole.counted))
     assert again.compute().to_json() == evaluate(TRUTH, SCORES, metrics=METRICS).to_json()
 
 

@@ -35,5 +35,6 @@ def apply_to_files(
         rows, *names = read_scores_alone(source, None)
         save_run(target, writer, source.name, mapped(rows), *names)
     else:
-        notes = write_rows(source, target, writer, change=mapped, shown=shown)
+        pieces = source.pieces()
+        notes = write_rows(source.name, pieces, "scores", target, writer, change=mapped, shown=shown)
     return n_rows, n_entries, notes

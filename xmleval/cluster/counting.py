@@ -12,6 +12,7 @@ from xmleval.cluster.job import Job, opened
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.inputs import Inputs
 from xmleval.evaluation.reading import count_rows
+from xmleval.evaluation.saved import saved_counts
 from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, from_bytes, load_state, naming_damage, save_state, to_bytes
@@ -44,7 +45,7 @@ def call(job: Job, path: str | None, add: Callable[..., None], *arguments: Any) 
         add(evaluator, *arguments)
     except ValueError as error:
         return error
-    counts = evaluator.counts()
+    counts = saved_counts(evaluator.counted)
     if path is None:
         return to_bytes(counts)
     save_state(as_path(path), counts, FORM)

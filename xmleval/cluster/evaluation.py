@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -23,7 +24,6 @@ from xmleval.evaluation.inputs import LOG
 from xmleval.evaluation.reading import Progress, progress
 from xmleval.evaluation.settings import ARGUMENTS, Options, refuse_unknown
 from xmleval.files.remote import as_path
-from xmleval.files.saved import Saved
 from xmleval.input.shards import find_inputs
 from xmleval.results.report import Report
 
@@ -82,17 +82,13 @@ def count_on(
         for place, (job, leaves, parts) in enumerate(runs):
             with progress(rows.truth[1].n_rows, 0, shown) as show:
                 whole = run(executor, job, leaves, parts, show)
-            opened.evaluators[place] = _of_files(whole, opened, sources) if sources else whole
+            if sources:  # rows are those of the files of the truth, as on one machine
+                truth = opened.inputs["y_true"][0]
+                sizes = [(sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each]
+                spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}
+                whole.change(partial(dataclasses.replace, spans=spans, place=sizes[-1]))
+            opened.evaluators[place] = whole
         return reports_of(opened)
-
-
-def _of_files(evaluator: Evaluator, opened: Run, sources: Mapping[str, str]) -> Evaluator:
-    """Return an evaluator whose rows are those of the files of the truth, as on one machine."""
-    meta, arrays = evaluator.counts()
-    truth = opened.inputs["y_true"][0]
-    sizes = [(sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each]
-    spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}
-    return evaluator.with_counts(Saved({**meta, "spans": spans, "place": sizes[-1]}, arrays))
 
 
 def evaluate_blocks(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from xmleval.base.budget import PIECE_BYTES
-from xmleval.base.errors import Message, counted, naming_files
+from xmleval.base.errors import Message, counted
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import notes_of, open_input, prediction_batches, read_scores_alone, read_truth
 from xmleval.evaluation.reading import Progress, naming_rows, progress
@@ -22,10 +20,10 @@ from xmleval.input.formats.arrays import NPZ
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.match import listed_scores
-from xmleval.input.pieces import Pieces, RowReader
+from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows
 from xmleval.input.scores import list_rows
-from xmleval.input.shards import FORMATS, Input, find_input, with_fields
+from xmleval.input.shards import FORMATS, find_input, with_fields
 from xmleval.input.stack import as_rows, stack_rows
 from xmleval.input.tensors import is_sparse
 from xmleval.input.writing import canonical
@@ -50,24 +48,21 @@ def convert_files(
     data, truth = find_files([(source, kind), (like, "truth")], **options)
     writer = writer_of(target, data.kind)
     if truth is None and not data.named:
-        return write_rows(data, target, writer, n_labels, shown=shown)
+        return write_rows(data.name, data.pieces(), data.kind, target, writer, n_labels, shown=shown)
     if data.kind == "truth":
-        of_truth, match, _ = read_truth(data, None, Message("has names"))
+        pieces, match, _ = read_truth(data, None, Message("has names"))
         order = "rows and labels are numbered in the order in which it names them first"
         notes = [f"{data.name}: {', '.join([*getattr(match.origin, 'notes', []), order])}"]
-        rows = next(of_truth.read(sys.maxsize))
     elif truth is None:
         raise ValueError(f"{data.name}: has names; expected --like with the truth that they belong to")
     else:
         match = read_truth(truth, None, Message("has names"), [data])[1].fork()
         placed = match.place("y_score", data.name, prediction_batches(data, match.origin))
         notes = [*notes_of(truth.name, match.origin), *notes_of(data.name, placed.origin), *match.notes]
-        rows = placed.rows()
-        if rows.values is None:
+        if not placed.scored:
             notes.append(f"{data.name}: no scores, taken best first and written as -1, -2 and so on")
-        rows = listed_scores(rows, match.names)
-    with naming_files(dict.fromkeys(("truth", "scores", "matrix"), data.name)):
-        return [*notes, *write(target, writer, rows, data.kind, len(match.names))]
+        pieces = whole(listed_scores(placed.rows(), match.names), len(match.names))
+    return [*notes, *write_rows(data.name, pieces, data.kind, target, writer, shown=shown)]
 
 
 def find_files(
@@ -92,27 +87,33 @@ def writer_of(target: Path, kind: str | None = None) -> Format:
 
 
 def write_rows(
-    source: Input,
+    name: str,
+    pieces: Pieces,
+    kind: str,
     target: Path,
     writer: Format,
     n_labels: int | None = None,
     change: Callable[[Any], Any] = lambda rows: rows,
     shown: Progress = False,
 ) -> list[str]:
-    """Write rows by number, changed, as they are read where all sizes are known, else once they are whole."""
-    pieces = source.pieces()
-    n_labels = n_labels or pieces.n_labels
+    """Write rows by number, changed, as they are read where all sizes are known, else once they are whole.
+
+    A note tells in how many rows equal scores rank in another order in the written file.
+    """
     is_sized = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
-    reader = RowReader(source.name, pieces, STREAMED_BYTES if is_sized else PIECE_BYTES)
+    n_labels, n_reordered = n_labels or pieces.n_labels, 0
+    reader = RowReader(name, pieces, STREAMED_BYTES if is_sized else PIECE_BYTES)
+    arguments = dict.fromkeys(("y_score", "truth", "scores", "matrix"), reader)
 
     def changed(show: Callable[[int], object]) -> Iterator[Any]:
+        nonlocal n_reordered
         for n in iter(reader.ready, 0):
-            with naming_rows({"y_score": reader}, reader.n_taken):
-                rows = as_rows(change(reader.take(n)), source.kind)
+            with naming_rows(arguments, reader.n_taken):
+                rows = as_rows(change(reader.take(n)), kind)
+                n_reordered += _count_reordered(writer, rows, n_labels) if kind == "scores" else 0
             yield rows
             show(reader.n_taken)
 
-    arguments = dict.fromkeys(("truth", "scores", "matrix"), reader)
     with closing(reader), progress(reader.n_rows, 0, shown) as show, naming_rows(arguments, 0):
         rows = changed(show)
         first = next(rows, None)
@@ -122,29 +123,11 @@ def write_rows(
             data: Any = Pieces(pieces.n_rows, width, lambda n_bytes: rows)
         else:
             data = stack_rows(rows)
-        return write(target, writer, data, source.kind, n_labels)
-
-
-def write(target: Path, writer: Format, data: Any, kind: str, n_labels: int | None) -> list[str]:
-    """Write data, and note in how many rows equal scores rank in another order in the written file."""
-    n_rows = 0
-
-    def counting(pieces: Iterator[Any]) -> Iterator[Any]:
-        nonlocal n_rows
-        for piece in pieces:
-            n_rows += _count_reordered(writer, piece, n_labels)
-            yield piece
-
-    if kind == "scores" and isinstance(data, Pieces):
-        read = data.read
-        data = replace(data, read=lambda n_bytes: counting(read(n_bytes)))
-    elif kind == "scores":
-        n_rows = _count_reordered(writer, data, n_labels)
-    assert writer.write
-    writer.write(target, data, kind, n_labels)
+        assert writer.write
+        writer.write(target, data, kind, n_labels)
     keeping = " and ".join(form.extensions[0] for form in FORMATS if form.keeps_order)
-    text = counted(n_rows, "rows have", "row has")
-    return [f"{target}: {text} equal scores whose order is not kept; {keeping} keep it"] * (n_rows > 0)
+    text = counted(n_reordered, "rows have", "row has")
+    return [f"{target}: {text} equal scores whose order is not kept; {keeping} keep it"] * (n_reordered > 0)
 
 
 def write_scores(target: Path, scores: Any, name: str) -> tuple[int, int, int, list[str]]:
@@ -157,7 +140,7 @@ def write_scores(target: Path, scores: Any, name: str) -> tuple[int, int, int, l
     else:
         width = scores.shape[1] if is_sparse(scores) else None
         rows = list_rows("y_score", *scores) if width is None else matrix_rows("y_score", scores, None)
-        notes = write(target, writer, rows, "scores", width)
+        notes = write_rows(name, whole(rows, width), "scores", target, writer)
         n_labels = width or int(rows.labels.max(initial=0)) + 1
     return rows.n_rows, n_labels, int((rows.labels >= 0).sum()), notes
 

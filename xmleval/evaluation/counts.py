@@ -264,8 +264,8 @@ def _keep_freed_memory() -> None:
 def make_report(settings: Settings, of: Counted) -> Report:
     """Return the report on the counted rows."""
     plan, states, q = of.plan, of.states, settings.propensity
-    assert plan is not None
-    assert states is not None
+    if plan is None or states is None:
+        raise ValueError("nothing was counted yet: call update or merge first")
     results, specs = states.finish(), plan.specs
     if results.not_computed:
         without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}

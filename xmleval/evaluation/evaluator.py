@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, counted
-from xmleval.base.notes import joined_notes
 from xmleval.evaluation.counts import (
     Counted,
     make_report,
@@ -174,11 +172,7 @@ class Evaluator:
             self._settings, self._unsettled = settings, None
             return after
 
-        self._replace(change)
-
-    def read_from(self, source: str, row: int) -> None:
-        """Refuse a second time the next rows, those of a source from ``row`` on (@private)."""
-        self._replace(partial(replace, place=(source, row)))
+        self.change(change)
 
     def merge(self, other: Evaluator) -> Evaluator:
         """Add the counts of another evaluator in place, and return this one.
@@ -212,9 +206,8 @@ class Evaluator:
         if not isinstance(other, Evaluator):
             raise TypeError(f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones")
         with self._lock:
-            bound = next((each._settings for each in (self, other) if each._unsettled is None), None)
-            size = (0, None) if bound is None else (bound.n_labels, bound.labels)
-            mine, theirs = self._settled(*size), other._settled(*size)
+            bound = self._settings if self.n_labels else other._settings
+            mine, theirs = (each._settled(bound.n_labels, bound.labels) for each in (self, other))
         differs = first_difference(mine.as_dict(), theirs.as_dict()) or mine.unlike(theirs)
         if differs:
             raise InputError("merge", differs)
@@ -222,11 +215,11 @@ class Evaluator:
 
         def change(counted: Counted) -> Counted:
             after = with_counted(mine, self._resources, counted, added)
-            if bound is not None:
+            if bound.n_labels:
                 self._settings, self._unsettled = mine, None
             return after
 
-        self._replace(change)
+        self.change(change)
         return self
 
     def _settled(self, n_labels: int, labels: list[Any] | None) -> Settings:
@@ -258,8 +251,6 @@ class Evaluator:
         """
         counted = self.counted
         with self._lock:
-            if counted.plan is None or counted.states is None:
-                raise ValueError("nothing was counted yet: call update or merge first")
             return make_report(self._settings, counted)
 
     def reset(self) -> None:
@@ -273,7 +264,7 @@ class Evaluator:
         >>> evaluator.n_rows
         0
         """
-        self._replace(lambda counted: Counted())
+        self.change(lambda counted: Counted())
 
     def __repr__(self) -> str:
         """Return the measures, and how many rows were counted."""
@@ -305,19 +296,13 @@ class Evaluator:
         """Return the contents of a saved file (@private)."""
         if self._unsettled is not None:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
-        settings, counts = saved_settings(self._settings), self.counts()
+        settings, counts = saved_settings(self._settings), saved_counts(self.counted)
         return Saved(settings.meta | counts.meta, counts.arrays | settings.arrays)
-
-    def counts(self) -> Saved:
-        """Return what of `as_saved` depends on the rows (@private)."""
-        counted = self.counted
-        with self._lock:
-            return saved_counts(counted)
 
     @property
     def counted(self) -> Counted:
         """What was counted of all rows (@private)."""
-        return self._replace(partial(settled, self._resources))
+        return self.change(partial(settled, self._resources))
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""
@@ -365,10 +350,6 @@ class Evaluator:
         settings = restored_settings(saved.meta, arrays)
         return cls.of(settings, resources, restored(settings, resources, saved.meta, arrays))
 
-    def add_notes(self, notes: Iterable[str]) -> None:
-        """Add what was seen in inputs that were read elsewhere (@private)."""
-        self._replace(lambda counted: replace(counted, notes=joined_notes(notes, counted.notes)))
-
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the lock, which cannot be copied."""
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
@@ -378,8 +359,8 @@ class Evaluator:
         self.__dict__ |= state
         self._lock = threading.RLock()
 
-    def _replace(self, change: Callable[[Counted], Counted]) -> Counted:
-        """Replace the counts by ``change`` of them; any exception leaves them unchanged."""
+    def change(self, change: Callable[[Counted], Counted]) -> Counted:
+        """Replace the counts by ``change`` of them; any exception leaves them unchanged (@private)."""
         # other threads and signal handlers run only at calls and backward jumps, so never between the last
         # comparison and the assignment
         while True:

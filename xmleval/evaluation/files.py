@@ -8,12 +8,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, MemoryLimit, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, naming_files, positive_integer
+from xmleval.base.notes import joined_notes
 from xmleval.evaluation.beside import training_counts, with_files_read, with_values_of_rows
 from xmleval.evaluation.checkpoint import WRITING, Checkpoint
 from xmleval.evaluation.evaluator import Evaluator
@@ -323,8 +325,7 @@ def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator, with the names of rows and labels."""
     reports, label_names, row_names = [], run.rows.label_names, run.rows.matches[0].keys
     for evaluator, match in zip(run.evaluators, run.rows.matches, strict=True):
-        if match.notes:
-            evaluator.add_notes(match.notes)
+        evaluator.change(partial(replace, notes=joined_notes(match.notes, evaluator.counted.notes)))
         report, unknown = evaluator.compute(), [*match.unknown]
         excluded = {name: each | run.excluded.get(name, {}) for name, each in report.excluded.items()}
         names: Any = {"label_names": label_names, "row_names": row_names, "unknown_labels": unknown}

@@ -6,6 +6,8 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -55,7 +57,7 @@ def count_rows(
             if sources:
                 name, row = truth.locate(first)
                 for evaluator in evaluators if sources.get(name) else ():
-                    evaluator.read_from(sources[name], row)
+                    evaluator.change(partial(replace, place=(sources[name], row)))
             for argument, (name, values) in inputs.of_rows.items():
                 if len(values) < first + n:
                     _refuse_other_length(argument, name, values, truth, truth.count() or first + n)
