@@ -216,7 +216,7 @@ def test_a_bad_row_of_the_first_bad_block_is_named(case: str) -> None:
     ({"y_score": spoil(DEEP, [10, 11], np.nan)}, "y_score: row 10: score nan is"),
     ({"y_pred": None}, "y_pred: given earlier, but not now"),
     ({"sample_weight": np.ones(12)}, "sample_weight: given now, but not earlier"),
-    ({"first_row": 3}, r"first_row: rows 3\.\.1[14] are kept already"),
+    ({"first_row": 3}, r"first_row: rows 3\.\.1[14] are counted already"),
     ({"y_score": DEEP.astype("f4")}, "y_score: scores are float32 where earlier ones were not"),
     ({"y_true": TALL[:, :3]}, r"y_true: shape \(12, 3\) has 3 labels; 4 were expected"),
 ])  # fmt: skip
@@ -238,7 +238,7 @@ def test_a_refused_update_counts_nothing(change: dict[str, Any], message: str) -
     ({"decision": "top2"}, M, "merge: decision differs: None here, top2 there"),
     ({"inverse_propensity": Q[::-1]}, M, "merge: propensity differs"),
     ({"per_row": False}, M, "merge: per_row differs: True here, False there"),
-    ({}, 0, r"first_row: rows 0\.\.2 are kept already"),
+    ({}, 0, r"first_row: rows 0\.\.2 are counted already"),
 ])  # fmt: skip
 def test_a_refused_merge_changes_nothing(options: dict[str, Any], first_row: int, message: str) -> None:
     evaluator, other = counting(), counting(**options)
@@ -258,7 +258,7 @@ def test_rows_after_a_merge_must_agree_with_those_of_both() -> None:
     evaluator = counting(unlisted=0.0).merge(shard)
     with pytest.raises(ValueError, match=r"^y_score: .*float64"):
         evaluator.update(T, S, first_row=0)
-    with pytest.raises(ValueError, match=rf"^first_row: rows {2 * M - 1}\.\.{2 * M - 1} are kept already"):
+    with pytest.raises(ValueError, match=rf"^first_row: rows {2 * M - 1}\.\.{2 * M - 1} are counted already"):
         evaluator.update(T, S.astype(np.float32), first_row=2 * M - 1)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -19,7 +19,7 @@ from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, owned
 from xmleval.evaluation.settings import KEYED, MISSING, SCORED, check_settings, plan_of
-from xmleval.evaluation.spans import COMMON, OWN, CountedTwiceError, Spans, united, with_rows
+from xmleval.evaluation.spans import COMMON, OWN, Spans, united
 from xmleval.input.csr import Source
 from xmleval.input.door import NAMES, OPEN, excluded_inputs, make_door
 from xmleval.input.glances import swapped_notes, unread_grades
@@ -94,13 +94,13 @@ def placed(settings: Settings, counted: Counted, n_rows: int, first_row: int | N
     """Return the place of new rows, which those of earlier ones must leave free."""
     (source, row), n_before = counted.place, counted.n_rows
     start = n_before if first_row is None else positive_integer("first_row", first_row, at_least=0)
-    if first_row is not None or (settings.per_row and not source):  # one order
-        spans = _refusing(settings, with_rows, counted.spans, COMMON, start, start + n_rows)
-        return start, spans, counted.place
     if not n_rows:  # without any, no source is named, or copies made now would share it
         return start, counted.spans, counted.place
+    if first_row is not None or (settings.per_row and not source):  # one order
+        return start, united(counted.spans, {COMMON: ((start, start + n_rows),)}), counted.place
     source = source or f"{OWN}{os.urandom(8).hex()}"
-    return start, with_rows(counted.spans, source, row, row + n_rows), (source, row + n_rows)
+    spans = united(counted.spans, {source: ((row, row + n_rows),)})
+    return start, spans, (source, row + n_rows)
 
 
 def with_batch(
@@ -186,7 +186,7 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
         raise InputError("merge", Message(text, Keyword("first_row"), *reason, Keyword("confidence")))
     row_groups = counted.row_groups | added.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
-    spans = _refusing(settings, united, counted.spans, added.spans)
+    spans = united(counted.spans, added.spans)
     mine = settled(resources, counted).states if counted.n_rows else None
     theirs = added.states
     if settings.per_row and COMMON not in added.spans:  # rows of files, which follow one another
@@ -204,18 +204,6 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
         row_groups=row_groups,
         notes=joined_notes(counted.notes, added.notes),
     )
-
-
-def _refusing(settings: Settings, unite: Callable[..., Spans], *rows: Any) -> Spans:
-    """Return the rows of both, or say whose numbering makes them the same."""
-    try:
-        return unite(*rows)
-    except CountedTwiceError as error:
-        if error.source != COMMON:
-            raise InputError("merge", str(error)) from None
-        done = "kept" if settings.per_row else "counted"
-        shared = f"rows {error.start}..{error.stop - 1} are {done} already"
-        raise InputError("first_row", f"{shared}; give each shard the index of its first row") from None
 
 
 def count(
