@@ -24,7 +24,7 @@ from xmleval.base.errors import (
     real_number,
 )
 from xmleval.evaluation.files import fields_of
-from xmleval.evaluation.inputs import Held, Opened, notes_of, open_input, prediction_batches, told_by
+from xmleval.evaluation.inputs import Held, notes_of, open_input, prediction_batches, told_by
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.input.canonical import LEAST_STEPS, Ranking
@@ -34,7 +34,7 @@ from xmleval.input.objects.named import without_labels
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows, refuse_padding
-from xmleval.input.shards import with_fields
+from xmleval.input.shards import Input, with_fields
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
 from xmleval.kernels.ranking import rank_rows
@@ -190,7 +190,7 @@ def _checked(
     return Rule(name, numbers, constant, None if k is None else positive_integer("k", k))
 
 
-def _joined_by_name(models: Sequence[Opened]) -> Joined:
+def _joined_by_name(models: Sequence[Input]) -> Joined:
     """Return predictions by number, with the names of their rows and labels."""
     predictions = list[tuple[str, Rows]]()
     for model in models:
@@ -208,7 +208,7 @@ def _joined_by_name(models: Sequence[Opened]) -> Joined:
 
 
 def _read_by_number(
-    models: Mapping[str, Opened], n_labels: int | None
+    models: Mapping[str, Input], n_labels: int | None
 ) -> tuple[list[Any], int | None, dict[str, RowReader]]:
     """Return predictions by number; the number of labels, None of lists alone; and readers of files."""
     values, readers, sizes = list[Any](), dict[str, RowReader](), list[tuple[str, Pieces]]()
@@ -219,8 +219,7 @@ def _read_by_number(
         with closing(RowReader(*sizes[-1], PIECE_BYTES)) as reader:
             values.append(stack_rows(reader.take(n) for n in iter(reader.ready, 0)))
         readers |= {} if isinstance(model, Held) else {name: reader}
-    sized = None if n_labels is not None else told_by(sizes)
-    return values, sized[1].n_labels if sized else n_labels, readers
+    return values, told_by(sizes) if n_labels is None else n_labels, readers
 
 
 def _fused(rule: Rule, rankings: Sequence[Ranking], n_labels: int, first_row: int, best_first: bool) -> Rows:

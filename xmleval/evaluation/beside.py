@@ -108,6 +108,7 @@ def with_files_read(
 def with_values_of_rows(rows: Inputs, arguments: Mapping[str, Any]) -> Inputs:
     """Return inputs with what has a value for each row: weights, row groups and clusters."""
     vectors, names = dict[str, tuple[str, Any]](), rows.matches[0].keys
+    n_rows = rows.truth[1].n_rows if names is None else len(names)
     if arguments.get("confidence") is not None and names is not None and rows.matches[0].by == BY_KEY:
         vectors["clusters"] = rows.truth[0], names
     for argument in ("sample_weight", "row_groups", "clusters"):
@@ -116,10 +117,7 @@ def with_values_of_rows(rows: Inputs, arguments: Mapping[str, Any]) -> Inputs:
         if path is not None and argument == "sample_weight":
             vectors[argument] = str(path), load_numbers(path, "weight per row")
         elif path is not None:
-            n_rows, lines = (
-                rows.truth[1].n_rows if names is None else len(names),
-                read_group_lines(argument, path),
-            )
+            lines = read_group_lines(argument, path)
             groups, n_unknown = lines.by_number("row", names, n_rows)
             rows.note([Note(str(path), "unmatched rows", n_unknown)] * (n_unknown > 0))
             missing = next((row for row in range(n_rows or len(groups)) if row not in groups), None)

@@ -181,13 +181,13 @@ def settle(run: Run) -> None:
             asked = MEASURES_OF_SETS if of_sets else metrics
             settings = check_settings(asked, values, n_labels, rows.label_names, run.closed)
         rows.matches[place].notes += [*notes, *settings.on_arguments]
-        settings = replace(settings, on_arguments=())
+        changes: dict[str, Any] = {"on_arguments": ()}
         if rows.by_name:
-            settings = replace(settings, named=True, unknown=True, counts_cells=run.closed)
+            changes |= {"named": True, "unknown": True, "counts_cells": run.closed}
         if of_sets:  # what cannot be computed is left out
-            settings = replace(settings, asked=[(spec, False) for spec, _ in settings.asked])
+            changes["asked"] = [(spec, False) for spec, _ in settings.asked]
         share = run.resources.without(run.limit).evaluator(len(rows.scores))
-        run.evaluators.append(Evaluator.of(settings, share))
+        run.evaluators.append(Evaluator.of(replace(settings, **changes), share))
     run.resources = run.resources.without(run.limit)
     kept, specs = settings.per_label, [spec for spec, _ in settings.asked]
     n_kept = len(specs if kept is True else kept or ())
@@ -325,7 +325,8 @@ def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator, with the names of rows and labels."""
     reports, label_names, row_names = [], run.rows.label_names, run.rows.matches[0].keys
     for evaluator, match in zip(run.evaluators, run.rows.matches, strict=True):
-        evaluator.change(partial(replace, notes=joined_notes(match.notes, evaluator.counted.notes)))
+        if match.notes:
+            evaluator.change(partial(replace, notes=joined_notes(match.notes, evaluator.counted.notes)))
         report, unknown = evaluator.compute(), [*match.unknown]
         excluded = {name: each | run.excluded.get(name, {}) for name, each in report.excluded.items()}
         names: Any = {"label_names": label_names, "row_names": row_names, "unknown_labels": unknown}

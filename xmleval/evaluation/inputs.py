@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -99,16 +99,12 @@ class Inputs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Held:
+class Held(Input):
     """An argument in memory, in the place of files; errors about it name it."""
 
-    name: str
     argument: str
     value: Any
-    kind: str
     n_labels: int | None
-    files: tuple[Path, ...] = ()
-    shards: tuple[Any, ...] = ()
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -157,27 +153,24 @@ class Held:
         return whole(rows if self.kind == "scores" else rows._replace(best_first=False), n_labels)
 
 
-Opened = Input | Held
-
-
 def open_input(
     argument: str, value: Any, input_format: str | None = None, n_labels: int | None = None, name: str = ""
-) -> Opened:
+) -> Input:
     """Return the files that an argument stands for, or what holds a value in their place."""
     kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
     if isinstance(value, Input):
         return value
     if is_file(value):
         return find_input(as_path(value), kind, input_format)
-    return Held(name or argument, argument, value, kind, n_labels)
+    return Held(name or argument, kind, [], argument, value, n_labels)
 
 
 def open_rows(
     arguments: Mapping[str, Any],
     fields: Fields,
-    truth: Opened,
-    models: Sequence[Opened],
-    sets: dict[str, Opened],
+    truth: Input,
+    models: Sequence[Input],
+    sets: dict[str, Input],
     labels: list[str] | None,
     fits: bool,
 ) -> Inputs:
@@ -185,10 +178,8 @@ def open_rows(
     predictions = [*([sets["y_pred"]] if "y_pred" in sets else []), *models]
     if arguments.get("ranked") and predictions:
         raise InputError("ranked", "is for predictions in the truth's own file")
-    in_truth_file = False
-    if not (predictions or fits) and isinstance(truth, Input) and len(truth.shards) == 1:
-        path, form = truth.shards[0]
-        in_truth_file = form.holds_both(path)
+    shards = [] if predictions or fits else truth.shards
+    in_truth_file = len(shards) == 1 and shards[0].format.holds_both(shards[0].path)
     exclude_from = arguments.get("exclude_from", "both")
     exclude = _exclude_of(arguments.get("exclude"), exclude_from, arguments.get("n_labels"))
     if isinstance(exclude, Held):
@@ -201,7 +192,7 @@ def open_rows(
         labels = None if labels is None else [*map(str, labels)]  # as in files
         if in_truth_file:
             sets, predictions = {**sets, "y_pred": truth}, [truth]
-        rows = _rows_by_name(arguments, fields, truth, predictions, sets, in_truth_file, labels, fits)
+        rows = _rows_by_name(arguments, fields, truth, predictions, sets, labels, fits)
     else:
         for model in predictions:
             _refuse_reordered_files(truth, model)
@@ -300,14 +291,14 @@ def _exclude_of(value: Any, exclude_from: str, n_labels: int | None) -> Held | P
     if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.shape[1] == 2 and ids.dtype.kind in "iu":
         distinct, first = np.unique(ids, axis=0, return_index=True)
         return Pairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first, "pair")
-    return Held("exclude", "exclude", value, "truth", n_labels)
+    return Held("exclude", "truth", [], "exclude", value, n_labels)
 
 
 def read_truth(
-    truth: Opened,
+    truth: Input,
     labels: list[str] | None,
     why: Message,
-    predictions: Sequence[Opened] = (),
+    predictions: Sequence[Input] = (),
     fits: bool = False,
 ) -> tuple[Pieces, Match, bool]:
     """Return a truth with names, what matches predictions with it, and whether it has grades above 1.
@@ -331,14 +322,14 @@ def read_truth(
     return pieces, match, False
 
 
-def is_numbered(truth: Opened, labels: list[str]) -> bool:
+def is_numbered(truth: Input, labels: list[str]) -> bool:
     """Tell whether the labels of a truth are numbers of listed names, and not names themselves."""
-    if isinstance(truth, Held) or truth.named:
+    if truth.named or not truth.shards:
         return not truth.named
     return truth.shards[0].format.rows is None or all(whole_number(name) is None for name in labels)
 
 
-def _batches(opened: Opened, kind: str) -> Batches | None:
+def _batches(opened: Input, kind: str) -> Batches | None:
     """Return what reads one input with names that may hold a truth, or scores; None of others."""
     if isinstance(opened, Held):
         rows = opened.rows
@@ -349,7 +340,7 @@ def _batches(opened: Opened, kind: str) -> Batches | None:
     return partial(form.rows, path, opened.kind if kind == "truth" else kind)
 
 
-def _truth_batches(truth: Opened, why: Message = NAMELESS, predictions: Sequence[Opened] = ()) -> Batches:
+def _truth_batches(truth: Input, why: Message = NAMELESS, predictions: Sequence[Input] = ()) -> Batches:
     """Return what reads relevant labels with names, which they must have for the reason ``why``."""
     if (batches := _batches(truth, "truth")) is not None:
         return batches
@@ -364,9 +355,9 @@ def _truth_batches(truth: Opened, why: Message = NAMELESS, predictions: Sequence
     raise ValueError(Message(f"{truth.name}: ", why, text, *hint))
 
 
-def prediction_batches(opened: Opened, facts: Any = None, fields: Fields | None = None) -> Batches:
+def prediction_batches(opened: Input, facts: Any = None, fields: Fields | None = None) -> Batches:
     """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
-    if getattr(facts, "judged_by", None) is not None and fields is not None and isinstance(opened, Input):
+    if getattr(facts, "judged_by", None) is not None and fields is not None and opened.shards:
         (opened,) = with_fields(fields._replace(score_of_truth=True), opened)
     if (batches := _batches(opened, "scores")) is None:
         reason = "" if opened.named else "has no names, and others have; "
@@ -374,7 +365,7 @@ def prediction_batches(opened: Opened, facts: Any = None, fields: Fields | None 
     return batches
 
 
-def _candidate_batches(opened: Opened) -> Batches:
+def _candidate_batches(opened: Input) -> Batches:
     """Return what reads candidates of rows: predictions, or relevant labels with names."""
     if (batches := _batches(opened, "scores")) is None:
         return _truth_batches(opened)
@@ -390,20 +381,20 @@ def notes_of(name: str, facts: Any) -> list[str]:
 def _rows_by_name(
     arguments: Mapping[str, Any],
     fields: Fields,
-    truth: Opened,
-    predictions: Sequence[Opened],
-    sets: Mapping[str, Opened],
-    in_truth_file: bool,
+    truth: Input,
+    predictions: Sequence[Input],
+    sets: Mapping[str, Input],
     labels: list[str] | None,
     fits: bool,
 ) -> Inputs:
-    """Return the rows of all inputs by name; ``in_truth_file`` tells that sets stand in that of the truth."""
+    """Return the rows of all inputs by name; predicted sets may stand in the truth's own file."""
+    in_truth_file = sets.get("y_pred") is truth
     pieces, match, has_grades = read_truth(truth, labels, Message("has names"), predictions, fits)
     shared, facts = notes_of(truth.name, match.origin), match.origin
     asked = [] if fits else expand_metrics(arguments.get("metrics"), arguments.get("k", DEFAULT_K))
     if has_grades and truth.kind != "grades" and any(spec.metric.by_row for spec, _ in asked):
         shared.append(unread_grades(truth.name))
-    for_fields = isinstance(truth, Input) and truth.shards[0].format.for_fields
+    for_fields = truth.shards and truth.shards[0].format.for_fields
     if for_fields and not predictions and any(spec.needs for spec, _ in asked):
         LOG.info("%s: none of its fields is known to hold predicted labels; pred_field names it", truth.name)
     rows = Inputs((truth.name, pieces), [], {}, [], by_name=True)
@@ -430,7 +421,7 @@ def _rows_by_name(
         ranks = not is_sets or (in_truth_file and (is_ranked or placed.scored))
         picks = is_sets and not placed.scored and arguments.get("decision") is None
         notes = notes_of(opened.name, placed.origin)
-        if not placed.scored and isinstance(opened, Input):
+        if not placed.scored and opened.shards:
             how = " and ".join([*["as sets"] * picks, *["best first"] * ranks])
             hint = [" (", Keyword("ranked"), ": also best first)"] if in_truth_file and not ranks else []
             noted = [*getattr(placed.origin, "notes", []), f"no scores, taken {how}"]
@@ -469,7 +460,7 @@ def _refuse_other_use(
             raise ValueError(Message(f"{name}: ", needing[0], needs, ranked, " if they stand best first"))
 
 
-def _refuse_reordered_files(truth: Opened, model: Opened) -> None:
+def _refuse_reordered_files(truth: Input, model: Input) -> None:
     """Refuse tables of lists by number of which a column has the values of the truth's in another order."""
     shards = [*truth.shards, *model.shards]
     if not (truth.shards and model.shards) or any(shard.format.name != "arrow" for shard in shards):
@@ -497,7 +488,8 @@ def label_counts_of(
             which = Keyword("labels"), ", the names of all"
             raise ValueError(Message(f"{rows.truth[0]}: no row has a label; give ", *which))
         return [len(rows.label_names)] * len(rows.matches)
-    shared = told_by([rows.truth, *(rows.sets[name] for name in rows.sets if name != "exclude")])
+    telling = [rows.truth, *(rows.sets[name] for name in rows.sets if name != "exclude")]
+    told_by(telling)
     n_given, argument = (len(labels), "labels") if labels else (n_labels, "n_labels")
     if n_given is not None:
         for name, pieces in [rows.truth, *rows.scores]:
@@ -505,34 +497,27 @@ def label_counts_of(
                 size = counted(pieces.n_labels or 0, "labels")
                 raise ValueError(Message(f"{name}: {size}; ", Keyword(argument), f" tells {n_given}"))
         return [n_given] * len(rows.matches)
-    if shared is not None:
-        for scores in rows.scores:
-            told_by([shared, scores])
-        return [shared[1].n_labels or 0] * len(rows.matches)
-    label_counts = list[int]()
-
-    @cache
-    def n_of_truth() -> int:
-        n_labels = count_columns(rows.truth[1], resources.lone_piece)
-        if n_labels < 1:
-            text = "no row has a label, and nothing tells how many labels there are"
-            raise ValueError(f"{rows.truth[0]}: {text}")
-        return n_labels
-
-    for (name, pieces), match in zip(rows.scores, rows.matches, strict=False):
-        n_own = count_columns(pieces, resources.lone_piece)
-        if told_by([(name, pieces)]) is None:
-            if n_of_truth() < n_own <= MOST_LABELS:  # ids beyond these are refused with their row
-                beyond = f"its ids go beyond the {n_of_truth()} of {rows.truth[0]}"
-                match.notes.append(f"{name}: evaluated with {n_own} labels; {beyond}")
-            else:
-                n_own = n_of_truth()
-        label_counts.append(n_own)
-    return label_counts or [n_of_truth()]
+    label_counts, n_true, lone_piece = list[int](), 0, resources.lone_piece
+    for scores, match in zip([[each] for each in rows.scores] or [[]], rows.matches, strict=True):
+        n_told = told_by([*telling, *scores])
+        if n_told is None:
+            n_true = n_true or count_columns(rows.truth[1], lone_piece)
+            if n_true < 1:
+                text = "no row has a label, and nothing tells how many labels there are"
+                raise ValueError(f"{rows.truth[0]}: {text}")
+            n_told = n_true
+            for name, pieces in scores:
+                n_listed = count_columns(pieces, lone_piece)
+                if n_true < n_listed <= MOST_LABELS:  # ids beyond these are refused with their row
+                    beyond = f"its ids go beyond the {n_true} of {rows.truth[0]}"
+                    match.notes.append(f"{name}: evaluated with {n_listed} labels; {beyond}")
+                    n_told = n_listed
+        label_counts.append(n_told)
+    return label_counts
 
 
-def told_by(inputs: Sequence[Named]) -> Named | None:
-    """Return the first of several inputs that tells the number of labels; it must be that of the others."""
+def told_by(inputs: Sequence[Named]) -> int | None:
+    """Return the number of labels that the first of several inputs tells; it must be that of the others."""
     sized = [(name, pieces, pieces.n_labels) for name, pieces in inputs if pieces.n_labels is not None]
     for name, pieces, n_labels in sized:
         first, pieces_of_first, expected = sized[0]
@@ -544,7 +529,7 @@ def told_by(inputs: Sequence[Named]) -> Named | None:
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
             text = counted(n_labels, "labels do not match", "label does not match")
             raise ValueError(f"{name}: {text} the {expected} of {first}{hint}")
-    return sized[0][:2] if sized else None
+    return sized[0][2] if sized else None
 
 
 def refuse_many_labels(name: str, n_labels: int, label_bytes: int = COUNT_BYTES) -> None:
@@ -553,7 +538,7 @@ def refuse_many_labels(name: str, n_labels: int, label_bytes: int = COUNT_BYTES)
 
 
 def read_scores_alone(
-    opened: Opened, label_names: list[str] | None, named_by: object = None
+    opened: Input, label_names: list[str] | None, named_by: object = None
 ) -> tuple[Rows, list[str], list[str]]:
     """Read scores with names, and the names of its rows and labels.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer, real_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.door import NAMES, fewer_labels
 from xmleval.input.objects.take import check_labels
@@ -122,11 +121,11 @@ def file_of(argument: str, value: Any) -> Path | None:
 
 def check_confidence(value: Any) -> float:
     """Return the probability that an interval covers, or refuse it."""
-    number = value if isinstance(value, (float, np.floating)) else math.nan
+    number = real_number("confidence", value)
     if not LEAST_CONFIDENCE <= number <= MOST_CONFIDENCE:
         text = f"{value!r} is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
         raise InputError("confidence", text)
-    return float(number)
+    return number
 
 
 def _kept(name: str, options: Any, asked: Collection[tuple[Spec, bool]]) -> bool | list[str]:
@@ -227,7 +226,18 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
     if "clusters" in inputs and settings.confidence is None:
         give = Message("clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95")
         raise InputError("clusters", give)
-    lacking = _lacking(settings, inputs)
+    q = settings.propensity
+    met = {
+        "scores": "y_score" in inputs,
+        "entry scores": SCORED in inputs,
+        "probabilities": SCORED in inputs,
+        "sets": "y_pred" in inputs or (decision is not None and "y_score" in inputs),
+        "grades": conventions.graded,
+        "hierarchy": settings.hierarchy is not None,
+        "propensity": q is not None,
+        "training": q is not None and q.counts is not None,
+    }
+    lacking = {need: GIVEN_AS[need] for need in met if not met[need]}
     fewer = None if NAMES.isdisjoint(inputs) else fewer_labels(inputs, conventions.unlisted_score)
     specs, not_computed = list[Spec](), dict[str, Message]()
     for spec, explicit in settings.asked:
@@ -276,19 +286,3 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         curves = any("entry scores" in spec.needs for spec in kept_of(per_label, specs))
     changes = {"decision": decision, "keep_curves": curves and bool(per_label), "not_computed": not_computed}
     return Plan(**vars(settings) | changes, specs=tuple(specs), inputs=inputs)
-
-
-def _lacking(settings: Settings, inputs: frozenset[str]) -> dict[str, Message]:
-    """Return what to give for each need of measures that the inputs and settings do not meet."""
-    q = settings.propensity
-    met = {
-        "scores": "y_score" in inputs,
-        "entry scores": SCORED in inputs,
-        "probabilities": SCORED in inputs,
-        "sets": "y_pred" in inputs or (settings.decision is not None and "y_score" in inputs),
-        "grades": settings.conventions.graded,
-        "hierarchy": settings.hierarchy is not None,
-        "propensity": q is not None,
-        "training": q is not None and q.counts is not None,
-    }
-    return {need: GIVEN_AS[need] for need in met if not met[need]}

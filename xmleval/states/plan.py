@@ -127,16 +127,13 @@ class Plan(Settings):
     keep_curves: bool = False  # whether curves of labels are kept
     any_scores: bool = False  # whether scores are fitted to probabilities, which they need not be
     weighted: bool = field(init=False)
-    row_groups: bool = field(init=False)
     unlisted: float | None = field(init=False)  # score of unlisted labels, None below all listed ones
     all_specs: list[Spec] = field(init=False)  # the measures and the parts they are computed from
     states: dict[str, tuple[Spec, ...]] = field(init=False)  # to count, and the measures that read each
     kept_decisions: dict[Decision, list[str]] = field(init=False)  # whose hits are kept by label, see below
     reads_scores: bool = field(init=False)  # whether any measure reads scores, not only their order
-    reads_lists: bool = field(init=False)  # whether any measure reads lists or their scores
     depth: int | None = field(init=False)  # of the ranking that the measures read; None for all of it
     reads: dict[str, int | None] = field(init=False)  # number of leading labels, by measure; None for all
-    deepest: int = field(init=False)  # and the greatest of them
     ordered: bool = field(init=False)  # whether lists must be sorted, beyond the ranks of relevant labels
     uses_decision: bool = field(init=False)  # whether any measure reads its sets, not only those at k
     gapless: list[Spec] = field(init=False)  # that need every score, where unlisted labels have none
@@ -146,30 +143,24 @@ class Plan(Settings):
 
     def __post_init__(self) -> None:
         """Work out what is read of rows, in one pass over the measures."""
-        level, decision, inputs, bounds = (
-            self.conventions.unlisted_score,
-            self.decision,
-            self.inputs,
-            self.bounds,
-        )
+        level, decision, bounds = self.conventions.unlisted_score, self.decision, self.bounds
         unlisted = level if self.higher_is_better or level is None else 0 - level
         parts = list[Spec]()
         for spec in self.specs:
             parts += map(parse_spec, spec.metric.parts)
         all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]
         kept = self._kept_decisions() if self.per_label else {}
-        weighted = "sample_weight" in inputs
-        vars(self).update(weighted=weighted, row_groups="row_groups" in inputs)
+        vars(self).update(weighted="sample_weight" in self.inputs)
         states, reads = dict[str, list[Spec]](), dict[str, int | None]()
         gapless, cells, probable = list[Spec](), list[Spec](), list[Spec]()
         curves = self.keep_curves or self.curve_points > 0
-        reads_lists, reads_scores, whole = False, curves, curves or self.label_groups is not None
+        reads_scores, whole = curves, curves or self.label_groups is not None
         uses_decision = decision in kept and decision != GIVEN_SETS
         ordered = bounds or bool(kept and kept.keys() - {GIVEN_SETS})
-        deepest, at_k = 0, 1  # one-error reads the first label
+        at_k = 1  # one-error reads the first label
         for spec in all_specs:
             metric, needs, k = spec.metric, spec.needs, spec.k
-            if name := (weighted and metric.weighted_state) or spec.state:
+            if name := self.state_of(spec):
                 states.setdefault(name, []).append(spec)
             if bounds and name == "row_sums" and self.bounded(spec):
                 states.setdefault(ROW_BOUNDS, []).append(spec)
@@ -179,20 +170,19 @@ class Plan(Settings):
                 probable.append(spec)
             if metric.every_label:
                 cells.append(spec)
-            reads_lists |= "scores" in needs or "entry scores" in needs
             reads_scores |= spec.scores_of_all or "probabilities" in needs
             whole |= spec.scores_of_all or metric.whole
             uses_decision |= "sets" in needs
             ordered |= spec.of_sets and (k is not None or self.decide(spec).kind != "pred")
-            reads[spec.name] = n_read = k or self._n_read(spec)
-            at_k, deepest = max(at_k, k or 0), max(deepest, n_read or 0)
+            reads[spec.name] = k or self._n_read(spec)
+            at_k = max(at_k, k or 0)
         if decision is not None and decision.kind in LEADING:
             at_k = max(at_k, int(decision.value))
         elif decision is not None and decision.kind != "pred":
             whole |= uses_decision
         extra = {
-            SETS_OF_LABELS: kept, self.state_of(CURVE): curves, SEEN: True, CEILING: WITHIN in inputs,
-            LABEL_GROUPS: self.label_groups, ROW_GROUPS: self.row_groups,
+            SETS_OF_LABELS: kept, self.state_of(CURVE): curves, SEEN: True, CEILING: WITHIN in self.inputs,
+            LABEL_GROUPS: self.label_groups, ROW_GROUPS: "row_groups" in self.inputs,
         }  # fmt: skip
         for name, is_read in extra.items():
             if is_read:
@@ -206,10 +196,8 @@ class Plan(Settings):
             states={name: tuple(states[name]) for name in STATES if name in states},
             kept_decisions=kept,
             reads_scores=reads_scores,
-            reads_lists=reads_lists,
             depth=None if whole else self.cut(at_k),
             reads=reads,
-            deepest=deepest,
             ordered=ordered,
             uses_decision=uses_decision,
             gapless=gapless,

@@ -67,7 +67,7 @@ class Seen(State):
             n["falling"] += raw.falls
             if self.cutoffs.size and ranking.scores is not None:
                 n["tied"] += count_tied(view, self.cutoffs)
-            deepest_read, scored = max(self.plan.deepest, SEVERAL), self.plan.unlisted is not None
+            deepest_read, scored = max([SEVERAL, *self.cutoffs[-1:].tolist()]), self.plan.unlisted is not None
             if scored or self.deepest < deepest_read:
                 sizes = row_sizes(ranking.ptr)
                 deepest = int(sizes.max(initial=0))
@@ -117,7 +117,7 @@ class Seen(State):
             hint = f"id 0 occurs nowhere, and {ids} {'do' if first > 1 else 'does'}: if ids count from 1, "
             does = "averages over labels and measures of all cells count label 0, too"
             results.notes["ids"] = f"{hint}subtract 1, or drop the first column of matrices; {does}"
-        if plan.reads_lists:
+        if any("scores" in spec.needs or "entry scores" in spec.needs for spec in plan.all_specs):
             self._add_lists(results)
         return results
 

@@ -118,7 +118,9 @@ class States:
         self.plan = plan
         self.resources = resources
         if states is None:
-            n_kinds = 1 + (plan.label_groups is not None) + plan.row_groups  # each with scores of its own
+            n_kinds = (
+                1 + (plan.label_groups is not None) + ("row_groups" in plan.inputs)
+            )  # each with scores of its own
             share = (
                 resources
                 if plan.confidence

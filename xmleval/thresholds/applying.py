@@ -15,12 +15,12 @@ from xmleval.base.budget import MEMORY, Resources, memory_bytes
 from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
 from xmleval.base.notes import Note
 from xmleval.evaluation.files import fields_of
-from xmleval.evaluation.inputs import Opened, open_input, read_scores_alone
+from xmleval.evaluation.inputs import open_input, read_scores_alone
 from xmleval.evaluation.reading import naming_rows, progress
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.pieces import Pieces, RowReader, whole
-from xmleval.input.shards import with_fields
+from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.thresholds.features import read_features
 from xmleval.view.rule import Rule
@@ -50,7 +50,7 @@ def apply_to_files(saved: Path, y_score: Any, features: Any, labels: Any, option
     return scipy.sparse.vstack(sets, format="csr")
 
 
-def _by_number(saved: Path, source: Opened, labels: Any) -> tuple[Rule, Pieces]:
+def _by_number(saved: Path, source: Input, labels: Any) -> tuple[Rule, Pieces]:
     """Return a rule and the scores that it is for, by number; scores with names are matched by them."""
     rule = Rule.load(saved)
     if not source.named:
