@@ -14,7 +14,7 @@ from xmleval.base.budget import PIECE_BYTES, Resources
 from xmleval.base.errors import naming_files, positive_integer
 from xmleval.base.notes import Note
 from xmleval.base.numerals import whole_number
-from xmleval.evaluation.inputs import NAMELESS, Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
+from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import file_of
 from xmleval.input.pieces import Pieces, RowReader
@@ -41,7 +41,7 @@ def training_counts(
         counts = {n: _count_training(train.name, pieces, n, resources.lone_piece) for n in {*label_counts}}
         return [counts[n] for n in label_counts]
     columns = labels if labels is not None and is_numbered(train, labels) else None
-    pieces, match, _ = read_truth(train, columns, NAMELESS)
+    pieces, match, _ = read_truth(train, columns)
     names, label_names = match.label_names, rows.label_names or []
     counts_of, n_rows = _count_training(train.name, pieces, max(1, len(names)), PIECE_BYTES)
     n_ignored = len({*names} - {*label_names})

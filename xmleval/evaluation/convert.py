@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.budget import PIECE_BYTES
-from xmleval.base.errors import Message, counted
+from xmleval.base.errors import counted
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import notes_of, open_input, prediction_batches, read_scores_alone, read_truth
 from xmleval.evaluation.reading import Progress, naming_rows, progress
@@ -50,13 +50,13 @@ def convert_files(
     if truth is None and not data.named:
         return write_rows(data.name, data.pieces(), data.kind, target, writer, n_labels, shown=shown)
     if data.kind == "truth":
-        pieces, match, _ = read_truth(data, None, Message("has names"))
+        pieces, match, _ = read_truth(data, None)
         order = "rows and labels are numbered in the order in which it names them first"
         notes = [f"{data.name}: {', '.join([*getattr(match.origin, 'notes', []), order])}"]
     elif truth is None:
         raise ValueError(f"{data.name}: has names; expected --like with the truth that they belong to")
     else:
-        match = read_truth(truth, None, Message("has names"), [data])[1].fork()
+        match = read_truth(truth, None, [data])[1].fork()
         placed = match.place("y_score", data.name, prediction_batches(data, match.origin))
         notes = [*notes_of(truth.name, match.origin), *notes_of(data.name, placed.origin), *match.notes]
         if not placed.scored:

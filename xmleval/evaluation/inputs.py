@@ -39,7 +39,7 @@ from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
 Named = tuple[str, Pieces]  # an input, and the name that messages call it by
 LOG = logging.getLogger("xmleval.evaluation")
-NAMELESS = Message("has no names, which ", Keyword("y_true"), " has")
+NAMELESS = "has no names, which ", Keyword("y_true"), " has"
 FIRST_BYTES = 1 << 16  # read to tell what the values of a file are
 COUNT_BYTES = 16  # of a label, once its counts are added up
 
@@ -194,7 +194,7 @@ def open_rows(
             sets, predictions = {**sets, "y_pred": truth}, [truth]
         rows = _rows_by_name(arguments, fields, truth, predictions, sets, labels, fits)
     else:
-        for model in predictions:
+        for model in predictions if truth.shards and truth.shards[0].format.name == "arrow" else ():
             _refuse_reordered_files(truth, model)
         true_pieces, candidates = truth.pieces(), sets.get("candidates")
         if (
@@ -295,22 +295,17 @@ def _exclude_of(value: Any, exclude_from: str, n_labels: int | None) -> Held | P
 
 
 def read_truth(
-    truth: Input,
-    labels: list[str] | None,
-    why: Message,
-    predictions: Sequence[Input] = (),
-    fits: bool = False,
+    truth: Input, labels: list[str] | None, predictions: Sequence[Input] = (), fits: bool = False
 ) -> tuple[Pieces, Match, bool]:
     """Return a truth with names, what matches predictions with it, and whether it has grades above 1.
 
-    ``why`` it must have names is told of others, unless predictions have names; ``labels`` may also name the
-    columns of a truth without names. ``fits`` is that of `Match`.
+    ``labels`` may also name the columns of a truth without names. ``fits`` is that of `Match`.
     """
     columns = truth.read if isinstance(truth, Held) else None
     names = labels or (columns.names if columns is not None and columns.are_columns else None) or ()
     match = Match(truth.name, names, listed=labels is not None, fits=fits)
     if labels is None or not is_numbered(truth, labels):
-        placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions))
+        placed = match.place("y_true", truth.name, _truth_batches(truth, predictions))
         return set_pieces(placed, match, truth.kind == "grades"), match, placed.most_value > 1
     pieces = truth.pieces()
     if pieces.n_labels not in (None, len(labels)):
@@ -340,19 +335,17 @@ def _batches(opened: Input, kind: str) -> Batches | None:
     return partial(form.rows, path, opened.kind if kind == "truth" else kind)
 
 
-def _truth_batches(truth: Input, why: Message = NAMELESS, predictions: Sequence[Input] = ()) -> Batches:
-    """Return what reads relevant labels with names, which they must have for the reason ``why``."""
+def _truth_batches(truth: Input, predictions: Sequence[Input] = ()) -> Batches:
+    """Return what reads relevant labels with names, which they must have if predictions, or others, do."""
     if (batches := _batches(truth, "truth")) is not None:
         return batches
-    named = next((model.name for model in predictions if model.named), None)
-    why = why if named is None else Message(f"predictions have names ({named})")
-    hint: list[object] = ["; of names on each line, ", Keyword("input_format", "lines")] * (
-        ".txt" in truth.name
-    )
+    named = [model.name for model in predictions if model.named]
+    reason = [f"predictions have names ({named[0]})"] if named else ["has names"] if truth.named else NAMELESS
+    hint = ["; of names on each line, ", Keyword("input_format", "lines")] if ".txt" in truth.name else []
     if not truth.named:
         hint += [", or ", Keyword("labels"), " with the names of its columns"]
     text = "; expected one file of relevant labels with names"
-    raise ValueError(Message(f"{truth.name}: ", why, text, *hint))
+    raise ValueError(Message(f"{truth.name}: ", *reason, text, *hint))
 
 
 def prediction_batches(opened: Input, facts: Any = None, fields: Fields | None = None) -> Batches:
@@ -389,7 +382,7 @@ def _rows_by_name(
 ) -> Inputs:
     """Return the rows of all inputs by name; predicted sets may stand in the truth's own file."""
     in_truth_file = sets.get("y_pred") is truth
-    pieces, match, has_grades = read_truth(truth, labels, Message("has names"), predictions, fits)
+    pieces, match, has_grades = read_truth(truth, labels, predictions, fits)
     shared, facts = notes_of(truth.name, match.origin), match.origin
     asked = [] if fits else expand_metrics(arguments.get("metrics"), arguments.get("k", DEFAULT_K))
     if has_grades and truth.kind != "grades" and any(spec.metric.by_row for spec, _ in asked):
@@ -463,7 +456,7 @@ def _refuse_other_use(
 def _refuse_reordered_files(truth: Input, model: Input) -> None:
     """Refuse tables of lists by number of which a column has the values of the truth's in another order."""
     shards = [*truth.shards, *model.shards]
-    if not (truth.shards and model.shards) or any(shard.format.name != "arrow" for shard in shards):
+    if not model.shards or any(shard.format.name != "arrow" for shard in shards):
         return
     from xmleval.input.formats.arrow import columns_beside, hash_columns  # only once it is needed
 
@@ -488,7 +481,9 @@ def label_counts_of(
             which = Keyword("labels"), ", the names of all"
             raise ValueError(Message(f"{rows.truth[0]}: no row has a label; give ", *which))
         return [len(rows.label_names)] * len(rows.matches)
-    telling = [rows.truth, *(rows.sets[name] for name in rows.sets if name != "exclude")]
+    sets = {**rows.sets}
+    sets.pop("exclude", None)
+    telling = [rows.truth, *sets.values()]
     told_by(telling)
     n_given, argument = (len(labels), "labels") if labels else (n_labels, "n_labels")
     if n_given is not None:
@@ -498,7 +493,8 @@ def label_counts_of(
                 raise ValueError(Message(f"{name}: {size}; ", Keyword(argument), f" tells {n_given}"))
         return [n_given] * len(rows.matches)
     label_counts, n_true, lone_piece = list[int](), 0, resources.lone_piece
-    for scores, match in zip([[each] for each in rows.scores] or [[]], rows.matches, strict=True):
+    for place, match in enumerate(rows.matches):
+        scores = rows.scores[place : place + 1]
         n_told = told_by([*telling, *scores])
         if n_told is None:
             n_true = n_true or count_columns(rows.truth[1], lone_piece)

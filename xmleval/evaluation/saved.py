@@ -14,7 +14,6 @@ from xmleval.evaluation.counts import Counted
 from xmleval.evaluation.settings import GIVEN, check_settings, plan_of
 from xmleval.files.saved import Saved, first_difference
 from xmleval.input.vectors import check_propensity
-from xmleval.labels.datasets import published
 from xmleval.labels.groups import LabelGroups
 from xmleval.labels.hierarchy import from_edges
 from xmleval.states.contents import Contents
@@ -42,10 +41,7 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         q = check_propensity(saved_q, n_labels)
         if counts is not None and (counts.dtype not in (np.int32, np.int64) or counts.shape != saved_q.shape):
             raise ValueError("label_counts are no numbers of training rows")
-        constants = meta["constants"]  # of the model, of a data set by its name
-        model: dict[str, Any] = {name: float(constants[name]) for name in ("a", "b", "n") if constants}
-        model |= published(constants["dataset"]).where() if "dataset" in constants else {}
-        q = q._replace(counts=counts, constants=model)
+        q = q._replace(counts=counts, constants=dict(meta["constants"]))
     if saved["label_groups"] is not None:
         names, ranges = ([*map(str, texts)] for texts in saved["label_groups"])
         groups = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
