@@ -249,8 +249,9 @@ def _keep_freed_memory() -> None:
     np.empty(KEPT_BYTES, np.uint8)  # whose end raises the mmap threshold of malloc; its pages cost nothing
 
 
-def make_report(settings: Settings, of: Counted) -> Report:
-    """Return the report on the counted rows."""
+def make_report(settings: Settings, of: Counted, **names: Any) -> Report:
+    """Return the report on the counted rows; ``names`` are of rows and labels where others know them."""
+    names = {"label_names": settings.labels, **names}
     plan, states, q = of.plan, of.states, settings.propensity
     if plan is None or states is None:
         raise ValueError("nothing was counted yet: call update or merge first")
@@ -279,10 +280,10 @@ def make_report(settings: Settings, of: Counted) -> Report:
         keeps_rows=bool(plan.per_row),
         higher_is_better=settings.higher_is_better,
         hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
-        label_names=settings.labels,
         group_ranges=[*settings.label_groups.ranges] if settings.label_groups else [],
         confidence_level=settings.confidence,
-        notes=[*of.notes, *settings.notes(), *results.notes.values()],
+        notes=[*of.notes, *results.notes.values()],
+        **names,
     )
 
 
@@ -314,12 +315,11 @@ def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tupl
             of_model = settings
             if matched.unknown or not matched.closed:
                 of_model = replace(settings, unknown=bool(matched.unknown), counts_cells=matched.closed)
-            report = make_report(of_model, with_batch(of_model, resources, Counted(), batch))
-        if matched.label_names is not None or matched.row_names is not None:
-            counts = matched.row_names == [*range(report.n_rows)]  # an index that names nothing
-            names: Any = {"label_names": matched.label_names, "unknown_labels": matched.unknown}
-            report = replace(report, row_names=None if counts else matched.row_names, **names)
-        reports.append(report)
+            after, row_names = with_batch(of_model, resources, Counted(), batch), matched.row_names
+            if row_names is not None and row_names == [*range(after.n_rows)]:  # an index that names nothing
+                row_names = None
+            names = {"label_names": matched.label_names, "unknown_labels": matched.unknown}
+            reports.append(make_report(of_model, after, row_names=row_names, **names))
     return reports
 
 
@@ -332,11 +332,8 @@ class ScoredRows:
     state = missing = bare = ""
 
     def __init__(self, plan: Plan, resources: Resources) -> None:
-        self.n_labels = plan.n_labels
-        self.resources = resources
-        self.n_rows = 0
-        self._dtypes: set[str] = set()
-        self._plan = plan
+        self.n_labels, self.resources = plan.n_labels, resources
+        self._plan, self._dtypes = plan, set[str]()
         empty_state = state_class(self.state)(plan, plan.specs, resources)
         self._states = States(plan, resources, {self.state: empty_state})
 
@@ -350,7 +347,6 @@ class ScoredRows:
         batch = Batch(Taken((), None), truth, y_score, sample_weight=sample_weight)
         rows = Blocks(self._plan, batch, self.resources, 0, self._dtypes)
         self._states = count(self._plan, self.resources, [self._states], rows)
-        self.n_rows += truth.n_rows
 
     @property
     def counted(self) -> Any:

@@ -46,7 +46,7 @@ from xmleval.input.door import RESTRICTIONS
 from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels, take
 from xmleval.input.sets import set_rows
-from xmleval.input.shards import with_fields
+from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.input.vectors import of_rows
 from xmleval.metrics.spec import conventions_of
@@ -134,26 +134,24 @@ def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool
         if arguments.get("y_true") is None:
             raise InputError("y_true", MISSING)
         models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
-        by_argument = {
-            argument: open_input(argument, arguments[argument], how, n_labels)
-            for argument in ("y_true", "y_pred", "y_train", "candidates")
-            if arguments.get(argument) is not None
-        }
+        inputs: dict[str, list[Input]] = {"y_true": [], "y_score": models}
+        for argument in ("y_true", "y_pred", "y_train", "candidates"):
+            if (value := arguments.get(argument)) is not None:
+                inputs[argument] = [open_input(argument, value, how, n_labels)]
         if conventions_of(arguments.get("metrics"), arguments).graded:
-            by_argument["y_true"] = replace(by_argument["y_true"], kind="grades")
-        if how is not None and not any(each.files for each in (*models, *by_argument.values())):
+            inputs["y_true"] = [replace(inputs["y_true"][0], kind="grades")]
+        opened = [*itertools.chain(*inputs.values())]
+        if how is not None and not any(each.files for each in opened):
             raise InputError("input_format", "is for files, and none is given")
-        fields = fields_of(arguments, joined=bool(models) or "y_pred" in by_argument or fits)
-        opened = iter(with_fields(fields, *models, *by_argument.values()))
-        models = [next(opened) for _ in models]
-        by_argument = dict(zip(by_argument, opened, strict=True))
+        fields = fields_of(arguments, joined=bool(scores) or "y_pred" in inputs or fits)
+        renamed = iter(with_fields(fields, *opened))
+        inputs = {argument: [*itertools.islice(renamed, len(inputs[argument]))] for argument in inputs}
         if is_file(labels):
             labels = load_names(as_path(labels))
         elif labels is not None:
             labels = check_labels(labels, n_labels)
-        truth, train = by_argument.pop("y_true"), by_argument.pop("y_train", None)
-        inputs = {"y_true": [truth], "y_score": models} | {name: [by_argument[name]] for name in by_argument}
-        rows = open_rows(arguments, fields, truth, models, by_argument, labels, fits)
+        train = inputs.pop("y_train", [None])[0]
+        rows = open_rows(arguments, fields, inputs, labels, fits)
         label_counts = label_counts_of(rows, resources, labels, n_labels)
         trained = list[tuple[Ints, int]]()
         if train is not None and (fits or train.files):  # of values, propensities are estimated later

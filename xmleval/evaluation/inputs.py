@@ -168,14 +168,14 @@ def open_input(
 def open_rows(
     arguments: Mapping[str, Any],
     fields: Fields,
-    truth: Input,
-    models: Sequence[Input],
-    sets: dict[str, Input],
+    inputs: Mapping[str, Sequence[Input]],
     labels: list[str] | None,
     fits: bool,
 ) -> Inputs:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
-    predictions = [*([sets["y_pred"]] if "y_pred" in sets else []), *models]
+    (truth,), models = inputs["y_true"], inputs["y_score"]
+    sets = {name: inputs[name][0] for name in ("y_pred", "candidates") if name in inputs}
+    predictions = [*inputs.get("y_pred", ()), *models]
     if arguments.get("ranked") and predictions:
         raise InputError("ranked", "is for predictions in the truth's own file")
     shards = [] if predictions or fits else truth.shards

@@ -11,9 +11,10 @@ from xmleval.base.budget import Resources, limited, machine_limit
 from xmleval.base.errors import positive_integer
 from xmleval.base.notes import notes_as_json, notes_from_json
 from xmleval.evaluation.counts import Counted
-from xmleval.evaluation.settings import GIVEN, check_settings, plan_of
+from xmleval.evaluation.settings import check_settings, plan_of
 from xmleval.files.saved import Saved, first_difference
 from xmleval.input.vectors import check_propensity
+from xmleval.labels.datasets import published
 from xmleval.labels.groups import LabelGroups
 from xmleval.labels.hierarchy import from_edges
 from xmleval.states.contents import Contents
@@ -41,7 +42,10 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         q = check_propensity(saved_q, n_labels)
         if counts is not None and (counts.dtype not in (np.int32, np.int64) or counts.shape != saved_q.shape):
             raise ValueError("label_counts are no numbers of training rows")
-        q = q._replace(counts=counts, constants=dict(meta["constants"]))
+        constants = meta["constants"]  # of the model, of a data set by its name
+        model: dict[str, Any] = {name: float(constants[name]) for name in ("a", "b", "n") if constants}
+        model |= published(constants["dataset"]).where() if "dataset" in constants else {}
+        q = q._replace(counts=counts, constants=model)
     if saved["label_groups"] is not None:
         names, ranges = ([*map(str, texts)] for texts in saved["label_groups"])
         groups = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
@@ -92,8 +96,8 @@ def restored(
         return Counted(place=place, notes=notes)
     n_rows, inputs = positive_integer("n_rows", meta["n_rows"], 0), frozenset(meta["given"])
     score_dtype = meta["score_dtype"]
-    if not inputs <= GIVEN or score_dtype not in (None, "float32", "float64"):
-        raise ValueError(f"given {sorted(inputs)} and scores of {score_dtype}")
+    if score_dtype not in (None, "float32", "float64"):
+        raise ValueError(f"scores of {score_dtype}")
     spans = {
         source: tuple([(int(start), positive_integer("spans", stop, start)) for start, stop in pairs])
         for source, pairs in meta["spans"].items()

@@ -23,10 +23,8 @@ from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, Plan, Settings, kept_
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 from xmleval.view.rule import Rule, rule_for
 
-INPUTS = ("y_score", "y_pred", "sample_weight", "clusters", "row_groups")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
 KEYED = "keys"  # of rows, by which they are in groups of the jackknife
-GIVEN = frozenset([*INPUTS, SCORED, *NAMES, KEYED])
 OF_PROPENSITY = frozenset(["inverse_propensity", "y_train", *CONSTANTS])
 WITHOUT_DEFAULT = ("labels", *OF_PROPENSITY, "label_groups", "confidence", "curve_points", "hierarchy")
 MISSING = "missing; expected the relevant labels of each row"
@@ -165,6 +163,10 @@ def check_settings(
     if names_given & OF_PROPENSITY:
         q, y_train = options.get("inverse_propensity"), options.get("y_train")
         propensity, notes = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
+        if propensity is not None and propensity.lowest < 1:
+            lowest = f" has values below 1 (the lowest is {propensity.lowest:g})"
+            hint = ": these look like propensities, not their inverses, which are 1 / p"
+            notes = [*notes, Message(Keyword("inverse_propensity"), lowest, hint)]
     if "label_groups" in names_given:
         counts = None if propensity is None else propensity.counts
         label_groups, unnamed = given_groups(options["label_groups"], n_labels, names, closed, counts)
@@ -188,6 +190,10 @@ def check_settings(
         raise InputError("bounds", Message(level, " gives every label a score; bounds need ", fix))
     if "hierarchy" in names_given:
         hierarchy = given_hierarchy(options["hierarchy"], n_labels, names, closed)
+        if hierarchy is not None and hierarchy.top is not None:
+            above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
+            hint = "without edges to it, it does not, as authors leave out a root"
+            notes.append(Message(Keyword("hierarchy"), above, hint))
     points = options["curve_points"] if "curve_points" in names_given else 0
     return Settings(
         n_labels=n_labels,

@@ -100,19 +100,6 @@ class Settings:
                 return plain.get(name, f"{name} differs")
         return None
 
-    def notes(self) -> list[str]:
-        """Return what was seen in the arguments, and what it does to the values."""
-        q, hierarchy, notes = self.propensity, self.hierarchy, list[str]()
-        if q is not None and q.lowest < 1:
-            lowest = f" has values below 1 (the lowest is {q.lowest:g})"
-            hint = ": these look like propensities, not their inverses, which are 1 / p"
-            notes.append(Message(Keyword("inverse_propensity"), lowest, hint))
-        if hierarchy is not None and hierarchy.top is not None:
-            above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
-            hint = "without edges to it, it does not, as authors leave out a root"
-            notes.append(Message(Keyword("hierarchy"), above, hint))
-        return notes
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan(Settings):

@@ -118,13 +118,11 @@ class States:
         self.plan = plan
         self.resources = resources
         if states is None:
-            n_kinds = (
-                1 + (plan.label_groups is not None) + ("row_groups" in plan.inputs)
-            )  # each with scores of its own
+            of_groups = plan.label_groups is not None, "row_groups" in plan.inputs  # with scores of their own
             share = (
                 resources
                 if plan.confidence
-                else resources._replace(memory=max(1, resources.memory // n_kinds))
+                else resources._replace(memory=max(1, resources.memory // (1 + sum(of_groups))))
             )
             specs_of = plan.states if plan.confidence is None else of_whole(plan)
             states = {name: state_class(name)(plan, specs, share) for name, specs in specs_of.items()}
