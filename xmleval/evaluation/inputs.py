@@ -184,9 +184,9 @@ def open_rows(
     exclude = _exclude_of(arguments.get("exclude"), exclude_from, arguments.get("n_labels"))
     if isinstance(exclude, Held):
         sets = {**sets, "exclude": exclude}
-    inputs = [truth, *predictions, *sets.values()]
-    held = [each for each in inputs if isinstance(each, Held)]
-    if len(held) == len(inputs) and not all(is_nameless(each.argument, each.value) for each in held):
+    of_rows = [truth, *predictions, *sets.values()]
+    held = [each for each in of_rows if isinstance(each, Held)]
+    if len(held) == len(of_rows) and not all(is_nameless(each.argument, each.value) for each in held):
         rows = _rows_in_memory(arguments, truth, models, sets, labels, fits)
     elif in_truth_file or truth.named or any(model.named for model in predictions):
         labels = None if labels is None else [*map(str, labels)]  # as in files
@@ -275,7 +275,7 @@ def _unmatched_pairs(arguments: Mapping[str, Any], n_pairs: int) -> list[Note]:
 def _pieces(argument: str, value: Any, kind: str, n_labels: int | None) -> Pieces:
     """Return rows by number of an argument that `take` returned."""
     if not isinstance(value, Rows):
-        return Held(argument, argument, value, kind, n_labels).pieces()
+        return Held(argument, kind, [], argument, value, n_labels).pieces()
     return whole(value if argument == "y_score" else value._replace(best_first=False), n_labels)
 
 
