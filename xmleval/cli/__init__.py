@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import click
 
 from xmleval.base.errors import did_you_mean
-from xmleval.cli.messages import bare, naming_stdout, one_line, print_messages
+from xmleval.cli.messages import bare, one_line, print_messages
 from xmleval.version import __version__
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -89,9 +89,6 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         width = max(min(shutil.get_terminal_size().columns, WIDEST) - 2, NARROWEST)
         code = program.main(args, prog_name="xmleval", standalone_mode=False, terminal_width=width)
-        if sys.stdout is not None:
-            with naming_stdout():
-                sys.stdout.flush()  # so that a failure is still reported
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough

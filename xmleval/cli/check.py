@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from xmleval.api.check import check as check_reports
-from xmleval.base.errors import InputError
 from xmleval.base.numerals import decimal_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import write_stdout
 from xmleval.cli.options import LIST, Opt, command
 from xmleval.cli.types import Parsed, read_names
+from xmleval.results.checks import limits_of
 
 FAILED = 1
 MARGIN = "VALUE or NAME=VALUE"  # a value alone is for all names
@@ -52,17 +52,15 @@ SECTIONS = {
     },
     "Reports": {"model": Opt(str, "NAME")},
 }  # fmt: skip
-EXAMPLES = """Examples:
-
-\b
-  xmleval check new.json \\
-      --min ndcg@5=0.61 --max coverage=40
-  xmleval check new.json \\
-      --no-worse-than last.json --margin 0.002
+EXAMPLES = """\
+xmleval check new.json \\
+    --min ndcg@5=0.61 --max coverage=40
+xmleval check new.json \\
+    --no-worse-than last.json --margin 0.002
 """
 
 
-@command(SECTIONS, check_reports, epilog=EXAMPLES)
+@command(SECTIONS, check_reports, examples=EXAMPLES)
 @click.argument("results", type=FILE)
 def check(results: Path, **options: Any) -> int:
     """Check RESULTS, JSON or a state that `xmleval evaluate` wrote, against limits or earlier results.
@@ -72,11 +70,7 @@ def check(results: Path, **options: Any) -> int:
     of other data or conventions.
     """
     for name in ("min", "max", "margin"):
-        pairs = options[name] or ()
-        options[name] = dict(pairs)
-        if len(options[name]) < len(pairs):
-            twice = next(name for name in options[name] if [n for n, _ in pairs].count(name) > 1)
-            raise InputError(name, f"{twice or 'a value for all measures'} is given twice")
+        options[name] = limits_of(name, options[name] or (), margins=name == "margin")
     checked = check_reports(results, **options)
     write_stdout(f"{checked}\n")
     return 0 if checked else FAILED

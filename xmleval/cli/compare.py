@@ -39,17 +39,15 @@ OUTPUTS = {
     "plot": Opt(FIGURE, None, "Also draw the figure, as .png, .svg or .pdf."),
 }
 SECTIONS = {"Comparison": COMPARISON, "Groups": GROUPING} | COMPARED | {"Output": OUTPUTS}
-EXAMPLES = """Examples:
-
-\b
-  xmleval compare Y.npz bert.npz tree.npz \\
-      --train Y_train.npz --baseline tree.npz
-  xmleval compare Y.npz 'a_*.npz' 'b_*.npz' \\
-      --seeds --metrics ndcg@5 --format latex
+EXAMPLES = """\
+xmleval compare Y.npz bert.npz tree.npz \\
+    --train Y_train.npz --baseline tree.npz
+xmleval compare Y.npz 'a_*.npz' 'b_*.npz' \\
+    --seeds --metrics ndcg@5 --format latex
 """
 
 
-@command(SECTIONS, compare_files, evaluate, epilog=EXAMPLES)
+@command(SECTIONS, compare_files, evaluate, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def compare(

@@ -22,17 +22,15 @@ SECTIONS |= {
     "Measures": {name: opt for name, opt in OF_MODELS.items() if name not in ("metrics", "k")},
     "Output": {"output_format": format_option(["table", "json", "csv", "markdown"]), "output": OUTPUT},
 }
-EXAMPLES = """Examples:
-
-\b
-  xmleval diff Y.npz old.npz new.npz \\
-      --metric ndcg@5 --labels labels.txt
-  xmleval diff Y.npz old.npz new.npz \\
-      --metric f1.macro@5 --worst 5 --format csv
+EXAMPLES = """\
+xmleval diff Y.npz old.npz new.npz \\
+    --metric ndcg@5 --labels labels.txt
+xmleval diff Y.npz old.npz new.npz \\
+    --metric f1.macro@5 --worst 5 --format csv
 """
 
 
-@command(SECTIONS, diff_files, evaluate, epilog=EXAMPLES)
+@command(SECTIONS, diff_files, evaluate, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=2)
 def diff(

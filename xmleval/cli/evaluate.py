@@ -19,13 +19,11 @@ from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.details import refuse_no_rows
 
-EXAMPLES = """Examples:
-
-\b
-  xmleval evaluate Y.npz bert.npz \\
-      --train Y_train.npz
-  xmleval evaluate Y.npz bert.npz \\
-      --metrics sets --decision top3
+EXAMPLES = """\
+xmleval evaluate Y.npz bert.npz \\
+    --train Y_train.npz
+xmleval evaluate Y.npz bert.npz \\
+    --metrics sets --decision top3
 """
 OF_RESULT = {
     **RESULT,
@@ -41,7 +39,7 @@ OF_RESULT = {
 SECTIONS = EVALUATION | {"Output": OF_RESULT | SAVE, "Resources": EVALUATION["Resources"] | RUNS}
 
 
-@command(SECTIONS, evaluate_files, epilog=EXAMPLES)
+@command(SECTIONS, evaluate_files, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1)
 @kept_until_written()

@@ -103,7 +103,7 @@ def refuse_outputs(params: Sequence[click.Parameter], values: Mapping[str, Any])
         pattern = escape(str(path.resolve())).replace("{}", "*")
         if any(fnmatch(str(output.resolve()), pattern) for output in outputs[:place] + outputs[place + 1 :]):
             raise click.UsageError("two outputs have one name", click.get_current_context())
-    replaced = [path for path in outputs if path.exists()]
+    replaced = [*filter(Path.exists, outputs)]
     for param in params if replaced else ():
         value = values.get(param.name or "")
         for item in value if isinstance(value, tuple) else [value]:

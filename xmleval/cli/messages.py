@@ -94,41 +94,32 @@ def notes_told() -> Iterator[None]:
 
 
 class Printer(logging.Handler):
-    """Print messages of a logger to what is stderr when they arrive: a progress bar may have replaced it."""
+    """Print messages to what is stderr when they arrive: a progress bar may have replaced it."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a message."""
         if sys.stderr is not None:
-            print(spelled(self.format(record)), file=sys.stderr, flush=True)
+            text = spelled(self.format(record)).removeprefix("xmleval: ")
+            print(f"xmleval: {text}", file=sys.stderr, flush=True)
 
 
-KERNELS, EVALUATION = Printer(), Printer()
-EVALUATION.setFormatter(logging.Formatter("xmleval: %(message)s"))
+PRINTER = Printer()
 
 
 def print_messages() -> None:
     """Print on stderr what evaluations tell, and on a terminal also that kernels are compiled."""
-    kernels, evaluation = logging.getLogger("xmleval.kernels"), logging.getLogger("xmleval.evaluation")
-    evaluation.setLevel(logging.INFO)
-    evaluation.addHandler(EVALUATION)
-    kernels.setLevel(logging.DEBUG if on_terminal() else logging.CRITICAL)
-    if on_terminal():
-        kernels.addHandler(KERNELS)
+    logging.getLogger("xmleval").addHandler(PRINTER)
+    logging.getLogger("xmleval.evaluation").setLevel(logging.INFO)
+    logging.getLogger("xmleval.kernels").setLevel(logging.DEBUG if on_terminal() else logging.CRITICAL)
 
 
 def write_stdout(text: str) -> None:
-    """Write text to stdout."""
+    """Write text to stdout; errors name it, and send later output to the null device."""
     if sys.stdout is None:  # closed by whoever started the process
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), "stdout")
-    with naming_stdout():
-        sys.stdout.write(text)
-
-
-@contextlib.contextmanager
-def naming_stdout() -> Iterator[None]:
-    """Raise write errors that name stdout, and send later output to the null device."""
     try:
-        yield
+        sys.stdout.write(text)
+        sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise type(error)(error.errno, error.strerror, "stdout") from None

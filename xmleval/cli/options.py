@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -14,7 +15,7 @@ import click
 from xmleval.base.conventions import CHOICES, PRESETS
 from xmleval.cli.files import FILE, STATE, TEXT, FileName, refuse_outputs
 from xmleval.cli.messages import FLAGS
-from xmleval.cli.patterns import hinting
+from xmleval.cli.patterns import refuse_predictions
 from xmleval.cli.types import (
     CONVENTIONS,
     COUNT,
@@ -34,6 +35,7 @@ from xmleval.metrics import GROUPS
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.show.tables import FORMS
 
+Function = Callable[..., Any]
 SUFFIXES = {
     **dict.fromkeys([".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"], "none"),
     **{suffix: form for form, suffixes in FORMS.items() for suffix in suffixes},
@@ -100,8 +102,9 @@ MEASURES = {
     ),
     "k": Opt(
         CUTOFFS, "LIST",
-        "Cutoffs of measures at k that are named without one, such as 1,3,5 or 1-20.",
-        extra=LIST | {"default": [",".join(map(str, DEFAULT_K))]},
+        "Cutoffs of measures at k that are named without one, such as 1-20; "
+        f"default {','.join(map(str, DEFAULT_K))}.",
+        extra=LIST | {"default": [DEFAULT_K], "show_default": False},
     ),
     "gains": Opt(Choice(["linear", "exp"]), "RULE"),
     "unlisted": Opt(str, "SCORE"),
@@ -169,7 +172,7 @@ FORMAT = {"input_format": INPUTS["input_format"]._replace(help=FORMAT_HELP, meta
 FLAGS.update({name: flag_of(name, opt) for name, opt in EVERY.items()})
 
 
-def arguments_of(function: Callable[..., Any], flags: Mapping[str, str]) -> dict[str, tuple[str, Any]]:
+def arguments_of(function: Function, flags: Mapping[str, str]) -> dict[str, tuple[str, Any]]:
     """Return what the docstring of a function says of each argument, in options, and its default.
 
     Of a description, the first paragraph is taken, up to what can be seen in Python alone: "See ...".
@@ -226,51 +229,51 @@ class Command(click.Command):
     ----------
     sections : dict of str to dict of str to Opt
         Options by title and by the name of the argument; others are in the last section.
+    functions : functions
+        The help of an option is that of the argument it is, of the first function that has it.
     """
 
-    def __init__(self, *args: Any, sections: Sections, **attributes: Any) -> None:
+    def __init__(
+        self, *args: Any, sections: Sections, functions: Sequence[Function], **attributes: Any
+    ) -> None:
         super().__init__(*args, **attributes)
         self.sections = sections
         options = {name: opt for section in sections.values() for name, opt in section.items()}
         self.flags = {name: flag_of(name, opt) for name, opt in options.items()}
+        arguments: dict[str, tuple[str, Any]] = {}
+        for function in reversed(functions):
+            arguments |= arguments_of(function, FLAGS | self.flags)
+        self.params += [option(name, opt, arguments) for name, opt in options.items()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections."""
-        titles = {name: title for title, options in self.sections.items() for name in options}
-        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in self.sections}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                rows[titles.get(param.name or "", [*rows][-1])].append(record)
-        for title, records in ((title, records) for title, records in rows.items() if records):
-            with formatter.section(title):
-                formatter.write_dl(records, col_max=30 if formatter.width >= NARROW else 6)
+        options = (param for param in self.get_params(ctx) if isinstance(param, click.Option))
+        records = {option.name: option.get_help_record(ctx) for option in options}
+        for title, names in self.sections.items():
+            of_section = [records.pop(name) for name in names]
+            if title == [*self.sections][-1]:
+                of_section += records.values()
+            if rows := [*filter(None, of_section)]:
+                with formatter.section(title):
+                    formatter.write_dl(rows, col_max=30 if formatter.width >= NARROW else 6)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; messages name its options from then on."""
+        """Run the command; messages name its options from then on, and tell where predictions come first."""
         FLAGS.update(self.flags)
         refuse_outputs(self.params, ctx.params)
-        with hinting(ctx.params.get("truth")):
+        try:
             return super().invoke(ctx)
+        except ValueError as error:
+            refuse_predictions(ctx.params.get("truth"), error)
+            raise
 
 
 def command(
-    sections: Sections, *functions: Callable[..., Any], group: click.Group | None = None, **attributes: Any
-) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return a decorator that makes a command with options in sections.
-
-    The help of an option is that of the argument it is, of the first function that has it.
-    """
-
-    def make(callback: Callable[..., Any]) -> click.Command:
-        created: Command = click.command(cls=Command, sections=sections, **attributes)(callback)
-        options = {name: opt for section in sections.values() for name, opt in section.items()}
-        arguments: dict[str, tuple[str, Any]] = {}
-        for function in functions:
-            arguments = arguments_of(function, FLAGS | created.flags) | arguments
-        created.params += [option(name, opt, arguments) for name, opt in options.items()]
-        if group is not None:
-            group.add_command(created)
-        return created
-
-    return make
+    sections: Sections, *functions: Function, examples: str = "", group: Any = click, **attributes: Any
+) -> Callable[[Function], Command]:
+    """Return a decorator that makes a command, of a group, with options in sections and with examples."""
+    epilog = f"Examples:\n\n\b\n{textwrap.indent(examples, '  ')}" if examples else None
+    made: Callable[[Function], Command] = group.command(
+        cls=Command, sections=sections, functions=functions, epilog=epilog, **attributes
+    )
+    return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import shutil
@@ -16,7 +17,7 @@ from rich.console import Console, RenderableType
 from xmleval.base.errors import printable
 from xmleval.base.notes import Note
 from xmleval.cli.files import files_of
-from xmleval.cli.messages import naming_stdout, spelled, tell_notes, write_stdout
+from xmleval.cli.messages import spelled, tell_notes, write_stdout
 from xmleval.files.input import digest
 from xmleval.files.output import naming_output, replacing
 from xmleval.results.details import lines_of_labels, lines_of_rows, without_labels
@@ -48,15 +49,17 @@ def screen() -> tuple[int | None, bool]:
 
 def show(*parts: RenderableType) -> None:
     """Print text as it stands, and tables in the width of the terminal."""
-    width = None if sys.stdout is not None and sys.stdout.isatty() else WIDE
-    console = Console(width=width, highlight=False, markup=False, emoji=False)
-    with naming_stdout(), console.capture() as captured:  # capturing still flushes stdout
-        for part in parts:
-            if isinstance(part, str):  # a command must stay one line
-                console.print(*map(printable, part.split("\n")), sep="\n", soft_wrap=True)
-            else:
-                console.print(part)
-    write_stdout("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    text, columns = io.StringIO(), screen()[0]
+    console = Console(
+        file=text, force_terminal=bool(columns) or None, width=columns or WIDE, highlight=False, markup=False,
+        emoji=False,
+    )  # fmt: skip
+    for part in parts:
+        if isinstance(part, str):  # a command must stay one line
+            console.print(*map(printable, part.split("\n")), sep="\n", soft_wrap=True)
+        else:
+            console.print(part)
+    write_stdout("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
 
 
 def write_text(text: str, path: Path | None = None) -> None:

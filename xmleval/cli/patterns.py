@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xmleval.base.budget import OverLimitError
@@ -86,15 +85,10 @@ def other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]:
     return {}
 
 
-@contextlib.contextmanager
-def hinting(truth: Path | None) -> Iterator[None]:
-    """Tell what to give where a file of predictions is refused as TRUTH."""
-    try:
-        yield
-    except ValueError as error:
-        text = str(error)
-        limit = isinstance(error, OverLimitError)  # of any file, whatever it holds
-        if limit or not text.startswith(f"{truth}: ") or not holds_predictions(str(truth)):
-            raise
+def refuse_predictions(truth: Path | None, error: ValueError) -> None:
+    """Tell what to give where a file of predictions was refused as TRUTH."""
+    text = str(error)
+    limit = isinstance(error, OverLimitError)  # of any file, whatever it holds
+    if text.startswith(f"{truth}: ") and not limit and holds_predictions(str(truth)):
         text = text.split("; expected ", 1)[0]
         raise ValueError(f"{text}; it holds predictions: TRUTH comes first, then SCORES") from None

@@ -27,15 +27,13 @@ OPTIONS = {
     "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],
 }  # fmt: skip
-EXAMPLES = """Examples:
-
-\b
-  xmleval plot Y.npz bert.npz tree.npz \\
-      --kind cutoffs --output cutoffs.pdf
+EXAMPLES = """\
+xmleval plot Y.npz bert.npz tree.npz \\
+    --kind cutoffs --output cutoffs.pdf
 """
 
 
-@command({"Figure": OPTIONS} | COMPARED, compare, evaluate, epilog=EXAMPLES)
+@command({"Figure": OPTIONS} | COMPARED, compare, evaluate, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **options: Any) -> None:

@@ -31,12 +31,10 @@ from xmleval.results.pages import page_of_ranks
 from xmleval.results.ranking import plot_ranks, rank_lines
 from xmleval.show.tables import as_csv
 
-EXAMPLES = """Examples:
-
-\b
-  xmleval rank results/*.json --metric p@5
-  xmleval rank results/*.json \\
-      --metric ndcg@5 --control bert
+EXAMPLES = """\
+xmleval rank results/*.json --metric p@5
+xmleval rank results/*.json \\
+    --metric ndcg@5 --control bert
 """
 OPTIONS = {
     "metric": Opt(
@@ -51,7 +49,7 @@ OPTIONS = {
 }  # fmt: skip
 
 
-@command({"Options": OPTIONS}, rank_models, epilog=EXAMPLES)
+@command({"Options": OPTIONS}, rank_models, examples=EXAMPLES)
 @click.argument("results", type=FILE, nargs=-1, required=True)
 def rank(
     results: tuple[Path, ...], metric: list[str] | None, output_format: str, output: Path | None,

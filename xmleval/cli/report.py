@@ -23,15 +23,13 @@ OPTIONS = {
     "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],
 }
-EXAMPLES = """Examples:
-
-\b
-  xmleval report Y.npz bert.npz tree.npz \\
-      --train Y_train.npz --output report.html
+EXAMPLES = """\
+xmleval report Y.npz bert.npz tree.npz \\
+    --train Y_train.npz --output report.html
 """
 
 
-@command({"Page": OPTIONS} | COMPARED, compare, evaluate, epilog=EXAMPLES)
+@command({"Page": OPTIONS} | COMPARED, compare, evaluate, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | None, **options: Any) -> None:

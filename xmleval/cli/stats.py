@@ -15,6 +15,7 @@ from xmleval.cli.files import FILE
 from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import FORMAT, INPUTS, OUTPUT, command, format_option
 from xmleval.cli.output import show, write_text
+from xmleval.show.tables import as_json_value
 
 OPTIONS = {
     "y_train": INPUTS["y_train"]._replace(help="Training labels, for labels never seen in them."),
@@ -34,8 +35,7 @@ def stats(truth: Path, output_format: str, output: Path | None, **options: Any) 
     with notes_told():
         values = label_statistics(truth, progress=on_terminal(), **options)
     if output_format == "json" or output is not None:
-        plain = {name: None if math.isnan(value) else value for name, value in values.items()}
-        write_text(json.dumps(plain, indent=2), output)
+        write_text(json.dumps(as_json_value(values), indent=2), output)
         return
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column()
