@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from xmleval.base.errors import InputError, Keyword, Message, counted, did_you_mean, printable, real_number
 from xmleval.files.input import InputFile
@@ -60,21 +61,11 @@ class Checked:
         return f"<Checked: {'; '.join(str(self).splitlines())}>"
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(NamedTuple):
     """Reports by name, ``""`` of a report alone, and what messages call them."""
 
     where: str
-    reports: dict[str, Report]
-
-    def chosen(self, model: str | None) -> Results:
-        """Return the report of a name, or all; one that has no name is always chosen."""
-        if model is None or [*self.reports] == [""]:
-            return self
-        if model not in self.reports:
-            near = did_you_mean(model, self.reports) or f"it has {', '.join(self.reports)}"
-            raise ValueError(f"{self.where}: has no report {model!r}; {near}")
-        return Results(self.where, {model: self.reports[model]})
+    reports: Mapping[str, Report]
 
 
 def check(
@@ -132,14 +123,13 @@ def check(
         raise InputError("results", Message("nothing to check: give ", *names))
     if margin and no_worse_than is None:
         raise InputError("margin", Message("needs the earlier results, ", Keyword("no_worse_than")))
-    limits = {side: _limits(side[:3], values) for side, values in (("minimum", min), ("maximum", max))}
+    limits = {"minimum": _limits("min", min), "maximum": _limits("max", max)}
     margins = _limits("margin", margin if isinstance(margin, Mapping) else {"": margin}, True)
-    new = _results("results", results)
-    old = None if no_worse_than is None else _results("no_worse_than", no_worse_than)
+    new = _results("results", results, model)
+    old = None if no_worse_than is None else _results("no_worse_than", no_worse_than, model)
     if model is not None and {*new.reports, *(old.reports if old else ())} == {""}:
         alone = f": {new.where} holds one report, which has no name"
         raise ValueError(Message(Keyword("model", repr(model)), alone))
-    new = new.chosen(model)
     holding = {(name, measure) for name in new.reports for by_name in limits.values() for measure in by_name}
     failures = [
         failure._replace(model=name)
@@ -148,17 +138,16 @@ def check(
         for failure in beyond_limits(report, by_name, side)
     ]
     if old is not None:
-        old = old.chosen(model)
         values = [record for report in old.reports.values() for record in values_of(report)]
         measures = dict.fromkeys(name for in_group, measure, _ in values for name in (in_group, measure))
         for name in margins.keys() - {"", *measures}:
             text = f": {not_there(name, [*measures])}"
             raise ValueError(Message(f"{old.where}: ", Keyword("margin"), text))
-        for name, old_name in _pairs(new, old):
-            before, now = old.reports[old_name], new.reports.get(name)
+        for name, before in _by_new_name(new, old).items():
+            now = new.reports.get(name)
             if now is None:
                 text = f"no report of this name, which is in {old.where}"
-                failures.append(Failure(name, "", float("nan"), float("nan"), text))
+                failures.append(Failure(name, "", math.nan, math.nan, text))
                 continue
             refuse_unlike(now, before, old.where)
             holding |= {(name, measure) for measure in directed(before, old.where)}
@@ -168,22 +157,21 @@ def check(
                     reason = "its rows have other names; expected the same rows, in their order"
                     raise InputError("no_worse_than", reason)
                 by_row = paired_differences(now.results.rows, before.results.rows)
-            failures_of_pair = worse(now, before, old.where, margins, by_row)
-            failures += [failure._replace(model=name) for failure in failures_of_pair]
+            failures += [f._replace(model=name) for f in worse(now, before, old.where, margins, by_row)]
         if not holding and not failures:
             raise ValueError(f"{old.where}: no measure to compare with")
     return Checked(failures, len(holding))
 
 
-def _pairs(new: Results, old: Results) -> list[tuple[str, str]]:
-    """Return the names under which reports are in both: the same, unless one has none."""
+def _by_new_name(new: Results, old: Results) -> Mapping[str, Report]:
+    """Return the earlier reports by the names of those that they are compared with."""
     if ("" in new.reports) == ("" in old.reports):
-        return [(name, name) for name in old.reports]
+        return old.reports
     if len(new.reports) > 1 or len(old.reports) > 1:
         single, many = (new, old) if "" in new.reports else (old, new)
         alone = f"{single.where}: its report has no name; "
         raise ValueError(Message(alone, Keyword("model"), f" tells which of {many.where} goes with it"))
-    return [(next(iter(new.reports)), next(iter(old.reports)))]
+    return dict(zip(new.reports, old.reports.values(), strict=True))
 
 
 def _limits(argument: str, values: Any, margins: bool = False) -> dict[str, float]:
@@ -197,28 +185,29 @@ def _limits(argument: str, values: Any, margins: bool = False) -> dict[str, floa
     return limits_of(argument, [(n, real_number(argument, value)) for n, value in values.items()], margins)
 
 
-def _results(argument: str, value: Any) -> Results:
-    """Return what is given in any form as reports."""
+def _results(argument: str, value: Any, model: str | None) -> Results:
+    """Return the report of a name, or all, given in any form; one that has no name is always chosen."""
     if isinstance(value, str | os.PathLike):
-        path = as_path(value)
-        argument, is_evaluator = str(path), False
+        path, is_evaluator = as_path(value), False
         with contextlib.suppress(ValueError), InputFile(path).open() as file:  # an empty one holds no results
             is_evaluator = file.read(len(ARCHIVE)) == ARCHIVE
         if is_evaluator:
-            from xmleval.evaluation.evaluator import (
-                Evaluator,
-            )  # only here: results in JSON are checked faster
+            from xmleval.evaluation.evaluator import Evaluator  # only here: JSON is checked faster without
 
             value = Evaluator.load(path)
         else:
             value = load_results(path)
+        argument = str(path)
     if hasattr(value, "compute"):  # of an evaluator
         value = value.compute()
     reports = getattr(value, "reports", {"": value} if isinstance(value, Report) else value)
-    if isinstance(reports, Mapping) and {*map(type, reports.values())} == {Report}:
-        return Results(argument, {**reports})
-    if hasattr(value, "to_json"):
-        return Results(argument, reports_of(json.loads(value.to_json())))
-    if isinstance(value, Mapping):
-        return Results(argument, reports_of(json.loads(json.dumps(value))))
-    raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")
+    if not isinstance(reports, Mapping):
+        raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")
+    if {*map(type, reports.values())} != {Report}:
+        reports = reports_of(json.loads(json.dumps(reports)))
+    if model is None or [*reports] == [""]:
+        return Results(argument, reports)
+    if model not in reports:
+        near = did_you_mean(model, reports) or f"it has {', '.join(reports)}"
+        raise ValueError(f"{argument}: has no report {model!r}; {near}")
+    return Results(argument, {model: reports[model]})

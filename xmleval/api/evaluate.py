@@ -225,10 +225,20 @@ def evaluate(
     0.622
     """
     arguments: Any = locals()
-    if reads_files(arguments):
-        report: Report = _of_files(arguments)
-        return report
-    return evaluate_values(arguments, {"": (y_score, y_pred)})[0]
+    if not reads_files(arguments):
+        return evaluate_values(arguments, {"": (y_score, y_pred)})[0]
+    from xmleval.evaluation.files import evaluate_files  # imports all formats
+    from xmleval.results.comparison import Comparison
+
+    models = {} if y_score is None else {"y_score": y_score}
+    if isinstance(y_score, dict) and not y_score:
+        raise InputError("y_score", "is empty; expected scores, or files of models by name")
+    if file_of("y_score", y_score) is not None:
+        models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
+    reports = evaluate_files(arguments, models, counting_of(arguments))[1]
+    result: Any = Comparison(reports) if len(reports) > 1 else reports.popitem()[1]
+    report: Report = result
+    return report
 
 
 def reads_files(arguments: Mapping[str, Any]) -> bool:
@@ -238,21 +248,6 @@ def reads_files(arguments: Mapping[str, Any]) -> bool:
         if value is not None and isinstance(value, PATHS) and file_of(name, value):
             return True
     return any(map(arguments.get, WITH_FILES))
-
-
-def _of_files(arguments: Any) -> Any:
-    """Evaluate files, alone or beside arrays: one report, or those of several models."""
-    from xmleval.evaluation.files import evaluate_files  # imports all formats
-    from xmleval.results.comparison import Comparison
-
-    y_score = arguments["y_score"]
-    models = {} if y_score is None else {"y_score": y_score}
-    if isinstance(y_score, dict) and not y_score:
-        raise InputError("y_score", "is empty; expected scores, or files of models by name")
-    if file_of("y_score", y_score) is not None:
-        models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
-    reports = evaluate_files(arguments, models, counting_of(arguments))[1]
-    return Comparison(reports) if len(reports) > 1 else next(iter(reports.values()))
 
 
 def counting_of(arguments: dict[str, Any]) -> Any:

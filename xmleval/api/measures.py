@@ -18,92 +18,89 @@ from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import TIES, positive_integer
 
 
-def _at(name: str, k: int) -> str:
-    return f"{name}@{positive_integer('k', k)}"
-
-
-def _value(name: str, y_true: Any, y_score: Any = None, **options: Any) -> float:
-    report = evaluate(y_true, y_score, metrics=[name], **options)
+def _value(
+    name: str, y_true: Any, y_score: Any = None, higher_is_better: bool = True, k: Any = None, **inputs: Any
+) -> float:
+    metric = name if k is None else f"{name}@{positive_integer('k', k)}"
+    report = evaluate(y_true, y_score, metrics=[metric], higher_is_better=higher_is_better, **inputs)
     for note in report.notes:
         if not note.startswith(TIES):
             warnings.warn(note, UserWarning, stacklevel=3)  # the line that calls the function
-    return report[name]
+    return report[metric]
 
 
 def p_at_k(y_true: Any, y_score: Any, k: int = 5, *, higher_is_better: bool = True) -> float:
     """Compute precision at k: hits in the first k labels, divided by k."""
-    return _value(_at("p", k), y_true, y_score, higher_is_better=higher_is_better)
+    return _value("p", y_true, y_score, higher_is_better, k)
 
 
 def r_at_k(y_true: Any, y_score: Any, k: int = 5, *, higher_is_better: bool = True) -> float:
     """Compute recall at k: hits in the first k labels, divided by the number of relevant labels."""
-    return _value(_at("r", k), y_true, y_score, higher_is_better=higher_is_better)
+    return _value("r", y_true, y_score, higher_is_better, k)
 
 
 def ndcg_at_k(y_true: Any, y_score: Any, k: int = 5, *, higher_is_better: bool = True) -> float:
     """Compute normalised discounted cumulative gain at k."""
-    return _value(_at("ndcg", k), y_true, y_score, higher_is_better=higher_is_better)
+    return _value("ndcg", y_true, y_score, higher_is_better, k)
 
 
 def psp_at_k(
     y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: Any, higher_is_better: bool = True
 ) -> float:
     """Compute propensity-scored precision at k."""
-    options = {"inverse_propensity": inverse_propensity, "higher_is_better": higher_is_better}
-    return _value(_at("psp", k), y_true, y_score, **options)
+    return _value("psp", y_true, y_score, higher_is_better, k, inverse_propensity=inverse_propensity)
 
 
 def psndcg_at_k(
     y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: Any, higher_is_better: bool = True
 ) -> float:
     """Compute propensity-scored nDCG at k."""
-    options = {"inverse_propensity": inverse_propensity, "higher_is_better": higher_is_better}
-    return _value(_at("psndcg", k), y_true, y_score, **options)
+    return _value("psndcg", y_true, y_score, higher_is_better, k, inverse_propensity=inverse_propensity)
 
 
 def hit_at_k(y_true: Any, y_score: Any, k: int = 5, *, higher_is_better: bool = True) -> float:
     """Compute hit rate at k: share of instances with a hit in the first k labels."""
-    return _value(_at("hit", k), y_true, y_score, higher_is_better=higher_is_better)
+    return _value("hit", y_true, y_score, higher_is_better, k)
 
 
 def mrr_at_k(y_true: Any, y_score: Any, k: int = 5, *, higher_is_better: bool = True) -> float:
     """Compute mean reciprocal rank at k: 1 / rank of the first hit, averaged."""
-    return _value(_at("mrr", k), y_true, y_score, higher_is_better=higher_is_better)
+    return _value("mrr", y_true, y_score, higher_is_better, k)
 
 
 def one_error(y_true: Any, y_score: Any, *, higher_is_better: bool = True) -> float:
     """Compute one-error: share of instances whose first label is irrelevant."""
-    return _value("one_error", y_true, y_score, higher_is_better=higher_is_better)
+    return _value("one_error", y_true, y_score, higher_is_better)
 
 
 def coverage(y_true: Any, y_score: Any, *, higher_is_better: bool = True) -> float:
     """Compute coverage: largest rank of a relevant label, minus 1, averaged."""
-    return _value("coverage", y_true, y_score, higher_is_better=higher_is_better)
+    return _value("coverage", y_true, y_score, higher_is_better)
 
 
 def ranking_loss(y_true: Any, y_score: Any, *, higher_is_better: bool = True) -> float:
     """Compute ranking loss: share of misordered (relevant, irrelevant) pairs."""
-    return _value("ranking_loss", y_true, y_score, higher_is_better=higher_is_better)
+    return _value("ranking_loss", y_true, y_score, higher_is_better)
 
 
 def lrap(y_true: Any, y_score: Any, *, higher_is_better: bool = True) -> float:
     """Compute label ranking average precision."""
-    return _value("lrap", y_true, y_score, higher_is_better=higher_is_better)
+    return _value("lrap", y_true, y_score, higher_is_better)
 
 
 def auc_samples(y_true: Any, y_score: Any, *, higher_is_better: bool = True) -> float:
     """Compute the area under the ROC curve of each instance, averaged."""
-    return _value("auc.samples", y_true, y_score, higher_is_better=higher_is_better)
+    return _value("auc.samples", y_true, y_score, higher_is_better)
 
 
 def auc_micro(y_true: Any, y_score: Any, *, higher_is_better: bool = True) -> float:
     """Compute the area under the ROC curve of all entries pooled."""
-    return _value("auc.micro", y_true, y_score, higher_is_better=higher_is_better)
+    return _value("auc.micro", y_true, y_score, higher_is_better)
 
 
 def auc_macro(y_true: Any, y_score: Any, *, higher_is_better: bool = True) -> float:
     """Compute the area under the ROC curve of each label with both classes, averaged."""
-    return _value("auc.macro", y_true, y_score, higher_is_better=higher_is_better)
+    return _value("auc.macro", y_true, y_score, higher_is_better)
 
 
 def hamming_loss(y_true: Any, y_pred: Any) -> float:
