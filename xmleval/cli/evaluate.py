@@ -60,9 +60,11 @@ def evaluate(
         refuse_no_rows([spec for spec, _ in asked])
     options |= {"per_label": per_label_file is not None, "per_row": per_row_file is not None}
     result: Any = evaluate_files(truth, models or None, progress=on_terminal(), **options)
-    reports = result.reports if isinstance(result, Comparison) else {[*models, str(truth)][0]: result}
-    for name, note in other_shards(truth, models).items():
-        reports = reports | {name: replace(reports[name], notes=[note, *reports[name].notes])}
-        result = Comparison(reports) if len(reports) > 1 else reports[name]
+    reports = {[*models, str(truth)][0]: result}
+    if isinstance(result, Comparison):
+        reports = result.reports
+        for name, note in other_shards(truth, models).items():
+            reports[name] = replace(reports[name], notes=[note, *reports[name].notes])
+            result = Comparison(reports)
     write_details(reports, per_label_file, per_row_file)
     write_result(result, output_format, output)

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xmleval.base.budget import OverLimitError
-from xmleval.files.remote import as_path
-from xmleval.input.formats.arrays import PAIRS
+from xmleval.input.formats.arrays import files_of_list
 from xmleval.input.shards import holds_predictions
 
 NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")  # the last in a name
@@ -23,30 +22,17 @@ def models_of(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
     Those are a file that is given twice, both files of a list of arrays, as a shell gives them for topk_*, of
     which one stands for both, and shards of TRUTH where a shell has expanded the patterns.
     """
-    paths = [*map(str, scores)]
-    if len(paths) > 1:
-        _refuse_expanded([str(truth), *paths])
-        _refuse_twice(paths)
-    short = [as_path(path).name for path in paths]  # folders say nothing new where these differ
-    return dict(zip(short if len({*short}) == len(short) else paths, scores, strict=True))
-
-
-def _refuse_twice(paths: Sequence[str]) -> None:
-    """Refuse a file that is given twice, and both files of a list of arrays."""
-    lists = dict[str, str]()  # by what both of their files are called
-    for path in paths:
-        if paths.count(path) > 1:
+    if len(scores) == 1:
+        return {scores[0].name: scores[0]}
+    _refuse_expanded([str(truth), *map(str, scores)])
+    lists = dict[str, Path]()  # by the first of their files
+    for place, path in enumerate(scores):
+        if path in scores[:place]:
             raise ValueError(f"{path}: given twice; expected different SCORES")
-        if (first := lists.setdefault(_stem(path), path)) != path:
+        if (first := lists.setdefault(str(files_of_list(path)[0]), path)) != path:
             raise ValueError(f"{path}: given with {first}, which stands for both; expected one of them")
-
-
-def _stem(name: str) -> str:
-    """Return what both files of a list of arrays are called, or the whole name."""
-    for ends in PAIRS.items():
-        if name.endswith(ends):
-            return name.removesuffix(ends[0]).removesuffix(ends[1])
-    return name
+    short = [path.name for path in scores]  # folders say nothing new where these differ
+    return dict(zip(short if len({*short}) == len(short) else map(str, scores), scores, strict=True))
 
 
 def _refuse_expanded(names: Sequence[str]) -> None:

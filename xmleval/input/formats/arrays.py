@@ -114,7 +114,7 @@ def check_list(labels: Array, scores: Sequence[Array], kinds: str = "iu") -> lis
     return [labels, *scores]
 
 
-def _pair(path: Path) -> list[Path]:
+def files_of_list(path: Path) -> list[Path]:
     """Return the files of labels and of scores that a name stands for, or that of labels alone."""
     for ends in PAIRS.items():
         if path.name.endswith(ends):
@@ -125,7 +125,7 @@ def _pair(path: Path) -> list[Path]:
 
 def _open_list(path: Path) -> list[Array]:
     """Return the labels of a top-k list, which may be names, and, where there are any, its scores."""
-    first, *halves = _pair(path)
+    first, *halves = files_of_list(path)
     kinds = "iuU" if first.name.endswith(OTHER_LABELS) else "iu"
     scores = [open_array(path, LIST) for path in halves if is_there(path)]
     return check_list(open_array(first, LIST, kinds), scores, kinds)
@@ -133,7 +133,7 @@ def _open_list(path: Path) -> list[Array]:
 
 def is_other_list(path: Path) -> bool:
     """Tell whether a file of another tool's name is a list: labels, or scores with labels beside them."""
-    labels = _pair(path)[0]
+    labels = files_of_list(path)[0]
     return labels.name.endswith(OTHER_LABELS) and (path == labels or is_there(labels))
 
 
@@ -341,7 +341,7 @@ NPY = Format(
     holds=("scores",),
     pieces=npy_pieces,
     rows=named_lists,
-    companions=lambda path: [half for half in _pair(path) if half != path and is_there(half)],
+    companions=lambda path: [half for half in files_of_list(path) if half != path and is_there(half)],
     write=write_list,
     keeps_order=True,
 )
