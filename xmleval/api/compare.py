@@ -109,29 +109,25 @@ def compare(
     if confidence is None:
         raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
     if positive_integer("worst", worst, at_least=0):
-        refuse_no_labels(
-            "worst", [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
-        )
+        asked = expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))
+        refuse_no_labels("worst", [spec for spec, _ in asked])
         options["per_label"] = True
     arguments = {"confidence": confidence, "clusters": clusters, "per_row": True, **options}
-    models_evaluated = evaluate_models(names, models, y_true, y_pred, seeds, arguments)
-    reports, of_rows = models_evaluated.reports, models_evaluated.of_rows
-    first = next(iter(reports.values()))[0]
+    evaluated = evaluate_models(names, models, y_true, y_pred, seeds, arguments)
+    first = next(iter(evaluated.reports.values()))[0]
     if not any(spec.needs for spec in first.specs):
         raise InputError("metrics", f"none of {', '.join(map(str, first.specs))} depends on the models")
-    weight, row_groups = of_rows.get("sample_weight"), of_rows.get("row_groups")
-    if clusters is not None:
-        clusters = np.asarray(as_plain("clusters", of_rows["clusters"]))
-    shows_lists = not seeds and models is not None and (worst or models_evaluated.of_files)
+    weight, clusters, row_groups = map(evaluated.of_rows.get, OF_ROWS)
+    shows_lists = not seeds and models is not None and (worst or evaluated.of_files)
     return Comparison(
-        reports,
+        evaluated.reports,
         baseline=baseline,
         test=test,
-        weight=None if weight is None else np.asarray(as_plain("sample_weight", weight), np.float64).ravel(),
+        weight=None if weight is None else np.asarray(weight, np.float64).ravel(),
         clusters=None if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel(),
         row_groups=None if row_groups is None else check_row_groups(row_groups, first.n_rows),
         worst=worst,
-        lists_of=models_evaluated.lists_of if shows_lists else None,
+        lists_of=evaluated.lists_of if shows_lists else None,
     )
 
 
@@ -150,11 +146,8 @@ def evaluate_models(
     """Evaluate models one after another; those of files in one pass."""
     refuse_unknown(options, ARGUMENTS)
     pairs_of = {name: _of_seeds(name, models, y_pred, seeds) for name in names}  # scores and sets
-    inputs = {
-        f"{name} {seed}" if seeds else name: pair
-        for name, pairs in pairs_of.items()
-        for seed, pair in enumerate(pairs)
-    }
+    pairs = [(name, seed, pair) for name in names for seed, pair in enumerate(pairs_of[name])]
+    inputs = {f"{name} {seed}" if seeds else name: pair for name, seed, pair in pairs}
     if seeds and len(inputs) == len(names) and any(map(is_file, (models or {}).values())):
         first = next(iter(inputs.values()))[0]
         message = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
@@ -176,6 +169,7 @@ def evaluate_models(
                 reports.append(evaluate(y_true, y_score, y_pred=sets, **options))
         reports = with_same_measures(reports)
         vectors |= {name: of_rows(name, value, reports[0].row_names) for name, value in of_values.items()}
+    vectors = {name: as_plain(name, values) for name, values in vectors.items()}
     in_order = iter(reports)
     by_name = {name: [next(in_order) for _ in pairs] for name, pairs in pairs_of.items()}
     return Evaluated(by_name, vectors, partial(lists_of, run, arguments, models), run is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +62,8 @@ def bench(
     if truth is None or scores is None:
         y_true, y_score = make_lists(n_rows, n_labels, k)
     else:
-        y_true, y_score = (
-            read_truth(truth, input_format=input_format),
-            read_scores(scores, input_format=input_format),
-        )
+        y_true = read_truth(truth, input_format=input_format)
+        y_score = read_scores(scores, input_format=input_format)
     settings: Any = {"metrics": metrics, "threads": threads, "decision": f"top{N_RELEVANT}"}
     seconds = list[float]()
     with naming_files({"y_true": truth, "y_score": scores, "y_train": truth}):
@@ -87,10 +86,8 @@ def bench(
 def summary(y_true: Any, y_score: Any, seconds: list[float], report: Any) -> dict[str, Any]:
     """Return sizes, seconds and rates."""
     values = [y_true, *(y_score if isinstance(y_score, tuple) else [y_score])]
-    n_bytes = 0
-    for value in values:
-        arrays = [value.data, value.indices, value.indptr] if scipy.sparse.issparse(value) else [value]
-        n_bytes += sum(array.nbytes for array in arrays if array is not None)
+    parts = ([x.data, x.indices, x.indptr] if scipy.sparse.issparse(x) else [x] for x in values)
+    n_bytes = sum(array.nbytes for array in chain(*parts) if array is not None)
     n_rows, n_scores, median = report.n_rows, int(values[1].size), statistics.median(seconds[1:])
     sizes = {"rows": n_rows, "labels": report.n_labels, "scores": n_scores, "bytes": n_bytes}
     rates = {"rows_per_second": n_rows / median, "scores_per_second": n_scores / median}

@@ -27,10 +27,7 @@ FIT = {
     **RESOURCES,
     "output": Opt(PLAIN, "MODEL", "File for the map, JSON.", extra=REQUIRED),
 }
-APPLY = {
-    **{name: opt for name, opt in FORMAT.items() if name != "true_field"},
-    "output": WRITTEN,
-}
+APPLY = {name: opt for name, opt in FORMAT.items() if name != "true_field"} | {"output": WRITTEN}
 
 
 @click.group()
@@ -38,13 +35,7 @@ def calibrate() -> None:
     """Fit probabilities to scores on one data set and apply them to others."""
 
 
-@command(
-    {"Options": FIT},
-    fit_files,
-    evaluate,
-    group=calibrate,
-    short_help="Fit a map from scores to probabilities.",
-)
+@command({"Options": FIT}, fit_files, evaluate, group=calibrate, short_help="Fit probabilities to scores.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
 def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:

@@ -14,11 +14,7 @@ from xmleval.results.comparison import Comparison
 
 @click.command()
 @click.option(
-    "--save",
-    "folder",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Also write the data to a folder.",
+    "--save", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Also write the data to DIR."
 )
 def demo(folder: Path | None) -> None:
     """Evaluate two models on generated data: one is better at frequent labels, one at rare ones."""
