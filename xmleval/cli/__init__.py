@@ -93,7 +93,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough
         return 1
-    except (click.ClickException, OSError, ValueError, MemoryError) as error:
+    except (click.ClickException, ImportError, OSError, ValueError, MemoryError) as error:
         print(f"xmleval: {one_line(error)}", file=sys.stderr)
         return BAD_INPUT
     return code if isinstance(code, int) else 0

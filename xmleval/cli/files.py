@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from glob import escape
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,7 @@ class Drawing(Text):
         if path.suffix.lower() not in self.endings:
             raise ValueError(f"{path}: {self.noun} is written as {', '.join(filter(None, self.endings))}")
         for name in self.libraries:
-            try:
-                import_optional(name, self.noun, self.extra)
-            except ImportError as error:
-                raise ValueError(str(error)) from None
+            import_optional(name, self.noun, self.extra)
         os.environ.setdefault("MPLBACKEND", "agg")  # no window is opened
         super().refuse(path)
 
@@ -95,21 +93,22 @@ FIGURE = Drawing("a figure", "plot", (".png", ".svg", ".pdf"), ["matplotlib"])
 
 def refuse_outputs(params: Sequence[click.Parameter], values: Mapping[str, Any]) -> None:
     """Refuse outputs of one name, and those that would replace an input, of the parameters of a command."""
-    outputs = list[Path]()
+    outputs, inputs = list[Path](), list[Path]()
     for param in params:
-        if isinstance(param.type, Output) and values.get(param.name or "") is not None:
-            outputs += param.type.files(values[param.name or ""])
-    for place, path in enumerate(outputs):  # with {} for the names of models
-        pattern = escape(str(path.resolve())).replace("{}", "*")
-        if any(fnmatch(str(output.resolve()), pattern) for output in outputs[:place] + outputs[place + 1 :]):
+        value = values.get(param.name or "")
+        for path in value if isinstance(value, tuple) else [value]:
+            if isinstance(param.type, Output) and path is not None:
+                outputs += param.type.files(path)
+            elif isinstance(path, Path):
+                inputs.append(path)
+    for first, second in permutations(outputs, 2):  # with {} for the names of models
+        pattern = escape(str(first.resolve())).replace("{}", "*")
+        if fnmatch(str(second.resolve()), pattern):
             raise click.UsageError("two outputs have one name", click.get_current_context())
     replaced = [*filter(Path.exists, outputs)]
-    for param in params if replaced else ():
-        value = values.get(param.name or "")
-        for item in value if isinstance(value, tuple) else [value]:
-            if isinstance(item, Path) and not isinstance(param.type, Output):
-                for file in (item, *files_of(item, values.get("input_format"))):
-                    refuse_input(file, replaced)
+    for path in inputs if replaced else ():
+        for file in (path, *files_of(path, values.get("input_format"))):
+            refuse_input(file, replaced)
 
 
 def files_of(path: Path, input_format: str | None = None) -> list[Path]:
