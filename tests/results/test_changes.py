@@ -96,6 +96,35 @@ def test_changes_have_the_forms_of_all_results() -> None:
     assert frame["change"].tolist() == [change.change for change in changes.records()]
 
 
+@pytest.mark.parametrize("n_copies", [40, 1500])  # hundreds of hits, and more than 10,000
+def test_latex_writes_hits_as_counts_beside_the_digits_of_the_measure(n_copies: int) -> None:
+    truth, old, new = (np.tile(matrix, (n_copies, 1)) for matrix in (TRUTH, OLD, -OLD))
+    changes = diff({"old": old, "new": new}, truth, metric="ndcg@3", worst=1)
+    (row,), (label,) = changes.rows or [], changes.labels or []
+    for percent, unit, n_digits in ((False, 1, 4), (True, 100, 2)):
+        latex = changes.to_latex(percent=percent)
+        assert f"{label.a:.0f} & {label.b:.0f} & {label.change:+.0f} &" in latex
+        assert f"{unit * row.a:.{n_digits}f} & {unit * row.b:.{n_digits}f} &" in latex
+
+
+def test_latex_writes_hits_of_weighted_rows_in_no_per_cent() -> None:
+    weights = np.resize([0.5, 1.25, 2.126], N)
+    changes = diff(MODELS, TRUTH, metric="ndcg@3", worst=1, sample_weight=weights)
+    (label,) = changes.labels or []
+    assert f"{label.a:.4f} & {label.b:.4f} & {label.change:+.4f} &" in changes.to_latex(percent=True)
+
+
+def test_latex_writes_rows_and_labels_by_two_measures_with_digits_of_their_own() -> None:
+    models = {"old": 1e6 * OLD, "new": 1e6 * NEW}
+    changes = compare(models, TRUTH, metrics=["lrap", "margin.macro"], worst=1).changes
+    assert changes is not None
+    (row,), (label,) = changes.rows or [], changes.labels or []
+    assert changes.label_column == "margin"
+    latex = changes.to_latex(percent=True)
+    assert f"{100 * row.a:.2f} & {100 * row.b:.2f} &" in latex
+    assert f"{label.a:.6g} & {label.b:.6g} &" in latex
+
+
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -144,7 +144,13 @@ class Diff(Result[Change]):
         return [*(self.rows or []), *(self.labels or [])]
 
     def _printed(self) -> Iterator[tuple[Spec, float]]:
-        return ((self.spec, value) for change in self.records() for value in (change.a, change.b))
+        changes = self.records() if self._is_by_label else self.rows or []
+        return ((self.spec, value) for change in changes for value in (change.a, change.b))
+
+    @property
+    def _is_by_label(self) -> bool:
+        """Whether values of labels are of the measure, and neither hits nor of another measure."""
+        return self.label_column == self.spec.label_column
 
     def _names(self, lists: Lists) -> list[list[Any]]:
         """Return the labels of the truth and of both lists, by name where they have names."""
@@ -205,7 +211,7 @@ class Diff(Result[Change]):
             lines = [[row.title, *row.texts(write), *self._marked(row.lists)] for row in self.rows or []]
             tables.append(("rows", f"{self.spec.symbol}; of equal changes, losses first", [header, *lines]))
         if self.labels is not None:
-            lines = self.label_lines(self.a, self.b, "change", write)
+            lines = self.label_lines(self.a, self.b, "change", write if self._is_by_label else short)
             tables.append(("labels", self.label_column, lines))
         return [
             Table(f"{unit} that changed most from {self.a} to {self.b} by {by}", rows_of(lines), unit)

@@ -122,7 +122,7 @@ def one_number_of_digits(values: Iterable[tuple[Spec, float]], percent: bool) ->
         if 0 < size < 0.001 or size > 99.99995:  # three digits of a small value, six of a large one
             n_digits = max(0, (2 if size < 1 else 5) - math.floor(math.log10(size)))
         if percent and in_percent(spec):
-            value, n_digits = 100 * value, n_digits - 2
+            value, n_digits = 100 * value, max(0, n_digits - 2)
         return f"{value:.{n_digits}f}"
 
     return number
