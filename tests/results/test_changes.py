@@ -114,6 +114,19 @@ def test_latex_writes_hits_of_weighted_rows_in_no_per_cent() -> None:
     assert f"{label.a:.4f} & {label.b:.4f} & {label.change:+.4f} &" in changes.to_latex(percent=True)
 
 
+def test_support_is_a_number_of_rows_or_their_weight() -> None:
+    weights = np.resize([0.5, 1.25, 2.126], N)
+    changes = diff(MODELS, TRUTH, metric="p@3", worst=1, sample_weight=weights)
+    (label,) = changes.to_dict()["changes"]["labels"]
+    support = TRUTH[:, label["number"]] @ weights
+    assert label["support"] == pytest.approx(support, rel=1e-12)
+    assert f"(rows of weight {support:.4f} with it)" in str(changes)
+    compared = compare(MODELS, TRUTH, metrics=["p@3"], worst=1, sample_weight=weights)
+    assert f" {support:.4f}\n" in str(compared)
+    (label,) = diff(MODELS, TRUTH, metric="p@3", worst=1).to_dict()["changes"]["labels"]
+    assert isinstance(label["support"], int)
+
+
 def test_latex_writes_rows_and_labels_by_two_measures_with_digits_of_their_own() -> None:
     models = {"old": 1e6 * OLD, "new": 1e6 * NEW}
     changes = compare(models, TRUTH, metrics=["lrap", "margin.macro"], worst=1).changes

@@ -167,8 +167,8 @@ class Comparison(Result[Record]):
     def _find_labels(self) -> Iterator[Diff]:
         columns = {name: labels_of(of_seeds) for name, of_seeds in self.seeds.items()}
         for a, b in self.pairs:
-            names = self.reports[a].label_names
-            column, labels = find_labels(self.specs, {a: columns[a], b: columns[b]}, self.worst, names)
+            of_a, pair = self.reports[a], {a: columns[a], b: columns[b]}
+            column, labels = find_labels(self.specs, pair, self.worst, of_a.label_names, of_a.weighted)
             if labels is not None:
                 values = (self.reports[a][self.specs[0].name], self.reports[b][self.specs[0].name])
                 yield Diff(self.specs[0], a, b, values, [], labels, column)

@@ -42,7 +42,7 @@ class Change(NamedTuple):
     a: float
     b: float
     lists: Lists | None = None  # of a row
-    support: int | None = None  # of a label: the number of rows that have it
+    support: float | None = None  # of a label: the number of rows that have it, or their weight
 
     @property
     def change(self) -> float:
@@ -53,6 +53,11 @@ class Change(NamedTuple):
     def title(self) -> str:
         """The name, or the number where there is none."""
         return str(self.number) if self.name is None else self.name
+
+    @property
+    def size(self) -> str:
+        """The support as tables show it."""
+        return short(self.support) if isinstance(self.support, float) else str(self.support)
 
     def texts(self, number: Callable[[float], str], column: str = "", sign: int = 1) -> list[str]:
         """Return both values and the change, or minus it, as tables show them; hits of labels are counts."""
@@ -187,8 +192,9 @@ class Diff(Result[Change]):
             blocks.append([f"labels by {self.label_column}:"])
             for label in self.labels:
                 before, after, change = label.texts(short, self.label_column)
-                n_rows = counted(label.support or 0, "rows")
-                blocks[-1].append(f"  {label.title}: {before} -> {after}, {change} ({n_rows} with it)")
+                n = label.support
+                rows = counted(n, "rows") if isinstance(n, int) else f"rows of weight {label.size}"
+                blocks[-1].append(f"  {label.title}: {before} -> {after}, {change} ({rows} with it)")
         blocks.append(self.footnotes())
         return "\n\n".join(
             "\n".join(folded(printable(line), width) for line in lines) for lines in blocks if lines
@@ -223,7 +229,7 @@ class Diff(Result[Change]):
     ) -> list[list[str]]:
         """Return the header and the lines of a table of the labels (@private)."""
         by = self.label_column
-        lines = [[each.title, *each.texts(number, by, sign), str(each.support)] for each in self.labels or []]
+        lines = [[each.title, *each.texts(number, by, sign), each.size] for each in self.labels or []]
         return [["label", f"{by} {a}", f"{by} {b}", head, "support"], *lines]
 
     def _member(self, change: Change) -> dict[str, Any]:
@@ -284,14 +290,18 @@ def find_changes(
     if first.label_names is not None:
         label_names = [[*(each.label_names or ()), *each.unknown_labels] for each in (first, second)]
     columns = {name: report.results.labels for name, report in reports.items()}
-    column, labels = find_labels(specs, columns, worst, label_names and label_names[0])
+    column, labels = find_labels(specs, columns, worst, label_names and label_names[0], first.weighted)
     notes = list(dict.fromkeys([*first.notes, *second.notes]))
     values = first[spec.name], second[spec.name]
     return Diff(spec, a, b, values, rows, labels, column, counts, label_names, notes)
 
 
 def find_labels(
-    specs: Iterable[Spec], models: Mapping[str, Mapping[str, Any]], worst: int, names: Sequence[Any] | None
+    specs: Iterable[Spec],
+    models: Mapping[str, Mapping[str, Any]],
+    worst: int,
+    names: Sequence[Any] | None,
+    weighted: bool,
 ) -> tuple[str, list[Change] | None]:
     """Return the labels that changed most, and in what: the first measure by label, or hits; None without."""
     first, second = models.values()
@@ -301,9 +311,9 @@ def find_labels(
         return "", None
     before, after = (columns[column].astype(np.float64) for columns in (first, second))
     n = min(before.size, after.size)  # labels that only one model knows are relevant nowhere
-    support = first["support"]
+    support = first["support"] if weighted else first["support"].astype(np.int64)
     return column, [
-        Change(n, _named(names, n), float(before[n]), float(after[n]), None, int(support[n]))
+        Change(n, _named(names, n), float(before[n]), float(after[n]), None, support[n].item())
         for n in most_changed(subtract(after[:n], before[:n]), worst, support[:n]).tolist()
     ]
 
