@@ -88,6 +88,9 @@ def test_changes_have_the_forms_of_all_results() -> None:
     share = changes.records()[0].a
     assert f"{share:.4f}" in changes.to_latex()
     assert f"{100 * share:.2f}" in changes.to_latex(percent=True)
+    for result in (changes, evaluate(TRUTH, OLD, metrics="p@3")):
+        with pytest.raises(ValueError, match=f"models: 'rows' is for .*, not a {type(result).__name__}"):
+            result.to_latex(models="rows")
     with pytest.raises(ValueError, match="'values' is no figure; there are none"):
         changes.plot("values")
     pytest.importorskip("jinja2")

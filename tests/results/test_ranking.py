@@ -246,4 +246,6 @@ def test_all_forms_have_the_same_ranks() -> None:
         (name, model): number for name, ranks in RANKS.items() for model, number in ranks.items()
     }
     assert "79.80 (1)" in rank(VALUES, "p@1").to_latex(percent=True)
+    turned = [*zip(*rows, strict=True)]
+    assert all(" & ".join(row) in ranking.to_latex(models="rows") for row in turned[1:])
     assert max(map(len, ranking.to_text(40).splitlines())) <= 40

@@ -180,7 +180,7 @@ class Result(Generic[AnyRecord]):
         percent : bool, default False
             Whether to print values times 100, of measures that are at most 1.
         models : {"columns", "rows"}, default "columns"
-            Whether each of several models has a column, or a row.
+            Whether each model of a `Comparison` or `Ranking` has a column, or a row.
 
         Returns
         -------
@@ -189,7 +189,7 @@ class Result(Generic[AnyRecord]):
         Raises
         ------
         InputError
-            If ``models`` is neither.
+            If ``models`` is neither, or ``"rows"`` of a `Report` or `Diff`.
 
         Examples
         --------
@@ -394,6 +394,8 @@ class Result(Generic[AnyRecord]):
         return as_markdown(self.tables(), self.footnotes())
 
     def _paper_tables(self, number: Number, models: str) -> list[Table]:
+        if models == "rows":
+            raise InputError("models", f"'rows' is for a Comparison or Ranking, not a {type(self).__name__}")
         return self._tables(number)
 
     def _legend(self, percent: bool) -> str:
