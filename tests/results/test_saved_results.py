@@ -75,6 +75,19 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
     "later": (changed(schema=SCHEMA + 1), f"results of schema {SCHEMA + 1}, written by a later version"),
     "earlier": (changed(schema=SCHEMA - 1), f"results of schema {SCHEMA - 1}, written by an earlier version"),
     "no version": (changed(schema=None), "'schema' is null; expected a whole number"),
+    "notes": (changed(notes=3), "'notes' is 3; expected a list of texts"),
+    "note": (changed(notes=["as it is", 3]), "'notes' is 3; expected texts"),
+    "decision": (changed(decision=3), "'decision' is 3; expected a text"),
+    "hierarchy": (changed(hierarchy=[]), "'hierarchy' is []; expected a text"),
+    "propensity": (changed(propensity=3), "'propensity' is 3; expected an object or a text"),
+    "direction": (changed(higher_is_better="no"), "'higher_is_better' is \"no\"; expected true or false"),
+    "level": (changed(confidence_level="95%"), "'confidence_level' is \"95%\"; expected a number"),
+    "candidates": (changed(candidates="x.npz"), "'candidates' is \"x.npz\"; expected an object"),
+    "rows": (changed(undefined_rows={"p@1": "3"}), 'undefined_rows: p@1 is "3"; expected a whole number'),
+    "group": (
+        changed(groups={"tail": {"values": {}, "n_rows": "3"}}),
+        "groups: tail: 'n_rows' is \"3\"; expected a whole number",
+    ),
     "huge": (b" " * ((1 << 26) + 1), "more than 64 MiB"),
 }
 

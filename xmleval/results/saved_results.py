@@ -37,7 +37,7 @@ def arguments_of(contents: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the arguments of the reports that JSON values hold; see `read_results`."""
     if not {"values", "reports"} & {*contents}:
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
-    version = _whole(contents, "schema", "")
+    version = _count(contents.get("schema"), "'schema'")
     if version != SCHEMA:
         writer = "a later version" if version > SCHEMA else "an earlier version"
         raise ValueError(f"results of schema {version}, written by {writer}; this one reads {SCHEMA}")
@@ -81,19 +81,23 @@ def _refuse_constant(name: str) -> None:
 
 
 def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
-    sizes = {size: _whole(contents, size, where) for size in ("n_rows", "n_labels")}
+    sizes = {size: _count(contents.get(size), f"{where}{size!r}") for size in ("n_rows", "n_labels")}
     conventions = _object(contents, "conventions", where)
     results = _results(contents, where)
     for kind in ("groups", "row_groups"):
         groups = _object(contents, kind, where)
         for name in groups:
             group, path = _object(groups, name, f"{where}{kind}: ", True), f"{where}{kind}: {name}: "
-            size = [group.get(size, n) for size, n in sizes.items()]
+            size = [_count(group.get(size, n), f"{path}{size!r}") for size, n in sizes.items()]
             getattr(results, kind)[name] = Part(_results(group, path), *size)
             if group.get("shares"):
                 results.shares[name] = Part(_results({"values": group["shares"]}, path), *size)
     ranges = [group.get("training_rows") for group in (contents.get("groups") or {}).values()]
-    propensity = contents.get("propensity")
+    texts = {name: _member(contents, name, where, str | None, "a text") for name in ("decision", "hierarchy")}
+    propensity = _member(contents, "propensity", where, dict | str | None, "an object or a text")
+    level = contents.get("confidence_level")
+    higher = _member(contents, "higher_is_better", where, bool | None, "true or false")
+    notes = _member(contents, "notes", where, list | None, "a list of texts") or []
     is_model = isinstance(propensity, dict)
     return {
         "results": results,
@@ -105,12 +109,13 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
         "constants": propensity if is_model else {},
         "not_computed": _object(contents, "not_computed", where),
         "weighted": contents.get("sample_weight") is not None,
-        "excluded": {n: contents[n] for n in ("exclude", "candidates") if contents.get(n) is not None},
+        "excluded": {n: pairs for n in ("exclude", "candidates") if (pairs := _object(contents, n, where))},
         "propensity": None if is_model else propensity,
-        "higher_is_better": contents.get("higher_is_better", True),
+        "higher_is_better": higher is not False,
         "group_ranges": [] if None in ranges else ranges,
-        "notes": [*(contents.get("notes") or ())],
-        **{name: contents.get(name) for name in ("decision", "hierarchy", "confidence_level")},
+        "notes": [_member({"notes": note}, "notes", where, str, "texts") for note in notes],
+        "confidence_level": None if level is None else _number(level, f"{where}'confidence_level'"),
+        **texts,
     }
 
 
@@ -147,16 +152,20 @@ def known_spec(name: str) -> Spec | None:
 
 def _object(contents: dict[str, Any], name: str, where: str, required: bool = False) -> dict[str, Any]:
     """Return a member that is an object, an empty one if it is null or not there."""
+    return _member(contents, name, where, dict if required else dict | None, "an object") or {}
+
+
+def _member(contents: dict[str, Any], name: str, where: str, kind: Any, expected: str) -> Any:
+    """Return a member of some type, None where there is none."""
     member = contents.get(name)
-    if not isinstance(member, dict) and (required or member is not None):
-        raise ValueError(f"{where}{name!r} is {_shown(member)}; expected an object")
-    return member or {}
+    if not isinstance(member, kind):
+        raise ValueError(f"{where}{name!r} is {_shown(member)}; expected {expected}")
+    return member
 
 
-def _whole(contents: dict[str, Any], name: str, where: str) -> int:
-    number = contents.get(name)
+def _count(number: Any, name: str) -> int:
     if type(number) is not int or number < 0:
-        raise ValueError(f"{where}{name!r} is {_shown(number)}; expected a whole number")
+        raise ValueError(f"{name} is {_shown(number)}; expected a whole number")
     return number
 
 
@@ -188,8 +197,8 @@ MEMBERS: dict[str, Callable[[Any, str], Any]] = {  # of results, and how a value
     "confidence": _ends,
     "standard_errors": _number,
     "thresholds": _number,
-    "undefined_rows": lambda count, name: count,
-    "undefined_labels": lambda count, name: count,
+    "undefined_rows": _count,
+    "undefined_labels": _count,
     "reliability": _bins,
 }
 
