@@ -274,6 +274,9 @@ def test_results_without_different_labels_are_not_compared() -> None:
     ({"no_worse_than": "gone.json"}, "gone.json"),
     ({"no_worse_than": plain(), "margin": -1}, "margin: '-1' is negative"),
     ({"no_worse_than": plain(), "margin": {"p@9": 1}}, "no_worse_than: margin=: 'p@9' is not in this"),
+    ({"no_worse_than": {"a": plain(), "b": 3}}, "no_worse_than: 'b' is int, and no report"),
+    ({"no_worse_than": {"a": plain().to_dict(), "b": Evaluator("p@1")}},
+     "no_worse_than: Object of type Evaluator is not JSON serializable; expected a report, reports by name"),
     ({"min": {"p@1": 0.1}, "model": "a"}, "model='a': results holds one report, which has no name"),
 ])  # fmt: skip
 def test_check_refuses_by_argument(arguments: dict[str, Any], message: str) -> None:

@@ -204,7 +204,13 @@ def _results(argument: str, value: Any, model: str | None) -> Results:
     if not isinstance(reports, Mapping):
         raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")
     if {*map(type, reports.values())} != {Report}:
-        reports = reports_of(json.loads(json.dumps(reports)))
+        for name, report in reports.items() if Report in map(type, reports.values()) else ():
+            if not isinstance(report, Report):
+                raise InputError(argument, f"{name!r} is {type(report).__name__}, and no report")
+        try:
+            reports = reports_of(json.loads(json.dumps(reports)))
+        except TypeError as error:
+            raise InputError(argument, f"{error}; {FORMS}") from None
     if model is None or [*reports] == [""]:
         return Results(argument, reports)
     if model not in reports:
