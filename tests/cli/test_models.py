@@ -4,6 +4,7 @@ import importlib
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,16 @@ def test_rank_gives_what_python_gives(results: Path, run: Run, metric: str) -> N
     rankings = json_of("rank results")["rankings"]
     assert [*rankings] == ["p@1", "p@3", "ranking_loss"]  # no model has a say in the label cardinality
     assert rankings[metric] == json_of(f"rank results --metric {metric}")
+
+
+def test_rank_refuses_a_file_of_one_model_as_python_does(results: Path, refused: Callable[..., str]) -> None:
+    contents = json.loads((results / "bibtex.json").read_text())
+    Path("one.json").write_text(json.dumps(contents["reports"]["lr.npz"]))
+    message = refused("rank one.json results --metric p@1")
+    assert message.startswith("one.json: has one model; expected `xmleval evaluate TRUTH A B --output")
+    for leave_out in (None, "data_sets"):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            rank({"one": "one.json", "bibtex": "results/bibtex.json"}, "p@1", leave_out=leave_out)
 
 
 def test_rank_matches_names_and_names_data_sets(results: Path) -> None:

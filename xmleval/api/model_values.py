@@ -52,7 +52,7 @@ def by_data_set(results: Any) -> dict[str, Models]:
         by_name = _models_of_frame(frame)
     elif isinstance(results, Mapping):
         by_name = {
-            str(name): _models_of(str(name), load_results(as_path(models)) if is_file(models) else models)
+            str(name): _models_of(str(name), _load_models(as_path(models)) if is_file(models) else models)
             for name, models in results.items()
         }
     else:
@@ -97,6 +97,14 @@ def _models_of_frame(frame: Frame) -> dict[str, Models]:
     return {
         name: dict(zip(models, row, strict=True)) for name, row in zip(names, matrix.tolist(), strict=True)
     }
+
+
+def _load_models(path: Path) -> dict[str, Report]:
+    """Read the reports of two or more models."""
+    reports = load_results(path)
+    if len(reports) < 2:
+        raise ValueError(f"{path}: has one model; {SEVERAL}")
+    return reports
 
 
 def _models_of(data_set: str, results: Any) -> Models:
@@ -224,11 +232,3 @@ def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:
                 shown = f"{shown_setting(expected)} for {model} and {shown_setting(settings[setting])}"
                 reason = f"{setting} is {shown} for {name}, whose values cannot be compared"
                 raise InputError("results", f"{data_set}: {reason}")
-
-
-def load_models(path: Path) -> dict[str, Report]:
-    """Read the reports of two or more models."""
-    reports = load_results(path)
-    if len(reports) < 2:
-        raise ValueError(f"{path}: has one model; {SEVERAL}")
-    return reports

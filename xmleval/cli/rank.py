@@ -11,14 +11,7 @@ from typing import Any
 
 import click
 
-from xmleval.api.model_values import (
-    LEAVE_OUT,
-    SEVERAL,
-    by_data_set,
-    by_short_names,
-    load_models,
-    shared_measures,
-)
+from xmleval.api.model_values import LEAVE_OUT, SEVERAL, by_data_set, by_short_names, shared_measures
 from xmleval.api.rank import rank as rank_models
 from xmleval.cli.compare import OUTPUTS
 from xmleval.cli.files import FILE
@@ -65,8 +58,8 @@ def rank(
     files = files_by_data_set(results)
     for file in files.values():
         refuse_input(file, [path for path in (output, html, plot) if path is not None])
-    matched, notes = by_short_names({name: load_models(file) for name, file in files.items()})
-    measures = metric or shared_measures(by_data_set(matched)) or (None,)
+    matched, notes = by_short_names(by_data_set(files))
+    measures = metric or shared_measures(matched) or (None,)
     rankings = [rank_models(matched, measure, **options) for measure in measures]
     rankings = [replace(ranking, notes=[*notes, *ranking.notes]) for ranking in rankings]
     if html is not None:
