@@ -137,3 +137,12 @@ def test_judgements_of_a_table_are_whole_numbers(relevance: str, tmp_path: Path)
     path.write_text(f"query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t{relevance}\n")
     with pytest.raises(ValueError, match=r"qrels\.tsv: line 3: [^\n]*no relevance"):
         evaluate(path, {"q1": {"a": 0.5}}, metrics="p@1")
+
+
+def test_messages_in_python_name_arguments(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("id,labels\n1,a;b\n")
+    with pytest.raises(ValueError, match=r"line 2: 'a;b' may be one label or several; separator=';' cuts it"):
+        evaluate(tmp_path / "d.csv", metrics="statistics")
+    (tmp_path / "d.csv").write_text("id,topics\n1,a\n")
+    with pytest.raises(ValueError, match=r"true_field=, pred_field=, score_field= and id_field= name them"):
+        evaluate(tmp_path / "d.csv", metrics="statistics")

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
-from xmleval.base.errors import counted
+from xmleval.base.errors import Keyword, Message, counted
 from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
@@ -41,7 +41,10 @@ from xmleval.input.rows import MISSING_WORDS, Origin, Rows, entries_in_batches, 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
 EXPECTED_RUN = "one JSON object of objects, {instance: {label: relevance or score}}"
-HOW = "--true-field, --pred-field, --score-field and --id-field name them"
+HOW = Message(
+    *(Keyword("true_field"), ", ", Keyword("pred_field"), ", ", Keyword("score_field")),
+    *(" and ", Keyword("id_field"), " name them"),
+)
 DELIMITERS = "\t,;"
 SEPARATORS = "|;, "  # of labels in text, any of which may be
 ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
@@ -144,7 +147,7 @@ def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iter
             except KeyError as error:
                 raise ValueError(f"line {number}: no field {shown(error.args[0])}") from None
             except ValueError as error:
-                raise ValueError(f"line {number}: {error}") from None
+                raise ValueError(Message(f"line {number}: ", *error.args[:1])) from None
         if not number:
             raise ValueError("no row in it")
         reader.close()
@@ -168,7 +171,7 @@ def _columns(names: list[str], kind: str, fields: Fields, facts: Origin) -> Tabl
     try:
         columns = choose_columns(names, kind, None, Chosen(fields.id, labels, score), joined=fields.joined)
     except ColumnsError as error:
-        raise ValueError(f"{error}; {HOW}") from None
+        raise ValueError(Message(f"{error}; ", HOW)) from None
     if columns.lists or is_scores or columns.value is not None or fields.score not in columns.unused:
         return columns
     facts.judged_by = fields.score
@@ -242,16 +245,20 @@ class _Reader:
         """Return the labels of a text, or refuse one that may be several where no separator is given."""
         separator = self._separator
         if separator is None and (mark := next((mark for mark in SEPARATORS if mark in text), None)):
-            how = f"--separator {mark!r} cuts it, another one does not"
-            raise ValueError(f"{shown(text)} may be one label or several; {how}")
+            separator = Keyword("separator", repr(mark))
+            text = f"{shown(text)} may be one label or several; "
+            raise ValueError(Message(text, separator, " cuts it, another one does not"))
         parts = [text] if separator is None else text.split(None if separator == " " else separator)
         return [name for part in parts if (name := part.strip())]
 
     def close(self) -> None:
         """Refuse labels without judgements next to numbers that may be these, and note missing values."""
         for field in (field for field, are_numbers in self._are_numbers.items() if are_numbers):
-            how = f"--score-field {field!r} takes it for them, or leave it out"
-            raise ValueError(f"column {field!r} may hold judgements of the labels; {how}")
+            text, name = (
+                f"column {field!r} may hold judgements of the labels; ",
+                Keyword("score_field", repr(field)),
+            )
+            raise ValueError(Message(text, name, " takes it for them, or leave it out"))
         for word, n_cells in self._missing.items():
             note = f"{counted(n_cells, 'fields')} {word!r} in {shown(self._columns.label)} read as no label"
             self._notes.append(note)

@@ -98,5 +98,5 @@ def naming(path: Path, expected: str) -> Iterator[None]:
     except OverLimitError as error:
         raise OverLimitError(Message(f"{path}: ", error.args[0])) from None
     except (ValueError, OverflowError, zipfile.BadZipFile) as error:
-        reason = error.message if isinstance(error, InputError) else error
-        raise ValueError(f"{path}: {reason}; expected {expected}") from None
+        reason = error.message if isinstance(error, InputError) else [*error.args, error][0]
+        raise ValueError(Message(f"{path}: ", reason, f"; expected {expected}")) from None
