@@ -74,6 +74,9 @@ def test_distances_and_dense_zeros_list_what_is_ranked_first() -> None:
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"models": {**MODELS, "third": OLD}}, "models: 3 given; expected two"),
+    ({"metrics": ["p@1"]}, "metrics: diff keeps rows and labels of one measure, metric=; leave this out"),
+    ({"per_row": False}, "per_row: diff keeps rows and labels of one measure"),
+    ({"per_label": True}, "per_label: diff keeps rows and labels of one measure"),
     ({"worst": 0}, "worst: 0 is not a positive integer"),
 ])  # fmt: skip
 def test_diff_refuses_by_argument(change: dict[str, Any], message: str) -> None:

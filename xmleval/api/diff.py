@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from xmleval.api.compare import evaluate_models, names_of
-from xmleval.base.errors import InputError, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.diff import Diff, find_changes
 
@@ -26,7 +26,8 @@ def diff(
     worst : int, default 20
         Largest number of rows, and of labels; of equal changes, losses come first.
     options : dict
-        ``decision``, ``conventions``, ``exclude`` and others of `evaluate`.
+        ``decision``, ``conventions``, ``exclude`` and others of `evaluate`, but ``metrics``, ``per_row`` and
+        ``per_label``.
 
     Returns
     -------
@@ -60,7 +61,10 @@ def diff(
     if len(names) != 2:
         raise InputError("models", f"{len(names)} given; expected two")
     worst, spec = positive_integer("worst", worst), parse_spec(metric)
-    arguments = {"metrics": [metric], "per_row": True, "per_label": spec.by_label, **options}
-    models_evaluated = evaluate_models(names, models, y_true, None, False, arguments)
+    arguments = {"metrics": [metric], "per_row": True, "per_label": spec.by_label}
+    for name in filter(arguments.__contains__, options):
+        reason = "diff keeps rows and labels of one measure, ", Keyword("metric"), "; leave this out"
+        raise InputError(name, Message(*reason))
+    models_evaluated = evaluate_models(names, models, y_true, None, False, arguments | options)
     reports = {name: report for name, (report,) in models_evaluated.reports.items()}
     return find_changes([spec], reports, worst, models_evaluated.lists_of)
