@@ -181,7 +181,8 @@ def with_reports(**down: Any) -> Any:
     ({"a": {"x": 1}, "b": {"x": 1}}, UP, "results: 1 model; average ranks need 2 or more"),
     (TWO["a"], UP, "results: 'x' is one float; expected for each data set a mapping of models"),
     ({"x": {"p@1": 0.5, "p@3": 1}}, UP, "results: 'x' holds 'p@1', a measure and no model; expected"),
-    (UNDEFINED, UP, "results: undefined value of y on c; average ranks need"),
+    (UNDEFINED, UP, "results: undefined value of y on c; average ranks need a value of every model on every "
+     "data set; give leave_out='data_sets' or leave_out='models'"),
     (UNDEFINED, {**UP, "leave_out": "y"}, "leave_out: 'y' is neither 'data_sets' nor 'models'"),
     (TWO, {**UP, "alpha": "0.05"}, "alpha: '0.05' is not a number"),
     (TWO, {**UP, "metric": "coverage"}, "higher_is_better: True, and lower is better for coverage"),

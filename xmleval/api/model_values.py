@@ -184,7 +184,7 @@ def model_values(results: Mapping[str, Models], measure: Measure, leave_out: str
             raise InputError("metric", missing[0])
         left = [f"{len(missing) - MOST_NAMED} more"] if missing[MOST_NAMED:] else []
         reasons = "; ".join([*missing[:MOST_NAMED], *left])
-        ways = Keyword("leave_out", LEAVE_OUT[0]), " or ", Keyword("leave_out", LEAVE_OUT[1])
+        ways = Keyword("leave_out", repr(LEAVE_OUT[0])), " or ", Keyword("leave_out", repr(LEAVE_OUT[1]))
         needed = "; average ranks need a value of every model on every data set; give "
         raise InputError("results", Message(reasons, needed, *ways))
     if missing:
