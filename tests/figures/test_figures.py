@@ -189,6 +189,13 @@ def test_axes_of_the_caller_are_drawn_into() -> None:
         rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1").plot(ax="axes")
 
 
+def test_rankings_by_measures_of_their_own_choose_no_measures() -> None:
+    values = {"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}
+    assert rank(values, "p@1").plot(metrics="P@1").lines
+    with pytest.raises(ValueError, match="metrics: no measure of this Ranking is known; leave this out"):
+        rank(values, "mine", higher_is_better=True).plot(metrics="mine")
+
+
 @pytest.mark.parametrize("control", [None, "m2"])
 @pytest.mark.parametrize("measures", [["p@1"], ["p@1", "p@3", "p@5", "ndcg@3", "ndcg@5"]])
 def test_each_measure_has_a_critical_difference_diagram(measures: list[str], control: Any) -> None:

@@ -94,8 +94,9 @@ def test_changes_have_the_forms_of_all_results() -> None:
     for result in (changes, evaluate(TRUTH, OLD, metrics="p@3")):
         with pytest.raises(ValueError, match=f"models: 'rows' is for .*, not a {type(result).__name__}"):
             result.to_latex(models="rows")
-    with pytest.raises(ValueError, match="'values' is no figure; there are none"):
-        changes.plot("values")
+    for kind in (None, "values"):
+        with pytest.raises(ValueError, match="a Diff has no figures"):
+            changes.plot(kind)
     pytest.importorskip("jinja2")
     assert "<h2>Results</h2>" in changes.to_html()
     frame = pytest.importorskip("pandas").DataFrame(changes.to_frame())

@@ -268,7 +268,7 @@ class Result(Generic[AnyRecord]):
             entries and ``calibration``, which need ``curve_points=``, calibration ``ece@5`` or its kind
             instead; ``labels``: values by label of two models. Of a `Ranking`, ``critical_difference``
             (default), the diagram of Demsar 2006, in which bars join models that do not differ significantly;
-            or ``average_ranks``, a line of dots.
+            or ``average_ranks``, a line of dots. A `Diff` has no figures.
         metrics : str or iterable of str, optional
             The measures to show; default all that the kind can show. Against k, a measure named at one cutoff
             alone is drawn at all that were computed.
@@ -306,10 +306,14 @@ class Result(Generic[AnyRecord]):
     def drawing(self, kind: str, metrics: str | Iterable[str] | None = None) -> Draw:
         """Return what draws a figure into axes that it asks for, see `plot` (@private)."""
         kinds = self._kinds()
+        if not kinds:
+            raise ValueError(f"a {type(self).__name__} has no figures")
         if kind not in kinds:
-            hint = did_you_mean(str(kind), kinds) or f"there are {', '.join(kinds) or 'none'}"
+            hint = did_you_mean(str(kind), kinds) or f"there are {', '.join(kinds)}"
             raise ValueError(f"kind: {kind!r} is no figure; {hint}")
         specs = self._specs(kinds[kind].of_tables)
+        if metrics is not None and not specs:
+            raise InputError("metrics", f"no measure of this {type(self).__name__} is known; leave this out")
         chosen = specs if metrics is None else _chosen(specs, metrics)
         if kinds[kind].against_k:
             chosen = _at_all_cutoffs(chosen, specs)
