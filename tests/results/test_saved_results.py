@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.examples import LABELS, SCORES, Y_TEST
-from xmleval import Comparison, Report, check, evaluate
+from xmleval import Comparison, Report, check, evaluate, rank
 
 
 def report(metrics: Any = ("p@1", "ranking_loss", "lrap"), **more: Any) -> Report:
@@ -75,6 +75,14 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
     "later": (changed(schema=SCHEMA + 1), f"results of schema {SCHEMA + 1}, written by a later version"),
     "earlier": (changed(schema=SCHEMA - 1), f"results of schema {SCHEMA - 1}, written by an earlier version"),
     "no version": (changed(schema=None), "'schema' is null; expected a whole number"),
+    "ranking": (
+        rank({"x": {"a": 1, "b": 0}, "y": {"a": 1, "b": 0}}, "p@1").to_json(),
+        "a ranking of models, and",
+    ),
+    "rankings": (
+        '{"rankings": {}}',
+        "a ranking of models, and no results; expected results as `xmleval eval",
+    ),
     "notes": (changed(notes=3), "'notes' is 3; expected a list of texts"),
     "note": (changed(notes=["as it is", 3]), "'notes' is 3; expected texts"),
     "decision": (changed(decision=3), "'decision' is 3; expected a text"),

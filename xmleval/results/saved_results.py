@@ -35,6 +35,8 @@ def read_results(path: Path) -> dict[str, dict[str, Any]]:
 
 def arguments_of(contents: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the arguments of the reports that JSON values hold; see `read_results`."""
+    if {"average_ranks", "rankings"} & {*contents}:
+        raise ValueError(f"a ranking of models, and no results; {EXPECTED}")
     if not {"values", "reports"} & {*contents}:
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
     version = _count(contents.get("schema"), "'schema'")
