@@ -81,14 +81,15 @@ class Result(Generic[AnyRecord]):
         return self._footnotes()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but row values and curves as JSON values, by ``results/schema.json``.
+        """Return everything but row values and curves as JSON values.
 
         Returns
         -------
         dict
             Undefined values are None. A `Report` has ``values``, settings and ``notes``, a `Comparison` its
             ``reports``, and where models were compared ``comparison`` with ``differences`` (within groups as
-            ``groups`` and ``row_groups``), a `Diff` ``changes``, and a `Ranking` all of its attributes.
+            ``groups`` and ``row_groups``), a `Diff` ``changes``, as in ``results/schema.json``. A `Ranking`,
+            without ``schema``, has all of its attributes but ``symbol``.
 
         Examples
         --------
@@ -329,7 +330,8 @@ class Result(Generic[AnyRecord]):
         Parameters
         ----------
         title : str, optional
-            Title of the page; default the names of the models.
+            Title of the page; default ``Evaluation of`` the models, as far as they have names, and of a
+            `Ranking` ``Ranking of models``.
         about : dict of str to str, optional
             Lines on how the results were computed.
 
