@@ -257,18 +257,17 @@ def counting_of(arguments: dict[str, Any]) -> Any:
         return None
     if None not in (workers, scheduler):
         raise InputError("workers", Message("given together with ", Keyword("scheduler"), "; choose one"))
-    arguments["threads"] = arguments.get("threads") or 1
-    workers = None if workers is None else positive_integer("workers", workers)
-    return partial(_count_on_workers, workers, scheduler)
-
-
-def _count_on_workers(workers: int | None, scheduler: Any, opened: Any, shown: Any) -> list[Report]:
-    """Return a report for each evaluator of what was opened; the evaluators take over the counts."""
     from xmleval.cluster import evaluation, run
 
-    if workers is None:
+    arguments["threads"] = arguments.get("threads") or 1
+    if scheduler is not None:
         from xmleval.cluster.dask import connected  # an extra
 
-        return evaluation.count_on(connected(scheduler), "scheduler", opened, shown)
-    with TemporaryDirectory(prefix="xmleval-") as folder:
-        return evaluation.count_on(run.processes(workers), "workers", opened, shown, Path(folder))
+        return partial(evaluation.count_on, connected(scheduler), "scheduler")
+    processes = run.processes(positive_integer("workers", workers))
+
+    def count(opened: Any, shown: Any) -> list[Report]:
+        with TemporaryDirectory(prefix="xmleval-") as folder:
+            return evaluation.count_on(processes, "workers", opened, shown, Path(folder))
+
+    return count

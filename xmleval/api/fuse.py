@@ -133,11 +133,11 @@ def fuse(
         for name, rows in zip(names, values, strict=True):
             reading = Reading(name, n_columns, ordered=ordered, higher_is_better=higher_is_better)
             sources.append(ranking_rows(rows, reading))
-        n_rows, rising, falling = sources[0].n_rows, set[str](), set[str]()
-        for name, source in zip(names, sources, strict=True):
-            if source.n_rows != n_rows:
-                message = f"{counted(source.n_rows, *NO_MATCH)} the {n_rows} of {models[names[0]].name}"
+            n_rows, expected = sources[-1].n_rows, sources[0].n_rows
+            if n_rows != expected:
+                message = f"{counted(n_rows, *NO_MATCH)} the {expected} of {models[names[0]].name}"
                 raise InputError(name, message)
+        rising, falling = set[str](), set[str]()
         size = min(rows_at_a_time(sum(source.bytes_per_row for source in sources)), (1 << 62) // n_columns)
         starts, resources = range(0, max(n_rows, 1), size), check_resources(MEMORY, threads)
 

@@ -56,50 +56,44 @@ def label_statistics(
     return values
 
 
-class LabelStatistics:
+class LabelStatistics(Evaluator):
     """Statistics of the rows added so far."""
 
     def __init__(self, n_labels: int) -> None:
-        self.counts: Ints = np.zeros(n_labels, np.int64)
-        self._evaluator = Evaluator("statistics", n_labels=n_labels)
+        super().__init__("statistics", n_labels=n_labels)
+        self.label_counts: Ints = np.zeros(n_labels, np.int64)
         self._longest, self._n_empty = 0, 0
 
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return self.counts.size
-
-    def update(self, y_true: Any, y_score: Any = None) -> None:
+    def update(self, y_true: Any, y_score: Any = None, **others: Any) -> None:
         """Add rows, as `evaluate` takes them, or refuse them; there are no scores."""
         truth = set_rows("y_true", y_true, self.n_labels)
-        self._evaluator.update(truth)
+        super().update(truth)
         for rows in truth.blocks():
-            count_entries(rows.labels, self.counts)  # which writes only where labels occur
+            count_entries(rows.labels, self.label_counts)  # which writes only where labels occur
             sizes = row_sizes(rows.ptr)
             self._longest = max(self._longest, int(sizes.max(initial=0)))
             self._n_empty += int(np.count_nonzero(sizes == 0))
 
     def values(self, trained: Ints | None = None) -> dict[str, float]:
         """Return the statistics; ``trained`` counts the training instances of each label."""
-        n_labels, seen = self.counts.size, np.flatnonzero(self.counts)
-        present = self.counts[seen]
-        n_stored = int(present.sum())
+        n_labels, seen = self.label_counts.size, np.flatnonzero(self.label_counts)
+        present = self.label_counts[seen]
+        n_stored, undefined = int(present.sum()), float("nan")
         values = {
-            "n_rows": float(self._evaluator.n_rows),
+            "n_rows": float(self.n_rows),
             "n_labels": float(n_labels),
             "n_stored": float(n_stored),
-            **self._evaluator.compute(),
+            **self.compute(),
             "max_labels_per_row": float(self._longest),
             "rows_without_labels": float(self._n_empty),
             "points_per_label": n_stored / n_labels,
             "labels_without_rows": float(n_labels - present.size),
-            "tail_share": float(np.mean(present <= TAIL_COUNT)) if present.size else float("nan"),
-            "imbalance": float(np.mean(present.max() / present)) if present.size else float("nan"),
+            "tail_share": float(np.mean(present <= TAIL_COUNT)) if present.size else undefined,
+            "imbalance": float(np.mean(present.max() / present)) if present.size else undefined,
         }
         if trained is not None:
             unseen = trained[seen] == 0
             values["labels_unseen_in_training"] = float(np.count_nonzero(unseen))
-            values["stored_unseen_in_training"] = (
-                float(present[unseen].sum() / n_stored) if n_stored else float("nan")
-            )
+            share = float(present[unseen].sum() / n_stored) if n_stored else undefined
+            values["stored_unseen_in_training"] = share
         return values

@@ -9,7 +9,6 @@ import click
 
 from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
-from xmleval.base.errors import did_you_mean
 from xmleval.cli.files import FIGURE, FILE, PAGE
 from xmleval.cli.messages import on_terminal, spelled
 from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, RESULT, SWITCH, Opt, command
@@ -80,5 +79,4 @@ def model_of(baseline: str, names: list[str], scores: tuple[Path, ...]) -> str:
     for spellings in ([str(path) for path in scores], names, short_names(names)):
         if spellings.count(baseline) == 1:
             return names[spellings.index(baseline)]
-    near = did_you_mean(baseline, names)
-    raise ValueError(f"--baseline {baseline}: is none of SCORES: {', '.join(names)}{near and f'; {near}'}")
+    return baseline  # which is then refused

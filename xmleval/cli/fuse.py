@@ -18,12 +18,7 @@ from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, NUMBER, Choice, Parsed, read_names, read_number
 from xmleval.evaluation.convert import write_scores, writer_of
 
-
-def read_weights(text: str) -> list[float]:
-    """Cut a list of numbers at its commas."""
-    return [*map(read_number, read_names(text))]
-
-
+WEIGHTS = Parsed(lambda text: [*map(read_number, read_names(text))])
 OPTIONS = {
     "rule": Opt(
         Choice([*RULES, *OTHER_NAMES]), "RULE",
@@ -31,7 +26,7 @@ OPTIONS = {
         f"Also known as: {', '.join(f'{alias} ({name})' for alias, name in OTHER_NAMES.items())}.",
     ),
     "k": Opt(COUNT, "N"),
-    "weights": Opt(Parsed(read_weights), "LIST", "Weights of the SCORES, such as 1,0.5."),
+    "weights": Opt(WEIGHTS, "LIST", "Weights of the SCORES, such as 1,0.5."),
     "rank_constant": Opt(NUMBER, "NUMBER", "Of rrf: what ranks are added to; else 60."),
     "n_labels": INPUTS["n_labels"],
     "higher_is_better": MEASURES["higher_is_better"],
