@@ -51,14 +51,13 @@ def bench(
     part of the time, which is the median of several runs after a first one. Propensities are estimated from
     TRUTH, and measures of sets take the best five labels.
     """
-    context = click.get_current_context()
     if (truth is None) != (scores is None):
-        raise click.UsageError("SCORES are missing", context)
+        raise click.UsageError("SCORES are missing")
     if truth is not None and any(sizes.values()):
-        raise click.UsageError("--rows, --labels and --k are for generated data", context)
+        raise click.UsageError("--rows, --labels and --k are for generated data")
     n_rows, n_labels, k = (sizes[name] or default for name, default in GENERATED.items())
     if n_labels < k + N_RELEVANT:
-        raise click.UsageError(f"--labels must exceed --k by {N_RELEVANT}", context)
+        raise click.UsageError(f"--labels must exceed --k by {N_RELEVANT}")
     if truth is None or scores is None:
         y_true, y_score = make_lists(n_rows, n_labels, k)
     else:

@@ -60,8 +60,7 @@ def compare(
     `xmleval evaluate` except --pred and --ranked.
     """
     if len(scores) < 2:
-        text = "compare takes two or more SCORES; `xmleval evaluate` is for one"
-        raise click.UsageError(text, click.get_current_context())
+        raise click.UsageError("compare takes two or more SCORES; `xmleval evaluate` is for one")
     models = models_of(truth, scores)
     expand_metrics(options["metrics"], options["k"])  # refuses a wrong name before any file is read
     baseline = None if baseline is None else model_of(baseline, [*models], scores)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -240,9 +241,7 @@ class Command(click.Command):
         self.sections = sections
         options = {name: opt for section in sections.values() for name, opt in section.items()}
         self.flags = {name: flag_of(name, opt) for name, opt in options.items()}
-        arguments: dict[str, tuple[str, Any]] = {}
-        for function in reversed(functions):
-            arguments |= arguments_of(function, FLAGS | self.flags)
+        arguments = ChainMap(*(arguments_of(function, FLAGS | self.flags) for function in functions))
         self.params += [option(name, opt, arguments) for name, opt in options.items()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -73,13 +73,9 @@ def write_text(text: str, path: Path | None = None) -> None:
 
 def write_lines(lines: Iterable[str], path: Path) -> None:
     """Write text to a file."""
-    encoded = (text.encode() for text in lines)
-    if path.exists() and not path.is_file():  # a pipe or device takes bytes; it must not be replaced
-        with naming_output(path), open(path, "wb") as device:
-            device.writelines(encoded)
-        return
-    with replacing(path) as file:
-        file.writelines(encoded)
+    is_device = path.exists() and not path.is_file()  # or a pipe, which must not be replaced
+    with naming_output(path), open(path, "wb") if is_device else replacing(path) as file:
+        file.writelines(text.encode() for text in lines)
 
 
 def write_result(result: Result[Any], form: str, path: Path | None) -> None:

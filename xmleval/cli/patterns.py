@@ -42,12 +42,10 @@ def _refuse_expanded(names: Sequence[str]) -> None:
     truths, scores = names[:n], names[n:]
     if n < 2 or len({*patterns[n:]}) != 1 or sorted(glob.glob(patterns[0])) != sorted(truths):
         return
-    if len(scores) == n:
-        pattern = patterns[n]
-    elif len(scores) == 1 and (glob.has_magic(scores[0]) or os.path.isdir(scores[0])):
-        pattern = scores[0]
-    else:
+    is_pattern = len(scores) == 1 and (glob.has_magic(scores[0]) or os.path.isdir(scores[0]))
+    if len(scores) != n and not is_pattern:
         return
+    pattern = scores[0] if is_pattern else patterns[n]
     text = f"TRUTH would be {names[0]} alone, and {names[1]} one of SCORES"
     raise ValueError(f"{text}; quote the patterns: {shlex.join([patterns[0], pattern])}")
 
@@ -55,11 +53,9 @@ def _refuse_expanded(names: Sequence[str]) -> None:
 def other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]:
     """Return a note on the first of SCORES that bears the number of another TRUTH, which is there."""
     shard = NUMBER.findall(str(truth))
-    if not shard:
-        return {}
     numbers = {name: NUMBER.findall(str(path)) for name, path in models.items()}
     patterns = {NUMBER.sub("*", str(path)) for path in models.values()}
-    if len(patterns) > 1 or shard not in numbers.values():
+    if not shard or len(patterns) > 1 or shard not in numbers.values():
         return {}
     for name, number in numbers.items():
         counterpart = NUMBER.sub("".join(number), str(truth))

@@ -43,12 +43,8 @@ def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **optio
     except --pred and --ranked.
     """
     asked = ["p"] if kind == "ranks" else options["metrics"]  # which alone it draws
-    options["metrics"] = asked
-    result = figures_of(truth, scores, dict(options))
-    shown = None
-    if asked:
-        expanded = {item: expand_metrics(item, options["k"]) for item in asked}
-        # measures of the truth alone are not compared
-        single = len(scores) == 1
-        shown = [name for name, specs in expanded.items() if single or any(spec.needs for spec, _ in specs)]
-    write_figure(result.plot(kind, metrics=shown), output)
+    result = figures_of(truth, scores, options | {"metrics": asked})
+    expanded = {item: expand_metrics(item, options["k"]) for item in asked or ()}
+    single = len(scores) == 1  # of several, measures of the truth alone are not compared
+    shown = [name for name, specs in expanded.items() if single or any(spec.needs for spec, _ in specs)]
+    write_figure(result.plot(kind, metrics=shown or None), output)

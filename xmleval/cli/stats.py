@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
+from rich.table import Column, Table
 
 from xmleval.api.label_statistics import label_statistics
 from xmleval.cli.files import FILE
@@ -37,9 +37,7 @@ def stats(truth: Path, output_format: str, output: Path | None, **options: Any) 
     if output_format == "json" or output is not None:
         write_text(json.dumps(as_json_value(values), indent=2), output)
         return
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
+    table = Table("", Column(justify="right"), box=None, pad_edge=False, show_header=False)
     for name, value in values.items():
         table.add_row(name, "undefined" if math.isnan(value) else f"{value:.6g}")
     show(table)

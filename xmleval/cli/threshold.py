@@ -21,7 +21,6 @@ from xmleval.thresholds.applying import apply_to_files
 from xmleval.thresholds.fitting import FALLBACKS
 from xmleval.view.rule import RULES, TUNABLE
 
-FEATURES = {"features": Opt(FILE)}
 FIT = {
     "measure": Opt(str, "NAME", f"What to tune to: {', '.join(TUNABLE)}, f1.macro@5."),
     "rule": Opt(Choice([*RULES])),
@@ -29,7 +28,7 @@ FIT = {
     "fbr": Opt(NUMBER, "NUMBER"),
     "fallback": Opt(Choice(FALLBACKS)),
     "unlisted": Opt(str, "SCORE"),
-    **FEATURES,
+    "features": Opt(FILE),
     "labels": INPUTS["labels"],
     **FORMAT,
     **RESOURCES,
@@ -37,7 +36,7 @@ FIT = {
 }  # fmt: skip
 APPLY = {
     "saved": Opt(FILE, "RULE", "File that `xmleval threshold fit` wrote.", "--rule", REQUIRED),
-    **FEATURES,
+    "features": Opt(FILE),
     "labels": INPUTS["labels"],
     **{n: o for n, o in FORMAT.items() if n != "true_field"},
     "output": Opt(PLAIN, "SETS", "File for the sets, a sparse 0/1 matrix (.npz).", extra=REQUIRED),
