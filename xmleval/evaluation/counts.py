@@ -312,9 +312,7 @@ def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tupl
             labels = batch.truth.n_labels, matched.label_names, matched.closed
             if settings is None or labels != of_labels:
                 settings, of_labels = check_settings(metrics, options, *labels), labels
-            of_model = settings
-            if matched.unknown or not matched.closed:
-                of_model = replace(settings, unknown=bool(matched.unknown), counts_cells=matched.closed)
+            of_model = replace(settings, unknown=True) if matched.unknown else settings
             after, row_names = with_batch(of_model, resources, Counted(), batch), matched.row_names
             if row_names is not None and row_names == [*range(after.n_rows)]:  # an index that names nothing
                 row_names = None

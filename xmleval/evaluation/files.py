@@ -181,7 +181,7 @@ def settle(run: Run) -> None:
         rows.matches[place].notes += [*notes, *settings.on_arguments]
         changes: dict[str, Any] = {"on_arguments": ()}
         if rows.by_name:
-            changes |= {"named": True, "unknown": True, "counts_cells": run.closed}
+            changes |= {"named": True, "unknown": True}
         if of_sets:  # what cannot be computed is left out
             changes["asked"] = [(spec, False) for spec, _ in settings.asked]
         share = run.resources.without(run.limit).evaluator(len(rows.scores))
@@ -325,10 +325,11 @@ def reports_of(run: Run) -> list[Report]:
     for evaluator, match in zip(run.evaluators, run.rows.matches, strict=True):
         if match.notes:
             evaluator.change(partial(replace, notes=joined_notes(match.notes, evaluator.counted.notes)))
-        report, unknown = evaluator.compute(), [*match.unknown]
-        excluded = {name: each | run.excluded.get(name, {}) for name, each in report.excluded.items()}
-        names: Any = {"label_names": label_names, "row_names": row_names, "unknown_labels": unknown}
-        reports.append(replace(report, excluded=excluded, **names))
+        report = evaluator.compute()
+        names: Any = {"label_names": label_names, "row_names": row_names, "unknown_labels": [*match.unknown]}
+        for name in report.excluded:
+            report.excluded[name] |= run.excluded.get(name, {})
+        reports.append(replace(report, **names))
     return with_same_measures(reports) if len(reports) > 1 else reports
 
 

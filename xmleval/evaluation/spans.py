@@ -14,8 +14,10 @@ Spans = dict[str, tuple[Span, ...]]  # rising, none adjacent
 
 def united(spans: Spans, added: Spans) -> Spans:
     """Return the rows of both; raise InputError if they share any."""
-    shared = {source: _joined(source, spans[source] + added[source]) for source in added if source in spans}
-    return {**spans, **added, **shared}
+    whole = {**spans, **added}
+    for source in filter(spans.__contains__, added):
+        whole[source] = _joined(source, spans[source] + added[source])
+    return whole
 
 
 def _joined(source: str, spans: tuple[Span, ...]) -> tuple[Span, ...]:
