@@ -51,6 +51,16 @@ def test_truth_in_every_format(folder: Path, run: Run, refused: Run, source: str
     assert not [*folder.glob("o*")]
 
 
+@pytest.mark.parametrize("ending", [".run", ".parquet", "_indices.npy"])
+def test_convert_names_the_row_of_a_score_it_refuses(folder: Path, refused: Run, ending: str) -> None:
+    scores = make_scores()
+    scores.data[scores.indptr[43]] = np.nan
+    npz(folder / "m", scores)
+    with small_limits():
+        message = refused(f"convert m.npz o{ending} --kind scores")
+    assert message == "m.npz: row 43: score nan is not a number; scores must be ordered"
+
+
 @pytest.mark.parametrize("ending", [".npz", ".txt", ".txt.gz", ".parquet", "_indices.npy"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scores_there_and_back(folder: Path, run: Run, ending: str, dtype: Any) -> None:

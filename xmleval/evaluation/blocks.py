@@ -105,8 +105,7 @@ class Blocks:
         self.row_groups = None if groups is None else check_row_groups(groups, n_rows)
         kept = self.truth, self.scores, self.pred
         row_bytes = sum([rows.bytes_per_row for rows in kept if rows is not None])
-        largest = rows_at_a_time(row_bytes)
-        self.size = resources.block_rows or _even_size(n_rows, largest, resources.threads)
+        self.size = resources.block_rows or _even_size(n_rows, rows_at_a_time(row_bytes), resources.threads)
         self.n_bytes = n_rows * row_bytes
 
     @property

@@ -37,8 +37,7 @@ from xmleval.view.block import Block
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
 OF_ROWS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
 WORKERS_BYTES = 1 << 30
-Placed = tuple[int, Spans, tuple[str, int]]  # of new rows: number of the first, spans and place after them
-ALONE: Placed = 0, {}, (COMMON, 0)  # which nothing is merged with
+ALONE = "alone"  # the source of rows that nothing is merged with
 KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
 
 
@@ -78,36 +77,28 @@ def read_batch(
     y_true, y_score, y_pred, *sets = matched.inputs
     if sets:
         door = door.with_sets(sets, matched.n_unmatched_pairs)
-    of_each = dict[str, Any]()
+    given = {name: value for name, value in (("y_score", y_score), ("y_pred", y_pred)) if value is not None}
     for name in OF_ROWS:
         if (value := arguments.get(name)) is not None:
-            of_each[name] = of_rows(name, value, matched.row_names)
-    inputs = door.names.union(
-        of_each, ["y_score"] if y_score is not None else (), ["y_pred"] if y_pred is not None else ()
-    )
+            given[name] = of_rows(name, value, matched.row_names)
     notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []
     truth = set_rows("y_true", y_true, matched.n_labels, gains=conventions.gains)
-    return Batch(matched, truth, y_score, y_pred, door=door, inputs=inputs, notes=notes, **of_each)
-
-
-def placed(settings: Settings, counted: Counted, n_rows: int, first_row: int | None) -> Placed:
-    """Return the place of new rows, which those of earlier ones must leave free."""
-    (source, row), n_before = counted.place, counted.n_rows
-    start = n_before if first_row is None else positive_integer("first_row", first_row, at_least=0)
-    if not n_rows:  # without any, no source is named, or copies made now would share it
-        return start, counted.spans, counted.place
-    if first_row is not None or (settings.per_row and not source):  # one order
-        return start, united(counted.spans, {COMMON: ((start, start + n_rows),)}), counted.place
-    source = source or f"{OWN}{os.urandom(8).hex()}"
-    spans = united(counted.spans, {source: ((row, row + n_rows),)})
-    return start, spans, (source, row + n_rows)
+    return Batch(matched, truth, door=door, inputs=door.names.union(given), notes=notes, **given)
 
 
 def with_batch(
-    settings: Settings, resources: Resources, counted: Counted, batch: Batch, place: Placed = ALONE
+    settings: Settings, resources: Resources, counted: Counted, batch: Batch, first_row: int | None = None
 ) -> Counted:
-    """Return the counts after adding rows in their place."""
+    """Return the counts after adding rows, whose places earlier ones must have left free."""
     matched, inputs, n_rows = batch.matched, batch.inputs, batch.truth.n_rows
+    (source, row), start, spans, place = counted.place, counted.n_rows, counted.spans, counted.place
+    if first_row is not None:
+        start = positive_integer("first_row", first_row, at_least=0)
+    if n_rows and (first_row is not None or (settings.per_row and not source)):  # one order
+        spans = united(spans, {COMMON: ((start, start + n_rows),)})
+    elif n_rows and source != ALONE:  # without any, no source is named, or copies made now would share it
+        source = source or f"{OWN}{os.urandom(8).hex()}"
+        spans, place = united(spans, {source: ((row, row + n_rows),)}), (source, row + n_rows)
     scored = False if batch.y_score is None else has_scores(batch.y_score)
     if scored or (scored is None and (counted.plan is None or SCORED in counted.inputs)):
         inputs |= {SCORED}
@@ -124,7 +115,6 @@ def with_batch(
         was_keyed = KEYED in counted.inputs if counted.n_rows else True  # of the rows before
         if was_keyed and (batch.clusters is not None or (counted.n_rows and not n_rows)):
             inputs |= {KEYED}
-    start, spans, next_place = place
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
     blocks = Blocks(plan, batch, resources, start, dtypes, matched.by_id and not settings.named)
     notes = *matched.notes, *batch.notes, *settings.on_arguments, *blocks.notes
@@ -137,13 +127,13 @@ def with_batch(
     states, waiting, n_bytes = counted.states, counted.waiting, 0
     earlier = [] if states is None else [states]
     limit = 0 if states is None else min(table_bytes(states), resources.waiting)
-    if blocks.n_bytes < limit:  # smaller than the tables to copy
+    is_small = blocks.n_bytes < limit  # than the tables to copy
+    if is_small:
         owned_blocks = resources.map(lambda number: owned(blocks.block(number)), range(blocks.n_blocks))
         waiting, n_bytes = (*waiting, *owned_blocks), counted.waiting_bytes + bytes_of(owned_blocks)
-        if len(waiting) >= MAX_WAITING or n_bytes >= limit:
-            states, waiting, n_bytes = count(plan, resources, earlier, None, waiting), (), 0
-    else:
-        states, waiting = count(plan, resources, earlier, blocks, waiting), ()
+    if not is_small or len(waiting) >= MAX_WAITING or n_bytes >= limit:
+        states = count(plan, resources, earlier, None if is_small else blocks, waiting)
+        waiting, n_bytes = (), 0
     return Counted(
         n_rows=counted.n_rows + n_rows,
         plan=plan,
@@ -153,7 +143,7 @@ def with_batch(
         waiting_bytes=n_bytes,
         score_dtype=next(iter(dtypes), None),
         spans=spans,
-        place=next_place,
+        place=place,
         row_groups=row_groups,
         notes=joined_notes(counted.notes, notes) if notes else counted.notes,
     )
@@ -313,7 +303,8 @@ def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tupl
             if settings is None or labels != of_labels:
                 settings, of_labels = check_settings(metrics, options, *labels), labels
             of_model = replace(settings, unknown=True) if matched.unknown else settings
-            after, row_names = with_batch(of_model, resources, Counted(), batch), matched.row_names
+            after = with_batch(of_model, resources, Counted(place=(ALONE, 0)), batch)
+            row_names = matched.row_names
             if row_names is not None and row_names == [*range(after.n_rows)]:  # an index that names nothing
                 row_names = None
             names = {"label_names": matched.label_names, "unknown_labels": matched.unknown}

@@ -10,15 +10,7 @@ from typing import Any, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, counted
-from xmleval.evaluation.counts import (
-    Counted,
-    make_report,
-    placed,
-    read_batch,
-    settled,
-    with_batch,
-    with_counted,
-)
+from xmleval.evaluation.counts import Counted, make_report, read_batch, settled, with_batch, with_counted
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import Options, check_settings, refuse_unknown, settings_before_rows
 from xmleval.files.remote import as_path
@@ -167,8 +159,7 @@ class Evaluator:
             if unlisted or not batch.matched.closed:
                 needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
                 raise InputError("y_true", Message(*needs))
-            place = placed(settings, counted, batch.truth.n_rows, first_row)
-            after = with_batch(settings, self._resources, counted, batch, place)
+            after = with_batch(settings, self._resources, counted, batch, first_row)
             self._settings, self._unsettled = settings, None
             return after
 

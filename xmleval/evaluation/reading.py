@@ -24,8 +24,8 @@ from xmleval.base.errors import (
     Message,
     counted,
 )
-from xmleval.evaluation.inputs import Inputs
-from xmleval.input.pieces import Pieces, RowReader
+from xmleval.evaluation.inputs import Inputs, Named
+from xmleval.input.pieces import RowReader
 from xmleval.input.scores import list_width
 from xmleval.input.small_texts import noun_of
 
@@ -60,7 +60,7 @@ def count_rows(
                     evaluator.change(partial(replace, place=(sources[name], row)))
             for argument, (name, values) in inputs.of_rows.items():
                 if len(values) < first + n:
-                    _refuse_other_length(argument, name, values, truth, truth.count() or first + n)
+                    _refuse_other_length(argument, name, len(values), truth, truth.count() or first + n)
             y_true, arguments = truth.take(n), {argument: reader.take(n) for argument, reader in sets.items()}
             arguments |= inputs.arguments_of(first, first + n)
             for number, evaluator in enumerate(evaluators):
@@ -71,7 +71,7 @@ def count_rows(
         for reader in readers:
             _refuse_other_count(inputs.truth, reader, reader.count(), truth.count())
         for argument, (name, values) in inputs.of_rows.items():
-            _refuse_other_length(argument, name, values, truth, truth.n_taken)
+            _refuse_other_length(argument, name, len(values), truth, truth.n_taken)
         if inputs.pairs is not None:
             inputs.pairs.refuse_outside(truth.n_taken, None)
         for evaluator in evaluators if not truth.n_taken else ():  # which then know what is given
@@ -83,9 +83,7 @@ def count_rows(
             reader.close()
 
 
-def _refuse_other_count(
-    truth: tuple[str, Pieces], reader: RowReader, n_rows: int | None, expected: int | None
-) -> None:
+def _refuse_other_count(truth: Named, reader: RowReader, n_rows: int | None, expected: int | None) -> None:
     if n_rows is not None and expected is not None and n_rows != expected:
         name, pieces = truth
         hint = f"; {name} {TRANSPOSED}" if n_rows == pieces.n_labels else ""
@@ -94,13 +92,11 @@ def _refuse_other_count(
         raise ValueError(f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {name}{hint}")
 
 
-def _refuse_other_length(
-    argument: str, name: str, names: Sequence[str], truth: RowReader, n_rows: int
-) -> None:
+def _refuse_other_length(argument: str, name: str, n_values: int, truth: RowReader, n_rows: int) -> None:
     """Refuse values of rows, such as clusters, whose number is not that of the rows."""
-    if len(names) != n_rows:
+    if n_values != n_rows:
         noun = noun_of(argument)
-        text = counted(len(names), f"{noun}s do not match", f"{noun} does not match")
+        text = counted(n_values, f"{noun}s do not match", f"{noun} does not match")
         raise ValueError(f"{name}: {text} the {n_rows} rows of {truth.name}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
@@ -106,14 +107,12 @@ def file_of(argument: str, value: Any) -> Path | None:
     if not is_file(value) or (argument == "label_groups" and value == DECILES):
         return None
     if argument == "decision":
-        try:
+        with suppress(ValueError):
             parse_decision(value)
             return None
-        except ValueError:
-            path = as_path(value)
-            if path.suffix != ".npz" and not path.is_file():
-                text = f"{str(value)!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
-                raise InputError("decision", text) from None
+        if as_path(value).suffix != ".npz" and not as_path(value).is_file():
+            text = f"{str(value)!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
+            raise InputError("decision", text)
     return as_path(value)
 
 

@@ -137,9 +137,11 @@ class Plan(Settings):
             parts += map(parse_spec, spec.metric.parts)
         all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]
         kept = self._kept_decisions() if self.per_label else {}
-        vars(self).update(weighted="sample_weight" in self.inputs)
-        states, reads = dict[str, list[Spec]](), dict[str, int | None]()
-        gapless, cells, probable = list[Spec](), list[Spec](), list[Spec]()
+        vars(self).update(
+            weighted="sample_weight" in self.inputs, unlisted=unlisted, all_specs=all_specs,
+            kept_decisions=kept, reads={}, gapless=[],
+        )  # fmt: skip
+        states, cells, probable = dict[str, list[Spec]](), list[Spec](), list[Spec]()
         curves = self.keep_curves or self.curve_points > 0
         reads_scores, whole = curves, curves or self.label_groups is not None
         uses_decision = decision in kept and decision != GIVEN_SETS
@@ -152,7 +154,7 @@ class Plan(Settings):
             if bounds and name == "row_sums" and self.bounded(spec):
                 states.setdefault(ROW_BOUNDS, []).append(spec)
             if metric.gapless and unlisted is None:
-                gapless.append(spec)
+                self.gapless.append(spec)
             if "probabilities" in needs:
                 probable.append(spec)
             if metric.every_label:
@@ -161,7 +163,7 @@ class Plan(Settings):
             whole |= spec.scores_of_all or metric.whole
             uses_decision |= "sets" in needs
             ordered |= spec.of_sets and (k is not None or self.decide(spec).kind != "pred")
-            reads[spec.name] = k or self._n_read(spec)
+            self.reads[spec.name] = k or self._n_read(spec)
             at_k = max(at_k, k or 0)
         if decision is not None and decision.kind in LEADING:
             at_k = max(at_k, int(decision.value))
@@ -176,18 +178,14 @@ class Plan(Settings):
                 states.setdefault(name, [])
         if self.any_scores or self.conventions.link != "none":
             probable = []
+        gapless = self.gapless
         required = {spec.name for spec, explicit in self.asked if explicit} if gapless or cells else ()
         vars(self).update(
-            unlisted=unlisted,
-            all_specs=all_specs,
             states={name: tuple(states[name]) for name in STATES if name in states},
-            kept_decisions=kept,
             reads_scores=reads_scores,
             depth=None if whole else self.cut(at_k),
-            reads=reads,
             ordered=ordered,
             uses_decision=uses_decision,
-            gapless=gapless,
             required_gapless=[spec for spec in gapless if spec.name in required] if gapless else [],
             required_cells=[spec for spec in cells if spec.name in required] if cells else [],
             probable=(probable[0], max(s.k or self.n_labels for s in probable)) if probable else None,
