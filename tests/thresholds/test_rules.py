@@ -218,7 +218,7 @@ def test_rules_that_do_not_fit_the_data_are_refused() -> None:
         return lambda: evaluate(y_true, y_score, metrics="sets", decision=rule, **more)
 
     logits, three = np.array([[0.5, 0.25], [0.5, -0.5]]), np.eye(3)
-    improbable = "y_score: row 1: score -0.5 is no probability; a weighted rule needs them (`xmleval cal"
+    improbable = "y_score: row 1: score -0.5 of label 1 is outside 0..1; a weighted rule needs probabilities"
     refused: list[tuple[str, Callable[[], Any]]] = [
         ("y_score: missing; a rule is applied to scores", lambda: label.apply(None)),
         ("needs scores; this list has none", sets(label, lists)),

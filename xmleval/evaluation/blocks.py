@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Scores, as_score, row_sizes
+from xmleval.base.arrays import as_score, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.base.errors import (
     ALL_LABELS,
@@ -27,12 +27,10 @@ from xmleval.input.objects.take import Taken
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.vectors import check_weight, groups_of_clusters
-from xmleval.kernels.calibrating import find_outside
 from xmleval.labels.groups import check_row_groups
-from xmleval.metrics.spec import Spec
 from xmleval.states.plan import LINKED, NO_GAPS, Plan
 from xmleval.view.block import Block
-from xmleval.view.decision import LISTED, choose, refuse_unfit
+from xmleval.view.decision import LISTED, choose, refuse_improbable, refuse_unfit
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
 
@@ -144,7 +142,8 @@ class Blocks:
         if plan.required_gapless:
             _refuse_gaps(plan, relevant, ranking, self.unknown, start)
         if plan.probable is not None and ranking.scores is not None:
-            _refuse_improbable(*plan.probable, ranking, ranking.scores, start)
+            spec, depth = plan.probable
+            refuse_improbable(ranking, start, depth, spec, " needs probabilities; ", LINKED)
         if plan.decision is not None and plan.uses_decision:
             refuse_unfit(plan.decision, ranking, plan.n_labels, plan.unlisted, start)
         return ranking
@@ -227,14 +226,3 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, unknown: bool, star
             row = int(gap.argmax())
             listed = f"scores of {n_listed[row]} of {plan.n_labels} labels"
             raise InputError("y_score", Message(listed, "; ", spec, " needs ", NO_GAPS), row=start + row)
-
-
-def _refuse_improbable(spec: Spec, depth: int, ranking: Ranking, scores: Scores, start: int) -> None:
-    """Refuse scores outside 0..1 among those that a measure reads as probabilities."""
-    place = find_outside(ranking.ptr, scores, depth)
-    if place >= 0:
-        row = start + int(np.searchsorted(ranking.ptr, place, "right")) - 1
-        score = float(scores[place])
-        text = f"score {score:g} of label {ranking.labels[place]} is outside 0..1; "
-        reason = Message(text, spec, " needs probabilities; ", LINKED)
-        raise InputError("y_score", reason, row=row, value=score)

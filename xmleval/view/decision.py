@@ -178,14 +178,15 @@ def refuse_unfit(
     refuse_infinite_leading(leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1), start)
 
 
-def refuse_improbable(ranking: Ranking, start: int) -> None:
-    """Refuse rows, numbered from ``start``, with scores outside 0..1, where labels have weights."""
+def refuse_improbable(ranking: Ranking, start: int, depth: int = MOST, *why: object) -> None:
+    """Refuse rows, numbered from ``start``, with leading scores outside 0..1, and say ``why``."""
     assert ranking.scores is not None
-    place = find_outside(ranking.ptr, ranking.scores, MOST)
+    place = find_outside(ranking.ptr, ranking.scores, depth)
     if place >= 0:
-        row, value = int(np.searchsorted(ranking.ptr, place, "right")) - 1, ranking.scores[place]
-        reason = f"score {value} is no probability; a weighted rule needs them (`xmleval calibrate`)"
-        raise InputError("y_score", reason, row=start + row, value=value)
+        row, score = int(np.searchsorted(ranking.ptr, place, "right")) - 1, float(ranking.scores[place])
+        text = f"score {score:g} of label {ranking.labels[place]} is outside 0..1; "
+        reason = Message(text, *(why or ["a weighted rule needs probabilities (`xmleval calibrate`)"]))
+        raise InputError("y_score", reason, row=start + row, value=score)
 
 
 def refuse_infinite_leading(leading: Floats, start: int) -> None:
