@@ -140,3 +140,8 @@ def test_names_of_models_do_not_meet(tmp_path: Path) -> None:
         compare(models, tmp_path / "T.npy", save=tmp_path / "{}.npz")
     with pytest.raises(ValueError, match="models: 'b' is None"):
         compare({"a": np.eye(3), "b": None}, np.eye(3), metrics="p@1")
+
+
+def test_a_test_by_rows_needs_values_by_row() -> None:
+    with pytest.raises(ValueError, match="per_row: False; test='wilcoxon' needs values by row"):
+        compare({"a": np.eye(3), "b": np.eye(3)}, np.eye(3), metrics="p@1", test="wilcoxon", per_row=False)

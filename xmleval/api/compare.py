@@ -106,6 +106,8 @@ def compare(
     if baseline is not None and baseline not in names:
         text = f"{baseline!r} is none of the models {', '.join(names)}"
         raise InputError("baseline", f"{text}; {did_you_mean(str(baseline), names)}".rstrip("; "))
+    if test != JACKKNIFE and not options.get("per_row", True):
+        raise InputError("per_row", Message("False; ", Keyword("test", repr(test)), " needs values by row"))
     if confidence is None:
         raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
     if positive_integer("worst", worst, at_least=0):

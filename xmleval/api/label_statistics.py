@@ -48,11 +48,10 @@ def label_statistics(
     """
     refuse_unknown(files, (*FileOptions.__annotations__, "labels", "memory", "threads"))
     options = {"y_train": y_train, "n_labels": n_labels, **files}
-    collected = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
-    for note in collected.notes:
+    statistics, run = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
+    for note in run.rows.matches[0].notes:
         warnings.warn(note, stacklevel=2)
-    trained = collected.opened.trained if collected.opened else []
-    values: dict[str, float] = collected.rows.values(trained[0][0] if trained else None)
+    values: dict[str, float] = statistics.values(run.trained[0][0] if run.trained else None)
     return values
 
 

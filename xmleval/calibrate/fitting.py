@@ -117,11 +117,11 @@ def fit(
         "threads": threads, **files,
     }  # fmt: skip
     make = partial(ScoredPairs, k, sample_weight is not None)
-    collected = collect(y_true, y_score, make, options)
-    for note in collected.notes:
+    pairs, run = collect(y_true, y_score, make, options)
+    for note in run.rows.matches[0].notes:
         warnings.warn(note, stacklevel=2)
     with naming_files({"y_score": y_score} if is_file(y_score) else {}):
-        return calibrator_of(method, k, collected.rows)
+        return calibrator_of(method, k, pairs)
 
 
 class ScoredPairs(ScoredRows):

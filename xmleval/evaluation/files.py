@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, MemoryLimit, Resources, check_resources, limited
@@ -44,11 +44,9 @@ from xmleval.files.output import locked, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.door import RESTRICTIONS
 from xmleval.input.formats.documents import Fields
-from xmleval.input.objects.take import check_labels, take
-from xmleval.input.sets import set_rows
+from xmleval.input.objects.take import check_labels
 from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
-from xmleval.input.vectors import of_rows
 from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report, with_same_measures
 
@@ -108,23 +106,11 @@ class Run:
                 raise InputError(asking, Message("needs files, and ", Keyword(argument), " is none"))
 
 
-class Collected(NamedTuple):
-    """What took rows: the names of their labels, notes, and what was opened where there are files."""
-
-    rows: Any
-    label_names: list[Any] | None
-    notes: Sequence[str]
-    opened: Run | None = None
-
-
 @contextlib.contextmanager
 def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool = False) -> Iterator[Run]:
     """Open files, or values in their place, and match their rows and labels, within a limit of memory."""
     memory = arguments.get("memory", MEMORY)
     resources = check_resources(memory, arguments.get("threads"), arguments.get("block_rows"))
-    if resources.memory < LEAST_MEMORY:
-        minimum = f"{LEAST_MEMORY // 10**6} MB"
-        raise InputError("memory", f"{memory!r} is below {minimum}, the least that can be given")
     limit = resources.limit()
     with limited(limit):
         labels: Any = arguments.get("labels")
@@ -141,8 +127,12 @@ def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool
         if conventions_of(arguments.get("metrics"), arguments).graded:
             inputs["y_true"] = [replace(inputs["y_true"][0], kind="grades")]
         opened = [*itertools.chain(*inputs.values())]
-        if how is not None and not any(each.files for each in opened):
-            raise InputError("input_format", "is for files, and none is given")
+        if not any(each.files for each in opened):
+            if how is not None:
+                raise InputError("input_format", "is for files, and none is given")
+        elif resources.memory < LEAST_MEMORY:
+            minimum = f"{LEAST_MEMORY // 10**6} MB"
+            raise InputError("memory", f"{memory!r} is below {minimum}, the least that can be given")
         fields = fields_of(arguments, joined=bool(scores) or "y_pred" in inputs or fits)
         renamed = iter(with_fields(fields, *opened))
         inputs = {argument: [*itertools.islice(renamed, len(inputs[argument]))] for argument in inputs}
@@ -277,32 +267,21 @@ def evaluate_files(
 
 def collect(
     y_true: Any, y_score: Any, make: Callable[[int, Resources], Any], options: Mapping[str, Any]
-) -> Collected:
-    """Give rows, of arrays or files, to what ``make`` returns for a number of labels.
+) -> tuple[Any, Run]:
+    """Give rows, of arrays or files, to what ``make`` returns for a number of labels; return it, and the run.
 
     ``options`` are those of `evaluate` in `FITTED`, and how files are read.
     """
     refuse_unknown(options, (*FileOptions.__annotations__, *FITTED))
-    labels, weight = options.get("labels"), options.get("sample_weight")
-    has_files = any(map(is_file, (y_true, y_score, labels, weight, options.get("y_train"))))
-    trains = y_score is None and options.get("y_train") is not None
-    if has_files or trains or not options.keys().isdisjoint(FileOptions.__annotations__):
-        models = {} if y_score is None else {"y_score": y_score}
-        with open_run({**options, "y_true": y_true}, models, fits=True) as run:
-            (name, pieces), n_labels = run.rows.truth, run.label_counts[0]
-            refuse_many_labels(name, n_labels)
-            rows = make(n_labels, run.resources.evaluator(1))
-            with progress(pieces.n_rows, 0, options.get("progress", False)) as show:
-                for n_rows in count_rows([rows], run.rows, run.resources):
-                    show(n_rows)
-        return Collected(rows, run.rows.label_names, run.rows.matches[0].notes, run)
-    matched = take(y_true, y_score, None, options.get("n_labels"), labels, fits=True)
-    y_true, y_score, _ = matched.inputs
-    truth = set_rows("y_true", y_true, matched.n_labels)
-    rows = make(truth.n_labels, check_resources(options.get("memory", MEMORY), options.get("threads")))
-    weights = {} if weight is None else {"sample_weight": of_rows("sample_weight", weight, matched.row_names)}
-    rows.update(truth, y_score, **weights)
-    return Collected(rows, matched.label_names, matched.notes)
+    models = {} if y_score is None else {"y_score": y_score}
+    with open_run({**options, "y_true": y_true}, models, fits=True) as run:
+        (name, pieces), n_labels = run.rows.truth, run.label_counts[0]
+        refuse_many_labels(name, n_labels)
+        rows = make(n_labels, run.resources.evaluator(1))
+        with progress(pieces.n_rows, 0, options.get("progress", False)) as show:
+            for n_rows in count_rows([rows], run.rows, run.resources):
+                show(n_rows)
+    return rows, run
 
 
 def count(run: Run, shown: Progress) -> list[Report]:

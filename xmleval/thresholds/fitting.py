@@ -145,13 +145,14 @@ def fit(
 
         with limited(Resources(memory_bytes("memory", memory)).limit()):
             features_read = read_features(features)
-    entries, names, notes, opened = collect(y_true, y_score, fitting.entries, options)
-    if features is not None and opened is not None and opened.rows.by_name:
-        raise InputError("features", f"are by number, and {opened.rows.truth[0]} has names")
+    entries, run = collect(y_true, y_score, fitting.entries, options)
+    names = run.rows.label_names
+    if features is not None and run.rows.by_name and run.files["y_true"]:
+        raise InputError("features", f"are by number, and {run.rows.truth[0]} has names")
     paths = {name: path for name, path in (("y_score", y_score), ("features", features)) if is_file(path)}
     with naming_files(paths):
         rule_found = fitting.rule_of(entries, features_read)
-    for note in notes:
+    for note in run.rows.matches[0].notes:
         warnings.warn(note, stacklevel=2)
     if names is None or names == [*range(len(names))]:  # which name nothing
         return rule_found
