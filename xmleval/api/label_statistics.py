@@ -63,7 +63,7 @@ class LabelStatistics(Evaluator):
         self.label_counts: Ints = np.zeros(n_labels, np.int64)
         self._longest, self._n_empty = 0, 0
 
-    def update(self, y_true: Any, y_score: Any = None, **others: Any) -> None:
+    def update(self, y_true: Any, y_score: Any = None, **arguments: Any) -> None:
         """Add rows, as `evaluate` takes them, or refuse them; there are no scores."""
         truth = set_rows("y_true", y_true, self.n_labels)
         super().update(truth)
