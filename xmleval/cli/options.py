@@ -272,7 +272,7 @@ def command(
 ) -> Callable[[Function], Command]:
     """Return a decorator that makes a command, of a group, with options in sections and with examples."""
     epilog = f"Examples:\n\n\b\n{textwrap.indent(examples, '  ')}" if examples else None
-    made: Callable[[Function], Command] = group.command(
+    decorator: Callable[[Function], Command] = group.command(
         cls=Command, sections=sections, functions=functions, epilog=epilog, **attributes
     )
-    return made
+    return decorator
