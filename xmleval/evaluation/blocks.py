@@ -80,11 +80,16 @@ class Blocks:
         if unknown:
             _refuse_unknown(plan, unknown)
         self.unknown, self.scores = bool(unknown), sources.get("y_score")
-        self.listed: Source[Ranking] | None = None  # where a decision chooses among listed labels alone
+        self.chosen: Source[Truth] | None = None  # where a decision chooses among listed labels alone
         decision = plan.decision
         if y_score is not None and plan.unlisted is not None and decision and decision.kind in LISTED:
             depth = int(min(decision.value, n_labels)) if decision.kind == "listed" else None
-            self.listed = ranking_rows(y_score, replace(how, unlisted=None, depth=depth, ordered=True))
+            listed = ranking_rows(y_score, replace(how, unlisted=None, depth=depth, ordered=True))
+
+            def choose_listed(start: int, stop: int) -> Truth:
+                return choose(decision, listed.block(start, stop), n_labels, None).as_sets()
+
+            self.chosen = Source(n_rows, n_labels, listed.bytes_per_row, choose_listed)
         for argument, rows in sources.items():
             if rows.n_rows != n_rows:
                 hint = f"; y_true {TRANSPOSED}; give y_true.T" if rows.n_rows == truth.n_labels else ""
@@ -119,11 +124,12 @@ class Blocks:
         judged = facts.truth if facts else truth.block(start, stop)
         relevant = relevant_of(judged)
         ranking = None if self.scores is None else self._ranking(self.scores, relevant, start, stop)
+        sets = self.pred or self.chosen
         within = None if reachable is None else row_sizes(relevant_of(reachable.block(start, stop)).ptr)
         return Block(
             truth=relevant,
             ranking=ranking,
-            pred=self._sets(start, stop),
+            pred=None if sets is None else sets.block(start, stop),
             weight=None if self.weight is None else self.weight[start:stop],
             first_row=self.first_row + start,
             by_id=self.by_id,
@@ -147,19 +153,6 @@ class Blocks:
         if plan.decision is not None and plan.uses_decision:
             refuse_unfit(plan.decision, ranking, plan.n_labels, plan.unlisted, start)
         return ranking
-
-    def _sets(self, start: int, stop: int) -> Truth | None:
-        decision = self.plan.decision
-        if self.pred is not None:
-            sets = self.pred.block(start, stop)
-            return Truth(sets.ptr, sets.labels)
-        if self.listed is None or decision is None:
-            return None
-        listed = self.listed.block(start, stop)
-        if decision.kind == "listed":
-            return Truth(listed.ptr, listed.labels)
-        chosen = choose(decision, listed, self.plan.n_labels, None)
-        return Truth(chosen.ptr, chosen.labels)
 
 
 def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> Ranking:

@@ -116,15 +116,6 @@ def file_of(argument: str, value: Any) -> Path | None:
     return as_path(value)
 
 
-def check_confidence(value: Any) -> float:
-    """Return the probability that an interval covers, or refuse it."""
-    number = real_number("confidence", value)
-    if not LEAST_CONFIDENCE <= number <= MOST_CONFIDENCE:
-        text = f"{value!r} is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
-        raise InputError("confidence", text)
-    return number
-
-
 def _kept(name: str, options: Any, asked: Collection[tuple[Spec, bool]]) -> bool | list[str]:
     """Return whether values by row or by label are kept, or of which measures, or refuse it."""
     value = options.get(name, False)
@@ -193,6 +184,12 @@ def check_settings(
             above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
             hint = "without edges to it, it does not, as authors leave out a root"
             notes.append(Message(Keyword("hierarchy"), above, hint))
+    confidence = real_number("confidence", given["confidence"]) if "confidence" in given else None
+    if confidence is not None and not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
+        text = (
+            f"{confidence:g} is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
+        )
+        raise InputError("confidence", text)
     return Settings(
         n_labels=n_labels,
         labels=labels,
@@ -206,7 +203,7 @@ def check_settings(
         curve_points=positive_integer("curve_points", given.get("curve_points", 0), 0),
         label_groups=label_groups,
         hierarchy=hierarchy,
-        confidence=check_confidence(given["confidence"]) if "confidence" in given else None,
+        confidence=confidence,
         unknown=labels is not None,
         counts_cells=closed,
         on_arguments=tuple(notes),
