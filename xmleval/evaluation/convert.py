@@ -52,7 +52,7 @@ def convert_files(
     if data.kind == "truth":
         pieces, match, _ = read_truth(data, None)
         order = "rows and labels are numbered in the order in which it names them first"
-        notes = [f"{data.name}: {', '.join([*getattr(match.origin, 'notes', []), order])}"]
+        notes = notes_of(data.name, match.origin, order)
     elif truth is None:
         raise ValueError(f"{data.name}: has names; expected --like with the truth that they belong to")
     else:
@@ -76,14 +76,14 @@ def find_files(
 def writer_of(target: Path, kind: str | None = None) -> Format:
     """Return the format that the name of a file to be written tells, or refuse one for other kinds."""
     written = {end: form for form in FORMATS if form.write for end in form.extensions}
-    for end, form in written.items():
-        if target.name.lower().endswith(end):
-            if kind in (None, *form.holds):
-                return form
-            contents = "relevant labels" if kind == "truth" else "scores"
-            raise ValueError(f"{target}: a {form.title} holds no {contents}; expected another name")
-    expected = ", ".join(written)
-    raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {expected}")
+    form = next((written[end] for end in written if target.name.lower().endswith(end)), None)
+    if form is None:
+        expected = f"expected one of {', '.join(written)}"
+        raise ValueError(f"{target}: its name does not tell a format that is written; {expected}")
+    if kind not in (None, *form.holds):
+        contents = "relevant labels" if kind == "truth" else "scores"
+        raise ValueError(f"{target}: a {form.title} holds no {contents}; expected another name")
+    return form
 
 
 def write_rows(

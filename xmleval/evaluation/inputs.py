@@ -365,10 +365,10 @@ def _candidate_batches(opened: Input) -> Batches:
     return lambda: (rows._replace(values=None) for rows in batches())
 
 
-def notes_of(name: str, facts: Any) -> list[str]:
-    """Return a note on what was settled in reading a file with names."""
-    facts_noted = getattr(facts, "notes", [])
-    return [f"{name}: {', '.join(facts_noted)}"] if facts_noted else []
+def notes_of(name: str, facts: Any, *more: str) -> list[str]:
+    """Return a note on what was settled in reading a file with names, and on more."""
+    noted = [*getattr(facts, "notes", []), *more]
+    return [f"{name}: {', '.join(noted)}"] if noted else []
 
 
 def _rows_by_name(

@@ -84,12 +84,11 @@ class FileOptions(TypedDict, total=False):
     progress: bool | Callable[[int, int | None], object]
 
 
-ARGUMENTS = (  # of `evaluate`
-    "y_true", "y_score", "y_pred", "metrics", "n_labels", "sample_weight", "row_groups", "clusters",
-    "first_row", "exclude", "exclude_from", "candidates", "ranked", "memory", "threads", "block_rows",
-    "checkpoint", "resume", "save", "workers", "scheduler", *Options.__annotations__,
-    *FileOptions.__annotations__,
-)  # fmt: skip
+ARGUMENTS = {  # of `evaluate`
+    *FILES, *Options.__annotations__, *FileOptions.__annotations__, "metrics", "n_labels", "first_row",
+    "exclude_from", "ranked", "memory", "threads", "block_rows", "checkpoint", "resume", "save", "workers",
+    "scheduler",
+}  # fmt: skip
 
 
 def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
@@ -212,8 +211,7 @@ def check_settings(
 
 def settings_before_rows(metrics: str | Iterable[str] | None, options: Options) -> Settings:
     """Check what can be checked before the number of labels is known; it is 0 until then."""
-    needing = {*OF_PROPENSITY, "label_groups", "hierarchy"}
-    checked: Any = {name: value for name, value in options.items() if name not in needing}
+    checked: Any = {**options, **dict.fromkeys((*OF_PROPENSITY, "label_groups", "hierarchy"))}
     if isinstance(checked.get("decision"), Rule):
         del checked["decision"]
     return replace(check_settings(metrics, checked, MOST_LABELS), n_labels=0)
