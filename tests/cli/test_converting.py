@@ -164,7 +164,7 @@ def test_order_of_equal_scores(folder: Path, run: Run, ending: str, of_list: int
         assert '"p@1": 1.0' in run(f"evaluate Y.npz o{ending} --metrics p@1 --format json")
 
 
-@pytest.mark.parametrize("rule", ["rrf", "mean", "sum", "rank", "borda"])
+@pytest.mark.parametrize("rule", ["rrf", "mean", "rank"])
 def test_rules_of_fusion_are_those_of_python(folder: Path, run: Run, rule: str) -> None:
     npz(folder / "a", make_scores(seed=1))
     write_xmc("b.txt", make_scores(seed=2, depth=9), "scores")
@@ -178,8 +178,8 @@ def test_rules_of_fusion_are_those_of_python(folder: Path, run: Run, rule: str) 
 def test_fusion_matches_and_writes_names(folder: Path, run: Run) -> None:
     Path("a.run").write_text("q1 Q0 x 1 0.9 t\nq2 Q0 z 1 0.5 t\n")
     Path("b.json").write_text('{"q2": {"x": 3}, "q1": {"x": 1, "y": 2}}')
-    assert run("fuse a.run b.json --rule sum --output out.run").startswith("2 rows x 3 labels, 4 listed")
+    assert run("fuse a.run b.json --rule mean --output out.run").startswith("2 rows x 3 labels, 4 listed")
     lines = [line.split() for line in Path("out.run").read_text().splitlines()]
-    assert [line[0] + line[2] + line[4] for line in lines] == ["q1y2.0", "q1x1.9", "q2x3.0", "q2z0.5"]
+    assert [line[0] + line[2] + line[4] for line in lines] == ["q1y1.0", "q1x0.95", "q2x1.5", "q2z0.25"]
     err = answer(["fuse", "a.run", "b.json", "--output", "out.npz"])[2]
     assert err == "xmleval: a.run: has names; expected a TREC run (.run) as --output\n"

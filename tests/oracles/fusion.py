@@ -16,7 +16,7 @@ def fused_row(rule: str, rows: Sequence[Listed], weights: Sequence[float], longe
             rank = next((place for place, (own, _) in enumerate(row, 1) if own == label), None)
             parts.append(weight * PARTS[rule](rank, row, len(labels), longest))
         total = math.fsum(parts)
-        found[label] = total if rule in ("rrf", "sum", "borda") else total / math.fsum(weights)
+        found[label] = total if rule == "rrf" else total / math.fsum(weights)
     return found
 
 
@@ -29,15 +29,8 @@ def _score(rank: int | None, row: Listed, *_: float) -> float:
     return 0.0 if rank is None else row[rank - 1][1]
 
 
-def _borda(rank: int | None, row: Listed, n_listed: int, *_: float) -> float:
-    left = [*range(1, n_listed - len(row) + 1)]  # points that the model has not given
-    return n_listed - rank + 1 if rank is not None else sum(left) / len(left)
-
-
 PARTS: dict[str, Callable[..., float]] = {
     "rrf": lambda rank, *_: 0.0 if rank is None else 1 / (60 + rank),
     "mean": _score,
-    "sum": _score,
     "rank": lambda rank, row, n, longest: 0.0 if rank is None else longest - rank + 1,
-    "borda": _borda,
 }

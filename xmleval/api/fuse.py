@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import MOST_LABELS, Floats, Ints, row_sizes
+from xmleval.base.arrays import MOST_LABELS, Ints, row_sizes
 from xmleval.base.budget import MEMORY, PIECE_BYTES, check_resources
 from xmleval.base.errors import (
     NO_MATCH,
@@ -39,9 +39,8 @@ from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
 from xmleval.kernels.ranking import rank_rows
 
-OF_SCORES, OF_RANKS = ("mean", "sum"), ("rrf", "rank", "borda")
-RULES = OF_SCORES + OF_RANKS
-OTHER_NAMES = {"average": "mean", "rank_average": "rank", "bordafuse": "borda", "comb_sum": "sum"}
+OF_RANKS = ("rrf", "rank")
+RULES = ("mean", *OF_RANKS)
 
 
 class Rule(NamedTuple):
@@ -74,13 +73,11 @@ def fuse(
         Those of two or more models, as in `evaluate`. Rows with names are matched by them; a model without a
         row lists nothing in it. Other rows are in the same order in all.
     rule : str, default "rrf"
-        What a label scores, over the models that list it. Others add nothing, but in "borda".
+        What a label scores, over the models that list it. Others add nothing.
 
         - ``"rrf"``: reciprocal rank fusion, the sum of 1 / (60 + rank), ranks from 1.
-        - ``"mean"``, ``"sum"``: of the scores. The mean is over all models: a missing score counts as 0.
+        - ``"mean"``: of the scores, over all models: a missing score counts as 0.
         - ``"rank"``: the mean of L + 1 - rank, where L is the length of the longest list of any row.
-        - ``"borda"``: the sum of c + 1 - rank, where c is the number of labels that any model lists in the
-          row; those that a model does not list have the mean of the points it has left.
     k : int, optional
         How many labels of each row to keep, by default all.
     weights : iterable of float, optional
@@ -106,8 +103,8 @@ def fuse(
     -----
     Of equal scores, the smaller label is first, by number or by name. Parts of a sum are added from the
     smallest to the largest: the order of the models changes no bit. "rrf" is that of Cormack et al. (SIGIR
-    2009) and ranx; "sum" is CombSUM, with weights ranx's ``wsum``; "borda" is ranx's ``bordafuse``; "mean"
-    and "rank" are PECOS's ``average`` and ``rank_average``. These names are taken, too.
+    2009) and ranx; "mean" orders labels as CombSUM does, and is PECOS's ``average``, "rank" its
+    ``rank_average``.
 
     Examples
     --------
@@ -171,23 +168,22 @@ def fuse(
 def _checked(
     rule: Any, n_models: int, weights: Any, rank_constant: Any, k: Any, higher_is_better: bool
 ) -> Rule:
-    name = OTHER_NAMES.get(rule, rule) if isinstance(rule, str) else rule
-    if name not in RULES:
-        near = did_you_mean(str(rule), [*RULES, *OTHER_NAMES])
+    if rule not in RULES:
+        near = did_you_mean(str(rule), RULES)
         raise InputError("rule", f"{rule!r} is not one of {', '.join(RULES)}; {near}".rstrip("; "))
     constant = 60.0 if rank_constant is None else real_number("rank_constant", rank_constant)
-    if rank_constant is not None and name != "rrf":
-        raise InputError("rank_constant", f"is for the rule rrf, not {name}")
+    if rank_constant is not None and rule != "rrf":
+        raise InputError("rank_constant", f"is for the rule rrf, not {rule}")
     if not 0 <= constant < math.inf:
         raise InputError("rank_constant", f"{rank_constant!r} is not 0 or more")
-    if name in OF_SCORES and not higher_is_better:
-        text = f"the rule {name} adds scores, and takes 0 for those that a model does not list; expected "
-        raise InputError("higher_is_better", f"{text}{', '.join(OF_RANKS)} for distances")
+    if rule == "mean" and not higher_is_better:
+        text = "the rule mean adds scores, and takes 0 for those that a model does not list; expected "
+        raise InputError("higher_is_better", f"{text}{' or '.join(OF_RANKS)} for distances")
     weights = [1.0] * n_models if weights is None else weights if hasattr(weights, "__iter__") else [weights]
     numbers = [real_number("weights", weight) for weight in weights]
     if len(numbers) != n_models or not all(0 < weight < math.inf for weight in numbers):
         raise InputError("weights", f"{numbers} are not {n_models} numbers above 0, one for each model")
-    return Rule(name, numbers, constant, None if k is None else positive_integer("k", k))
+    return Rule(rule, numbers, constant, None if k is None else positive_integer("k", k))
 
 
 def _joined_by_name(models: Sequence[Input]) -> Joined:
@@ -230,20 +226,13 @@ def _fused(rule: Rule, rankings: Sequence[Ranking], n_labels: int, first_row: in
     cells, _, place = np.unique(np.concatenate(listed), True, True)  # merges what is sorted
     row_of, labels = np.divmod(cells, n_labels)
     sizes = np.bincount(row_of, minlength=n_rows)
-    # points that unlisted labels share in borda
-    unlisted = [(sizes + 1 - row_sizes(ranking.ptr)) / 2 for ranking in rankings]
-    values = np.concatenate([
-        _points(rule, n, rankings[n], rows[n], sizes + 1 - unlisted[n], first_row)
-        for n in range(len(rankings))
-    ])  # fmt: skip
+    models = enumerate(zip(rankings, rows, strict=True))
+    values = np.concatenate([_points(rule, n, ranking, of, first_row) for n, (ranking, of) in models])
     many = np.flatnonzero(np.bincount(place)[place] > 2)  # in cells whose sum may depend on the order
     order = many[np.argsort(values[many])]
     place[many], values[many] = place[order], values[order]
     scores = np.bincount(place, values, minlength=cells.size).astype(np.float64)
-    if rule.name == "borda":
-        shares = [weight * share for weight, share in zip(rule.weights, unlisted, strict=True)]
-        scores += np.sort(shares, axis=0).sum(axis=0)[row_of]
-    if rule.name in ("mean", "rank"):
+    if rule.name != "rrf":
         scores /= math.fsum(rule.weights)
     for row in row_of[~np.isfinite(scores)][:1].tolist():
         raise InputError("predictions", "sums of scores exceed float64", row=first_row + row)
@@ -256,16 +245,16 @@ def _fused(rule: Rule, rankings: Sequence[Ranking], n_labels: int, first_row: in
     return rows_by_id(np.append(0, np.cumsum(np.minimum(sizes, k))), labels[best], scores[best], best_first)
 
 
-def _points(rule: Rule, number: int, ranking: Ranking, rows: Ints, points: Floats, first_row: int) -> Any:
-    """Return what each listed label of a model adds; ``points`` are those of a row in borda."""
+def _points(rule: Rule, number: int, ranking: Ranking, rows: Ints, first_row: int) -> Any:
+    """Return what each listed label of a model adds."""
     weight, argument, scores = rule.weights[number], f"predictions[{number}]", ranking.scores
     ranks = np.arange(1, rows.size + 1) - ranking.ptr[rows]
     if rule.name == "rrf":
         return weight / (rule.constant + ranks)
-    if rule.name in OF_RANKS:
-        return weight * ((rule.longest + 1.0 if rule.name == "rank" else points[rows]) - ranks)
+    if rule.name == "rank":
+        return weight * (rule.longest + 1.0 - ranks)
     if scores is None and rows.size:
-        text = f"lists without scores; the rule {rule.name} adds scores, and {', '.join(OF_RANKS)} need none"
+        text = f"lists without scores; the rule mean adds scores, and {' and '.join(OF_RANKS)} need none"
         raise InputError(argument, text)
     scores = np.zeros(0) if scores is None else scores.astype(np.float64)
     for entry in np.flatnonzero(np.isinf(scores))[:1].tolist():

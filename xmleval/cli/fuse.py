@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from xmleval.api.fuse import OTHER_NAMES, RULES
+from xmleval.api.fuse import RULES
 from xmleval.api.fuse import fuse as fuse_files
 from xmleval.base.errors import counted, naming_files
 from xmleval.cli.convert import WRITTEN
@@ -21,9 +21,8 @@ from xmleval.evaluation.convert import write_scores, writer_of
 WEIGHTS = Parsed(lambda text: [*map(read_number, read_names(text))])
 OPTIONS = {
     "rule": Opt(
-        Choice([*RULES, *OTHER_NAMES]), "RULE",
-        "What a label adds up, over the SCORES that list it; `xmleval.fuse` and the guide explain. "
-        f"Also known as: {', '.join(f'{alias} ({name})' for alias, name in OTHER_NAMES.items())}.",
+        Choice(RULES), "RULE",
+        "What a label adds up, over the SCORES that list it; `xmleval.fuse` and the guide explain.",
     ),
     "k": Opt(COUNT, "N"),
     "weights": Opt(WEIGHTS, "LIST", "Weights of the SCORES, such as 1,0.5."),
@@ -49,4 +48,4 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> N
     n_rows, n_labels, n_listed, notes = write_scores(output, fused, str(scores[0]))
     tell_notes(notes)
     size = f"{counted(n_rows, 'rows')} x {counted(n_labels, 'labels')}"
-    write_text(f"{size}, {n_listed} listed ({OTHER_NAMES.get(rule, rule)} of {len(scores)})")
+    write_text(f"{size}, {n_listed} listed ({rule} of {len(scores)})")
