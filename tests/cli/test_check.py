@@ -81,8 +81,8 @@ def test_worse_values_fail(command: Command, before: Any, after: Any, margin: st
 
 
 @pytest.mark.parametrize(("change", "message", "matters"), [  # whether values of p@1 depend on it
-    ({"n_rows": 41}, "100 rows instead of 41", True),
-    ({"n_labels": 7}, "6 labels instead of 7", True),
+    ({"n_rows": 41}, "number of rows is 100 instead of 41", True),
+    ({"n_labels": 7}, "number of labels is 6 instead of 7", True),
     ({"sample_weight": "given"}, "sample_weight is none instead of given", True),
     ({"decision": "top3"}, "decision is none instead of top3", False),
     ({"propensity": {"a": 0.6, "b": 1.5}}, "propensity is given instead of a=0.6 b=1.5", False),
@@ -242,7 +242,7 @@ def test_saved_evaluators_are_checked_as_their_reports(command: Command) -> None
 
 def test_groups_of_other_labels_and_of_one_name_are_refused() -> None:
     new, old = plain(label_groups=[*"xyyyyz"]), plain(label_groups=LABEL_GROUPS)
-    message = r"^no_worse_than: not comparable: .*n_labels of group x is 2 instead of 1"
+    message = r"^no_worse_than: not comparable: .*n_labels of groups x is 2 instead of 1"
     with pytest.raises(ValueError, match=message):
         check(new, no_worse_than=old)
     assert "'x:p@1': no group 'x' in this report; it has none" in str(check(plain(), no_worse_than=old))

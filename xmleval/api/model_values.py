@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,14 +16,14 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
-from xmleval.results.checks import is_same_setting, shown_setting
+from xmleval.results.checks import differing_settings
 from xmleval.results.report import Report, load_results
 from xmleval.results.saved_results import known_spec
 from xmleval.show.tables import short_names
 
 SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
 LEAVE_OUT = ("data_sets", "models")
-OF_MODEL = ("decision", "higher_is_better")  # settings in which models that are compared may differ
+OF_MODEL = {"decision": None, "higher_is_better": None}  # settings in which models may differ
 MOST_NAMED = 3  # of many missing values
 Models = dict[str, Any]
 ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
@@ -222,13 +223,13 @@ def _value(model: Any, measure: Measure, where: str) -> float:
 
 def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:
     """Refuse models that were not evaluated on the same rows, or under the same conventions."""
-    reports = {name: model for name, model in models.items() if isinstance(model, Report)}
-    first: dict[str, tuple[str, Any]] = {}  # which model has a setting first, and how
-    for name, report in reports.items():
-        settings = {"n_rows": report.n_rows, **report.settings_of([spec] if spec else [])}
-        for setting in [name for name in settings if name not in OF_MODEL]:
-            model, expected = first.setdefault(setting, (name, settings[setting]))
-            if not is_same_setting(settings[setting], expected):
-                shown = f"{shown_setting(expected)} for {model} and {shown_setting(settings[setting])}"
-                reason = f"{setting} is {shown} for {name}, whose values cannot be compared"
-                raise InputError("results", f"{data_set}: {reason}")
+    specs = [spec] if spec else []
+    settings = {
+        name: {"n_rows": report.n_rows, **report.settings_of(specs), **OF_MODEL}
+        for name, report in models.items()
+        if isinstance(report, Report)
+    }
+    for (name, of_one), (other, of_other) in combinations(settings.items(), 2):
+        for setting, (shown, shown_other) in differing_settings(of_one, of_other).items():
+            reason = f"{setting} is {shown} for {name} and {shown_other} for {other}"
+            raise InputError("results", f"{data_set}: {reason}, whose values cannot be compared")

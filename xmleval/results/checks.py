@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import bound_rounding, subtract
 from xmleval.results.record import SIGNS
-from xmleval.results.report import KINDS, Report
+from xmleval.results.report import KINDS, SIZES, Report
 from xmleval.results.saved_results import known_spec
 from xmleval.statistics.jackknife import Estimate, estimate
 
@@ -56,9 +56,9 @@ def limits_of(argument: str, pairs: Iterable[tuple[str, float]], margins: bool =
 
 def beyond_limits(report: Report, limits: Mapping[str, float], side: str) -> Iterator[Failure]:
     """Yield each measure below its minimum or above its maximum, as ``side`` says, undefined or missing."""
-    value_of = _values_by_name(report)
+    groups = _groups(report)
     for name, limit in limits.items():
-        value = value_of(name)
+        value = _value(groups, name)
         if isinstance(value, str):
             yield Failure("", name, math.nan, limit, value)
         elif math.isnan(value):
@@ -77,47 +77,39 @@ class Group(NamedTuple):
 
 
 def _groups(report: Report) -> dict[str, Group]:
-    """Return the groups by the names of their columns in CSV, such as "groups tail"."""
+    """Return the whole as ``""``, and groups by the names of their columns in CSV, such as "groups tail"."""
     parts = {(kind, name): part for kind in KINDS for name, part in getattr(report.results, kind).items()}
     counts, columns = Counter(name for kind, name in parts if kind != "shares"), {*map(" ".join, parts)}
-    return {
-        f"{kind} {name}": Group(
-            name if kind != "shares" and counts[name] == 1 and name not in columns else f"{kind} {name}",
-            part.results.values,
-        )
-        for (kind, name), part in parts.items()
-    }
+    groups = {"": Group("", report.results.values)}
+    for (kind, name), part in parts.items():
+        is_unique = kind != "shares" and counts[name] == 1 and name not in columns
+        groups[f"{kind} {name}"] = Group(name if is_unique else f"{kind} {name}", part.results.values)
+    return groups
 
 
-def _values_by_name(report: Report) -> Callable[[str], float | str]:
-    """Return what returns a value of a report by its name, or why there is none."""
-    groups = _groups(report)
-    values: dict[str, Mapping[str, float]] = {"": report.results.values}
-    for column, group in groups.items():
-        values[column] = values[group.name] = group.values
-
-    def value_of(name: str) -> float | str:
-        group, _, measure = name.rpartition(":")
-        if group in values:
-            measures, within = values[group], f" within {group}" if group else ""
-            return measures[measure] if measure in measures else not_there(measure, [*measures]) + within
-        if f"groups {group}" in groups and f"row_groups {group}" in groups:
-            expected = f"groups {group} or row_groups {group}"
-            raise ValueError(f"{group!r} is a group of labels and one of rows; expected {expected}")
-        names = [each.name for column, each in groups.items() if not column.startswith("shares ")]
-        few = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-        near = did_you_mean(group, names) or (f"it has {few}" if names else "it has none")
-        return f"{name!r}: no group {group!r} in this report; {near}"
-
-    return value_of
+def _value(groups: Mapping[str, Group], name: str) -> float | str:
+    """Return a value by its name, or why there is none."""
+    within, _, measure = name.rpartition(":")
+    group = groups.get(within) or next((each for each in groups.values() if each.name == within), None)
+    if group is not None and measure in group.values:
+        return group.values[measure]
+    if group is not None:
+        return not_there(measure, [*group.values]) + (f" within {within}" if within else "")
+    if f"groups {within}" in groups:
+        expected = f"groups {within} or row_groups {within}"
+        raise ValueError(f"{within!r} is a group of labels and one of rows; expected {expected}")
+    names = [each.name for column, each in groups.items() if column and not column.startswith("shares ")]
+    few = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    near = did_you_mean(within, names) or (f"it has {few}" if names else "it has none")
+    return f"{name!r}: no group {within!r} in this report; {near}"
 
 
 def values_of(report: Report) -> Iterator[tuple[str, str, float]]:
     """Yield each value of a report and of its groups: its name, the measure, and the value."""
-    yield from ((name, name, value) for name, value in report.items())
     for column, group in _groups(report).items():
         if not column.startswith("shares "):
-            yield from ((f"{group.name}:{name}", name, value) for name, value in group.values.items())
+            start = f"{group.name}:" if column else ""
+            yield from ((f"{start}{name}", name, value) for name, value in group.values.items())
 
 
 def _spec(name: str, where: str) -> Spec:
@@ -136,9 +128,9 @@ def worse(
     ``where`` is what messages call the earlier results. The margin within a group counts before that of the
     measure and that of all, ``""``; the interval of a difference in ``paired``, new minus old, before values.
     """
-    value_of = _values_by_name(new)
+    groups = _groups(new)
     for name, measure, before in values_of(old):
-        value, sign = value_of(name), SIGNS[_spec(measure, where).metric.direction]
+        value, sign = _value(groups, name), SIGNS[_spec(measure, where).metric.direction]
         margin = margins.get(name, margins.get(measure, margins.get("", 0.0)))
         limit = before - sign * margin
         if isinstance(value, str):
@@ -181,19 +173,11 @@ def directed(old: Report, where: str) -> list[str]:
 
 def refuse_unlike(new: Report, old: Report, where: str) -> None:
     """Refuse to compare results of other data or, for measures that both have, under other settings."""
-    unlike, names, sizes = [], _groups(old), _sizes(new)
-    for size, now, before in (("rows", new.n_rows, old.n_rows), ("labels", new.n_labels, old.n_labels)):
-        unlike += [f"{before} {size} instead of {now}"] * (now != before)
-    for column, members in _sizes(old).items():
-        for size, earlier in members.items():
-            if column in sizes and sizes[column][size] != earlier:
-                text = f"{size} of group {names[column].name} is {earlier} instead of {sizes[column][size]}"
-                unlike.append(text)
     shared = [name for name in old if name in new]
-    settings = new.settings() | new.conventions.as_dict()
-    for name, before in old.settings_of([_spec(name, where) for name in shared]).items():
-        if not is_same_setting(settings[name], before):
-            unlike.append(f"{name} is {shown_setting(before)} instead of {shown_setting(settings[name])}")
+    settings = new.settings() | new.conventions.as_dict() | _sizes(new)
+    before = _sizes(old) | old.settings_of([_spec(name, where) for name in shared])
+    differing = differing_settings(settings, before)
+    unlike = [f"{name} is {was} instead of {is_now}" for name, (is_now, was) in differing.items()]
     for name in shared:
         value, earlier = new[name], old[name]
         is_same = subtract(value, earlier) == 0 or (math.isnan(value) and math.isnan(earlier))
@@ -203,19 +187,29 @@ def refuse_unlike(new: Report, old: Report, where: str) -> None:
         raise ValueError(f"{where}: not comparable: {', '.join(unlike)}")
 
 
-def _sizes(report: Report) -> dict[str, dict[str, Any]]:
-    """Return what tells groups apart: their sizes and training rows, by the columns of the groups."""
-    results = report.results
-    sizes: dict[str, dict[str, Any]] = {
-        f"row_groups {n}": {"n_rows": p.n_rows} for n, p in results.row_groups.items()
-    }
-    for (name, part), training_rows in zip_longest(results.groups.items(), report.group_ranges):
-        members = {"n_rows": part.n_rows, "n_labels": part.n_labels, "training_rows": training_rows}
-        sizes[f"groups {name}"] = members
+def _sizes(report: Report) -> dict[str, Any]:
+    """Return the sizes of a report and of its groups, with the training rows of these."""
+    sizes: dict[str, Any] = {"number of rows": report.n_rows, "number of labels": report.n_labels}
+    for kind, names in SIZES.items():
+        for group, part in getattr(report.results, kind).items():
+            sizes |= {f"{name} of {kind} {group}": getattr(part, name) for name in names}
+    for group, training_rows in zip_longest(report.results.groups, report.group_ranges):
+        sizes[f"training_rows of groups {group}"] = training_rows
     return sizes
 
 
-def is_same_setting(a: Any, b: Any) -> bool:
+def differing_settings(
+    settings: Mapping[str, Any], others: Mapping[str, Any]
+) -> dict[str, tuple[object, object]]:
+    """Return the settings that both have and that differ, as messages show them."""
+    return {
+        name: (_shown(settings[name]), _shown(other))
+        for name, other in others.items()
+        if name in settings and not _is_same(settings[name], other)
+    }
+
+
+def _is_same(a: Any, b: Any) -> bool:
     """Tell whether two settings are the same; of files, by their digests if both are known, not by name."""
     if not (isinstance(a, dict) and isinstance(b, dict) and DIGEST in a and DIGEST in b):
         return bool(a == b)
@@ -224,7 +218,7 @@ def is_same_setting(a: Any, b: Any) -> bool:
     return contents[0] == contents[1]
 
 
-def shown_setting(setting: object) -> object:
+def _shown(setting: object) -> object:
     """Return a setting as messages show it."""
     if isinstance(setting, dict) and DIGEST in setting:
         digest = f" (SHA-256 {setting[DIGEST][:8]})" if setting[DIGEST] else ""
