@@ -3,15 +3,15 @@
 import io
 import itertools
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from xmleval import Comparison, compare, evaluate, label_groups, rank
-from xmleval.results.ranking import plot_ranks
-from xmleval.show.drawing import read
+from xmleval.results.diagrams import draw_critical_differences
+from xmleval.show.drawing import plot, read
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
@@ -205,7 +205,7 @@ def test_each_measure_has_a_critical_difference_diagram(measures: list[str], con
         for i in range(12)
     }
     rankings = [rank(results, name, control=control) for name in measures]
-    diagrams = np.atleast_1d(plot_ranks(rankings))
+    diagrams = np.atleast_1d(plot(partial(draw_critical_differences, rankings)))
     titles = [ranking.symbol for ranking in rankings]
     assert [ax.get_title(loc="left") for ax in diagrams] == (titles if measures[1:] else [""])
     for ranking, ax in zip(rankings, diagrams, strict=True):

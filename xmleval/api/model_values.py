@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping
-from itertools import combinations
-from pathlib import Path
+from itertools import combinations, compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from xmleval.show.tables import short_names
 SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
 LEAVE_OUT = ("data_sets", "models")
 OF_MODEL = {"decision": None, "higher_is_better": None}  # settings in which models may differ
+NONE_SHARED = "there is none that every model has on every data set"
 MOST_NAMED = 3  # of many missing values
 Models = dict[str, Any]
 ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
@@ -48,14 +49,10 @@ class ModelValues(NamedTuple):
 
 def by_data_set(results: Any) -> dict[str, Models]:
     """Return what is known of each model on each data set: a report, values by measure, or a number."""
-    frame = None if isinstance(results, Mapping) else open_frame("results", results)
-    if frame is not None:
+    if isinstance(results, Mapping):
+        by_name = {str(name): _models_of(str(name), models) for name, models in results.items()}
+    elif (frame := open_frame("results", results)) is not None:
         by_name = _models_of_frame(frame)
-    elif isinstance(results, Mapping):
-        by_name = {
-            str(name): _models_of(str(name), _load_models(as_path(models)) if is_file(models) else models)
-            for name, models in results.items()
-        }
     else:
         raise InputError("results", f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}")
     _refuse_few(by_name, "data sets")
@@ -81,81 +78,70 @@ def _refuse_few(names: Collection[str], units: str, left: str = "") -> None:
 
 def _models_of_frame(frame: Frame) -> dict[str, Models]:
     """Return the rows of a frame; they are called as its index or its first column has it, or numbered."""
-    columns = frame.columns
-    names = [str(name) for name in frame.keys or range(len(frame.matrix(columns[:1])))]
-    if frame.matrix(columns[:1]).dtype.kind not in "biuf":
-        names, columns = [*map(str, frame.matrix(columns[:1])[:, 0])], columns[1:]
+    first, columns = frame.matrix(frame.columns[:1]), frame.columns
+    names = frame.keys or range(len(first))
+    if first.dtype.kind not in "biuf":
+        names, columns = first[:, 0], columns[1:]
     matrix = frame.matrix(columns)
     if matrix.dtype.kind not in "biuf":
         raise InputError(
             "results", "a column holds no numbers; the rows of a frame are data sets, the columns models"
         )
-    models = [*map(str, columns)]
-    for heads in (names, models):
-        if len({*heads}) < len(heads):
-            twice = next(name for place, name in enumerate(heads) if name in heads[:place])
-            raise InputError("results", f"{twice!r} is there twice")
-    return {
-        name: dict(zip(models, row, strict=True)) for name, row in zip(names, matrix.tolist(), strict=True)
-    }
-
-
-def _load_models(path: Path) -> dict[str, Report]:
-    """Read the reports of two or more models."""
-    reports = load_results(path)
-    if len(reports) < 2:
-        raise ValueError(f"{path}: has one model; {SEVERAL}")
-    return reports
+    data_sets, models = [*map(str, names)], [*map(str, columns)]
+    for name, n in (*Counter(data_sets).items(), *Counter(models).items()):
+        if n > 1:
+            raise InputError("results", f"{name!r} is there twice")
+    by_row = (dict(zip(models, row, strict=True)) for row in matrix.tolist())
+    return dict(zip(data_sets, by_row, strict=True))
 
 
 def _models_of(data_set: str, results: Any) -> Models:
+    if is_file(results):
+        path = as_path(results)
+        results = load_results(path)
+        if len(results) < 2:
+            raise ValueError(f"{path}: has one model; {SEVERAL}")
     results = getattr(results, "reports", results)  # of a `Comparison`
     if isinstance(results, Report) or not isinstance(results, Mapping):
         raise InputError("results", f"{data_set!r} is one {type(results).__name__}; {ONE_LEVEL}")
     models = {str(name): model for name, model in results.items()}
-    if models and all(map(_parsed, models)):
+    if models and all(map(known_spec, models)):
         first = next(iter(models))
         raise InputError("results", f"{data_set!r} holds {first!r}, a measure and no model; {ONE_LEVEL}")
     return models
 
 
-def _parsed(name: Any) -> Spec | None:
-    return known_spec(name) if isinstance(name, str) else None
-
-
-def shared_measures(results: Mapping[str, Models]) -> list[str]:
-    """Return the measures that all models have on all data sets, but those that do not describe a model."""
+def shared_measures(results: Mapping[str, Models]) -> list[str] | None:
+    """Return the measures of models that all have on all data sets; None if no model has any by name."""
     cells = (model for models in results.values() for model in models.values())
     columns = [model for model in cells if isinstance(model, Mapping)]
-    names = [name for name in (columns[0] if columns else ()) if all(name in values for values in columns)]
-    return [name for name in names if (spec := _parsed(name)) is None or spec.metric.direction != "none"]
+    names = [name for name in columns[0] if all(name in values for values in columns)] if columns else []
+    specs = {name: known_spec(str(name)) for name in names}
+    of_models = [name for name, spec in specs.items() if spec is None or spec.metric.direction != "none"]
+    return of_models if columns else None
 
 
 def measure_of(results: Mapping[str, Models], metric: str | None, higher_is_better: bool | None) -> Measure:
     """Return the measure that is asked for, or the only one there is, and its direction."""
-    names = shared_measures(results)
-    if metric is None:
-        if len(names) > 1:
-            raise InputError("metric", f"not given; the models have {', '.join(names)}")
-        if not names:
-            if any(isinstance(model, Mapping) for models in results.values() for model in models.values()):
-                raise InputError(
-                    "metric", "not given, and there is none that every model has on every data set"
-                )
-            if higher_is_better is None:
-                ways = Keyword("metric"), " or ", Keyword("higher_is_better")
-                raise InputError("metric", Message("numbers do not tell which are better; give ", *ways))
-            return Measure(None, None, higher_is_better)
-        metric = names[0]
-    if not isinstance(metric, str):
+    names = shared_measures(results) if metric is None else None
+    if names is not None and len(names) != 1:
+        models_have = f"the models have {', '.join(names)}"
+        raise InputError("metric", f"not given; {models_have if names else NONE_SHARED}")
+    metric = metric if names is None else names[0]
+    if not isinstance(metric, str | None):
         raise InputError("metric", f"{metric!r} is not the name of a measure")
     try:
-        spec = parse_spec(metric)
+        spec = None if metric is None else parse_spec(metric)
     except ValueError as error:
         if higher_is_better is None:
             hint = Message("; a measure of your own needs ", Keyword("higher_is_better"))
             raise InputError("metric", Message(str(error), hint)) from None
-        return Measure(metric, None, higher_is_better)
+        spec = None
+    if spec is None and higher_is_better is None:
+        ways = Keyword("metric"), " or ", Keyword("higher_is_better")
+        raise InputError("metric", Message("numbers do not tell which are better; give ", *ways))
+    if spec is None:
+        return Measure(metric, None, bool(higher_is_better))
     direction = spec.metric.direction
     if direction == "none":
         raise InputError("metric", f"{spec} describes the labels, and not a model")
@@ -175,50 +161,48 @@ def model_values(results: Mapping[str, Models], measure: Measure, leave_out: str
     for i, data_set in enumerate(names[0]):
         _refuse_unlike(data_set, results[data_set], measure.spec)
         for j, model in enumerate(names[1]):
-            try:
-                values[i, j] = _value(results[data_set].get(model), measure, f"{model} on {data_set}")
-            except LookupError as error:
-                missing.append(str(error.args[0]))
-    notes = []
+            value = _value(results[data_set].get(model), measure, f"{model} on {data_set}")
+            if isinstance(value, str):
+                missing.append(value)
+            else:
+                values[i, j] = value
     if missing and leave_out is None:
         if len(missing) == values.size:
             raise InputError("metric", missing[0])
-        left = [f"{len(missing) - MOST_NAMED} more"] if missing[MOST_NAMED:] else []
-        reasons = "; ".join([*missing[:MOST_NAMED], *left])
+        n_more = len(missing) - MOST_NAMED
+        reasons = "; ".join([*missing[:MOST_NAMED], *([f"{n_more} more"] if n_more > 0 else [])])
         ways = Keyword("leave_out", repr(LEAVE_OUT[0])), " or ", Keyword("leave_out", repr(LEAVE_OUT[1]))
         needed = "; average ranks need a value of every model on every data set; give "
         raise InputError("results", Message(reasons, needed, *ways))
-    if missing:
-        axis = LEAVE_OUT.index(leave_out or "")
-        whole = ~np.isnan(values).any(1 - axis)
-        out = [name for name, kept in zip(names[axis], whole, strict=True) if not kept]
-        names[axis] = [name for name in names[axis] if name not in out]
-        values = values.compress(whole, axis)
-        notes = [f"left out, as a model has no value on a data set: {', '.join(out)}"]
+    notes = []
+    if leave_out is not None and missing:
+        axis = LEAVE_OUT.index(leave_out)
+        is_whole = ~np.isnan(values).any(1 - axis)
+        left_out = ", ".join(compress(names[axis], ~is_whole))
+        names[axis], values = [*compress(names[axis], is_whole)], values.compress(is_whole, axis)
+        notes = [f"left out, as a model has no value on a data set: {left_out}"]
     for heads, units in zip(names, ("data sets", "models"), strict=True):
         _refuse_few(heads, units, " left" if missing else "")
     return ModelValues(names[0], names[1], values, notes)
 
 
-def _value(model: Any, measure: Measure, where: str) -> float:
-    """Return the value of a model; raise LookupError where there is none, with the reason."""
+def _value(model: Any, measure: Measure, where: str) -> float | str:
+    """Return the value of a model, or why there is none."""
     if isinstance(model, Mapping):
         if measure.name is None:
             raise InputError("metric", f"not given; {where} has {', '.join(map(str, model))}")
         spelled = [measure.name] if measure.name in model else []
-        spelled += [name for name in model if measure.spec and _parsed(name) == measure.spec]
+        spelled += [name for name in model if measure.spec and known_spec(str(name)) == measure.spec]
         if not spelled:
-            raise LookupError(f"{where}: {not_there(measure.name, [*model])}")
+            return f"{where}: {not_there(measure.name, [*model])}"
         model = model[spelled[0]]
     if model is None:
-        raise LookupError(f"no value of {where}")
+        return f"no value of {where}"
     try:
         value = real_number("results", model)
     except InputError as error:
         raise InputError("results", f"{where}: {error.reason}") from None
-    if math.isnan(value):
-        raise LookupError(f"undefined value of {where}")
-    return value
+    return f"undefined value of {where}" if math.isnan(value) else value
 
 
 def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:

@@ -6,6 +6,7 @@ import glob
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from xmleval.cli.output import about, text_in, write_figure, write_text
 from xmleval.cli.types import NAMES, NUMBER, Choice
 from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import parse_spec
+from xmleval.results.diagrams import draw_critical_differences
 from xmleval.results.pages import page_of_ranks
-from xmleval.results.ranking import plot_ranks, rank_lines
+from xmleval.results.ranking import rank_lines
+from xmleval.show import drawing
 from xmleval.show.tables import as_csv
 
 EXAMPLES = """\
@@ -65,7 +68,7 @@ def rank(
     if html is not None:
         write_text(page_of_ranks(rankings, about=about([*files.values()])), html)
     if plot is not None:
-        write_figure(plot_ranks(rankings), plot)
+        write_figure(drawing.plot(partial(draw_critical_differences, rankings)), plot)
     if output_format == "csv":
         text = as_csv(*rank_lines(rankings))
     elif output_format == "json" and len(rankings) > 1:

@@ -29,6 +29,12 @@ def draw_average_ranks(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
     draw_dots(new_axes, X_LABEL, [ranking.symbol for ranking in rankings], series)
 
 
+def draw_critical_differences(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
+    """Draw a diagram for each ranking, under its measure where there are several."""
+    for ranking in rankings:
+        draw_critical_difference(ranking, new_axes, ranking.symbol if len(rankings) > 1 else "")
+
+
 def draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str = "") -> None:
     """Draw the critical difference diagram of a ranking (Demsar 2006).
 

@@ -17,7 +17,6 @@ from xmleval.version import __version__
 
 if TYPE_CHECKING:
     from xmleval.results.figures import Kind
-    from xmleval.show.drawing import NewAxes
 
 
 class Rank(NamedTuple):
@@ -141,11 +140,11 @@ class Ranking(Result[Rank]):
         return dict(zip(self.average_ranks, short_names([*self.average_ranks]), strict=True))
 
     def _kinds(self) -> Mapping[str, Kind]:
-        from xmleval.results.diagrams import draw_average_ranks, draw_critical_difference
+        from xmleval.results.diagrams import draw_average_ranks, draw_critical_differences
         from xmleval.results.figures import Kind
 
         return {
-            "critical_difference": Kind(lambda new_axes, *_: draw_critical_difference(self, new_axes)),
+            "critical_difference": Kind(lambda new_axes, *_: draw_critical_differences([self], new_axes)),
             "average_ranks": Kind(lambda new_axes, *_: draw_average_ranks([self], new_axes)),
         }
 
@@ -168,18 +167,6 @@ def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
         f"{name} {test.statistic:.4g} ({', '.join(map(str, test.degrees_of_freedom))}), p {test.p_value:.3g}"
         for name, test in tests.items()
     )
-
-
-def plot_ranks(rankings: Sequence[Ranking], ax: Any = None) -> Any:
-    """Draw the critical differences of rankings by one or more measures, and return their axes."""
-    from xmleval.results.diagrams import draw_critical_difference  # only here: few look at pictures
-    from xmleval.show.drawing import plot
-
-    def draw_all(new_axes: NewAxes) -> None:
-        for ranking in rankings:
-            draw_critical_difference(ranking, new_axes, ranking.symbol if len(rankings) > 1 else "")
-
-    return plot(draw_all, ax)
 
 
 def rank_lines(rankings: Sequence[Ranking]) -> Lines:
