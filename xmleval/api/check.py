@@ -24,7 +24,7 @@ from xmleval.results.checks import (
     values_of,
     worse,
 )
-from xmleval.results.report import Report, load_results, reports_of
+from xmleval.results.report import Report, load_results
 
 FORMS = "expected a report, reports by name, an evaluator, what to_dict() returns, or a path"
 ARCHIVE = b"PK\x03\x04"  # how a saved evaluator begins
@@ -208,7 +208,7 @@ def _results(argument: str, value: Any, model: str | None) -> Results:
             if not isinstance(report, Report):
                 raise InputError(argument, f"{name!r} is {type(report).__name__}, and no report")
         try:
-            reports = reports_of(json.loads(json.dumps(reports)))
+            reports = load_results(json.loads(json.dumps(reports)))
         except TypeError as error:
             raise InputError(argument, f"{error}; {FORMS}") from None
     if model is None or [*reports] == [""]:

@@ -19,10 +19,10 @@ from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import CHANGE, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import FIELDS, JACKKNIFE, PLACE, TESTS, Difference, correct, find_differences
-from xmleval.results.record import Fields, Lines, Number, Record, measure_lines, members, symbols_of, table_of
+from xmleval.results.record import Fields, Lines, Number, Record, as_shown, measure_lines, members, symbols_of
 from xmleval.results.report import GROUPS_OF, Report, labels_of, mean_of
 from xmleval.results.result import Result
-from xmleval.show.tables import Cell, Table, latex_text, rows_of, short_names
+from xmleval.show.tables import Cell, Table, latex_text, rows_of, short_names, table_of
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
 
@@ -204,10 +204,6 @@ class Comparison(Result[Record]):
         group : str, optional
             Name of the group within which they were compared; of labels, where a group of rows has it, too.
 
-        Returns
-        -------
-        Difference
-
         Raises
         ------
         KeyError
@@ -253,7 +249,7 @@ class Comparison(Result[Record]):
         shown = {name: f" (lists of {length:.3g})" for name, length in lengths.items()}
         return {f"{self.names[name]}{shown.get(name, '')}": report for name, report in self.reports.items()}
 
-    def _footnotes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         lines = {}
         for name, report in self.reports.items():
             specs = tuple([spec for spec in report.specs if any(spec.name == s.name for s in self.specs)])
@@ -333,7 +329,7 @@ class Comparison(Result[Record]):
             lines += [f"{of_group}{reason} {', '.join(map(str, unfair))}"] * bool(unfair)
         return lines
 
-    def _records(self) -> list[Record]:
+    def records(self) -> list[Record]:
         return [record for records in self._by_place.values() for record in records]
 
     @cached
@@ -356,8 +352,7 @@ class Comparison(Result[Record]):
             for (kind, group), reports in self._parts.items()
         }  # fmt: skip
 
-    def _tables(self, number: Number) -> list[Table]:
-        """Return the values, then those of seeds, pairs, and labels, then values and pairs within groups."""
+    def tables(self, number: Number = as_shown) -> list[Table]:
         tables = [
             self._value_table(WHOLE, number),
             *self._seed_tables(number),

@@ -134,7 +134,7 @@ class Diff(Result[Change]):
         better, same, worse = self.n_changed
         return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
 
-    def _footnotes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         lines = ["* relevant"] if any(row.lists for row in self.rows or []) else []
         if self.rows is None:
             lines.append(f"no rows: {self.spec} is no mean over rows")
@@ -145,7 +145,7 @@ class Diff(Result[Change]):
     def _specs(self, of_tables: bool = True) -> list[Spec]:
         return [self.spec]
 
-    def _records(self) -> list[Change]:
+    def records(self) -> list[Change]:
         return [*(self.rows or []), *(self.labels or [])]
 
     def _printed(self) -> Iterator[tuple[Spec, float]]:
@@ -179,7 +179,7 @@ class Diff(Result[Change]):
     def _kinds(self) -> Mapping[str, Kind]:
         return {}
 
-    def _text(self, width: int | None, colour: bool) -> str:
+    def to_text(self, width: int | None = None, colour: bool = False) -> str:
         blocks = [[self._title()]]
         widest = max(len("truth"), len(self.a), len(self.b))
         for row in self.rows or []:
@@ -200,10 +200,10 @@ class Diff(Result[Change]):
             "\n".join(folded(printable(line), width) for line in lines) for lines in blocks if lines
         )
 
-    def _markdown(self) -> str:
-        return f"{markdown_text(self._title())}\n\n{super()._markdown()}"
+    def to_markdown(self) -> str:
+        return f"{markdown_text(self._title())}\n\n{super().to_markdown()}"
 
-    def _tables(self, number: Number) -> list[Table]:
+    def tables(self, number: Number = as_shown) -> list[Table]:
         first, *following = self.change_tables(number)
         return [first._replace(caption=self._title()), *following]
 

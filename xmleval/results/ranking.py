@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
-from xmleval.results.record import Lines, Number
+from xmleval.results.record import Lines, Number, as_shown
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec
 from xmleval.show.tables import Cell, Table, short, short_names
@@ -96,7 +96,7 @@ class Ranking(Result[Rank]):
         spec = known_spec(self.metric or "")
         return [] if spec is None else [spec]
 
-    def _records(self) -> list[Rank]:
+    def records(self) -> list[Rank]:
         return [
             Rank(data_set, model, self.values[data_set][model], rank)
             for data_set, ranks in self.ranks.items()
@@ -106,7 +106,7 @@ class Ranking(Result[Rank]):
     def _printed(self) -> Iterator[tuple[Spec, float]]:
         return ((spec, each.value) for spec in self._specs() for each in self.records())
 
-    def _tables(self, number: Number) -> list[Table]:
+    def tables(self, number: Number = as_shown) -> list[Table]:
         specs = self._specs()
         head = Cell(self.symbol, "up" if self.higher_is_better else "down")
         rows = {data_set: [Cell(data_set)] for data_set in self.ranks}
@@ -117,10 +117,10 @@ class Ranking(Result[Rank]):
         return [Table(self._title(), [[head, *map(Cell, self.names.values())], *rows.values(), last])]
 
     def _paper_tables(self, number: Number, models: str) -> list[Table]:
-        (table,) = self._tables(number)
+        (table,) = self.tables(number)
         return [table._replace(rows=[*zip(*table.rows, strict=True)]) if models == "rows" else table]
 
-    def _footnotes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         lines = [_test_text(self.friedman, self.iman_davenport)]
         if self.corrected:
             lines.append(f"corrected for ties: {_test_text(**self.corrected)}")
@@ -148,7 +148,7 @@ class Ranking(Result[Rank]):
             "average_ranks": Kind(lambda new_axes, *_: draw_average_ranks([self], new_axes)),
         }
 
-    def _page(self, title: str | None, about: Mapping[str, str] | None) -> str:
+    def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
         from xmleval.results.pages import page_of_ranks
 
         return page_of_ranks([self], title, about)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from xmleval.base.errors import import_optional
 from xmleval.metrics.spec import Spec
-from xmleval.show.tables import Cell, Table, short
+from xmleval.show.tables import Cell, short
 from xmleval.statistics.jackknife import Estimate
 
 SIGNS = {"up": 1, "down": -1, "none": 0}  # by the direction of a measure
@@ -36,8 +36,9 @@ class Record(NamedTuple):
     def text(self, number: Number = as_shown, bounded: bool = False) -> str:
         """Return the value, with half the width of its confidence interval, and with its bounds if asked."""
         text = f"{number(self.spec, self.value)}{half_width(self.spec, self.estimate, number)}"
-        ends = ", ".join(number(self.spec, end) for end in self.bounds or () if bounded)
-        return f"{text} [{ends}]" if ends else text
+        if bounded and self.bounds:
+            text += f" [{', '.join(number(self.spec, end) for end in self.bounds)}]"
+        return text
 
 
 Fields = Mapping[str, Callable[[Any], Any]]  # what a line of CSV has of a record, by its name
@@ -131,21 +132,6 @@ def one_number_of_digits(values: Iterable[tuple[Spec, float]], percent: bool) ->
 def symbols_of(specs: Iterable[Spec]) -> dict[Any, Cell]:
     """Return the heads of a row for each measure, by name."""
     return {spec.name: Cell(spec.symbol, spec.metric.direction) for spec in specs}
-
-
-def table_of(
-    caption: str,
-    corner: str,
-    rows: Mapping[Any, Cell],
-    columns: Mapping[Any, Cell],
-    cells: Mapping[tuple[Any, Any], Cell],
-    kind: str = "",
-) -> Table:
-    """Return a table of cells by row and column, whose heads are given; other cells are empty."""
-    lines = [
-        [head, *(cells.get((row, column), Cell("")) for column in columns)] for row, head in rows.items()
-    ]
-    return Table(caption, [[Cell(corner), *columns.values()], *lines], kind)
 
 
 def as_frame(header: list[str], lines: list[list[Any]]) -> Any:

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import starmap, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,10 @@ from xmleval.base.errors import ALL_LABELS, counted
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
-from xmleval.results.record import BOUNDS, Lines, Number, Record, measure_lines, symbols_of, table_of
+from xmleval.results.record import BOUNDS, Lines, Number, Record, as_shown, measure_lines, symbols_of
 from xmleval.results.result import Result
 from xmleval.results.saved_results import arguments_of, read_results
-from xmleval.show.tables import Cell, Table
+from xmleval.show.tables import Cell, Table, table_of
 from xmleval.states.results import Part, Results
 from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
@@ -385,17 +385,12 @@ class Report(Result[Record], Mapping[str, float]):
         return misses / (misses[-1] or 1), hits / (hits[-1] or 1), thresholds
 
     def pr_curve(self) -> tuple[Floats, Floats, Floats]:
-        """Return points of the precision-recall curve of all entries.
+        """Return points of the precision-recall curve of all entries; see `roc_curve`.
 
         Returns
         -------
         precision, recall, thresholds : ndarrays of shape (n,)
             Precision and recall of entries with a score >= each threshold; precision is 1 without any.
-
-        Raises
-        ------
-        ValueError
-            If no points were kept.
 
         Examples
         --------
@@ -416,10 +411,6 @@ class Report(Result[Record], Mapping[str, float]):
 
     def signature(self) -> str:
         """Return the conventions that affect these measures, on one line.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -453,30 +444,25 @@ class Report(Result[Record], Mapping[str, float]):
     def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
         return {"": self}
 
-    def _footnotes(self) -> list[str]:
-        results, signature = self.results, self.signature()
-        lines = [signature] if signature else []
+    def footnotes(self) -> list[str]:
+        results, lines = self.results, [*filter(None, [self.signature()])]
         bounded = [spec.name for spec in self.specs if spec.name in results.intervals]
         lines += listed({"lower and upper bounds for any scores of unlisted labels": bounded})
         if self.confidence_level is not None:
             lines += self._about_confidence(self.confidence_level)
-        # in full: rounding could exclude the entry with this score
-        shown = {name: f"{name} {score!r}" for name, score in results.thresholds.items() if score == score}
         of_rows = {spec.name for spec in self.specs if not spec.average}
         sign, best = (">=", "largest") if self.higher_is_better else ("<=", "smallest")
-        missing: dict[str, list[str]] = {}
-        for name, needed in self.not_computed.items():
-            missing.setdefault(f"not computed without {needed}", []).append(name)
         predicting = f"best threshold (predict scores {sign} it)"
         accepting = f"threshold (accept rows whose {best} score is {sign} it)"
-        lines += listed({
-            predicting: [text for name, text in shown.items() if name not in of_rows],
-            accepting: [text for name, text in shown.items() if name in of_rows],
-            "rows left out as undefined": [f"{name} {n}" for name, n in results.undefined_rows.items()],
-            "labels left out as undefined": [f"{name} {n}" for name, n in results.undefined_labels.items()],
-            **missing,
-        })  # fmt: skip
-        return [*lines, *map("note: {}".format, self.notes)]
+        named: dict[str, list[str]] = {predicting: [], accepting: []}
+        for name, score in results.thresholds.items():
+            if not math.isnan(score):  # in full: rounding could exclude the entry with this score
+                named[accepting if name in of_rows else predicting].append(f"{name} {score!r}")
+        named["rows left out as undefined"] = [*starmap("{} {}".format, results.undefined_rows.items())]
+        named["labels left out as undefined"] = [*starmap("{} {}".format, results.undefined_labels.items())]
+        for name, needed in self.not_computed.items():
+            named.setdefault(f"not computed without {needed}", []).append(name)
+        return [*lines, *listed(named), *map("note: {}".format, self.notes)]
 
     def _about_confidence(self, level: float) -> list[str]:
         lines = []
@@ -502,16 +488,19 @@ class Report(Result[Record], Mapping[str, float]):
         bounds, interval = self.results.intervals.get(spec.name), self.estimates.get(spec.name)
         return Record(spec, self.results.values[spec.name], bounds=bounds, estimate=interval)
 
-    def _records(self) -> list[Record]:
-        reports = {("", ""): self}
-        reports |= {(kind, group): part for kind in KINDS for group, part in self._parts(kind).items()}
+    def records(self) -> list[Record]:
         return [
             report.record(spec)._replace(kind=kind, group=group)
-            for (kind, group), report in reports.items()
+            for (kind, group), report in self._by_place(*KINDS).items()
             for spec in report.specs
         ]
 
-    def _tables(self, number: Number) -> list[Table]:
+    def _by_place(self, *kinds: str) -> dict[tuple[str, str], Report]:
+        """Return this report, and those of its groups by their kinds and names."""
+        parts = {(kind, name): part for kind in kinds for name, part in self._parts(kind).items()}
+        return {("", ""): self, **parts}
+
+    def tables(self, number: Number = as_shown) -> list[Table]:
         kinds = [kind for kind in KINDS if getattr(self.results, kind)]
         return [self._value_table(number), *(self._part_table(kind, number) for kind in kinds)]
 
@@ -529,16 +518,14 @@ class Report(Result[Record], Mapping[str, float]):
 
     def _part_table(self, kind: str, number: Number) -> Table:
         """Return the sizes of groups and their values of the measures that any of them has, beside all."""
-        records = [record for record in self.records() if record.kind in ("", kind)]
-        within = {record.spec.name for record in records if record.kind}
+        parts = self._by_place(kind)
+        within = {name for place, part in parts.items() if place[0] for name in part}
         rows = {size: Cell(size.removeprefix("n_")) for size in SIZES[kind]}
-        rows |= symbols_of([spec for spec in self.specs if spec.name in within])
-        parts: dict[tuple[str, str], Report] = {("", ""): self}
-        parts |= {(kind, group): part for group, part in self._parts(kind).items()}
-        cells = {(s, place): Cell(str(getattr(parts[place], s))) for s in SIZES[kind] for place in parts}
-        cells |= {
-            (record.spec.name, (record.kind, record.group)): Cell(record.text(number)) for record in records
-        }
+        rows |= symbols_of(spec for spec in self.specs if spec.name in within)
+        cells = dict[Any, Cell]()
+        for place, part in parts.items():
+            cells |= {(size, place): Cell(str(getattr(part, size))) for size in SIZES[kind]}
+            cells |= {(s.name, place): Cell(part.record(s).text(number)) for s in part.specs}
         columns = {place: Cell(place[1] if place[0] else "all") for place in parts}
         caption = KINDS[kind]
         if kind == "groups" and self.group_ranges:  # where groups were made by training rows
@@ -628,10 +615,6 @@ class Report(Result[Record], Mapping[str, float]):
         path : path
             The file, which holds one report.
 
-        Returns
-        -------
-        Report
-
         Raises
         ------
         ValueError
@@ -675,14 +658,10 @@ class Report(Result[Record], Mapping[str, float]):
         return measure_lines(self.records(), bounded, self.confidence_level is not None)
 
 
-def load_results(path: Path) -> dict[str, Report]:
-    """Read the JSON of one report, which has the name ``""``, or of several."""
-    return {name: Report(**arguments) for name, arguments in read_results(path).items()}
-
-
-def reports_of(contents: dict[str, Any]) -> dict[str, Report]:
-    """Return the reports that JSON values hold, see `load_results`."""
-    return {name: Report(**arguments) for name, arguments in arguments_of(contents).items()}
+def load_results(results: Path | dict[str, Any]) -> dict[str, Report]:
+    """Read one report, which has the name ``""``, or several from a file of JSON or from JSON values."""
+    reports = arguments_of(results) if isinstance(results, dict) else read_results(results)
+    return {name: Report(**arguments) for name, arguments in reports.items()}
 
 
 def with_same_measures(reports: Sequence[Report]) -> list[Report]:

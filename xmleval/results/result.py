@@ -48,10 +48,15 @@ class Result(Generic[AnyRecord]):
         >>> [(record.model, record.value, record.better_than) for record in records]
         [('a', 1.0, ('b',)), ('b', 0.5, ())]
         """
-        return self._records()
+        raise NotImplementedError
 
-    def tables(self) -> list[Table]:
+    def tables(self, number: Number = as_shown) -> list[Table]:
         """Return what all printed forms show.
+
+        Parameters
+        ----------
+        number : callable, optional
+            Takes a measure and a value, and returns the text of the value.
 
         Returns
         -------
@@ -64,21 +69,17 @@ class Result(Generic[AnyRecord]):
         >>> table.caption, [[cell.text for cell in row] for row in table.rows]
         ('3 rows x 3 labels', [['measure', '@1'], ['P', '1.0000']])
         """
-        return self._tables(as_shown)
+        raise NotImplementedError
 
     def footnotes(self) -> list[str]:
         """Return the lines below the tables: what values depend on, what was left out, and `notes`.
-
-        Returns
-        -------
-        list of str
 
         Examples
         --------
         >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
         ['ndcg_ties=order empty=zero unlisted=below']
         """
-        return self._footnotes()
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but row values and curves as JSON values.
@@ -106,10 +107,6 @@ class Result(Generic[AnyRecord]):
     def to_json(self) -> str:
         """Return `to_dict` as JSON; null where a value is undefined.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> import json
@@ -120,7 +117,7 @@ class Result(Generic[AnyRecord]):
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        """Return the tables for a terminal."""
+        """Return `to_text`."""
         return self.to_text()
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
@@ -133,10 +130,6 @@ class Result(Generic[AnyRecord]):
         colour : bool, default False
             Whether to colour.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
@@ -147,14 +140,10 @@ class Result(Generic[AnyRecord]):
         P ↑      0.3333
         empty=zero unlisted=below
         """
-        return self._text(width, colour)
+        return as_text(self.tables(), self.footnotes(), width, colour)
 
     def to_markdown(self) -> str:
         """Return the tables as Markdown, with the footnotes below.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -162,7 +151,7 @@ class Result(Generic[AnyRecord]):
         >>> report.to_markdown().splitlines()
         ['| measure | @1 |', '|---|---:|', '| P ↑ | 0.3333 |', '', 'empty=zero unlisted=below']
         """
-        return self._markdown()
+        return as_markdown(self.tables(), self.footnotes())
 
     def _repr_html_(self) -> str:
         """Return the tables for a notebook."""
@@ -182,10 +171,6 @@ class Result(Generic[AnyRecord]):
             Whether to print values times 100, of measures that are at most 1.
         models : {"columns", "rows"}, default "columns"
             Whether each model of a `Comparison` or `Ranking` has a column, or a row.
-
-        Returns
-        -------
-        str
 
         Raises
         ------
@@ -335,10 +320,6 @@ class Result(Generic[AnyRecord]):
         about : dict of str to str, optional
             Lines on how the results were computed.
 
-        Returns
-        -------
-        str
-
         Raises
         ------
         ImportError
@@ -350,7 +331,9 @@ class Result(Generic[AnyRecord]):
         >>> page[page.index("<title>") :].splitlines()[0]
         '<title>Identity</title>'
         """
-        return self._page(title, about)
+        from xmleval.results.pages import page_of
+
+        return page_of(self, title, about)
 
     def worded(self, say: Callable[[str], str]) -> Self:
         """Return it with notes, and what is missing, in other words (@private)."""
@@ -358,27 +341,12 @@ class Result(Generic[AnyRecord]):
 
     # What a class gives of its own
 
-    def _page(self, title: str | None, about: Mapping[str, str] | None) -> str:
-        from xmleval.results.pages import page_of
-
-        return page_of(self, title, about)
-
     def _title(self) -> str:
         """Return what was evaluated, in words."""
         raise NotImplementedError
 
     def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
         """Return the measures that tables show, or else those that figures may show."""
-        raise NotImplementedError
-
-    def _records(self) -> list[AnyRecord]:
-        raise NotImplementedError
-
-    def _tables(self, number: Number) -> list[Table]:
-        """Return the tables, with values of measures as ``number`` writes them."""
-        raise NotImplementedError
-
-    def _footnotes(self) -> list[str]:
         raise NotImplementedError
 
     def _members(self) -> dict[str, Any]:
@@ -393,16 +361,10 @@ class Result(Generic[AnyRecord]):
         records: list[Any] = self.records()
         return [(record.spec, record.value) for record in records]
 
-    def _text(self, width: int | None, colour: bool) -> str:
-        return as_text(self.tables(), self.footnotes(), width, colour)
-
-    def _markdown(self) -> str:
-        return as_markdown(self.tables(), self.footnotes())
-
     def _paper_tables(self, number: Number, models: str) -> list[Table]:
         if models == "rows":
             raise InputError("models", f"'rows' is for a Comparison or Ranking, not a {type(self).__name__}")
-        return self._tables(number)
+        return self.tables(number)
 
     def _legend(self, percent: bool) -> str:
         """Return what follows the LaTeX tables."""

@@ -6,6 +6,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +46,10 @@ class Cell(NamedTuple):
     above: str = ""
 
 
+EMPTY = Cell("")
 Rows = Sequence[Sequence[Cell]]
+Heads = Mapping[Any, Cell]  # of rows or columns, by what they are of
+Cells = Mapping[tuple[Any, Any], Cell]  # by row and column
 
 
 class Table(NamedTuple):
@@ -59,6 +63,12 @@ class Table(NamedTuple):
 def rows_of(lines: Iterable[Iterable[str]]) -> Rows:
     """Return a table of texts."""
     return [[*map(Cell, line)] for line in lines]
+
+
+def table_of(caption: str, corner: str, rows: Heads, columns: Heads, cells: Cells, kind: str = "") -> Table:
+    """Return a table of cells by row and column, whose heads are given; other cells are empty."""
+    lines = [[head, *[cells.get((row, name), EMPTY) for name in columns]] for row, head in rows.items()]
+    return Table(caption, [[Cell(corner), *columns.values()], *lines], kind)
 
 
 def short(value: float) -> str:
@@ -150,12 +160,11 @@ def as_text(
     tables: Sequence[Table], footnotes: Sequence[str], width: int | None = None, colour: bool = False
 ) -> str:
     """Return tables for a terminal; lines are no wider than ``width``, as far as words allow."""
-    texts = []
+    texts, fold = [], partial(folded, width=width)
     for caption, rows, _ in tables:
-        blocks = [rows] if width is None else _fitted(rows, width)
-        lines = "\n\n".join(_lined_up(block, colour) for block in blocks)
-        texts.append(f"{folded(printable(caption), width)}\n{lines}")
-    return "\n".join(["\n\n".join(texts), *(folded(printable(note), width) for note in footnotes)])
+        blocks = map(partial(_lined_up, colour=colour), [rows] if width is None else _fitted(rows, width))
+        texts.append("\n".join([fold(printable(caption)), "\n\n".join(blocks)]))
+    return "\n".join(["\n\n".join(texts), *map(fold, map(printable, footnotes))])
 
 
 def folded(text: str, width: int | None) -> str:
@@ -193,10 +202,11 @@ def _columns(rows: Rows) -> list[list[str]]:
     """Return columns of texts of one width, all but the first behind a gap; superscripts line up, too."""
     columns = []
     for place, column in enumerate(zip(*rows, strict=True)):
-        widest = max(len(cell.above) for cell in column)
         texts = [f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}" for cell in column]
-        if widest:
-            texts = [f"{text} {cell.above.ljust(widest)}" for text, cell in zip(texts, column, strict=True)]
+        *_, letters = zip(*column, strict=True)
+        if any(letters):
+            widest = max(map(len, letters))
+            texts = [f"{text} {above.ljust(widest)}" for text, above in zip(texts, letters, strict=True)]
         width = max(map(len, texts))
         columns.append([GAP + text.rjust(width) if place else text.ljust(width) for text in texts])
     return columns
@@ -206,10 +216,10 @@ def _lined_up(rows: Rows, colour: bool) -> str:
     """Return a table in lines, under a header and a rule."""
     lines, shown = list[str](), list[str]()
     for row, texts in zip(rows, zip(*_columns(rows), strict=True), strict=True):
-        is_best = [colour and cell.tail == "best" for cell in row]
-        marked = [f"{BEST}{text}{PLAIN}" if best else text for best, text in zip(is_best, texts, strict=True)]
         lines.append("".join(texts).rstrip())
-        shown.append("".join(marked).rstrip())
+        pairs = zip(row, texts, strict=True)
+        marked = [f"{BEST}{text}{PLAIN}" if cell.tail == "best" else text for cell, text in pairs]
+        shown.append("".join(marked).rstrip() if colour else lines[-1])
     return "\n".join([shown[0], "-" * max(map(len, lines)), *shown[1:]])
 
 
