@@ -6,7 +6,6 @@ import copy
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from typing import Any, Self
 
@@ -19,21 +18,31 @@ from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import CHANGE, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import FIELDS, JACKKNIFE, PLACE, TESTS, Difference, correct, find_differences
-from xmleval.results.record import Fields, Lines, Number, Record, as_shown, measure_lines, members, symbols_of
-from xmleval.results.report import GROUPS_OF, Report, labels_of, mean_of
+from xmleval.results.record import (
+    Lines,
+    Number,
+    Record,
+    as_shown,
+    fields_of,
+    measure_lines,
+    members,
+    symbols_of,
+)
+from xmleval.results.report import GROUPS_OF, Place, Report, labels_of, mean_of
 from xmleval.results.result import Result
-from xmleval.show.tables import Cell, Table, latex_text, rows_of, short_names, table_of
+from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
 
 SAME_DEPTH = 1.01  # ratio of the numbers of labels a row lists up to which these are taken for equal
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-Place = tuple[str, str]  # kind and name of a group
 WHOLE: Place = ("", "")
 GROUPED = ("groups", "row_groups")
-LABEL: Fields = {  # of a JSON object
-    **CHANGE, "difference": lambda label: -label.change, "support": lambda label: label.support
-}  # fmt: skip
+LABEL = {
+    **CHANGE,
+    "difference": lambda label: -label.change,
+    **fields_of(support="support"),
+}  # of a JSON object
 
 
 class Comparison(Result[Record]):
@@ -140,26 +149,19 @@ class Comparison(Result[Record]):
     def _find_differences(
         self, weight: Floats | None, clusters: Ints | None, row_groups: Groups | None
     ) -> Iterator[Difference]:
-        for kind, group in self._tested:
-            reports = self._parts[kind, group]
-            results = {name: report.results for name, report in reports.items()}
+        for place in self._tested:
+            results = {name: report.results for name, report in self._parts[place].items()}
             rows: Any = slice(None)
-            if kind == "row_groups" and row_groups is not None:
-                rows = np.flatnonzero(row_groups.of == row_groups.names.index(group))
+            if place[0] == "row_groups" and row_groups is not None:
+                rows = np.flatnonzero(row_groups.of == row_groups.names.index(place[1]))
                 for name, report in self.reports.items():
                     columns = {measure: values[rows] for measure, values in report.results.rows.items()}
                     results[name] = replace(results[name], rows=columns)
-            yield from find_differences(
-                results,
-                self.pairs,
-                self._specs_of(reports),
-                self.level or 0.0,
-                self.test or "",
-                partial(self._is_fair, (kind, group)),
-                None if weight is None else weight[rows],
-                None if clusters is None else clusters[rows],
-                (kind, group),
-            )
+            vectors = None if weight is None else weight[rows], None if clusters is None else clusters[rows]
+            for pair in self.pairs:
+                specs = self._specs_of(self._parts[place])
+                fair = [(spec, self.test if self._is_fair(place, spec, pair) else None) for spec in specs]
+                yield from find_differences(fair, pair, place, results, self.level or 0.0, *vectors)
 
     def _specs_of(self, reports: Mapping[str, Report]) -> list[Spec]:
         return [spec for spec in self.specs if all(spec.name in report for report in reports.values())]
@@ -300,10 +302,10 @@ class Comparison(Result[Record]):
     def _is_fair(self, place: Place, spec: Spec, names: Collection[str] = ()) -> bool:
         """Tell whether lists, by default all, hold about as many of the labels that a measure reads."""
         reports = [self._parts[place][name] for name in names or self.reports]
-        depths = [report.results.short.get(spec.name, float(report.n_labels)) for report in reports]
-        is_short = any(spec.name in report.results.short for report in reports)
+        lengths = [report.results.short.get(spec.name) for report in reports]
+        depths = [n or float(report.n_labels) for n, report in zip(lengths, reports, strict=True)]
         # where lists are cut, they lose some labels of a group
-        return not is_short or max(depths) <= (1.0 if place[0] == "groups" else SAME_DEPTH) * min(depths)
+        return not any(lengths) or max(depths) <= (1.0 if place[0] == "groups" else SAME_DEPTH) * min(depths)
 
     def _list_lengths(self, place: Place, specs: Sequence[Spec]) -> dict[str, float]:
         """Return how many labels a row lists, by model, where that is less than a measure reads."""
@@ -353,6 +355,7 @@ class Comparison(Result[Record]):
         }  # fmt: skip
 
     def tables(self, number: Number = as_shown) -> list[Table]:
+        # the values, then those of seeds, pairs, and labels, then values and pairs within groups
         tables = [
             self._value_table(WHOLE, number),
             *self._seed_tables(number),
@@ -371,11 +374,8 @@ class Comparison(Result[Record]):
     def _value_table(self, place: Place, number: Number) -> Table:
         """Return the values of all models, of all rows and labels or within a group."""
         columns = self._heads(place, "" if self._has_letters(place) else "other")
-        rows, kind = (
-            symbols_of(record.spec for record in self._by_place[place]),
-            "groups" if place[0] else "",
-        )
-        return table_of(self._caption(place), "measure", rows, columns, self._cells(place, number), kind)
+        rows, cells = symbols_of(self._specs_of(self._parts[place])), self._cells(place, number)
+        return table_of(self._caption(place), "measure", rows, columns, cells, "groups" if place[0] else "")
 
     def _heads(self, place: Place, tail: str = "") -> dict[str, Cell]:
         """Return the head of each model: its name, behind its letter where letters say what it beats."""
@@ -414,14 +414,10 @@ class Comparison(Result[Record]):
     def _leading(self, place: Place, spec: Spec) -> tuple[float, float]:
         """Return the best and the second best value of a measure, NaN where none is to be marked."""
         values = [report[spec.name] for report in self._parts[place].values()]
-        values = sorted(
-            (value for value in values if not math.isnan(value)), reverse=spec.metric.direction == "up"
-        )
-        for value in values:
-            if subtract(value, values[0]):
-                is_marked = spec.metric.direction != "none" and self._is_fair(place, spec)
-                return (values[0], value) if is_marked else (math.nan, math.nan)
-        return math.nan, math.nan
+        values = sorted((v for v in values if not math.isnan(v)), reverse=spec.metric.direction == "up")
+        second = next((value for value in values if subtract(value, values[0])), math.nan)
+        is_marked = not math.isnan(second) and spec.metric.direction != "none" and self._is_fair(place, spec)
+        return (values[0], second) if is_marked else (math.nan, math.nan)
 
     def _pair_tables(self, kind: str, number: Number) -> list[Table]:
         """Return the differences of each pair, of all rows and labels or within all groups of a kind."""
@@ -436,11 +432,9 @@ class Comparison(Result[Record]):
             del columns["rows"]
         if kind == "groups":
             del columns["wins/ties/losses"]
+        head = [Cell("group, measure" if kind else "measure"), *map(Cell, columns)]
         is_tested = any(place[0] == kind for place in self._tested)
-        rows = {
-            pair: [[Cell("group, measure" if kind else "measure"), *map(Cell, columns)]]
-            for pair in self.pairs
-        }
+        rows = {pair: [head] for pair in self.pairs if is_tested}
         for each in self.differences:
             if each.kind == kind:
                 symbol = f"{each.group}, {each.spec.symbol}" if kind else each.spec.symbol
@@ -450,13 +444,11 @@ class Comparison(Result[Record]):
         return [
             Table(f"{self.names[a]} - {self.names[b]}{within}", of_pair, "groups" if kind else "differences")
             for (a, b), of_pair in rows.items()
-            if is_tested
         ]
 
     def _verdict(self, difference: Difference) -> str:
-        if math.isnan(difference.corrected_p):
-            return ""
-        return f"{self.names[difference.better]} better" if difference.better else "no difference seen"
+        verdict = f"{self.names[difference.better]} better" if difference.better else "no difference seen"
+        return "" if math.isnan(difference.corrected_p) else verdict
 
     def _seed_tables(self, number: Number) -> list[Table]:
         """Return the mean and the standard deviation over seeds, if there are several of any model."""
@@ -477,10 +469,10 @@ class Comparison(Result[Record]):
         """Return the size of the data in words, of each report if the labels differ."""
         widths = {self.names[name]: report.n_labels for name, report in self.reports.items()}
         first = next(iter(self.reports.values()))
-        labels = counted(first.n_labels, "labels")
-        if len({*widths.values()}) > 1:
-            labels = f"{', '.join(f'{n} ({name})' for name, n in widths.items())} labels"
-        return f"{counted(first.n_rows, 'rows')} x {labels}"
+        if len({*widths.values()}) == 1:
+            return first._title()
+        labels = ", ".join(f"{n} ({name})" for name, n in widths.items())
+        return f"{counted(first.n_rows, 'rows')} x {labels} labels"
 
     def _paper_tables(self, number: Number, models: str) -> list[Table]:
         tables = [self._paper_table(number, models), *self._seed_tables(number)]
@@ -489,7 +481,7 @@ class Comparison(Result[Record]):
     def _legend(self, percent: bool) -> str:
         legend = ["bold: best", *["underlined: second best"] * (len(self.reports) > 2)]
         legend += [*self._about_test()[:1], *["values times 100"] * percent]
-        text = latex_text("; ".join(legend)).replace("* better", "$^*$ better", 1)
+        text = LATEX.text("; ".join(legend)).replace("* better", "$^*$ better", 1)
         return f"\n\\smallskip{{\\footnotesize {text}\\par}}\n"
 
     def _paper_table(self, number: Number, models: str) -> Table:
@@ -516,35 +508,24 @@ class Comparison(Result[Record]):
         contents: dict[str, Any] = {"schema": SCHEMA, "reports": reports, "notes": self.notes}
         if self.test is None:
             return contents
-        by_place: dict[Place, list[Difference]] = {place: [] for place in self._parts}
-        for each in self.differences:
-            by_place[each.kind, each.group].append(each)
-        comparison = contents["comparison"] = {
-            "confidence_level": self.level,
-            "test": self.test,
-            "correction": "holm",
-            "n_tests": self.n_tests,
-            "baseline": self.baseline,
-            "differences": members(by_place.pop(WHOLE), FIELDS),
+        differences = {
+            place: members([each for each in self.differences if (each.kind, each.group) == place], FIELDS)
+            for place in self._parts
         }
-        if self.labels:
-            comparison["labels"] = [
-                {
-                    "a": each.a,
-                    "b": each.b,
-                    "labels_by": each.label_column,
-                    "labels": members(each.labels or (), LABEL),
-                }
-                for each in self.labels
-            ]
-        for (kind, group), differences in by_place.items():
+        comparison = contents["comparison"] = {
+            "confidence_level": self.level, "test": self.test, "correction": "holm", "n_tests": self.n_tests,
+            "baseline": self.baseline, "differences": differences.pop(WHOLE),
+        }  # fmt: skip
+        for each in self.labels:
+            pair = {"a": each.a, "b": each.b, "labels_by": each.label_column}
+            comparison.setdefault("labels", []).append(pair | {"labels": members(each.labels or (), LABEL)})
+        for (kind, group), within in differences.items():
             first = next(iter(self._parts[kind, group].values()))
             sizes = {"n_labels": first.n_labels, "n_rows": first.n_rows}
-            comparison.setdefault(kind, {})[group] = {**sizes, "differences": members(differences, FIELDS)}
+            comparison.setdefault(kind, {})[group] = {**sizes, "differences": within}
         if self._has_seeds:
-            comparison["seeds"] = {
-                name: [report.to_dict() for report in of_seeds] for name, of_seeds in self.seeds.items()
-            }
+            seeds = self.seeds.items()
+            comparison["seeds"] = {name: [each.to_dict() for each in reports] for name, reports in seeds}
         return contents
 
     def _lines(self, bounded: bool) -> Lines:

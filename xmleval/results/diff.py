@@ -13,9 +13,9 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, counted, printable
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.record import Fields, Lines, Number, as_shown, signed
+from xmleval.results.record import Lines, Number, as_shown, fields_of, signed
 from xmleval.results.result import Result
-from xmleval.show.tables import ARROWS, Table, folded, markdown_text, rows_of, short
+from xmleval.show.tables import ARROWS, MARKDOWN, Table, folded, rows_of, short
 from xmleval.version import SCHEMA
 
 if TYPE_CHECKING:
@@ -67,13 +67,8 @@ class Change(NamedTuple):
         return [number(self.a), number(self.b), signed(change, number)]
 
 
-CHANGE: Fields = {  # of a JSON object
-    "number": lambda change: change.number,
-    "name": lambda change: change.name,
-    "value_a": lambda change: change.a,
-    "value_b": lambda change: change.b,
-}
-FIELDS: Fields = {**CHANGE, "change": lambda change: change.change}
+CHANGE = fields_of(number="number", name="name", value_a="a", value_b="b")  # of a JSON object
+FIELDS = {**CHANGE, **fields_of(change="change")}
 
 
 @dataclass(frozen=True)
@@ -201,7 +196,7 @@ class Diff(Result[Change]):
         )
 
     def to_markdown(self) -> str:
-        return f"{markdown_text(self._title())}\n\n{super().to_markdown()}"
+        return f"{MARKDOWN.text(self._title())}\n\n{super().to_markdown()}"
 
     def tables(self, number: Number = as_shown) -> list[Table]:
         first, *following = self.change_tables(number)

@@ -13,13 +13,14 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import bound_rounding, subtract
-from xmleval.results.record import ESTIMATED, MEASURE, SIGNS, Fields, Number, half_width, signed
-from xmleval.results.report import GROUPS_OF
+from xmleval.results.record import ESTIMATED, MEASURE, SIGNS, Fields, Number, fields_of, half_width, signed
+from xmleval.results.report import GROUPS_OF, Place
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import Outcomes, holm, paired_t_p, sign_flip_p, wilcoxon_p, wins_ties_losses
 
 JACKKNIFE = "t"
+UNKNOWN: Floats = np.empty(0)
 OF_ROWS: dict[str, Callable[[Floats], float]] = {
     "randomisation": sign_flip_p,
     "paired_t": paired_t_p,
@@ -69,24 +70,13 @@ class Difference(NamedTuple):
 
 FIELDS: Fields = {  # of a line of CSV, and of a JSON object
     **MEASURE,
-    "a": lambda difference: difference.a,
-    "b": lambda difference: difference.b,
-    "value_a": lambda difference: difference.value_a,
-    "value_b": lambda difference: difference.value_b,
-    "difference": lambda difference: difference.value,
+    **fields_of(a="a", b="b", value_a="value_a", value_b="value_b", difference="value"),
     **ESTIMATED,
-    "p_value": lambda difference: difference.p_value,
-    "corrected_p_value": lambda difference: difference.corrected_p,
-    "wins": lambda difference: difference.outcomes and difference.outcomes.wins,
-    "ties": lambda difference: difference.outcomes and difference.outcomes.ties,
-    "losses": lambda difference: difference.outcomes and difference.outcomes.losses,
-    "n_rows": lambda difference: difference.n_rows,
-    "better": lambda difference: difference.better,
+    **fields_of(p_value="p_value", corrected_p_value="corrected_p"),
+    **fields_of(wins="outcomes.wins", ties="outcomes.ties", losses="outcomes.losses"),
+    **fields_of(n_rows="n_rows", better="better"),
 }
-PLACE: Fields = {
-    "group_of": lambda difference: GROUPS_OF[difference.kind],
-    "group": lambda difference: difference.group,
-}
+PLACE: Fields = {"group_of": lambda difference: GROUPS_OF[difference.kind], **fields_of(group="group")}
 
 
 def check_test(test: str, weighted: bool, clusters: Any) -> None:
@@ -103,41 +93,34 @@ def check_test(test: str, weighted: bool, clusters: Any) -> None:
 
 
 def find_differences(
-    models: Mapping[str, Results],
-    pairs: Iterable[tuple[str, str]],
-    specs: Sequence[Spec],
-    confidence: float,
-    test: str,
-    is_fair: Callable[[Spec, tuple[str, str]], bool],
-    weight: Floats | None = None,
-    clusters: Ints | None = None,
-    place: tuple[str, str] = ("", ""),
+    tests: Iterable[tuple[Spec, str | None]],
+    pair: tuple[str, str],
+    place: Place,
+    results: Mapping[str, Results],
+    level: float,
+    weight: Floats | None,
+    clusters: Ints | None,
 ) -> Iterator[Difference]:
-    """Yield the differences of pairs of models by each measure; p-values are not corrected yet.
+    """Return the differences of two models by measures, each with its test or None; p-values are uncorrected.
 
-    ``models`` have results of the same rows, of the group at ``place``; ``is_fair`` tells whether a measure
-    says which of two models is better, and is tested. ``clusters`` of rows are numbered from 0.
+    Results are of the same rows, within the group at ``place``. ``clusters`` of rows are numbered from 0.
     """
-    for pair in pairs:
-        a, b = (models[name] for name in pair)
-        differences = list[Difference]()
-        for spec in specs:
-            value = float(subtract(a.values[spec.name], b.values[spec.name]))
-            replicates, (least_value, largest_value) = _replicates(a, b, spec), spec.metric.range
-            width = largest_value - least_value
-            interval = None if replicates is None else estimate(value, replicates, confidence, -width, width)
-            outcomes, p = None, math.nan
-            if spec.name in a.rows and spec.name in b.rows:
-                rows = a.rows[spec.name], b.rows[spec.name]
-                outcomes = wins_ties_losses(*rows, spec.metric.direction)
-                if test in OF_ROWS and is_fair(spec, pair):
-                    p = OF_ROWS[test](_terms(*rows, weight, clusters))
-            if test == JACKKNIFE and replicates is not None and is_fair(spec, pair):
-                p = difference_p(value, replicates)
-            values = value, a.values[spec.name], b.values[spec.name]
-            differences.append(Difference(spec, *pair, *values, *place, interval, p, outcomes))
-        repeated = find_repeated(a, b, [each.spec for each in differences if not math.isnan(each.p_value)])
-        yield from (each._replace(same_as=repeated.get(each.name)) for each in differences)
+    (a, b), differences = (results[name] for name in pair), list[Difference]()
+    for spec, test in tests:
+        value = float(subtract(a.values[spec.name], b.values[spec.name]))
+        of_a, of_b = (each.replicates.get(spec.name, UNKNOWN) for each in (a, b))
+        replicates = subtract(of_a, of_b) if of_a.size == of_b.size else UNKNOWN
+        width = spec.metric.range[1] - spec.metric.range[0]
+        interval = estimate(value, replicates, level, -width, width)
+        outcomes, p = None, difference_p(value, replicates) if test == JACKKNIFE else math.nan
+        if spec.name in a.rows and spec.name in b.rows:
+            rows = a.rows[spec.name], b.rows[spec.name]
+            outcomes = wins_ties_losses(*rows, spec.metric.direction)
+            p = OF_ROWS[test](_terms(*rows, weight, clusters)) if test in OF_ROWS else p
+        values = value, a.values[spec.name], b.values[spec.name]
+        differences.append(Difference(spec, *pair, *values, *place, interval, p, outcomes))
+    repeated = find_repeated(a, b, [each.spec for each in differences if not math.isnan(each.p_value)])
+    return (each._replace(same_as=repeated.get(each.name)) for each in differences)
 
 
 def correct(differences: Sequence[Difference], confidence: float) -> list[Difference]:
@@ -181,12 +164,6 @@ def _have_same_differences(a: Results, b: Results, first: Spec, second: Spec) ->
         if not (np.isnan(gains[0]) & np.isnan(gains[1]) | (np.abs(gains[0] - gains[1]) <= bound)).all():
             return False
     return True
-
-
-def _replicates(a: Results, b: Results, spec: Spec) -> Floats | None:
-    """Return the difference of a measure without each jackknife group, None if it is not known."""
-    of_a, of_b = (results.replicates.get(spec.name) for results in (a, b))
-    return None if of_a is None or of_b is None or of_a.size != of_b.size else subtract(of_a, of_b)
 
 
 def _terms(a: Floats, b: Floats, weight: Floats | None, clusters: Ints | None) -> Floats:

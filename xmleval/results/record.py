@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from xmleval.base.errors import import_optional
 from xmleval.metrics.spec import Spec
 from xmleval.show.tables import Cell, short
 from xmleval.statistics.jackknife import Estimate
@@ -43,21 +43,30 @@ class Record(NamedTuple):
 
 Fields = Mapping[str, Callable[[Any], Any]]  # what a line of CSV has of a record, by its name
 Lines = tuple[list[str], list[list[Any]]]  # a header, and lines of CSV
+
+
+def fields_of(**paths: str) -> Fields:
+    """Return what reads attributes of a record, by their paths; None behind one that is None."""
+    return {name: partial(_read, path=path.split(".")) for name, path in paths.items()}
+
+
+def _read(record: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        record = None if record is None else getattr(record, name)
+    return record
+
+
 VALUE = operator.attrgetter("value")
-ESTIMATED: Fields = {
-    "standard_error": lambda record: record.estimate and record.estimate.standard_error,
-    "confidence_lower": lambda record: record.estimate and record.estimate.lower,
-    "confidence_upper": lambda record: record.estimate and record.estimate.upper,
-}
+ESTIMATED = fields_of(
+    standard_error="estimate.standard_error",
+    confidence_lower="estimate.lower",
+    confidence_upper="estimate.upper",
+)
 BOUNDS: Fields = {
     "lower": lambda record: record.bounds and record.bounds[0],
     "upper": lambda record: record.bounds and record.bounds[1],
 }
-MEASURE: Fields = {
-    "name": lambda record: record.spec.name,
-    "symbol": lambda record: record.spec.symbol,
-    "direction": lambda record: record.spec.metric.direction,
-}
+MEASURE = fields_of(name="spec.name", symbol="spec.symbol", direction="spec.metric.direction")
 
 
 def measure_lines(
@@ -132,11 +141,3 @@ def one_number_of_digits(values: Iterable[tuple[Spec, float]], percent: bool) ->
 def symbols_of(specs: Iterable[Spec]) -> dict[Any, Cell]:
     """Return the heads of a row for each measure, by name."""
     return {spec.name: Cell(spec.symbol, spec.metric.direction) for spec in specs}
-
-
-def as_frame(header: list[str], lines: list[list[Any]]) -> Any:
-    """Return a pandas DataFrame of lines of CSV, indexed by the first field."""
-    pandas = import_optional("pandas", "to_frame()", "pandas")
-    names = pandas.Index([line[0] for line in lines], name=header[0])
-    rows = [[math.nan if value is None else value for value in line[1:]] for line in lines]
-    return pandas.DataFrame(rows, index=names, columns=header[1:])

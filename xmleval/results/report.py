@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import re
@@ -19,11 +18,11 @@ from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import ALL_LABELS, counted
 from xmleval.files.remote import as_path
-from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.metrics.spec import Spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.record import BOUNDS, Lines, Number, Record, as_shown, measure_lines, symbols_of
 from xmleval.results.result import Result
-from xmleval.results.saved_results import arguments_of, read_results
+from xmleval.results.saved_results import arguments_of, known_spec, read_results
 from xmleval.show.tables import Cell, Table, table_of
 from xmleval.states.results import Part, Results
 from xmleval.statistics.jackknife import Estimate, estimate
@@ -35,6 +34,7 @@ KINDS = {  # of groups: fields of results, and captions of their tables
     "row_groups": "groups of rows",
 }
 GROUPS_OF = {"": "", "groups": "labels", "row_groups": "rows"}
+Place = tuple[str, str]  # kind and name of a group; empty for all rows and labels
 SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows",)}
 OF_GROUPS = ("values", "confidence", "standard_errors")  # members of the JSON object of a group
 ROUNDING = 2.0**-40
@@ -54,19 +54,13 @@ class ByGroup(dict[str, "Report"]):
 class BySpelling(dict[str, Any]):
     """Values by the canonical names of measures, looked up by any spelling."""
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: object) -> Any:
         """Look up the canonical name."""
-        return self[_canonical(name, self)]
-
-
-def _canonical(name: object, values: Mapping[str, Any]) -> str:
-    """Return the name of a measure among those that have values, or refuse it."""
-    if not isinstance(name, str):
-        raise KeyError(name)
-    with contextlib.suppress(ValueError):
-        if (canonical := str(parse_spec(name))) in values:
-            return canonical
-    raise KeyError(not_there(name, [*values]))
+        if not isinstance(name, str):
+            raise KeyError(name)
+        if (spec := known_spec(name)) and spec.name in self:
+            return self[spec.name]
+        raise KeyError(not_there(name, [*self]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,20 +85,14 @@ class Report(Result[Record], Mapping[str, float]):
         Constants of the propensity model, if known.
     not_computed : dict of str to str
         Measures of a requested group that were not computed, and the input they need.
-    weighted : bool
-        Whether sample weights were given.
+    weighted, keeps_rows, higher_is_better : bool
+        Whether sample weights were given, row values were kept, and higher scores are better.
     excluded : dict
         What leaves labels out, by argument: ``exclude``, ``candidates``; of files, their name and SHA-256.
-    propensity : str or None
-        Description of propensities without known constants.
-    hierarchy : str or None
-        Number of edges of a hierarchy of labels, and the beginning of their digest.
+    propensity, hierarchy : str or None
+        What is known of propensities without constants; number of edges of a hierarchy, and their digest.
     confidence_level : float or None
         Probability that the intervals of `confidence` cover.
-    keeps_rows : bool
-        Whether row values were kept.
-    higher_is_better : bool
-        Whether higher scores are better.
     label_names, row_names : list or None
         Names of the labels and of the rows, if they were given with names.
     unknown_labels : sequence
@@ -142,12 +130,12 @@ class Report(Result[Record], Mapping[str, float]):
     constants: dict[str, float | str] = field(default_factory=dict)
     not_computed: dict[str, str] = field(default_factory=dict)
     weighted: bool = False
+    keeps_rows: bool = False
+    higher_is_better: bool = True
     excluded: dict[str, Any] = field(default_factory=dict)
     propensity: str | None = None
     hierarchy: str | None = None
     confidence_level: float | None = None
-    keeps_rows: bool = False
-    higher_is_better: bool = True
     label_names: list[Any] | None = field(default=None, repr=False)
     row_names: list[Any] | None = field(default=None, repr=False)
     unknown_labels: Sequence[Any] = field(default=(), repr=False)
@@ -157,7 +145,7 @@ class Report(Result[Record], Mapping[str, float]):
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
         values = self.results.values
-        return values[name if name in values else _canonical(name, values)]
+        return values[name] if name in values else BySpelling(values)[name]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over canonical names."""
@@ -495,14 +483,14 @@ class Report(Result[Record], Mapping[str, float]):
             for spec in report.specs
         ]
 
-    def _by_place(self, *kinds: str) -> dict[tuple[str, str], Report]:
+    def _by_place(self, *kinds: str) -> dict[Place, Report]:
         """Return this report, and those of its groups by their kinds and names."""
         parts = {(kind, name): part for kind in kinds for name, part in self._parts(kind).items()}
         return {("", ""): self, **parts}
 
     def tables(self, number: Number = as_shown) -> list[Table]:
-        kinds = [kind for kind in KINDS if getattr(self.results, kind)]
-        return [self._value_table(number), *(self._part_table(kind, number) for kind in kinds)]
+        parts = [self._part_table(kind, number) for kind in KINDS if getattr(self.results, kind)]
+        return [self._value_table(number), *parts]
 
     def _value_table(self, number: Number) -> Table:
         """Return values by measure, with a column per cutoff and one for measures without a cutoff."""

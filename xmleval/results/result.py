@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from xmleval.base.errors import InputError, Message, did_you_mean
+from xmleval.base.errors import InputError, Message, did_you_mean, import_optional
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
-from xmleval.results.record import Lines, Number, about_percent, as_frame, as_shown, one_number_of_digits
+from xmleval.results.record import Lines, Number, about_percent, as_shown, one_number_of_digits
 from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text
 
 if TYPE_CHECKING:
@@ -238,7 +239,11 @@ class Result(Generic[AnyRecord]):
         >>> report.to_frame()["value"].tolist()  # doctest: +SKIP
         [0.3333333333333333]
         """
-        return as_frame(*self._lines(bounded=False))
+        pandas = import_optional("pandas", "to_frame()", "pandas")
+        (head, *columns), lines = self._lines(bounded=False)
+        rows = [[math.nan if value is None else value for value in line[1:]] for line in lines]
+        index = pandas.Index([line[0] for line in lines], name=head)
+        return pandas.DataFrame(rows, index=index, columns=columns)
 
     def plot(
         self, kind: str | None = None, *, metrics: str | Iterable[str] | None = None, ax: Any = None

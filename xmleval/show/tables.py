@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,13 +22,13 @@ FORMS: dict[str, tuple[str, ...]] = {
 # What marks the text of a cell: the direction of better values, or that a value is the best or second best.
 ARROWS = {"up": "↑", "down": "↓", "none": ""}
 TEXT_TAILS = {"": "", "none": "", "up": " ↑", "down": " ↓", "best": " *", "second": "  ", "other": "  "}
-LATEX_ESCAPES = {
+LATEX_ESCAPES = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", "±": r"\textpm{}",
     **{c: f"\\{c}" for c in "&%$#_{}"},
-}  # fmt: skip
+})  # fmt: skip
 HTML_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
-MARKDOWN_MARKS = re.compile(r"[\\`*_{}\[\]<>|~$&]")
+MARKDOWN_ESCAPES = str.maketrans({c: f"\\{c}" for c in r"\`*_{}[]<>|~$&"})
 LETTER = re.compile("[^\\W\\d_]")
 SEPARATORS = "._-/"  # of words in the name of a file
 GAP = "  "
@@ -80,31 +80,20 @@ def short(value: float) -> str:
     return f"{value:.4f}" if abs(value) < 99.99995 else f"{value:.6g}"  # at most six digits
 
 
-def latex_text(text: str) -> str:
-    """Return text that LaTeX prints as it stands."""
-    return "".join(LATEX_ESCAPES.get(c, c) for c in printable(text))
-
-
-def markdown_text(text: str) -> str:
-    """Return text that Markdown shows as it stands."""
-    return MARKDOWN_MARKS.sub(r"\\\g<0>", printable(text))
-
-
-def html_text(text: str) -> str:
-    """Return text that HTML shows as it stands."""
-    return printable(text).translate(HTML_ESCAPES)
-
-
 class Form(NamedTuple):
-    """How a printed form escapes a text, how it is marked there, by key, and a superscript."""
+    """How a printed form escapes characters, how it marks a text, by key, and a superscript."""
 
-    escape: Callable[[str], str]
+    escapes: Mapping[int, str]
     marks: Mapping[str, str]
     above: str
 
+    def text(self, text: str) -> str:
+        """Return text that this form shows as it stands."""
+        return printable(text).translate(self.escapes)
+
     def written(self, cell: Cell) -> str:
         """Return a cell in this form."""
-        text = self.marks[cell.tail].format(self.escape(cell.text))
+        text = self.marks[cell.tail].format(self.text(cell.text))
         return f"{text}{self.above.format(cell.above)}" if cell.above else text
 
 
@@ -113,9 +102,9 @@ LATEX_MARKS = MARKS | {
     "up": r"{} $\uparrow$", "down": r"{} $\downarrow$",
     "best": r"\textbf{{{}}}", "second": r"\underline{{{}}}",
 }  # fmt: skip
-MARKDOWN = Form(markdown_text, MARKS, "<sup>{}</sup>")
-HTML = Form(html_text, MARKS, MARKDOWN.above)
-LATEX = Form(latex_text, LATEX_MARKS, "$^{{{}}}$")
+MARKDOWN = Form(MARKDOWN_ESCAPES, MARKS, "<sup>{}</sup>")
+HTML = Form(HTML_ESCAPES, MARKS, MARKDOWN.above)
+LATEX = Form(LATEX_ESCAPES, LATEX_MARKS, "$^{{{}}}$")
 
 
 def csv_text(value: str | float | None) -> str:
@@ -229,8 +218,8 @@ def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     for caption, rows, _ in tables:
         header, *body = [f"| {' | '.join(map(MARKDOWN.written, row))} |" for row in rows]
         rule = f"|---|{'---:|' * (len(rows[0]) - 1)}"
-        blocks += [markdown_text(caption), "\n".join([header, rule, *body])]
-    below = "\n".join(f"{markdown_text(line)}  " for line in footnotes)
+        blocks += [MARKDOWN.text(caption), "\n".join([header, rule, *body])]
+    below = "\n".join(f"{MARKDOWN.text(line)}  " for line in footnotes)
     return "\n\n".join([*blocks[1:], below]).rstrip() + "\n"
 
 
@@ -258,9 +247,9 @@ def as_html(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
             name, *texts = map(HTML.written, row)
             cells = "".join(f"<{tag}>{text}</{tag}>" for text in texts)
             lines.append(f'<tr><th style="text-align: left">{name}</th>{cells}</tr>')
-        blocks += [f"<p>{html_text(caption)}</p>", "<table>", "<thead>", lines[0], "</thead>", "<tbody>"]
+        blocks += [f"<p>{HTML.text(caption)}</p>", "<table>", "<thead>", lines[0], "</thead>", "<tbody>"]
         blocks += [*lines[1:], "</tbody>", "</table>"]
-    below = (f"<p><small>{html_text(note)}</small></p>" for note in footnotes)
+    below = (f"<p><small>{HTML.text(note)}</small></p>" for note in footnotes)
     return "\n".join(["<div>", *blocks, *below, "</div>"])
 
 
