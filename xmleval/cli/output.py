@@ -20,7 +20,7 @@ from xmleval.cli.files import files_of
 from xmleval.cli.messages import spelled, tell_notes, write_stdout
 from xmleval.files.input import digest
 from xmleval.files.output import naming_output, replacing
-from xmleval.results.details import lines_of_labels, lines_of_rows, without_labels
+from xmleval.results.details import csv_lines, label_columns, row_columns, without_labels
 from xmleval.results.report import Report
 from xmleval.results.result import Result
 
@@ -106,11 +106,11 @@ def text_in(form: str, result: Result[Any], path: Path | None) -> str:
 def write_details(reports: Mapping[str, Report], per_label: Path | None, per_row: Path | None) -> None:
     """Write the results of every label, and of every row, as CSV."""
     if per_label is not None:
-        write_lines(lines_of_labels(reports), per_label)
+        write_lines(csv_lines(reports, label_columns), per_label)
         if missing := without_labels(next(iter(reports.values()))):
             tell_notes([f"{per_label}: {', '.join(missing)}: no values by label"])
     if per_row is not None:
-        write_lines(lines_of_rows(reports), per_row)
+        write_lines(csv_lines(reports, row_columns), per_row)
 
 
 def tell_counts(result: Result[Any]) -> None:

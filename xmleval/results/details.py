@@ -22,16 +22,6 @@ LINES = 1 << 14  # at a time
 Columns = dict[str, NDArray[Any]]
 
 
-def lines_of_labels(reports: Mapping[str, Report]) -> Iterator[str]:
-    """Yield support, hits and misses of every label, the worst label first, and averages over labels."""
-    return _lines(reports, label_columns)
-
-
-def lines_of_rows(reports: Mapping[str, Report]) -> Iterator[str]:
-    """Yield the row values of the measures that were asked for, ordered by the first of them."""
-    return _lines(reports, row_columns)
-
-
 def without_labels(report: Report) -> list[str]:
     """Return the measures of all labels together, which have no values by label."""
     specs = [spec for spec in report.specs if spec.metric.family in ALL_LABELS]
@@ -48,8 +38,8 @@ def refuse_no_rows(specs: Sequence[Spec]) -> None:
 def label_columns(report: Report) -> Columns:
     """Return the columns of every label, the worst label first."""
     columns = report.per_label()
-    averages = {spec.label_column: spec for spec in report.specs if spec.average}
-    averages = {column: spec for column, spec in averages.items() if column in columns}
+    specs = [spec for spec in report.specs if spec.average and spec.label_column in columns]
+    averages = {spec.label_column: spec for spec in specs}
     counts = [column for column in columns if column.partition("@")[0] in COUNTS]
     misses = [column for column in counts if column.startswith("fn")]
     keys = [-columns["support"]]
@@ -71,26 +61,22 @@ def row_columns(report: Report) -> Columns:
     return {"row": order} | {name: np.asarray(values)[order] for name, values in columns.items()}
 
 
-def _lines(reports: Mapping[str, Report], columns_of: Callable[[Report], Columns]) -> Iterator[str]:
-    """Yield the table of each report as CSV, with the name of its model where there are several."""
-
-    def tables() -> Iterator[tuple[int, Columns]]:
-        for model, report in reports.items():
-            table = columns_of(report)
-            n_lines = next(iter(table.values())).size
-            yield n_lines, ({"scores": np.full(n_lines, model, object)} if len(reports) > 1 else {}) | table
-
-    header = [*dict.fromkeys(name for _, table in tables() for name in table)]
-    yield as_csv(header, ())
-    for n_lines, table in tables():
-        absent = np.full(n_lines, "", object)  # what another report has alone
-        columns = [table.get(name, absent) for name in header]
-        for start in range(0, n_lines, LINES):
-            rows = zip(*(column[start : start + LINES].tolist() for column in columns), strict=True)
+def csv_lines(reports: Mapping[str, Report], columns_of: Callable[[Report], Columns]) -> Iterator[str]:
+    """Yield the columns of each report as CSV, with the name of its model where there are several."""
+    header = [*dict.fromkeys(name for report in reports.values() for name in columns_of(report))]
+    are_many = len(reports) > 1
+    yield as_csv([*["scores"] * are_many, *header], ())
+    for model, report in reports.items():
+        columns = columns_of(report)
+        absent = np.full(columns[header[0]].size, "", object)  # what another report has alone
+        table = [np.full(absent.size, model, object)] * are_many
+        table += [columns.get(name, absent) for name in header]
+        for start in range(0, absent.size, LINES):
+            rows = zip(*(column[start : start + LINES].tolist() for column in table), strict=True)
             yield "".join(",".join(map(field, row)) + "\n" for row in rows)
 
 
 def field(value: float | str) -> str:
     """Return a field of CSV, counts without a point; what is undefined is left empty."""
-    whole = not isinstance(value, str) and math.isfinite(value) and value == int(value)
-    return csv_text(int(value) if whole else value)
+    is_whole = not isinstance(value, str) and math.isfinite(value) and value == int(value)
+    return csv_text(int(value) if is_whole else value)
