@@ -17,12 +17,11 @@ from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import (
     Failure,
     beyond_limits,
-    directed,
+    compare_values,
     limits_of,
     paired_differences,
     refuse_unlike,
     values_of,
-    worse,
 )
 from xmleval.results.report import Report, load_results
 
@@ -150,14 +149,15 @@ def check(
                 failures.append(Failure(name, "", math.nan, math.nan, text))
                 continue
             refuse_unlike(now, before, old.where)
-            holding |= {(name, measure) for measure in directed(before, old.where)}
             by_row = {}
             if now.keeps_rows and before.keeps_rows and not now.weighted:
                 if now.row_names != before.row_names:
                     reason = "its rows have other names; expected the same rows, in their order"
                     raise InputError("no_worse_than", reason)
                 by_row = paired_differences(now.results.rows, before.results.rows)
-            failures += [f._replace(model=name) for f in worse(now, before, old.where, margins, by_row)]
+            for measure, failure in compare_values(now, before, old.where, margins, by_row):
+                holding.add((name, measure))
+                failures += [failure._replace(model=name)] if failure else []
         if not holding and not failures:
             raise ValueError(f"{old.where}: no measure to compare with")
     return Checked(failures, len(holding))

@@ -156,16 +156,13 @@ def model_values(results: Mapping[str, Models], measure: Measure, leave_out: str
     if leave_out not in (None, *LEAVE_OUT):
         raise InputError("leave_out", f"{leave_out!r} is neither {LEAVE_OUT[0]!r} nor {LEAVE_OUT[1]!r}")
     names = [[*results], [*dict.fromkeys(model for models in results.values() for model in models)]]
-    values = np.full((len(names[0]), len(names[1])), math.nan)
-    missing = []
-    for i, data_set in enumerate(names[0]):
-        _refuse_unlike(data_set, results[data_set], measure.spec)
-        for j, model in enumerate(names[1]):
-            value = _value(results[data_set].get(model), measure, f"{model} on {data_set}")
-            if isinstance(value, str):
-                missing.append(value)
-            else:
-                values[i, j] = value
+    cells = []
+    for data_set, models in results.items():
+        _refuse_unlike(data_set, models, measure.spec)
+        cells += [_value(models.get(model), measure, f"{model} on {data_set}") for model in names[1]]
+    missing = [cell for cell in cells if isinstance(cell, str)]
+    numbers = [math.nan if isinstance(cell, str) else cell for cell in cells]
+    values = np.array(numbers).reshape(len(names[0]), len(names[1]))
     if missing and leave_out is None:
         if len(missing) == values.size:
             raise InputError("metric", missing[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -86,14 +87,13 @@ def files_by_data_set(paths: Iterable[Path]) -> dict[str, Path]:
     """
     files = list[Path]()
     for path in paths:
-        named = [path] if path.exists() or not glob.has_magic(str(path)) else map(Path, glob.glob(str(path)))
+        named = [path] if path.exists() else map(Path, glob.glob(str(path)))
         matching = sorted(path.glob("*.json") if path.is_dir() else named)
         if not matching:
             raise ValueError(f"{path}: no .json file is there; {SEVERAL}")
         files += matching
-    resolved = [file.resolve() for file in files]
-    for place, file in enumerate(files):
-        if resolved[place] in resolved[:place]:
+    for file, n in Counter(file.resolve() for file in files).items():
+        if n > 1:
             raise ValueError(f"{file}: given twice; expected a file for each data set")
     names = [file.stem for file in files]
     names = names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]

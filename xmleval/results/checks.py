@@ -120,10 +120,12 @@ def _spec(name: str, where: str) -> Spec:
     return spec
 
 
-def worse(
+def compare_values(
     new: Report, old: Report, where: str, margins: Mapping[str, float], paired: Mapping[str, Estimate]
-) -> Iterator[Failure]:
-    """Yield each measure of earlier results that is worse, undefined or missing, also within groups.
+) -> Iterator[tuple[str, Failure | None]]:
+    """Yield each earlier value, also within groups, and what is wrong: it is worse, undefined or missing.
+
+    Of measures without a better direction, only what is wrong.
 
     ``where`` is what messages call the earlier results. The margin within a group counts before that of the
     measure and that of all, ``""``; the interval of a difference in ``paired``, new minus old, before values.
@@ -134,23 +136,23 @@ def worse(
         margin = margins.get(name, margins.get(measure, margins.get("", 0.0)))
         limit = before - sign * margin
         if isinstance(value, str):
-            yield Failure("", name, math.nan, limit, value)
+            yield name, Failure("", name, math.nan, limit, value)
             continue
         allowed = margin + float(bound_rounding(before, value))
         by = f" by more than {_plain(abs(margin))}" if margin else ""
         line = f"{name} {_digits(value, limit)} is worse than {_digits(before, value)} in {where}{by}"
+        is_worse = sign * (before - value) > allowed
         if math.isnan(value) or math.isnan(before):
+            is_worse = True
             where_not = where if math.isnan(before) else "these results"
             line = f"{name} is undefined in {where_not}, so that nothing is known about a change"
         elif sign and name in paired:
             lower, upper, _, _, n_rows = paired[name]
-            if -max(sign * lower, sign * upper) <= allowed:
-                continue
+            is_worse = -max(sign * lower, sign * upper) > allowed
             interval = f"{CONFIDENCE:.0%} interval of the difference {lower:.3g} to {upper:.3g}"
             line = f"{line}; {interval} over {n_rows} rows"
-        elif not sign * (before - value) > allowed:
-            continue
-        yield Failure("", name, value, limit, line)
+        if sign or is_worse:
+            yield name, Failure("", name, value, limit, line) if is_worse else None
 
 
 def paired_differences(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Estimate]:
@@ -164,11 +166,6 @@ def paired_differences(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[s
             interval = estimate(float(gaps.mean()), without_row, CONFIDENCE)
             estimates |= {name: interval} if interval else {}
     return estimates
-
-
-def directed(old: Report, where: str) -> list[str]:
-    """Return the names of earlier values of which higher or lower ones are better."""
-    return [name for name, measure, _ in values_of(old) if _spec(measure, where).metric.direction != "none"]
 
 
 def refuse_unlike(new: Report, old: Report, where: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -33,11 +34,12 @@ def read_results(path: Path) -> dict[str, dict[str, Any]]:
         raise ValueError(f"{path}: {error}") from None
 
 
-def arguments_of(contents: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def arguments_of(contents: Any) -> dict[str, dict[str, Any]]:
     """Return the arguments of the reports that JSON values hold; see `read_results`."""
-    if {"average_ranks", "rankings"} & {*contents}:
+    names = contents.keys() if isinstance(contents, dict) else frozenset[str]()
+    if {"average_ranks", "rankings"} & names:
         raise ValueError(f"a ranking of models, and no results; {EXPECTED}")
-    if not {"values", "reports"} & {*contents}:
+    if not {"values", "reports"} & names:
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
     version = _count(contents.get("schema"), "'schema'")
     if version != SCHEMA:
@@ -51,30 +53,27 @@ def arguments_of(contents: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: _report(_object(reports, name, "", required=True), f"{name}: ") for name in reports}
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def _parsed(path: Path) -> Any:
     with InputFile(path).open() as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise ValueError(f"more than {MOST_BYTES >> 20} MiB; {EXPECTED}")
     try:
         text = data.decode("utf-8-sig")
-        contents = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
     except UnicodeDecodeError:
         raise ValueError(f"not text in UTF-8; {EXPECTED}") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno}: not JSON ({error.msg}); {EXPECTED}") from None
     except RecursionError:
         raise ValueError(f"nested without end; {EXPECTED}") from None
-    if not isinstance(contents, dict):
-        raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
-    return contents
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{_shown(next(name for name in names if names.count(name) > 1))} is there twice")
+        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"{_shown(name)} is there twice")
     return members
 
 

@@ -51,19 +51,15 @@ def omnibus_tests(ranks: Floats, corrected: bool = False) -> dict[str, OmnibusTe
     if corrected:
         all_ties = n * k * (k - 1) * (k + 1)
         above, below = above * all_ties, below * (all_ties - count_ties(ranks))
-    chi_square, p_value = (
-        (above / below, float(chdtrc(k - 1, above / below))) if below else (math.nan, math.nan)
-    )
     free, left = (k - 1, (k - 1) * (n - 1)), n * (k - 1) * below - above
-    if left:
-        ratio = (n - 1) * above / left
-        by_f = OmnibusTest(ratio, free, float(fdtrc(*free, ratio)))
-    elif below:
+    chi_square = above / below if below else math.nan  # all are tied
+    ratio = (n - 1) * above / left if left else math.inf if below else math.nan
+    p_values = float(chdtrc(k - 1, chi_square)), float(fdtrc(*free, ratio))
+    if ratio == math.inf:
         alike = math.prod(math.factorial(t) for t in np.unique(ranks[0], return_counts=True)[1].tolist())
-        by_f = OmnibusTest(math.inf, free, 1 / (math.factorial(k) // alike) ** (n - 1))
-    else:  # all are tied
-        by_f = OmnibusTest(math.nan, free, math.nan)
-    return {"friedman": OmnibusTest(chi_square, free[:1], p_value), "iman_davenport": by_f}
+        p_values = p_values[0], 1 / (math.factorial(k) // alike) ** (n - 1)
+    tests = map(OmnibusTest, (chi_square, ratio), (free[:1], free), p_values)
+    return dict(zip(("friedman", "iman_davenport"), tests, strict=True))
 
 
 def count_ties(ranks: Floats) -> int:
