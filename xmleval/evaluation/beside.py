@@ -74,7 +74,7 @@ def with_files_read(
     rows of each label and of all, where they were counted.
     """
     values, notes, names = {**options}, list[str](), rows.label_names
-    if trained is not None and "inverse_propensity" not in values:
+    if trained is not None and values.get("inverse_propensity") is None:
         counted = {"label_counts": trained[0], "n_instances": trained[1], "n_labels": n_labels}
         with naming_files({"n_instances": paths.get("y_train")}):
             q = inverse_propensity(**counted, labels=names, **constants_of(options))

@@ -34,7 +34,6 @@ from xmleval.evaluation.settings import (
     FILES_OF_LABELS,
     MISSING,
     FileOptions,
-    Options,
     check_settings,
     file_of,
     refuse_unknown,
@@ -58,7 +57,6 @@ LABEL_TABLES = ("label_extremes", "label_totals")  # states that count every lab
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
 FITTED = ("n_labels", "labels", "sample_weight", "y_train", "memory", "threads")  # as of `evaluate`
-SETTLED = Options.__annotations__.keys() - {"labels"}  # which are names of rows
 HOW_FILES_ARE_READ = {"input_format": None, "exclude_from": "both", "first_row": None, "ranked": False}
 
 
@@ -155,7 +153,7 @@ def settle(run: Run) -> None:
     """Settle what is counted for each report, and make the evaluators and what is told of excluded labels."""
     arguments, rows, metrics = run.arguments, run.rows, run.arguments.get("metrics")
     of_sets = "y_pred" in rows.sets and not rows.scores and metrics is None
-    options = {name: arguments[name] for name in SETTLED if arguments.get(name) is not None}
+    options = {**arguments, "labels": None}  # which are names of rows
     names = *FILES_OF_LABELS, "y_train"
     paths = {name: path for name in names if (path := file_of(name, options.get(name))) is not None}
     if rows.pairs is not None:
@@ -164,7 +162,7 @@ def settle(run: Run) -> None:
         with naming_files(paths):
             trained = run.trained[place] if run.trained else None
             values, notes = with_files_read(options, paths, rows, n_labels, run.closed, trained)
-            if "curve_points" in values and rows.scores and not have_scores(*rows.scores[place]):
+            if values.get("curve_points") and rows.scores and not have_scores(*rows.scores[place]):
                 del values["curve_points"]  # of lists without scores there is no curve
             asked = MEASURES_OF_SETS if of_sets else metrics
             settings = check_settings(asked, values, n_labels, rows.label_names, run.closed)
@@ -177,9 +175,9 @@ def settle(run: Run) -> None:
         share = run.resources.without(run.limit).evaluator(len(rows.scores))
         run.evaluators.append(Evaluator.of(replace(settings, **changes), share))
     run.resources = run.resources.without(run.limit)
-    kept, specs = settings.per_label, [spec for spec, _ in settings.asked]
-    n_kept = len(specs if kept is True else kept or ())
-    tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in specs)
+    n_kept, tables = len(settings.asked if settings.per_label is True else settings.per_label or ()), False
+    for spec, _ in settings.asked:
+        tables |= spec.state in LABEL_TABLES or spec.average in ("macro", "weighted")
     n_bytes = TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept
     refuse_many_labels(rows.truth[0], max(run.label_counts), len(run.label_counts) * n_bytes)
     for argument in RESTRICTIONS if run.rows.pairs or run.rows.sets else ():
@@ -286,7 +284,7 @@ def collect(
 
 def count(run: Run, shown: Progress) -> list[Report]:
     """Count all rows, and return a report for each evaluator."""
-    n_before, rows = run.evaluators[0].n_rows, run.rows
+    n_before, rows = run.evaluators[0].n_rows if run.checkpoint else 0, run.rows
     kept = run.checkpoint is not None or run.arguments.get("save") is not None
     graded = run.inputs["y_true"][0].kind == "grades"  # which rows of files are not looked at for again
     sources = run.sources if kept or graded or rows.truth[1].locate is not None else {}

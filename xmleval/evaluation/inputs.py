@@ -180,8 +180,9 @@ def open_rows(
         raise InputError("ranked", "is for predictions in the truth's own file")
     shards = [] if predictions or fits else truth.shards
     in_truth_file = len(shards) == 1 and shards[0].format.holds_both(shards[0].path)
-    exclude_from = arguments.get("exclude_from", "both")
-    exclude = _exclude_of(arguments.get("exclude"), exclude_from, arguments.get("n_labels"))
+    exclude, exclude_from = arguments.get("exclude"), arguments.get("exclude_from", "both")
+    if exclude is not None or exclude_from != "both":
+        exclude = _exclude_of(exclude, exclude_from, arguments.get("n_labels"))
     if isinstance(exclude, Held):
         sets = {**sets, "exclude": exclude}
     of_rows = [truth, *predictions, *sets.values()]
@@ -279,11 +280,9 @@ def _pieces(argument: str, value: Any, kind: str, n_labels: int | None) -> Piece
     return whole(value if argument == "y_score" else value._replace(best_first=False), n_labels)
 
 
-def _exclude_of(value: Any, exclude_from: str, n_labels: int | None) -> Held | Pairs | None:
+def _exclude_of(value: Any, exclude_from: str, n_labels: int | None) -> Held | Pairs:
     """Return labels to exclude as sets, or as pairs by number."""
     sets = make_door(value, exclude_from, None).sets
-    if value is None:
-        return None
     if is_file(value):
         return read_pairs(as_path(value))
     value = sets["exclude"]

@@ -84,11 +84,11 @@ class FileOptions(TypedDict, total=False):
     progress: bool | Callable[[int, int | None], object]
 
 
-ARGUMENTS = {  # of `evaluate`
+ARGUMENTS = dict.fromkeys([  # of `evaluate`
     *FILES, *Options.__annotations__, *FileOptions.__annotations__, "metrics", "n_labels", "first_row",
     "exclude_from", "ranked", "memory", "threads", "block_rows", "checkpoint", "resume", "save", "workers",
     "scheduler",
-}  # fmt: skip
+])  # fmt: skip
 
 
 def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
