@@ -77,13 +77,13 @@ def read_batch(
     y_true, y_score, y_pred, *sets = matched.inputs
     if sets:
         door = door.with_sets(sets, matched.n_unmatched_pairs)
-    given = {name: value for name, value in (("y_score", y_score), ("y_pred", y_pred)) if value is not None}
+    inputs = {name: value for name, value in (("y_score", y_score), ("y_pred", y_pred)) if value is not None}
     for name in OF_ROWS:
         if (value := arguments.get(name)) is not None:
-            given[name] = of_rows(name, value, matched.row_names)
+            inputs[name] = of_rows(name, value, matched.row_names)
     notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []
     truth = set_rows("y_true", y_true, matched.n_labels, gains=conventions.gains)
-    return Batch(matched, truth, door=door, inputs=door.names.union(given), notes=notes, **given)
+    return Batch(matched, truth, door=door, inputs=door.names.union(inputs), notes=notes, **inputs)
 
 
 def with_batch(

@@ -143,22 +143,22 @@ def check_settings(
 
     ``names`` of labels are those of rows; ``closed`` tells whether they were known before these.
     """
-    given = {name: value for name in WITHOUT_DEFAULT if (value := options.get(name)) is not None}
-    labels = check_labels(given["labels"], n_labels) if "labels" in given else None
+    values = {name: value for name in WITHOUT_DEFAULT if (value := options.get(name)) is not None}
+    labels = check_labels(values["labels"], n_labels) if "labels" in values else None
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
     names, asked = labels or names, expand_metrics(metrics, options.get("k", DEFAULT_K))
     conventions = conventions_of(metrics, options)
     propensity, label_groups, hierarchy, notes = None, None, None, list[str]()
-    if not OF_PROPENSITY.isdisjoint(given):
-        q, y_train = given.get("inverse_propensity"), given.get("y_train")
+    if not OF_PROPENSITY.isdisjoint(values):
+        q, y_train = values.get("inverse_propensity"), values.get("y_train")
         propensity, notes = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
         if propensity is not None and propensity.lowest < 1:
             lowest = f" has values below 1 (the lowest is {propensity.lowest:g})"
             hint = ": these look like propensities, not their inverses, which are 1 / p"
             notes = [*notes, Message(Keyword("inverse_propensity"), lowest, hint)]
-    if "label_groups" in given:
+    if "label_groups" in values:
         counts = None if propensity is None else propensity.counts
-        label_groups, unnamed = given_groups(given["label_groups"], n_labels, names, closed, counts)
+        label_groups, unnamed = given_groups(values["label_groups"], n_labels, names, closed, counts)
         notes = [*notes, *unnamed]
     if propensity is not None and not any("training" in spec.needs for spec, _ in asked):
         propensity = propensity._replace(counts=None)
@@ -177,13 +177,13 @@ def check_settings(
     if flags["bounds"] and conventions.unlisted_score is not None:
         level, fix = Keyword("unlisted", f"{conventions.unlisted_score:g}"), Keyword("unlisted", "'below'")
         raise InputError("bounds", Message(level, " gives every label a score; bounds need ", fix))
-    if "hierarchy" in given:
-        hierarchy = given_hierarchy(given["hierarchy"], n_labels, names, closed)
+    if "hierarchy" in values:
+        hierarchy = given_hierarchy(values["hierarchy"], n_labels, names, closed)
         if hierarchy is not None and hierarchy.top is not None:
             above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
             hint = "without edges to it, it does not, as authors leave out a root"
             notes.append(Message(Keyword("hierarchy"), above, hint))
-    confidence = real_number("confidence", given["confidence"]) if "confidence" in given else None
+    confidence = real_number("confidence", values["confidence"]) if "confidence" in values else None
     if confidence is not None and not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
         text = (
             f"{confidence:g} is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
@@ -199,7 +199,7 @@ def check_settings(
         per_row=_kept("per_row", options, asked),
         per_label=_kept("per_label", options, asked),
         **flags,
-        curve_points=positive_integer("curve_points", given.get("curve_points", 0), 0),
+        curve_points=positive_integer("curve_points", values.get("curve_points", 0), 0),
         label_groups=label_groups,
         hierarchy=hierarchy,
         confidence=confidence,
