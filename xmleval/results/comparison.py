@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -247,7 +248,7 @@ class Comparison(Result[Record]):
         return self.specs if of_tables else self._shared
 
     def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
-        lengths = self._list_lengths(WHOLE, [spec for spec in specs if not self._is_fair(WHOLE, spec)])
+        _, lengths = self._unfair(WHOLE, specs)
         shown = {name: f" (lists of {length:.3g})" for name, length in lengths.items()}
         return {f"{self.names[name]}{shown.get(name, '')}": report for name, report in self.reports.items()}
 
@@ -283,9 +284,8 @@ class Comparison(Result[Record]):
         n_rows = max(self._numbers_of_rows, default=first.n_rows)
         tests, test = counted(self.n_tests, "tests"), TESTS[self.test]
         assert self.level is not None
-        lines = [
-            f"{mark}, p < {1 - self.level:.4g}: {test}, Holm over {tests}{once}{within}, n = {n_rows} rows"
-        ]
+        holm = f"Holm over {tests}{once}{within}, n = {n_rows} rows"
+        lines = [f"{mark}, p < {1 - self.level:.4g}: {test}, {holm}"]
         if self.test != JACKKNIFE:
             without = [str(spec) for spec in self.specs if spec.name not in first.results.rows]
             lines += [f"no {test}, as no mean over rows: {', '.join(without)}"] if without else []
@@ -307,28 +307,25 @@ class Comparison(Result[Record]):
         # where lists are cut, they lose some labels of a group
         return not any(lengths) or max(depths) <= (1.0 if place[0] == "groups" else SAME_DEPTH) * min(depths)
 
-    def _list_lengths(self, place: Place, specs: Sequence[Spec]) -> dict[str, float]:
-        """Return how many labels a row lists, by model, where that is less than a measure reads."""
-        lengths = {
-            name: [report.results.short[spec.name] for spec in specs if spec.name in report.results.short]
-            for name, report in self._parts[place].items()
-        }
-        return {name: max(of_model) for name, of_model in lengths.items() if of_model}
+    def _unfair(self, place: Place, specs: Sequence[Spec]) -> tuple[list[str], dict[str, float]]:
+        """Return measures by which lists differ, and the labels that a row lists by model, if fewer than read."""
+        unfair = [spec.name for spec in specs if not self._is_fair(place, spec)]
+        short = {name: report.results.short for name, report in self._parts[place].items()}
+        lengths = {name: [of_model[s] for s in unfair if s in of_model] for name, of_model in short.items()}
+        return unfair, {name: max(of_model) for name, of_model in lengths.items() if of_model}
 
     def _about_lists(self, names: Mapping[str, str]) -> list[str]:
         """Name the measures whose best value is not marked, and how many labels a row of each model lists."""
         lines = []
         for place in (WHOLE, *(place for place in self._tested if place[0] == "groups")):
-            specs = self._specs_of(self._parts[place])
-            unfair = [spec for spec in specs if not self._is_fair(place, spec)]
-            lengths = self._list_lengths(place, unfair)
+            unfair, lengths = self._unfair(place, self._specs_of(self._parts[place]))
             shown = ", ".join(f"{names[name]} {length:.4g}" for name, length in lengths.items())
             unmarked = "no value is marked as best for"
             if self.test is not None:
                 unmarked = "models whose lists differ are not tested for"
             reason = f"lists hold different numbers of labels a row ({shown}), so that {unmarked}"
             of_group = f"group {place[1]}: " if place[1] else ""
-            lines += [f"{of_group}{reason} {', '.join(map(str, unfair))}"] * bool(unfair)
+            lines += [f"{of_group}{reason} {', '.join(unfair)}"] * bool(unfair)
         return lines
 
     def records(self) -> list[Record]:
@@ -337,16 +334,15 @@ class Comparison(Result[Record]):
     @cached
     def _by_place(self) -> dict[Place, list[Record]]:
         """The records of all rows and labels, and of each group."""
-        worse: dict[tuple[str, ...], list[str]] = {}
-        for pair in self.differences:
-            if pair.better is not None:
-                models = worse.setdefault((pair.kind, pair.group, pair.name, pair.better), [])
-                models.append(pair.b if pair.better == pair.a else pair.a)
+        worse = defaultdict[tuple[str | None, ...], list[str]](list)
+        for each in self.differences:
+            loser = each.b if each.better == each.a else each.a
+            worse[each.kind, each.group, each.name, each.better].append(loser)
         return {
             (kind, group): [
                 report.record(spec)._replace(
                     model=model, kind=kind, group=group,
-                    better_than=tuple(worse.get((kind, group, spec.name, model), ())),
+                    better_than=tuple(worse[kind, group, spec.name, model]),
                 )
                 for spec in self._specs_of(reports)
                 for model, report in reports.items()

@@ -152,23 +152,21 @@ class Diff(Result[Change]):
         """Whether values of labels are of the measure, and neither hits nor of another measure."""
         return self.label_column == self.spec.label_column
 
-    def _names(self, lists: Lists) -> list[list[Any]]:
-        """Return the labels of the truth and of both lists, by name where they have names."""
-        if self.label_names is None:
-            return [[*labels] for labels in lists]
-        models = zip(lists, (0, 0, 1), strict=True)
-        return [[str(self.label_names[model][label]) for label in labels] for labels, model in models]
+    def _labels_of(self, change: Change) -> dict[str, list[Any]]:
+        """Return the labels of a row and of its lists, by name where they have names; nothing of a label."""
+        names, lists = self.label_names, zip(LISTS, change.lists or (), (0, 0, 1), strict=False)
+        return {
+            title: [*labels] if names is None else [str(names[model][label]) for label in labels]
+            for title, labels, model in lists
+        }
 
-    def _marked(self, lists: Lists | None) -> list[str]:
+    def _marked(self, change: Change) -> list[str]:
         """Return the labels of a row and those of its lists, relevant ones with a star."""
-        if lists is None:
-            return []
-        texts = []
-        for labels, names, mark in zip(lists, self._names(lists), ("", "*", "*"), strict=True):
-            marked = [
-                f"{name}{mark * (label in lists.truth)}" for label, name in zip(labels, names, strict=True)
-            ]
-            texts.append("; ".join(marked) or "(nothing)")
+        lists = self._labels_of(change)
+        relevant, texts = {*lists.get("truth", ())}, []
+        for title, names in lists.items():
+            mark = "" if title == "truth" else "*"
+            texts.append("; ".join(f"{name}{mark * (name in relevant)}" for name in names) or "(nothing)")
         return texts
 
     def _kinds(self) -> Mapping[str, Kind]:
@@ -180,7 +178,7 @@ class Diff(Result[Change]):
         for row in self.rows or []:
             before, after, change = row.texts(short)
             name = "" if row.name is None else f" {row.name}"
-            lists = zip(("truth", self.a, self.b), self._marked(row.lists), strict=False)
+            lists = zip(("truth", self.a, self.b), self._marked(row), strict=False)
             lines = [f"  {title.ljust(widest)}  {text}" for title, text in lists]
             blocks.append([f"row {row.number}{name}: {before} -> {after}, {change}", *lines])
         if self.labels:
@@ -209,7 +207,7 @@ class Diff(Result[Change]):
             header = ["row", self.a, self.b, "change"]
             if any(row.lists for row in self.rows or []):
                 header += ["truth", f"list of {self.a}", f"list of {self.b}"]
-            lines = [[row.title, *row.texts(write), *self._marked(row.lists)] for row in self.rows or []]
+            lines = [[row.title, *row.texts(write), *self._marked(row)] for row in self.rows or []]
             tables.append(("rows", f"{self.spec.symbol}; of equal changes, losses first", [header, *lines]))
         if self.labels is not None:
             lines = self.label_lines(self.a, self.b, "change", write if self._is_by_label else short)
@@ -229,9 +227,8 @@ class Diff(Result[Change]):
 
     def _member(self, change: Change) -> dict[str, Any]:
         """Return the JSON object of a row with its lists, or of a label with its support."""
-        lists = {} if change.lists is None else dict(zip(LISTS, self._names(change.lists), strict=True))
         support = {} if change.support is None else {"support": change.support}
-        return {name: field(change) for name, field in FIELDS.items()} | support | lists
+        return {name: field(change) for name, field in FIELDS.items()} | support | self._labels_of(change)
 
     def _members(self) -> dict[str, Any]:
         changes = {

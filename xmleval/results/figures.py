@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from xmleval.results.report import Report
 
 Models = Mapping[str, "Report"]
+Specs = Sequence[Spec]
 Compared = Optional["Comparison"]
 MOST_PANELS = 6  # of groups
 BINS = 10  # of scores
@@ -36,7 +37,7 @@ MOST_ACROSS = 36  # characters of names below a panel; beyond these they are tur
 class Kind(NamedTuple):
     """A figure: how it is drawn, what it shows, what it needs, and its heading and caption on a page."""
 
-    draw: Callable[[NewAxes, Models, Sequence[Spec], Compared], None]
+    draw: Callable[[NewAxes, Models, Specs, Compared], None]
     shows: str = ""
     needs: str | Keyword = ""
     heading: str = ""
@@ -45,7 +46,7 @@ class Kind(NamedTuple):
     against_k: bool = False  # shows a measure at several cutoffs
 
 
-def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Compared) -> None:
+def draw_values(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw a row of dots for each measure with values within [0, 1]."""
     specs = [spec for spec in specs if spec.metric.range == (0, 1)]
     if specs:
@@ -55,7 +56,7 @@ def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
         draw_dots(new_axes, x_label, _symbols(specs), series)
 
 
-def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Compared) -> None:
+def draw_differences(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw differences of each pair with their intervals, full where they are significant."""
     specs = [spec for spec in specs if spec.metric.range == (0, 1)]
     if comparison is None or not comparison.pairs or not specs:
@@ -78,7 +79,7 @@ def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], c
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 
 
-def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Compared) -> None:
+def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw a panel for each measure with two or more cutoffs."""
     families: dict[str, list[Spec]] = {}
     for spec in specs:
@@ -94,7 +95,7 @@ def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compa
             axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def draw_ranks(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Compared) -> None:
+def draw_ranks(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw precision at each rank alone, from P@1, P@2, ... without a gap."""
     names = {int(s.cutoff): s.name for s in specs if s.metric.name == "p" and _is_within(s, models)}
     deepest = next((rank - 1 for rank in range(1, len(names) + 2) if rank not in names), 0)
@@ -118,7 +119,7 @@ def draw_ranks(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compari
     axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def draw_groups(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Compared) -> None:
+def draw_groups(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw a panel for each measure, at its last cutoff, within groups of labels in their order."""
     first, *_ = models.values()
     names = [name for name in first.groups if all(name in report.groups for report in models.values())]
@@ -147,7 +148,7 @@ def _by_frequency(names: list[str], ranges: Mapping[str, str]) -> list[str]:
     return sorted(names, key=lambda name: -n_rows[name]) if is_mixed else names
 
 
-def draw_roc(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Compared) -> None:
+def draw_roc(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw ROC curves of all entries."""
     curves = {name: report.roc_curve() for name, report in _with_curves(models).items()}
     if curves:
@@ -156,9 +157,7 @@ def draw_roc(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compariso
         draw_diagonal(axes)
 
 
-def draw_precision_recall(
-    new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Compared
-) -> None:
+def draw_precision_recall(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw precision-recall curves of all entries."""
     curves = {name: report.pr_curve() for name, report in _with_curves(models).items()}
     if curves:
@@ -178,7 +177,7 @@ def _with_curves(models: Models) -> Models:
     return {name: report for name, report in models.items() if "micro" in report.results.points}
 
 
-def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Compared) -> None:
+def draw_scores(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw shares of listed entries above each score, relevant and irrelevant; a panel for each model."""
     for name, report in _with_curves(models).items():
         fpr, tpr, thresholds = report.roc_curve()
@@ -190,7 +189,7 @@ def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
             draw_line(axes, kind, thresholds[is_listed], of_listed, marker="")
 
 
-def draw_calibration(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Compared) -> None:
+def draw_calibration(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw the share of relevant entries by score: of bins of measures, or by points of a curve."""
     y_label = "share that is relevant"
     tables: dict[tuple[Any, ...], Spec] = {}  # the first measure of each table of bins that measures share
@@ -201,10 +200,9 @@ def draw_calibration(new_axes: NewAxes, models: Models, specs: Sequence[Spec], c
         x_label = f"mean score of each bin of {f'first {spec.k} entries' if spec.k else 'listed entries'}"
         axes = new_axes(title=f"Calibration, {spec.symbol}", xlabel=x_label, ylabel=y_label)
         for name, report in models.items():
-            bins = report.reliability.get(spec.name)
+            bins = report.results.reliability.get(spec.name)
             if bins is not None:
-                is_filled = bins["n"] > 0
-                draw_line(axes, name, bins["mean_score"][is_filled], bins["hit_rate"][is_filled])
+                draw_line(axes, name, bins.mean_score[bins.n > 0], bins.hit_rate[bins.n > 0])
         draw_diagonal(axes)
     curves = {}
     for name, report in () if tables else _with_curves(models).items():
@@ -233,7 +231,7 @@ def _shares_by_score(points: Floats) -> tuple[Floats, Floats]:
     return x, y
 
 
-def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Compared) -> None:
+def draw_labels(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw values by label of the first two models; the labels that differ most have their names."""
     if len(models) < 2:
         return
@@ -334,7 +332,7 @@ def _is_within(spec: Spec, models: Models) -> bool:
     return spec.cutoff.isdigit() and int(spec.cutoff) <= max(report.n_labels for report in models.values())
 
 
-def _symbols(specs: Sequence[Spec]) -> list[str]:
+def _symbols(specs: Specs) -> list[str]:
     return [f"{spec.symbol} {ARROWS[spec.metric.direction]}".rstrip() for spec in specs]
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from xmleval.base.errors import import_optional, printable
 from xmleval.show.drawing import as_image, columns_of, read
@@ -15,8 +14,7 @@ SPOKEN = {"up": "higher is better", "down": "lower is better"}
 MOST_ROWS = 1200  # of the numbers beside a figure
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """Tables and lines of text under a heading, below a figure if there is one."""
 
     heading: str
