@@ -308,7 +308,7 @@ class Comparison(Result[Record]):
         return not any(lengths) or max(depths) <= (1.0 if place[0] == "groups" else SAME_DEPTH) * min(depths)
 
     def _unfair(self, place: Place, specs: Sequence[Spec]) -> tuple[list[str], dict[str, float]]:
-        """Return measures by which lists differ, and the labels that a row lists by model, if fewer than read."""
+        """Return measures by which lists differ, and how many labels a row lists by model, if too few."""
         unfair = [spec.name for spec in specs if not self._is_fair(place, spec)]
         short = {name: report.results.short for name, report in self._parts[place].items()}
         lengths = {name: [of_model[s] for s in unfair if s in of_model] for name, of_model in short.items()}
