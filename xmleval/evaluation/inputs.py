@@ -27,7 +27,7 @@ from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
 from xmleval.input.match import Batches, Match, listed_scores, refuse_scores, score_pieces, set_pieces
 from xmleval.input.objects.named import as_own_rows, rows_of_ids
-from xmleval.input.objects.take import as_rows, is_nameless, keyed, read_named, take
+from xmleval.input.objects.take import as_rows, keyed, read_named, take
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
 from xmleval.input.rows import BY_KEY, Rows, missing_names_note, rows_by_id
 from xmleval.input.scores import by_number, has_scores, is_pair
@@ -185,9 +185,7 @@ def open_rows(
         exclude = _exclude_of(exclude, exclude_from, arguments.get("n_labels"))
     if isinstance(exclude, Held):
         sets = {**sets, "exclude": exclude}
-    of_rows = [truth, *predictions, *sets.values()]
-    held = [each for each in of_rows if isinstance(each, Held)]
-    if len(held) == len(of_rows) and not all(is_nameless(each.argument, each.value) for each in held):
+    if all(isinstance(each, Held) for each in (truth, *predictions, *sets.values())):
         rows = _rows_in_memory(arguments, truth, models, sets, labels, fits)
     elif in_truth_file or truth.named or any(model.named for model in predictions):
         labels = None if labels is None else [*map(str, labels)]  # as in files
@@ -210,10 +208,9 @@ def open_rows(
             {argument: (opened.name, opened.pieces()) for argument, opened in sets.items()},
             [Match(truth.name, labels) for _ in models or [truth]],
         )
-        for opened in (truth, *sets.values()):
-            rows.note(getattr(opened, "notes", []))
-        for model, match in zip(models, rows.matches, strict=False):
-            match.notes += getattr(model, "notes", [])
+        for match, *of_model in zip(rows.matches, *([models] if models else []), strict=True):
+            held = (each for each in (truth, *of_model, *sets.values()) if isinstance(each, Held))
+            match.notes += [note for each in held for note in each.notes]
     if models and truth.kind == "grades":
         grades = first_rows(*rows.truth)
         for (name, pieces), match in zip(rows.scores, rows.matches, strict=True):
@@ -404,9 +401,8 @@ def _rows_by_name(
         if isinstance(opened, Held) and opened.read is not None and opened.read.are_columns:
             columns = keyed(opened.read)  # which tell what labels there are
             batches = partial(list, [columns.part(0, columns.n_rows)])
-            id_column = getattr(columns.origin, "id_column", None)
-            by_ids = [f"{opened.name}: rows are matched by column {id_column!r}"] * (id_column is not None)
-            model.notes += by_ids
+            if (id_column := getattr(columns.origin, "id_column", None)) is not None:
+                model.notes.append(f"{opened.name}: rows are matched by column {id_column!r}")
         placed = model.place("y_pred" if is_sets else "y_score", opened.name, batches)
         if is_sets:
             _refuse_other_use(opened.name, placed.scored, in_truth_file, is_ranked, arguments, asked)
