@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.results.diagrams import X_LABEL
+from xmleval.results.figures import X_LABEL
 from xmleval.show.drawing import NewAxes, draw, draw_dots, save
 
 METHODS = "LIMO", "LIMO-label", "LIMO-inst", "BR-SVM", "ML-kNN", "GFM"

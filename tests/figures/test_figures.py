@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from xmleval import Comparison, compare, evaluate, label_groups, rank
-from xmleval.results.diagrams import draw_critical_differences
+from xmleval.results.figures import draw_critical_differences
 from xmleval.show.drawing import plot, read
 
 mpl = pytest.importorskip("matplotlib")

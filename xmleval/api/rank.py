@@ -92,7 +92,6 @@ def rank(
     tests = omnibus_tests(ranks)
     return Ranking(
         metric=measure.name,
-        symbol=measure.spec.symbol if measure.spec else measure.name or "value",
         higher_is_better=measure.higher_is_better,
         n_data_sets=len(ranks),
         alpha=level,

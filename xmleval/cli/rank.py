@@ -22,7 +22,7 @@ from xmleval.cli.output import about, text_in, write_figure, write_text
 from xmleval.cli.types import NAMES, NUMBER, Choice
 from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import parse_spec
-from xmleval.results.diagrams import draw_critical_differences
+from xmleval.results.figures import draw_critical_differences
 from xmleval.results.pages import page_of_ranks
 from xmleval.results.ranking import rank_lines
 from xmleval.show import drawing

@@ -1,4 +1,4 @@
-"""The kinds of figures of reports: functions that ask ``new_axes`` for each panel and draw into it."""
+"""The kinds of figures of results: functions that ask ``new_axes`` for each panel and draw into it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from xmleval.statistics.jackknife import estimate
 
 if TYPE_CHECKING:
     from xmleval.results.comparison import Comparison
+    from xmleval.results.ranking import Ranking
     from xmleval.results.report import Report
 
 Models = Mapping[str, "Report"]
@@ -31,6 +32,10 @@ MOST_OUTLIERS = 6
 MOST_PAIRS = 6
 FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
 CELLS = 48  # a side
+STEP = 0.36  # inches between names of models in a diagram of ranks
+WIDTH, MARGIN = 7.2, 0.9  # of this diagram, and above its axis, in inches
+MOST_TICKS = 20  # with a number
+X_LABEL = "average rank over data sets (1 is best)"
 MOST_ACROSS = 36  # characters of names below a panel; beyond these they are turned
 
 
@@ -191,30 +196,30 @@ def draw_scores(new_axes: NewAxes, models: Models, specs: Specs, comparison: Com
 
 def draw_calibration(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw the share of relevant entries by score: of bins of measures, or by points of a curve."""
-    y_label = "share that is relevant"
     tables: dict[tuple[Any, ...], Spec] = {}  # the first measure of each table of bins that measures share
     for spec in specs:
         if any(spec.name in report.reliability for report in models.values()):
             tables.setdefault((spec.state, spec.params, spec.k), spec)
+    panels: dict[tuple[str, str], dict[str, Any]] = {}  # lines by name, by title and what x is
     for spec in tables.values():
         x_label = f"mean score of each bin of {f'first {spec.k} entries' if spec.k else 'listed entries'}"
-        axes = new_axes(title=f"Calibration, {spec.symbol}", xlabel=x_label, ylabel=y_label)
-        for name, report in models.items():
-            bins = report.results.reliability.get(spec.name)
-            if bins is not None:
-                draw_line(axes, name, bins.mean_score[bins.n > 0], bins.hit_rate[bins.n > 0])
-        draw_diagonal(axes)
-    curves = {}
+        bins = {name: report.results.reliability.get(spec.name) for name, report in models.items()}
+        panels[f"Calibration, {spec.symbol}", x_label] = {
+            name: (of_model.mean_score[of_model.n > 0], of_model.hit_rate[of_model.n > 0])
+            for name, of_model in bins.items()
+            if of_model is not None
+        }
     for name, report in () if tables else _with_curves(models).items():
         points = report.results.points["micro"]
         points = points[np.isfinite(points[:, 0])]
         is_share = len(points) > 1 and points[:, 0].min() >= 0 and points[:, 0].max() <= 1
         if is_share and report.higher_is_better:  # distances are no probabilities
-            curves[name] = _shares_by_score(points)
-    if curves:
-        axes = new_axes(title="Calibration", xlabel="score (bins of listed entries)", ylabel=y_label)
-        for name, (x, y) in curves.items():
-            draw_line(axes, name, x, y, marker="")
+            lines = panels.setdefault(("Calibration", "score (bins of listed entries)"), {})
+            lines[name] = _shares_by_score(points)
+    for (title, x_label), lines in panels.items():
+        axes = new_axes(title=title, xlabel=x_label, ylabel="share that is relevant")
+        for name, line in lines.items():
+            draw_line(axes, name, *line, **({} if tables else {"marker": ""}))
         draw_diagonal(axes)
 
 
@@ -236,8 +241,8 @@ def draw_labels(new_axes: NewAxes, models: Models, specs: Specs, comparison: Com
     if len(models) < 2:
         return
     (a, first), (b, second) = [*models.items()][:2]
-    choices = [*(spec.label_column for spec in specs), "f1", "ap", "auc"]
-    choices += [f"f1@{spec.k}" for spec in specs if spec.k]
+    at_k = (f"f1@{spec.k}" for spec in specs if spec.k)
+    choices = [*(spec.label_column for spec in specs), "f1", "ap", "auc", *at_k]
     columns = first.results.labels.keys() & second.results.labels.keys()
     column = next((name for name in choices if name in columns), None)
     if column is None:
@@ -275,6 +280,63 @@ def draw_labels(new_axes: NewAxes, models: Models, specs: Specs, comparison: Com
             abridged(name, 20), (x[label], y[label]), (1.04, height), textcoords="axes fraction", va="center",
             fontsize=8, annotation_clip=False, arrowprops=arrow,
         )  # fmt: skip
+
+
+def draw_average_ranks(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
+    """Draw a row of dots for each ranking, a dot for each model."""
+    names = {model: shown for ranking in rankings for model, shown in ranking.names.items()}
+    series = {
+        shown: (np.array([ranking.average_ranks.get(model, np.nan) for ranking in rankings]), None, True)
+        for model, shown in names.items()
+    }
+    draw_dots(new_axes, X_LABEL, [ranking.symbol for ranking in rankings], series)
+
+
+def draw_critical_differences(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
+    """Draw a diagram for each ranking, under its measure where there are several."""
+    for ranking in rankings:
+        draw_critical_difference(ranking, new_axes, ranking.symbol if len(rankings) > 1 else "")
+
+
+def draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str = "") -> None:
+    """Draw the critical difference diagram of a ranking (Demsar 2006).
+
+    Models hang from an axis of average ranks, the best on the left. Bars join models that are not
+    significantly different; with a control, a bar spans the ranks that are not significantly different from
+    its own.
+    """
+    ranks, difference, control = ranking.average_ranks, ranking.critical_difference, ranking.control
+    low, high = 1, max(len(ranks), 2)
+    width = high - low
+    if control is None:
+        bars = [(ranks[a] - 0.008 * width, ranks[b] + 0.008 * width) for a, *_, b in ranking.groups]
+    else:
+        bars = [(max(low, ranks[control] - difference), min(high, ranks[control] + difference))]
+    depth = 0.5 + 0.25 * len(bars)  # inches from the axis to the first name
+    half = -(-len(ranks) // 2)
+    height = depth + STEP * half
+    axes = new_axes(title=title, xlabel=X_LABEL, size=(WIDTH, height + MARGIN))
+    axes.set(xlim=(low - 0.42 * width, high + 0.42 * width), ylim=(height, -0.75))
+    axes.set_yticks([0], [ranking.symbol])  # for the numbers
+    axes.axis("off")
+    axes.plot([low, high], [0, 0], color=INK, linewidth=1)
+    for tick in range(low, high + 1):
+        axes.plot([tick, tick], [0, -0.1], color=INK, linewidth=1)
+        if (tick - low) % -(-high // MOST_TICKS) == 0:
+            axes.text(tick, -0.16, str(tick), ha="center", va="bottom")
+    axes.plot([low, low + difference], [-0.58, -0.58], color=INK, linewidth=2.2)
+    axes.text(low + difference, -0.58, f"  critical difference {difference:.3g}", va="center")
+    for n, model in enumerate(ranks):
+        is_left, rank, name = n < half, ranks[model], abridged(ranking.names[model])
+        y = depth + STEP * (n if is_left else len(ranks) - 1 - n) + 0.1
+        end = low - 0.04 * width if is_left else high + 0.04 * width
+        axes.plot([rank, rank, end], [0, y, y], color=INK, linewidth=0.8)
+        add_series(axes, ranking.names[model], axes.plot([rank], [0], "o", color=INK, markersize=3))
+        text = f"{name} ({rank:.3g}) " if is_left else f" ({rank:.3g}) {name}"
+        weight = "bold" if model == control else "normal"
+        axes.text(end, y, text, ha="right" if is_left else "left", va="center", weight=weight)
+    for n, bar in enumerate(bars):
+        axes.plot(bar, [0.25 + 0.25 * n] * 2, color=INK, linewidth=3.2)
 
 
 OF_CURVES = "scores, and curve_points="

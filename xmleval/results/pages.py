@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.diagrams import draw_average_ranks, draw_critical_difference
-from xmleval.results.figures import Models
+from xmleval.results.figures import Models, draw_average_ranks, draw_critical_difference
 from xmleval.show.drawing import draw
 from xmleval.show.page import Section, as_page
 from xmleval.show.tables import Table, rows_of, short

@@ -36,8 +36,6 @@ class Ranking(Result[Rank]):
     ----------
     metric : str or None
         Name of the measure, if it has one.
-    symbol : str
-        The measure as tables and figures name it.
     higher_is_better : bool
         Whether higher values are better.
     alpha : float
@@ -73,7 +71,6 @@ class Ranking(Result[Rank]):
     """
 
     metric: str | None
-    symbol: str
     higher_is_better: bool
     alpha: float
     control: str | None
@@ -87,6 +84,11 @@ class Ranking(Result[Rank]):
     critical_difference: float
     groups: list[list[str]]
     notes: list[str]
+
+    @property
+    def symbol(self) -> str:
+        """The measure as tables and figures name it."""
+        return next((spec.symbol for spec in self._specs()), self.metric or "value")
 
     def _title(self) -> str:
         n_models = counted(len(self.average_ranks), "models")
@@ -140,8 +142,7 @@ class Ranking(Result[Rank]):
         return dict(zip(self.average_ranks, short_names([*self.average_ranks]), strict=True))
 
     def _kinds(self) -> Mapping[str, Kind]:
-        from xmleval.results.diagrams import draw_average_ranks, draw_critical_differences
-        from xmleval.results.figures import Kind
+        from xmleval.results.figures import Kind, draw_average_ranks, draw_critical_differences
 
         return {
             "critical_difference": Kind(lambda new_axes, *_: draw_critical_differences([self], new_axes)),
@@ -157,8 +158,7 @@ class Ranking(Result[Rank]):
         return rank_lines([self])
 
     def _members(self) -> dict[str, Any]:
-        members = {name: value for name, value in vars(self).items() if name != "symbol"}
-        return {**members, "version": __version__}
+        return {**vars(self), "version": __version__}
 
 
 def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
