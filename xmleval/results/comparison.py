@@ -116,18 +116,15 @@ class Comparison(Result[Record]):
         self.names = dict(zip(names, short_names(names), strict=True))
         self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
         self.test, self.baseline, self.worst, self.lists_of = test, baseline, worst, lists_of
-        first = self.reports[names[0]]
+        self._first = first = self.reports[names[0]]
         self.level = first.confidence_level
         self._shared = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
-        self.specs = [
-            spec
-            for spec in self._shared
-            if (only is None or spec.name in only) and (test is None or spec.needs)
-        ]  # without needs, measures are of the truth alone
-        pairs = (
-            combinations(names, 2) if baseline is None else ((n, baseline) for n in names if n != baseline)
-        )
-        self.pairs = [] if test is None else [*pairs]
+        self.specs = [spec for spec in self._shared if only is None or spec.name in only]
+        self.pairs = [*combinations(names, 2)] if test else []
+        if test:  # without needs, measures are of the truth alone
+            self.specs = [spec for spec in self.specs if spec.needs]
+        if test and baseline is not None:
+            self.pairs = [(name, baseline) for name in names if name != baseline]
         self._parts = {WHOLE: self.reports, **dict(self._groups())}
         self._tested = [place for place in self._parts if within or place == WHOLE] if test else []
         differences = [*self._find_differences(weight, clusters, row_groups)]
@@ -280,14 +277,13 @@ class Comparison(Result[Record]):
         within = ", those within groups included" if len(self._tested) > 1 else ""
         is_repeated = any(difference.same_as for difference in self.differences)
         once = ", those with the same differences once" if is_repeated else ""
-        first = next(iter(self.reports.values()))
-        n_rows = max(self._numbers_of_rows, default=first.n_rows)
+        n_rows = max(self._numbers_of_rows, default=self._first.n_rows)
         tests, test = counted(self.n_tests, "tests"), TESTS[self.test]
         assert self.level is not None
         holm = f"Holm over {tests}{once}{within}, n = {n_rows} rows"
         lines = [f"{mark}, p < {1 - self.level:.4g}: {test}, {holm}"]
         if self.test != JACKKNIFE:
-            without = [str(spec) for spec in self.specs if spec.name not in first.results.rows]
+            without = [str(spec) for spec in self.specs if spec.name not in self._first.results.rows]
             lines += [f"no {test}, as no mean over rows: {', '.join(without)}"] if without else []
             kept = "within groups of labels, whose values by row are not kept"
             lines += [f"no {test} {kept}"] if any(kind == "groups" for kind, _ in self._parts) else []
@@ -464,11 +460,10 @@ class Comparison(Result[Record]):
     def _title(self) -> str:
         """Return the size of the data in words, of each report if the labels differ."""
         widths = {self.names[name]: report.n_labels for name, report in self.reports.items()}
-        first = next(iter(self.reports.values()))
         if len({*widths.values()}) == 1:
-            return first._title()
+            return self._first._title()
         labels = ", ".join(f"{n} ({name})" for name, n in widths.items())
-        return f"{counted(first.n_rows, 'rows')} x {labels} labels"
+        return f"{counted(self._first.n_rows, 'rows')} x {labels} labels"
 
     def _paper_tables(self, number: Number, models: str) -> list[Table]:
         tables = [self._paper_table(number, models), *self._seed_tables(number)]

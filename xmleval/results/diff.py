@@ -270,15 +270,11 @@ def find_changes(
         down = spec.metric.direction == "down"
         gains = subtract(before, after) if down else subtract(after, before)
         counts = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
-        numbers = most_changed(gains, worst)
-        lists = dict[int, Lists]()
-        if lists_of is not None and numbers.size:
-            read = lists_of(reports, spec, np.sort(numbers))
-            lists = dict(zip(np.sort(numbers).tolist(), read, strict=True))
-        rows = [
-            Change(n, _named(first.row_names, n), float(before[n]), float(after[n]), lists.get(n))
-            for n in numbers.tolist()
-        ]
+        rows = largest(before, after, gains, worst, first.row_names)
+        if lists_of is not None and rows:
+            numbers = sorted(row.number for row in rows)
+            lists = dict(zip(numbers, lists_of(reports, spec, np.array(numbers)), strict=True))
+            rows = [row._replace(lists=lists[row.number]) for row in rows]
     if first.label_names is not None:
         label_names = [[*(each.label_names or ()), *each.unknown_labels] for each in (first, second)]
     columns = {name: report.results.labels for name, report in reports.items()}
@@ -303,23 +299,23 @@ def find_labels(
         return "", None
     before, after = (columns[column].astype(np.float64) for columns in (first, second))
     n = min(before.size, after.size)  # labels that only one model knows are relevant nowhere
+    gains = subtract(after[:n], before[:n])
     support = first["support"] if weighted else first["support"].astype(np.int64)
-    return column, [
-        Change(n, _named(names, n), float(before[n]), float(after[n]), None, support[n].item())
-        for n in most_changed(subtract(after[:n], before[:n]), worst, support[:n]).tolist()
+    changes = largest(before, after, gains, worst, names, support)
+    return column, [change._replace(support=support[change.number].item()) for change in changes]
+
+
+def largest(
+    before: Floats, after: Floats, gains: Floats, worst: int, names: Sequence[Any] | None, weight: Any = None
+) -> list[Change]:
+    """Return the largest changes but those that are 0 or undefined; equal ones by weight, losses first."""
+    changed = np.flatnonzero(np.nan_to_num(gains))
+    sizes, tied = gains[changed], np.zeros(changed.size) if weight is None else -weight[changed]
+    order = np.lexsort((changed, sizes, tied, -np.abs(sizes)))[:worst]
+    return [
+        Change(n, None if names is None else str(names[n]), float(before[n]), float(after[n]))
+        for n in changed[order].tolist()
     ]
-
-
-def most_changed(gains: Floats, worst: int, weight: Floats | Ints | None = None) -> Ints:
-    """Return the numbers of the largest changes, without those that are 0 or undefined."""
-    changed: Ints = np.flatnonzero(np.nan_to_num(gains))
-    sizes = gains[changed]
-    tied = np.zeros(sizes.size) if weight is None else -weight[changed]
-    return changed[np.lexsort((changed, sizes, tied, -np.abs(sizes)))][:worst]
-
-
-def _named(names: Sequence[Any] | None, number: int) -> str | None:
-    return None if names is None else str(names[number])
 
 
 def refuse_no_labels(argument: str, specs: Sequence[Spec]) -> None:
