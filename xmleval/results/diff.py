@@ -270,7 +270,7 @@ def find_changes(
         down = spec.metric.direction == "down"
         gains = subtract(before, after) if down else subtract(after, before)
         counts = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
-        rows = largest(before, after, gains, worst, first.row_names)
+        rows = largest_changes(before, after, gains, worst, first.row_names)
         if lists_of is not None and rows:
             numbers = sorted(row.number for row in rows)
             lists = dict(zip(numbers, lists_of(reports, spec, np.array(numbers)), strict=True))
@@ -301,11 +301,11 @@ def find_labels(
     n = min(before.size, after.size)  # labels that only one model knows are relevant nowhere
     gains = subtract(after[:n], before[:n])
     support = first["support"] if weighted else first["support"].astype(np.int64)
-    changes = largest(before, after, gains, worst, names, support)
+    changes = largest_changes(before, after, gains, worst, names, support)
     return column, [change._replace(support=support[change.number].item()) for change in changes]
 
 
-def largest(
+def largest_changes(
     before: Floats, after: Floats, gains: Floats, worst: int, names: Sequence[Any] | None, weight: Any = None
 ) -> list[Change]:
     """Return the largest changes but those that are 0 or undefined; equal ones by weight, losses first."""
