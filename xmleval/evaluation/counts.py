@@ -77,7 +77,9 @@ def read_batch(
     y_true, y_score, y_pred, *sets = matched.inputs
     if sets:
         door = door.with_sets(sets, matched.n_unmatched_pairs)
-    inputs = {name: value for name, value in (("y_score", y_score), ("y_pred", y_pred)) if value is not None}
+    inputs: dict[str, Any] = {} if y_score is None else {"y_score": y_score}
+    if y_pred is not None:
+        inputs["y_pred"] = y_pred
     for name in OF_ROWS:
         if (value := arguments.get(name)) is not None:
             inputs[name] = of_rows(name, value, matched.row_names)

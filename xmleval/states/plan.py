@@ -149,7 +149,7 @@ class Plan(Settings):
         at_k = 1  # one-error reads the first label
         for spec in all_specs:
             metric, needs, k = spec.metric, spec.needs, spec.k
-            if name := self.state_of(spec):
+            if name := (self.weighted and metric.weighted_state) or spec.state:
                 states.setdefault(name, []).append(spec)
             if bounds and name == "row_sums" and self.bounded(spec):
                 states.setdefault(ROW_BOUNDS, []).append(spec)

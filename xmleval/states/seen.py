@@ -37,7 +37,8 @@ class Seen(State):
         self.deepest = 0  # most labels that a row lists, as far as they are read, or up to 2
         self.n_deepest = 0  # rows that list so many, where unlisted labels have a score
         self.missing, self.highest = (1 << FIRST_IDS) - 1, -1  # ids, see `look_at_ids`
-        self.cutoffs = np.array(sorted(filter(None, {*plan.reads.values()})), np.int64)
+        cutoffs = sorted(filter(None, {*plan.reads.values()}))
+        self.cutoffs, self.deepest_read = np.array(cutoffs, np.int64), max([SEVERAL, *cutoffs])
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -67,7 +68,7 @@ class Seen(State):
             n["falling"] += raw.falls
             if self.cutoffs.size and ranking.scores is not None:
                 n["tied"] += count_tied(view, self.cutoffs)
-            deepest_read, scored = max([SEVERAL, *self.cutoffs[-1:].tolist()]), self.plan.unlisted is not None
+            deepest_read, scored = self.deepest_read, self.plan.unlisted is not None
             if scored or self.deepest < deepest_read:
                 sizes = row_sizes(ranking.ptr)
                 deepest = int(sizes.max(initial=0))
