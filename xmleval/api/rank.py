@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping
+from itertools import combinations, compress
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.api.model_values import by_data_set, measure_of, model_values
-from xmleval.base.errors import InputError, did_you_mean, real_number
+from xmleval.base.arrays import Floats
+from xmleval.base.errors import InputError, Keyword, Message, counted, did_you_mean, real_number
+from xmleval.files.remote import as_path, is_file
+from xmleval.input.objects.frames import Frame, open_frame
+from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.metrics.spellings import not_there
+from xmleval.results.checks import differing_settings
 from xmleval.results.ranking import Ranking
+from xmleval.results.report import Report, load_results
+from xmleval.results.saved_results import known_spec
 from xmleval.show.tables import short_names
 from xmleval.statistics.friedman import (
     count_ties,
@@ -20,6 +31,21 @@ from xmleval.statistics.friedman import (
 
 ALPHA = 0.05
 FEW_DATA_SETS, FEW_MODELS = 10, 5  # up to which chi-square is no good approximation
+SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
+LEAVE_OUT = ("data_sets", "models")
+OF_MODEL = {"decision": None, "higher_is_better": None}  # settings in which models may differ
+NONE_SHARED = "there is none that every model has on every data set"
+MOST_NAMED = 3  # of many missing values
+Models = dict[str, Any]
+ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
+
+
+class Measure(NamedTuple):
+    """What is compared: its name as asked for, its record if it has one, and its direction."""
+
+    name: str | None
+    spec: Spec | None
+    higher_is_better: bool
 
 
 def rank(
@@ -77,17 +103,17 @@ def rank(
         raise InputError("alpha", f"{alpha!r} is not between 0 and 1")
     by_name = by_data_set(results)
     measure = measure_of(by_name, metric, higher_is_better)
-    compared = model_values(by_name, measure, leave_out)
-    ranks = ranks_within_rows(compared.values, measure.higher_is_better)
+    (data_sets, names), values, notes = model_values(by_name, measure, leave_out)
+    ranks = ranks_within_rows(values, measure.higher_is_better)
     means = ranks.sum(0) / len(ranks)
     order = np.argsort(means, kind="stable")
-    models = [compared.models[j] for j in order]
+    models = [names[j] for j in order]
     control = None if control is None else _control(control, models)
     difference = critical_difference(len(ranks), len(models), level, control is not None)
     if control is None:
         runs = [models[run] for run in find_groups(means[order].tolist(), difference)]
     else:
-        near = np.abs(means[order] - means[compared.models.index(control)]) < difference
+        near = np.abs(means[order] - means[names.index(control)]) < difference
         runs = [[model for model, is_near in zip(models, near, strict=True) if is_near]]
     tests = omnibus_tests(ranks)
     return Ranking(
@@ -96,13 +122,13 @@ def rank(
         n_data_sets=len(ranks),
         alpha=level,
         control=control,
-        average_ranks={compared.models[j]: float(means[j]) for j in order},
-        ranks=_by_name(compared.data_sets, models, ranks[:, order]),
-        values=_by_name(compared.data_sets, models, compared.values[:, order]),
+        average_ranks={names[j]: float(means[j]) for j in order},
+        ranks=_by_name(data_sets, models, ranks[:, order]),
+        values=_by_name(data_sets, models, values[:, order]),
         corrected=omnibus_tests(ranks, corrected=True) if count_ties(ranks) else {},
         critical_difference=difference,
         groups=[run for run in runs if len(run) > 1],
-        notes=[*compared.notes, *_cautions(ranks.shape, tests["iman_davenport"].p_value, level)],
+        notes=[*notes, *_cautions(ranks.shape, tests["iman_davenport"].p_value, level)],
         **tests,
     )
 
@@ -134,3 +160,174 @@ def _cautions(shape: tuple[int, ...], p_value: float, alpha: float) -> list[str]
         large = f"more than {FEW_DATA_SETS} data sets and {FEW_MODELS} models"
         notes.append(f"chi-square and F are approximations for {large}; exact values are not offered")
     return notes
+
+
+def by_data_set(results: Any) -> dict[str, Models]:
+    """Return what is known of each model on each data set: a report, values by measure, or a number."""
+    if isinstance(results, Mapping):
+        by_name = {str(name): _models_of(str(name), models) for name, models in results.items()}
+    elif (frame := open_frame("results", results)) is not None:
+        by_name = _models_of_frame(frame)
+    else:
+        raise InputError("results", f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}")
+    _refuse_few(by_name, "data sets")
+    return by_name
+
+
+def by_short_names(full: Mapping[str, Models]) -> tuple[Mapping[str, Models], list[str]]:
+    """Return models by the short names that tables have where only these are the same for all; and notes."""
+    short = {
+        data_set: dict(zip(short_names([*models]), models.values(), strict=True))
+        for data_set, models in full.items()
+    }
+    n_full, n_short = (len({frozenset(models) for models in named.values()}) for named in (full, short))
+    if n_full == 1 or n_short > 1:
+        return full, []
+    return short, ["models are matched by the part of their names that differs within a data set"]
+
+
+def _refuse_few(names: Collection[str], units: str, left: str = "") -> None:
+    if len(names) < 2:
+        raise InputError("results", f"{counted(len(names), units)}{left}; average ranks need 2 or more")
+
+
+def _models_of_frame(frame: Frame) -> dict[str, Models]:
+    """Return the rows of a frame; they are called as its index or its first column has it, or numbered."""
+    first, columns = frame.matrix(frame.columns[:1]), frame.columns
+    names = frame.keys or range(len(first))
+    if first.dtype.kind not in "biuf":
+        names, columns = first[:, 0], columns[1:]
+    matrix = frame.matrix(columns)
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(
+            "results", "a column holds no numbers; the rows of a frame are data sets, the columns models"
+        )
+    data_sets, models = [*map(str, names)], [*map(str, columns)]
+    for name, n in (*Counter(data_sets).items(), *Counter(models).items()):
+        if n > 1:
+            raise InputError("results", f"{name!r} is there twice")
+    by_row = (dict(zip(models, row, strict=True)) for row in matrix.tolist())
+    return dict(zip(data_sets, by_row, strict=True))
+
+
+def _models_of(data_set: str, results: Any) -> Models:
+    if is_file(results):
+        path = as_path(results)
+        results = load_results(path)
+        if len(results) < 2:
+            raise ValueError(f"{path}: has one model; {SEVERAL}")
+    results = getattr(results, "reports", results)  # of a `Comparison`
+    if isinstance(results, Report) or not isinstance(results, Mapping):
+        raise InputError("results", f"{data_set!r} is one {type(results).__name__}; {ONE_LEVEL}")
+    models = {str(name): model for name, model in results.items()}
+    if models and all(map(known_spec, models)):
+        first = next(iter(models))
+        raise InputError("results", f"{data_set!r} holds {first!r}, a measure and no model; {ONE_LEVEL}")
+    return models
+
+
+def shared_measures(results: Mapping[str, Models]) -> list[str] | None:
+    """Return the measures of models that all have on all data sets; None if no model has any by name."""
+    cells = (model for models in results.values() for model in models.values())
+    columns = [model for model in cells if isinstance(model, Mapping)]
+    names = [name for name in columns[0] if all(name in values for values in columns)] if columns else []
+    specs = {name: known_spec(str(name)) for name in names}
+    of_models = [name for name, spec in specs.items() if spec is None or spec.metric.direction != "none"]
+    return of_models if columns else None
+
+
+def measure_of(results: Mapping[str, Models], metric: str | None, higher_is_better: bool | None) -> Measure:
+    """Return the measure that is asked for, or the only one there is, and its direction."""
+    names = shared_measures(results) if metric is None else None
+    if names is not None and len(names) != 1:
+        models_have = f"the models have {', '.join(names)}"
+        raise InputError("metric", f"not given; {models_have if names else NONE_SHARED}")
+    metric = metric if names is None else names[0]
+    if not isinstance(metric, str | None):
+        raise InputError("metric", f"{metric!r} is not the name of a measure")
+    try:
+        spec = None if metric is None else parse_spec(metric)
+    except ValueError as error:
+        if higher_is_better is None:
+            hint = Message("; a measure of your own needs ", Keyword("higher_is_better"))
+            raise InputError("metric", Message(str(error), hint)) from None
+        spec = None
+    if spec is None and higher_is_better is None:
+        ways = Keyword("metric"), " or ", Keyword("higher_is_better")
+        raise InputError("metric", Message("numbers do not tell which are better; give ", *ways))
+    if spec is None:
+        return Measure(metric, None, bool(higher_is_better))
+    direction = spec.metric.direction
+    if direction == "none":
+        raise InputError("metric", f"{spec} describes the labels, and not a model")
+    if higher_is_better not in (None, direction == "up"):
+        better = "higher" if direction == "up" else "lower"
+        raise InputError("higher_is_better", f"{higher_is_better!r}, and {better} is better for {spec}")
+    return Measure(spec.name, spec, direction == "up")
+
+
+def model_values(
+    results: Mapping[str, Models], measure: Measure, leave_out: str | None
+) -> tuple[list[list[str]], Floats, list[str]]:
+    """Return data sets and models, their values, (data sets, models), without gaps, and what was left out."""
+    if leave_out not in (None, *LEAVE_OUT):
+        raise InputError("leave_out", f"{leave_out!r} is neither {LEAVE_OUT[0]!r} nor {LEAVE_OUT[1]!r}")
+    names = [[*results], [*dict.fromkeys(model for models in results.values() for model in models)]]
+    cells = []
+    for data_set, models in results.items():
+        _refuse_unlike(data_set, models, measure.spec)
+        cells += [_value(models.get(model), measure, f"{model} on {data_set}") for model in names[1]]
+    missing = [cell for cell in cells if isinstance(cell, str)]
+    numbers = [math.nan if isinstance(cell, str) else cell for cell in cells]
+    values = np.array(numbers).reshape(len(names[0]), len(names[1]))
+    if missing and leave_out is None:
+        if len(missing) == values.size:
+            raise InputError("metric", missing[0])
+        n_more = len(missing) - MOST_NAMED
+        reasons = "; ".join([*missing[:MOST_NAMED], *([f"{n_more} more"] if n_more > 0 else [])])
+        ways = Keyword("leave_out", repr(LEAVE_OUT[0])), " or ", Keyword("leave_out", repr(LEAVE_OUT[1]))
+        needed = "; average ranks need a value of every model on every data set; give "
+        raise InputError("results", Message(reasons, needed, *ways))
+    notes = []
+    if leave_out is not None and missing:
+        axis = LEAVE_OUT.index(leave_out)
+        is_whole = ~np.isnan(values).any(1 - axis)
+        left_out = ", ".join(compress(names[axis], ~is_whole))
+        names[axis], values = [*compress(names[axis], is_whole)], values.compress(is_whole, axis)
+        notes = [f"left out, as a model has no value on a data set: {left_out}"]
+    for heads, units in zip(names, ("data sets", "models"), strict=True):
+        _refuse_few(heads, units, " left" if missing else "")
+    return names, values, notes
+
+
+def _value(model: Any, measure: Measure, where: str) -> float | str:
+    """Return the value of a model, or why there is none."""
+    if isinstance(model, Mapping):
+        if measure.name is None:
+            raise InputError("metric", f"not given; {where} has {', '.join(map(str, model))}")
+        spelled = [measure.name] if measure.name in model else []
+        spelled += [name for name in model if measure.spec and known_spec(str(name)) == measure.spec]
+        if not spelled:
+            return f"{where}: {not_there(measure.name, [*model])}"
+        model = model[spelled[0]]
+    if model is None:
+        return f"no value of {where}"
+    try:
+        value = real_number("results", model)
+    except InputError as error:
+        raise InputError("results", f"{where}: {error.reason}") from None
+    return f"undefined value of {where}" if math.isnan(value) else value
+
+
+def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:
+    """Refuse models that were not evaluated on the same rows, or under the same conventions."""
+    specs = [spec] if spec else []
+    settings = {
+        name: {"n_rows": report.n_rows, **report.settings_of(specs), **OF_MODEL}
+        for name, report in models.items()
+        if isinstance(report, Report)
+    }
+    for (name, of_one), (other, of_other) in combinations(settings.items(), 2):
+        for setting, (shown, shown_other) in differing_settings(of_one, of_other).items():
+            reason = f"{setting} is {shown} for {name} and {shown_other} for {other}"
+            raise InputError("results", f"{data_set}: {reason}, whose values cannot be compared")

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from xmleval.api.model_values import LEAVE_OUT, SEVERAL, by_data_set, by_short_names, shared_measures
+from xmleval.api.rank import LEAVE_OUT, SEVERAL, by_data_set, by_short_names, shared_measures
 from xmleval.api.rank import rank as rank_models
 from xmleval.cli.compare import OUTPUTS
 from xmleval.cli.files import FILE
