@@ -99,8 +99,7 @@ def check(
     Returns
     -------
     Checked
-        True if all holds; ``failures`` has ``model``, ``measure``, ``value``, ``limit`` and ``reason`` of
-        what does not, also what is undefined or missing. It prints as `xmleval check` does.
+        True if all holds; else ``failures`` has what does not. It prints as `xmleval check` does.
 
     Raises
     ------

@@ -107,14 +107,13 @@ def rank(
     ranks = ranks_within_rows(values, measure.higher_is_better)
     means = ranks.sum(0) / len(ranks)
     order = np.argsort(means, kind="stable")
-    models = [names[j] for j in order]
+    models, means, ranks, values = [names[j] for j in order], means[order], ranks[:, order], values[:, order]
     control = None if control is None else _control(control, models)
     difference = critical_difference(len(ranks), len(models), level, control is not None)
     if control is None:
-        runs = [models[run] for run in find_groups(means[order].tolist(), difference)]
+        runs = [models[run] for run in find_groups(means.tolist(), difference)]
     else:
-        near = np.abs(means[order] - means[names.index(control)]) < difference
-        runs = [[model for model, is_near in zip(models, near, strict=True) if is_near]]
+        runs = [[*compress(models, np.abs(means - means[models.index(control)]) < difference)]]
     tests = omnibus_tests(ranks)
     return Ranking(
         metric=measure.name,
@@ -122,9 +121,9 @@ def rank(
         n_data_sets=len(ranks),
         alpha=level,
         control=control,
-        average_ranks={names[j]: float(means[j]) for j in order},
-        ranks=_by_name(data_sets, models, ranks[:, order]),
-        values=_by_name(data_sets, models, values[:, order]),
+        average_ranks=dict(zip(models, means.tolist(), strict=True)),
+        ranks=_by_name(data_sets, models, ranks),
+        values=_by_name(data_sets, models, values),
         corrected=omnibus_tests(ranks, corrected=True) if count_ties(ranks) else {},
         critical_difference=difference,
         groups=[run for run in runs if len(run) > 1],
@@ -206,8 +205,7 @@ def _models_of_frame(frame: Frame) -> dict[str, Models]:
     for name, n in (*Counter(data_sets).items(), *Counter(models).items()):
         if n > 1:
             raise InputError("results", f"{name!r} is there twice")
-    by_row = (dict(zip(models, row, strict=True)) for row in matrix.tolist())
-    return dict(zip(data_sets, by_row, strict=True))
+    return _by_name(data_sets, models, matrix)
 
 
 def _models_of(data_set: str, results: Any) -> Models:

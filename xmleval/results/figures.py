@@ -69,10 +69,8 @@ def draw_differences(new_axes: NewAxes, models: Models, specs: Specs, comparison
     names = dict(zip(comparison.reports, models, strict=True))
     wins = [difference.better for difference in comparison.differences if not difference.kind]
     best = max(comparison.reports, key=wins.count)
-    series = {}
-    for a, b in comparison.pairs:
-        if len(comparison.pairs) > MOST_PAIRS and best not in (a, b):
-            continue
+    series, is_few = {}, len(comparison.pairs) <= MOST_PAIRS
+    for a, b in [pair for pair in comparison.pairs if is_few or best in pair]:
         differences = [comparison.difference(spec.name, a, b) for spec in specs]
         values = np.array([difference.value for difference in differences])
         bounds = [(math.nan, math.nan) if d.estimate is None else d.estimate[:2] for d in differences]
