@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping
 from itertools import combinations, compress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -37,15 +37,8 @@ OF_MODEL = {"decision": None, "higher_is_better": None}  # settings in which mod
 NONE_SHARED = "there is none that every model has on every data set"
 MOST_NAMED = 3  # of many missing values
 Models = dict[str, Any]
+Measure = Spec | str | None  # what is compared; a measure of your own has a name alone, numbers have none
 ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
-
-
-class Measure(NamedTuple):
-    """What is compared: its name as asked for, its record if it has one, and its direction."""
-
-    name: str | None
-    spec: Spec | None
-    higher_is_better: bool
 
 
 def rank(
@@ -102,9 +95,9 @@ def rank(
     if not 0 < level < 1:
         raise InputError("alpha", f"{alpha!r} is not between 0 and 1")
     by_name = by_data_set(results)
-    measure = measure_of(by_name, metric, higher_is_better)
+    measure, is_up = measure_of(by_name, metric, higher_is_better)
     (data_sets, names), values, notes = model_values(by_name, measure, leave_out)
-    ranks = ranks_within_rows(values, measure.higher_is_better)
+    ranks = ranks_within_rows(values, is_up)
     means = ranks.sum(0) / len(ranks)
     order = np.argsort(means, kind="stable")
     models, means, ranks, values = [names[j] for j in order], means[order], ranks[:, order], values[:, order]
@@ -116,8 +109,8 @@ def rank(
         runs = [[*compress(models, np.abs(means - means[models.index(control)]) < difference)]]
     tests = omnibus_tests(ranks)
     return Ranking(
-        metric=measure.name,
-        higher_is_better=measure.higher_is_better,
+        metric=None if measure is None else str(measure),
+        higher_is_better=is_up,
         n_data_sets=len(ranks),
         alpha=level,
         control=control,
@@ -234,8 +227,10 @@ def shared_measures(results: Mapping[str, Models]) -> list[str] | None:
     return of_models if columns else None
 
 
-def measure_of(results: Mapping[str, Models], metric: str | None, higher_is_better: bool | None) -> Measure:
-    """Return the measure that is asked for, or the only one there is, and its direction."""
+def measure_of(
+    results: Mapping[str, Models], metric: str | None, higher_is_better: bool | None
+) -> tuple[Measure, bool]:
+    """Return the measure that is asked for, or the only one there is, and whether higher is better."""
     names = shared_measures(results) if metric is None else None
     if names is not None and len(names) != 1:
         models_have = f"the models have {', '.join(names)}"
@@ -254,14 +249,14 @@ def measure_of(results: Mapping[str, Models], metric: str | None, higher_is_bett
         ways = Keyword("metric"), " or ", Keyword("higher_is_better")
         raise InputError("metric", Message("numbers do not tell which are better; give ", *ways))
     if spec is None:
-        return Measure(metric, None, bool(higher_is_better))
+        return metric, bool(higher_is_better)
     direction = spec.metric.direction
     if direction == "none":
         raise InputError("metric", f"{spec} describes the labels, and not a model")
     if higher_is_better not in (None, direction == "up"):
         better = "higher" if direction == "up" else "lower"
         raise InputError("higher_is_better", f"{higher_is_better!r}, and {better} is better for {spec}")
-    return Measure(spec.name, spec, direction == "up")
+    return spec, direction == "up"
 
 
 def model_values(
@@ -273,7 +268,7 @@ def model_values(
     names = [[*results], [*dict.fromkeys(model for models in results.values() for model in models)]]
     cells = []
     for data_set, models in results.items():
-        _refuse_unlike(data_set, models, measure.spec)
+        _refuse_unlike(data_set, models, measure)
         cells += [_value(models.get(model), measure, f"{model} on {data_set}") for model in names[1]]
     missing = [cell for cell in cells if isinstance(cell, str)]
     numbers = [math.nan if isinstance(cell, str) else cell for cell in cells]
@@ -301,12 +296,12 @@ def model_values(
 def _value(model: Any, measure: Measure, where: str) -> float | str:
     """Return the value of a model, or why there is none."""
     if isinstance(model, Mapping):
-        if measure.name is None:
+        if measure is None:
             raise InputError("metric", f"not given; {where} has {', '.join(map(str, model))}")
-        spelled = [measure.name] if measure.name in model else []
-        spelled += [name for name in model if measure.spec and known_spec(str(name)) == measure.spec]
+        spelled = [str(measure)] if str(measure) in model else []
+        spelled += [name for name in model if known_spec(str(name)) == measure]
         if not spelled:
-            return f"{where}: {not_there(measure.name, [*model])}"
+            return f"{where}: {not_there(str(measure), [*model])}"
         model = model[spelled[0]]
     if model is None:
         return f"no value of {where}"
@@ -317,9 +312,9 @@ def _value(model: Any, measure: Measure, where: str) -> float | str:
     return f"undefined value of {where}" if math.isnan(value) else value
 
 
-def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:
+def _refuse_unlike(data_set: str, models: Models, measure: Measure) -> None:
     """Refuse models that were not evaluated on the same rows, or under the same conventions."""
-    specs = [spec] if spec else []
+    specs = [measure] if isinstance(measure, Spec) else []
     settings = {
         name: {"n_rows": report.n_rows, **report.settings_of(specs), **OF_MODEL}
         for name, report in models.items()

@@ -22,7 +22,7 @@ from xmleval.metrics.spec import Spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.record import BOUNDS, Lines, Number, Record, as_shown, measure_lines, symbols_of
 from xmleval.results.result import Result
-from xmleval.results.saved_results import arguments_of, known_spec, read_results
+from xmleval.results.saved_results import known_spec, read_results
 from xmleval.show.tables import Cell, Table, table_of
 from xmleval.states.results import Part, Results
 from xmleval.statistics.jackknife import Estimate, estimate
@@ -646,10 +646,9 @@ class Report(Result[Record], Mapping[str, float]):
         return measure_lines(self.records(), bounded, self.confidence_level is not None)
 
 
-def load_results(results: Path | dict[str, Any]) -> dict[str, Report]:
-    """Read one report, which has the name ``""``, or several from a file of JSON or from JSON values."""
-    reports = arguments_of(results) if isinstance(results, dict) else read_results(results)
-    return {name: Report(**arguments) for name, arguments in reports.items()}
+def load_results(source: Path | dict[str, Any]) -> dict[str, Report]:
+    """Return one report, which has the name ``""``, or several, from a file of JSON, or from its contents."""
+    return {name: Report(**arguments) for name, arguments in read_results(source).items()}
 
 
 def with_same_measures(reports: Sequence[Report]) -> list[Report]:

@@ -24,18 +24,19 @@ NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has 
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
 
 
-def read_results(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the arguments of each `Report` in a file by its name, those of one alone by an empty one."""
+def read_results(source: Path | dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the arguments of each `Report` in a file, or in what is there, by name; one alone has none."""
+    if isinstance(source, dict):
+        return _arguments_of(source)
     try:
-        return arguments_of(_parsed(path))
+        return _arguments_of(_parsed(source))
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{source}: {error}") from None
 
 
-def arguments_of(contents: Any) -> dict[str, dict[str, Any]]:
-    """Return the arguments of the reports that JSON values hold; see `read_results`."""
+def _arguments_of(contents: Any) -> dict[str, dict[str, Any]]:
     names = contents.keys() if isinstance(contents, dict) else frozenset[str]()
     if {"average_ranks", "rankings"} & names:
         raise ValueError(f"a ranking of models, and no results; {EXPECTED}")
