@@ -22,6 +22,7 @@ from xmleval.statistics.jackknife import Estimate, estimate
 DIGEST = "sha256"  # of a file of labels that are left out, or within which alone labels are ranked
 FEWEST_DIGITS, ALL_DIGITS = 4, 17
 CONFIDENCE = 0.95
+Groups = dict[str, tuple[str, Mapping[str, float]]]
 
 
 class Failure(NamedTuple):
@@ -69,36 +70,32 @@ def beyond_limits(report: Report, limits: Mapping[str, float], side: str) -> Ite
             yield Failure("", name, value, limit, line)
 
 
-class Group(NamedTuple):
-    """Values within a group, and its name: without the kind, unless this tells it from others."""
+def _groups(report: Report) -> Groups:
+    """Return names and values of the whole, by ``""``, and of groups, by the names of their columns in CSV.
 
-    name: str
-    values: Mapping[str, float]
-
-
-def _groups(report: Report) -> dict[str, Group]:
-    """Return the whole as ``""``, and groups by the names of their columns in CSV, such as "groups tail"."""
+    The name of a group has its kind in front, as in "groups tail", only where this tells it from others.
+    """
     parts = {(kind, name): part for kind in KINDS for name, part in getattr(report.results, kind).items()}
     counts, columns = Counter(name for kind, name in parts if kind != "shares"), {*map(" ".join, parts)}
-    groups = {"": Group("", report.results.values)}
+    groups: Groups = {"": ("", report.results.values)}
     for (kind, name), part in parts.items():
         is_unique = kind != "shares" and counts[name] == 1 and name not in columns
-        groups[f"{kind} {name}"] = Group(name if is_unique else f"{kind} {name}", part.results.values)
+        groups[f"{kind} {name}"] = (name if is_unique else f"{kind} {name}"), part.results.values
     return groups
 
 
-def _value(groups: Mapping[str, Group], name: str) -> float | str:
+def _value(groups: Groups, name: str) -> float | str:
     """Return a value by its name, or why there is none."""
     within, _, measure = name.rpartition(":")
-    group = groups.get(within) or next((each for each in groups.values() if each.name == within), None)
-    if group is not None and measure in group.values:
-        return group.values[measure]
-    if group is not None:
-        return not_there(measure, [*group.values]) + (f" within {within}" if within else "")
+    values = dict(groups.values()).get(within) if within not in groups else groups[within][1]
+    if values is not None and measure in values:
+        return values[measure]
+    if values is not None:
+        return not_there(measure, [*values]) + (f" within {within}" if within else "")
     if f"groups {within}" in groups:
         expected = f"groups {within} or row_groups {within}"
         raise ValueError(f"{within!r} is a group of labels and one of rows; expected {expected}")
-    names = [each.name for column, each in groups.items() if column and not column.startswith("shares ")]
+    names = [short for column, (short, _) in groups.items() if column and not column.startswith("shares ")]
     few = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     near = did_you_mean(within, names) or (f"it has {few}" if names else "it has none")
     return f"{name!r}: no group {within!r} in this report; {near}"
@@ -106,10 +103,10 @@ def _value(groups: Mapping[str, Group], name: str) -> float | str:
 
 def values_of(report: Report) -> Iterator[tuple[str, str, float]]:
     """Yield each value of a report and of its groups: its name, the measure, and the value."""
-    for column, group in _groups(report).items():
+    for column, (group, values) in _groups(report).items():
         if not column.startswith("shares "):
-            start = f"{group.name}:" if column else ""
-            yield from ((f"{start}{name}", name, value) for name, value in group.values.items())
+            start = f"{group}:" if column else ""
+            yield from ((f"{start}{name}", name, value) for name, value in values.items())
 
 
 def _spec(name: str, where: str) -> Spec:
