@@ -238,16 +238,14 @@ class Comparison(Result[Record]):
     def _has_seeds(self) -> bool:
         return max(map(len, self.seeds.values())) > 1
 
-    def _compared(self) -> Comparison:
-        return self
-
     def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
         return self.specs if of_tables else self._shared
 
-    def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
+    def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Mapping[str, Report], Comparison]:
         _, lengths = self._unfair(WHOLE, specs)
-        shown = {name: f" (lists of {length:.3g})" for name, length in lengths.items()}
-        return {f"{self.names[name]}{shown.get(name, '')}": report for name, report in self.reports.items()}
+        too_short = {name: f" (lists of {length:.3g})" for name, length in lengths.items()}
+        models = self.reports.items()
+        return {f"{self.names[name]}{too_short.get(name, '')}": report for name, report in models}, self
 
     def footnotes(self) -> list[str]:
         lines = {}
@@ -465,15 +463,13 @@ class Comparison(Result[Record]):
         labels = ", ".join(f"{n} ({name})" for name, n in widths.items())
         return f"{counted(self._first.n_rows, 'rows')} x {labels} labels"
 
-    def _paper_tables(self, number: Number, models: str) -> list[Table]:
+    def _paper(self, number: Number, models: str, percent: bool) -> tuple[list[Table], str]:
         tables = [self._paper_table(number, models), *self._seed_tables(number)]
-        return tables + [table for kind in GROUPED for table in self._pair_tables(kind, number)]
-
-    def _legend(self, percent: bool) -> str:
+        tables += [table for kind in GROUPED for table in self._pair_tables(kind, number)]
         legend = ["bold: best", *["underlined: second best"] * (len(self.reports) > 2)]
         legend += [*self._about_test()[:1], *["values times 100"] * percent]
         text = LATEX.text("; ".join(legend)).replace("* better", "$^*$ better", 1)
-        return f"\n\\smallskip{{\\footnotesize {text}\\par}}\n"
+        return tables, f"\n\\smallskip{{\\footnotesize {text}\\par}}\n"
 
     def _paper_table(self, number: Number, models: str) -> Table:
         """Return the values of all models as papers print them, those within groups under their headings."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.figures import Models, draw_average_ranks, draw_critical_difference
+from xmleval.results.figures import Compared, Models, draw_average_ranks, draw_critical_difference
 from xmleval.show.drawing import draw
 from xmleval.show.page import Section, as_page
 from xmleval.show.tables import Table, rows_of, short
@@ -28,15 +28,15 @@ SUPERLATIVES = {"up": "highest", "down": "lowest"}
 
 def page_of(result: Result[Any], title: str | None, about: Mapping[str, str] | None) -> str:
     """Return the page of a result."""
-    models = result._models()
+    models, comparison = result._shown()
     title = title or (f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation")
     about = {"Data": result._title()} | dict(about or {})
-    return as_page(title, summary_of(result, models), _sections(result, models), about)
+    summary = summary_of(result, models, comparison)
+    return as_page(title, summary, _sections(result, models, comparison), about)
 
 
-def _sections(result: Result[Any], models: Models) -> Iterator[Section]:
+def _sections(result: Result[Any], models: Models, comparison: Compared) -> Iterator[Section]:
     """Yield the results, the figures that they suffice for, and further tables."""
-    comparison, specs = result._compared(), result._specs()
     tables = [table for table in result.tables() if comparison is None or table.kind != "labels"]
     figures = []
     for name, kind in result._kinds().items():
@@ -55,12 +55,12 @@ def _sections(result: Result[Any], models: Models) -> Iterator[Section]:
         if diff.rows:
             marks = ["* relevant"] if diff.rows[0].lists else []
             yield Section("Rows that changed most", changes[:1], [diff._title(), *marks])
-    first = next(iter(models.values()), None)
-    shown = {spec.name for spec in specs}
-    of_truth = [spec for spec in first.specs if not spec.needs and spec.name not in shown] if first else []
-    if first is not None and of_truth:
-        rows = rows_of([["measure", "value"], *([spec.symbol, short(first[spec.name])] for spec in of_truth)])
-        yield Section("Data set", [Table("measures of the truth", rows)])
+    shown, rows = {spec.name for spec in result._specs()}, [["measure", "value"]]
+    for report in [*models.values()][:1]:
+        of_truth = (spec for spec in report.specs if not spec.needs and spec.name not in shown)
+        rows += ([spec.symbol, short(report[spec.name])] for spec in of_truth)
+    if len(rows) > 1:
+        yield Section("Data set", [Table("measures of the truth", rows_of(rows))])
 
 
 def _first_tables(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
@@ -71,7 +71,7 @@ def _first_tables(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
     return first, [f"{n_left}; CSV and JSON have all."] if len(first) < len(tables) else []
 
 
-def summary_of(result: Result[Any], models: Models) -> list[str]:
+def summary_of(result: Result[Any], models: Models, comparison: Compared) -> list[str]:
     """Return the decision in a sentence, by the first measure, and in another how all tests ended."""
     spec = next((spec for spec in result._specs() if spec.metric.direction in SUPERLATIVES), None)
     if spec is None or not models:
@@ -89,7 +89,6 @@ def summary_of(result: Result[Any], models: Models) -> list[str]:
     has = "have" if equal[1:] else "has"
     superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
     start = f"{_listed(equal)} {has} {superlative}, {defined[best].record(spec).text()}, on {rows}"
-    comparison = result._compared()
     if comparison is None or not comparison.pairs:
         return [f"{start}; the models were not compared: whether the difference is real is not known."]
     return ["; ".join([start, *_decision(comparison, spec, best)]) + ".", *_tests(comparison)]

@@ -118,9 +118,9 @@ class Ranking(Result[Rank]):
         last = [Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())]
         return [Table(self._title(), [[head, *map(Cell, self.names.values())], *rows.values(), last])]
 
-    def _paper_tables(self, number: Number, models: str) -> list[Table]:
+    def _paper(self, number: Number, models: str, percent: bool) -> tuple[list[Table], str]:
         (table,) = self.tables(number)
-        return [table._replace(rows=[*zip(*table.rows, strict=True)]) if models == "rows" else table]
+        return [table._replace(rows=[*zip(*table.rows, strict=True)]) if models == "rows" else table], ""
 
     def footnotes(self) -> list[str]:
         lines = [_test_text(self.friedman, self.iman_davenport)]

@@ -429,8 +429,8 @@ class Report(Result[Record], Mapping[str, float]):
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
         return replace(self, notes=[*map(say, self.notes)], not_computed=missing)
 
-    def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
-        return {"": self}
+    def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Mapping[str, Report], None]:
+        return {"": self}, None
 
     def footnotes(self) -> list[str]:
         results, lines = self.results, [*filter(None, [self.signature()])]

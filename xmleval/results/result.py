@@ -196,8 +196,8 @@ class Result(Generic[AnyRecord]):
         if models not in ("columns", "rows"):
             raise InputError("models", f"{models!r} is neither 'columns' nor 'rows'")
         number, about = one_number_of_digits(self._printed(), percent), about_percent(self._specs(), percent)
-        text = as_latex(self._paper_tables(number, models), [*about, *self.footnotes()])
-        return f"{text}{self._legend(bool(about))}"
+        tables, legend = self._paper(number, models, bool(about))
+        return as_latex(tables, [*about, *self.footnotes()]) + legend
 
     def to_csv(self) -> str:
         """Return CSV in full precision.
@@ -308,7 +308,7 @@ class Result(Generic[AnyRecord]):
         chosen = specs if metrics is None else _chosen(specs, metrics)
         if kinds[kind].against_k:
             chosen = _at_all_cutoffs(chosen, specs)
-        models, comparison = self._models(chosen), self._compared()
+        models, comparison = self._shown(chosen)
         return lambda new_axes: kinds[kind].draw(new_axes, models, chosen, comparison)
 
     def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
@@ -366,27 +366,20 @@ class Result(Generic[AnyRecord]):
         records: list[Any] = self.records()
         return [(record.spec, record.value) for record in records]
 
-    def _paper_tables(self, number: Number, models: str) -> list[Table]:
+    def _paper(self, number: Number, models: str, percent: bool) -> tuple[list[Table], str]:
+        """Return the tables of `to_latex`, and what follows them."""
         if models == "rows":
             raise InputError("models", f"'rows' is for a Comparison or Ranking, not a {type(self).__name__}")
-        return self.tables(number)
-
-    def _legend(self, percent: bool) -> str:
-        """Return what follows the LaTeX tables."""
-        return ""
+        return self.tables(number), ""
 
     def _kinds(self) -> Mapping[str, Kind]:
         from xmleval.results.figures import KINDS
 
         return KINDS
 
-    def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
-        """Return the reports by name, with lengths of lists where some are too short for measures."""
-        return {}
-
-    def _compared(self) -> Comparison | None:
-        """Return itself if it has models side by side."""
-        return None
+    def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Mapping[str, Report], Comparison | None]:
+        """Return reports by name, with lengths of lists too short for measures; and itself if it compares."""
+        return {}, None
 
 
 def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str]) -> list[Spec]:
