@@ -13,11 +13,11 @@ from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.differences import JACKKNIFE
 
-ARGUMENT_OF = {  # that give what measures need
-    "propensity": "inverse_propensity",
-    "training": "y_train",
-    "grades": "gains",
-    "hierarchy": "hierarchy",
+ARGUMENTS_OF = {  # any of which gives what measures need
+    "propensity": {"inverse_propensity", "y_train"},
+    "training": {"y_train"},
+    "grades": {"gains"},
+    "hierarchy": {"hierarchy"},
 }
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 
@@ -30,16 +30,14 @@ def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any)
     if are_compared and not any(spec.needs for spec in asked):
         text = f"none of {', '.join(map(str, asked))} depends on "
         raise InputError("metrics", Message(text, Keyword("y_score")))
-    weighed = not options_given.isdisjoint({"y_train", "inverse_propensity"})
-    missing = {need for need, name in ARGUMENT_OF.items() if name not in options_given}
-    missing -= {"propensity"} if weighed else set()
+    missing = {need for need, names in ARGUMENTS_OF.items() if options_given.isdisjoint(names)}
     at_k = {
         spec.name.rpartition("@")[0]: None
         for spec in asked
         if spec.k and spec.state not in LABEL_TABLES and not missing & {*spec.needs}
     }  # tables of every label at ten cutoffs would not fit
     against_k = [f"{name}@{k}" for name in at_k for k in range(1, DEEPEST + 1)]
-    by_label = [spec for spec in asked if spec.by_label and (weighed or "propensity" not in spec.needs)]
+    by_label = [spec for spec in asked if spec.by_label and "propensity" not in missing & {*spec.needs}]
     averages = [spec for spec in by_label if spec.average in ("macro", "weighted")]
     shown_by_label = [spec.name for spec in (*by_label[:1], *averages[:1])]
     options |= {
