@@ -156,8 +156,8 @@ class Comparison(Result[Record]):
                     columns = {measure: values[rows] for measure, values in report.results.rows.items()}
                     results[name] = replace(results[name], rows=columns)
             vectors = None if weight is None else weight[rows], None if clusters is None else clusters[rows]
+            specs = self._specs_of(self._parts[place])
             for pair in self.pairs:
-                specs = self._specs_of(self._parts[place])
                 fair = [(spec, self.test if self._is_fair(place, spec, pair) else None) for spec in specs]
                 yield from find_differences(fair, pair, place, results, self.level or 0.0, *vectors)
 
