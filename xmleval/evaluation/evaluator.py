@@ -173,10 +173,6 @@ class Evaluator:
         other : Evaluator
             With the same labels, metrics, conventions, propensities and kinds of input.
 
-        Returns
-        -------
-        Evaluator
-
         Raises
         ------
         TypeError
@@ -310,10 +306,6 @@ class Evaluator:
             File written by `save`.
         memory : int or str, default "1GiB"
             See `evaluate`; arrays of the file beside its scores may take seven eighths of it.
-
-        Returns
-        -------
-        Evaluator
 
         Raises
         ------
