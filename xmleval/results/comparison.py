@@ -29,7 +29,7 @@ from xmleval.results.record import (
     members,
     symbols_of,
 )
-from xmleval.results.report import GROUPS_OF, Place, Report, labels_of, mean_of
+from xmleval.results.report import GROUPS_OF, Place, Report, mean_of
 from xmleval.results.result import Result
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
 from xmleval.version import SCHEMA
@@ -165,13 +165,12 @@ class Comparison(Result[Record]):
         return [spec for spec in self.specs if all(spec.name in report for report in reports.values())]
 
     def _find_labels(self) -> Iterator[Diff]:
-        columns = {name: labels_of(of_seeds) for name, of_seeds in self.seeds.items()}
         for a, b in self.pairs:
-            of_a, pair = self.reports[a], {a: columns[a], b: columns[b]}
-            column, labels = find_labels(self.specs, pair, self.worst, of_a.label_names, of_a.weighted)
+            of_a, of_b = self.reports[a], self.reports[b]
+            column, labels = find_labels(self.specs, of_a, of_b, self.worst)
             if labels is not None:
-                values = (self.reports[a][self.specs[0].name], self.reports[b][self.specs[0].name])
-                yield Diff(self.specs[0], a, b, values, [], labels, column)
+                spec = self.specs[0]
+                yield Diff(spec, a, b, (of_a[spec.name], of_b[spec.name]), [], labels, column)
 
     @property
     def changes(self) -> Diff | None:

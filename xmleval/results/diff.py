@@ -277,31 +277,26 @@ def find_changes(
             rows = [row._replace(lists=lists[row.number]) for row in rows]
     if first.label_names is not None:
         label_names = [[*(each.label_names or ()), *each.unknown_labels] for each in (first, second)]
-    columns = {name: report.results.labels for name, report in reports.items()}
-    column, labels = find_labels(specs, columns, worst, label_names and label_names[0], first.weighted)
+    column, labels = find_labels(specs, first, second, worst)
     notes = list(dict.fromkeys([*first.notes, *second.notes]))
     values = first[spec.name], second[spec.name]
     return Diff(spec, a, b, values, rows, labels, column, counts, label_names, notes)
 
 
 def find_labels(
-    specs: Iterable[Spec],
-    models: Mapping[str, Mapping[str, Any]],
-    worst: int,
-    names: Sequence[Any] | None,
-    weighted: bool,
+    specs: Iterable[Spec], first: Report, second: Report, worst: int
 ) -> tuple[str, list[Change] | None]:
     """Return the labels that changed most, and in what: the first measure by label, or hits; None without."""
-    first, second = models.values()
+    of_first, of_second = columns = first.results.labels, second.results.labels
     names_of = ([spec.label_column, f"tp@{spec.k}" if spec.k else "tp"] for spec in specs)
-    column = next((name for pair in names_of for name in pair if name in first and name in second), "")
+    column = next((name for pair in names_of for name in pair if name in of_first and name in of_second), "")
     if not column:
         return "", None
-    before, after = (columns[column].astype(np.float64) for columns in (first, second))
+    before, after = (by_name[column].astype(np.float64) for by_name in columns)
     n = min(before.size, after.size)  # labels that only one model knows are relevant nowhere
     gains = subtract(after[:n], before[:n])
-    support = first["support"] if weighted else first["support"].astype(np.int64)
-    changes = largest_changes(before, after, gains, worst, names, support)
+    support = of_first["support"] if first.weighted else of_first["support"].astype(np.int64)
+    changes = largest_changes(before, after, gains, worst, first.label_names, support)
     return column, [change._replace(support=support[change.number].item()) for change in changes]
 
 

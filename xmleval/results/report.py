@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import starmap, zip_longest
+from itertools import chain, starmap, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ Place = tuple[str, str]  # kind and name of a group; empty for all rows and labe
 SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows",)}
 OF_GROUPS = ("values", "confidence", "standard_errors")  # members of the JSON object of a group
 ROUNDING = 2.0**-40
-NOT_AVERAGED = ("intervals", "thresholds", "labels", "points", "groups", "shares", "row_groups")  # over seeds
+NOT_AVERAGED = ("intervals", "thresholds", "points", "groups", "shares", "row_groups")  # over seeds
 FEW_GROUPS = 10  # of rows, below which a standard error is rough
 
 
@@ -665,29 +665,20 @@ def with_same_measures(reports: Sequence[Report]) -> list[Report]:
 
 def mean_of(reports: Sequence[Report]) -> Report:
     """Return a report of the means of several of the same rows."""
-    first = reports[0]
-    if len(reports) == 1:
+    first, *others = reports
+    if not others:
         return first
-    seeds = [report.results for report in reports]
-    names = [name for name in first.results.values if all(name in results.values for results in seeds)]
 
     def mean(kind: str) -> dict[str, Any]:
-        columns = [getattr(results, kind) for results in seeds]
-        by_name = {name: [column[name] for column in columns if name in column] for name in names}
-        n_needed = 1 if kind == "short" else len(seeds)
+        columns = [getattr(report.results, kind) for report in reports]
+        by_name = {name: [column[name] for column in columns if name in column] for name in chain(*columns)}
+        n_needed = 1 if kind == "short" else len(reports)
         return {name: sum(each) / len(each) for name, each in by_name.items() if len(each) >= n_needed}
 
-    means = {kind: mean(kind) for kind in ("values", "rows", "replicates", "short")}
+    means = {kind: mean(kind) for kind in ("values", "rows", "labels", "replicates", "short")}
     means |= {kind: {} for kind in NOT_AVERAGED}
     notes = list(dict.fromkeys(note for report in reports for note in report.notes))
     return replace(first, results=replace(first.results, **means), notes=notes)
-
-
-def labels_of(reports: Sequence[Report]) -> dict[str, Any]:
-    """Return the values by label, the means of several reports."""
-    columns = [report.results.labels for report in reports]
-    shared = [name for name in columns[0] if all(name in column for column in columns)]
-    return {name: np.mean([column[name] for column in columns], axis=0) for name in shared}
 
 
 def flat_name(name: str, at: str) -> str:
