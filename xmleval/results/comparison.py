@@ -331,25 +331,21 @@ class Comparison(Result[Record]):
         for each in self.differences:
             loser = each.b if each.better == each.a else each.a
             worse[each.kind, each.group, each.name, each.better].append(loser)
-        return {
-            (kind, group): [
-                report.record(spec)._replace(
-                    model=model, kind=kind, group=group,
-                    better_than=tuple(worse[kind, group, spec.name, model]),
+        records = {}
+        for place, reports in self._parts.items():
+            records[place] = [
+                report.record(spec, model, *place)._replace(
+                    better_than=tuple(worse[*place, spec.name, model])
                 )
                 for spec in self._specs_of(reports)
                 for model, report in reports.items()
             ]
-            for (kind, group), reports in self._parts.items()
-        }  # fmt: skip
+        return records
 
     def tables(self, number: Number = as_shown) -> list[Table]:
         # the values, then those of seeds, pairs, and labels, then values and pairs within groups
-        tables = [
-            self._value_table(WHOLE, number),
-            *self._seed_tables(number),
-            *self._pair_tables("", number),
-        ]
+        tables = [self._value_table(WHOLE, number), *self._seed_tables(number)]
+        tables += self._pair_tables("", number)
         for pair in self.labels:
             a, b = self.names[pair.a], self.names[pair.b]
             lines = pair.label_lines(a, b, "difference", sign=-1)

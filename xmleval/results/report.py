@@ -471,15 +471,15 @@ class Report(Result[Record], Mapping[str, float]):
     def _title(self) -> str:
         return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
 
-    def record(self, spec: Spec) -> Record:
+    def record(self, spec: Spec, model: str = "", kind: str = "", group: str = "") -> Record:
         """Return the value of a measure with its bounds and its confidence interval (@private)."""
         bounds, interval = self.results.intervals.get(spec.name), self.estimates.get(spec.name)
-        return Record(spec, self.results.values[spec.name], bounds=bounds, estimate=interval)
+        return Record(spec, self.results.values[spec.name], model, kind, group, bounds, interval)
 
     def records(self) -> list[Record]:
         return [
-            report.record(spec)._replace(kind=kind, group=group)
-            for (kind, group), report in self._by_place(*KINDS).items()
+            report.record(spec, "", *place)
+            for place, report in self._by_place(*KINDS).items()
             for spec in report.specs
         ]
 
@@ -527,14 +527,11 @@ class Report(Result[Record], Mapping[str, float]):
         if self.confidence_level is not None:
             ends = {"confidence": self.confidence, "standard_errors": self.standard_errors}
             confidence = {"confidence_level": self.confidence_level, **ends}
-        groups = {
-            name: {
-                "training_rows": training_rows,
-                **part._chosen("n_labels", "n_rows", *OF_GROUPS),
-                "shares": {**self.shares.get(name, {})},
-            }
-            for (name, part), training_rows in zip_longest(self.groups.items(), self.group_ranges)
-        }
+        groups = {}
+        for (name, part), training_rows in zip_longest(self.groups.items(), self.group_ranges):
+            members = part._chosen("n_labels", "n_rows", *OF_GROUPS)
+            shares = {**self.shares.get(name, {})}
+            groups[name] = {"training_rows": training_rows, **members, "shares": shares}
         row_groups = {name: part._chosen("n_rows", *OF_GROUPS) for name, part in self.row_groups.items()}
         within = {"groups": groups, "row_groups": row_groups, "reliability": self.results.reliability}
         return {

@@ -398,9 +398,7 @@ def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str]) -> list[Spec]:
 def _at_all_cutoffs(chosen: Sequence[Spec], specs: Sequence[Spec]) -> list[Spec]:
     """Return measures at the cutoffs that were chosen, or at all where a single one was."""
     families = Counter(spec.family for spec in chosen)
-    return [
-        spec
-        for family, n_cutoffs in families.items()
-        for spec in (specs if n_cutoffs == 1 else chosen)
-        if spec.family == family
-    ]
+    at_all = []
+    for family, n_cutoffs in families.items():
+        at_all += [spec for spec in (specs if n_cutoffs == 1 else chosen) if spec.family == family]
+    return at_all
