@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -227,10 +226,9 @@ class Comparison(Result[Record]):
 
     def worded(self, say: Callable[[str], str]) -> Self:
         """Return it with notes, and what is missing, in other words (@private)."""
-        changed = copy.copy(self)
+        changed = super().worded(say)
         changed.reports = {name: report.worded(say) for name, report in self.reports.items()}
         changed._parts = {**self._parts, WHOLE: changed.reports}
-        changed.notes = [*map(say, self.notes)]
         return changed
 
     @property
@@ -477,11 +475,8 @@ class Comparison(Result[Record]):
             cells = self._cells(place, number, in_paper=True)
             heads = symbols_of(self.specs if models == "rows" else self._specs_of(self._parts[place]))
             cells |= {(name, ""): Cell(p_values.get((*place, name), "")) for name in heads}
-            table = table_of("", "measure", heads, columns, cells)
-            if models == "rows":
-                turned = {(model, name): cell for (name, model), cell in cells.items()}
-                table = table_of("", "model", columns, heads, turned)
-            header, *body = table.rows
+            table = table_of("", "model" if models == "rows" else "measure", heads, columns, cells)
+            header, *body = zip(*table.rows, strict=True) if models == "rows" else table.rows
             rows += [header if place == WHOLE else [Cell(self._caption(place))], *body]
         return Table("", rows)
 

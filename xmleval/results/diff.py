@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -115,10 +115,6 @@ class Diff(Result[Change]):
     n_changed: tuple[int, int, int] | None = None
     label_names: Sequence[Sequence[Any]] | None = None
     notes: list[str] = field(default_factory=list)
-
-    def worded(self, say: Callable[[str], str]) -> Self:
-        """Return it with notes in other words (@private)."""
-        return replace(self, notes=[*map(say, self.notes)])
 
     def _title(self) -> str:
         a, b = self.values

@@ -101,11 +101,11 @@ def find_differences(
     weight: Floats | None,
     clusters: Ints | None,
 ) -> Iterator[Difference]:
-    """Return the differences of two models by measures, each with its test or None; p-values are uncorrected.
+    """Yield the differences of two models by measures, each with its test or None; p-values are uncorrected.
 
     Results are of the same rows, within the group at ``place``. ``clusters`` of rows are numbered from 0.
     """
-    (a, b), differences = (results[name] for name in pair), list[Difference]()
+    (a, b), firsts = (results[name] for name in pair), list[Spec]()
     for spec, test in tests:
         value = float(subtract(a.values[spec.name], b.values[spec.name]))
         of_a, of_b = (each.replicates.get(spec.name, UNKNOWN) for each in (a, b))
@@ -118,9 +118,10 @@ def find_differences(
             outcomes = wins_ties_losses(*rows, spec.metric.direction)
             p = OF_ROWS[test](_terms(*rows, weight, clusters)) if test in OF_ROWS else p
         values = value, a.values[spec.name], b.values[spec.name]
-        differences.append(Difference(spec, *pair, *values, *place, interval, p, outcomes))
-    repeated = find_repeated(a, b, [each.spec for each in differences if not math.isnan(each.p_value)])
-    return (each._replace(same_as=repeated.get(each.name)) for each in differences)
+        same = (first.name for first in firsts if _have_same_differences(a, b, first, spec))
+        same_as = None if math.isnan(p) else next(same, None)
+        firsts += [] if math.isnan(p) or same_as else [spec]
+        yield Difference(spec, *pair, *values, *place, interval, p, outcomes, same_as=same_as)
 
 
 def correct(differences: Sequence[Difference], confidence: float) -> list[Difference]:
@@ -136,18 +137,6 @@ def correct(differences: Sequence[Difference], confidence: float) -> list[Differ
         winner = difference.a if gain > 0 else difference.b if gain < 0 else None
         complete.append(difference._replace(corrected_p=p, better=winner if p < 1 - confidence else None))
     return complete
-
-
-def find_repeated(a: Results, b: Results, specs: Iterable[Spec]) -> dict[str, str]:
-    """Return the measures whose differences between two models repeat an earlier one, with its name."""
-    firsts, repeated = list[Spec](), dict[str, str]()
-    for spec in specs:
-        same = next((first.name for first in firsts if _have_same_differences(a, b, first, spec)), None)
-        if same is None:
-            firsts.append(spec)
-        else:
-            repeated[spec.name] = same
-    return repeated
 
 
 def _have_same_differences(a: Results, b: Results, first: Spec, second: Spec) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -111,14 +111,13 @@ def in_percent(spec: Spec) -> bool:
     return low >= -1 and high <= 1
 
 
-def about_percent(specs: Iterable[Spec], percent: bool) -> list[str]:
-    """Return a footnote that names the measures whose values are printed times 100, if any are."""
-    names = [str(spec) for spec in specs if percent and in_percent(spec)]
-    return [f"values times 100: {', '.join(names)}"] if names else []
+def listed(names: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a line for each text that has names."""
+    return [f"{text}: {', '.join(of_text)}" for text, of_text in names.items() if of_text]
 
 
-def one_number_of_digits(values: Iterable[tuple[Spec, float]], percent: bool) -> Number:
-    """Return how papers print values: as many digits for all of a measure, in per cent where asked."""
+def one_number_of_digits(values: Iterable[tuple[Spec, float]], times_100: Collection[Spec]) -> Number:
+    """Return how papers print values: as many digits for all of a measure, and some times 100."""
     sizes: dict[str, float] = {}
     for spec, value in values:
         if math.isfinite(value):
@@ -131,7 +130,7 @@ def one_number_of_digits(values: Iterable[tuple[Spec, float]], percent: bool) ->
         n_digits = 4
         if 0 < size < 0.001 or size > 99.99995:  # three digits of a small value, six of a large one
             n_digits = max(0, (2 if size < 1 else 5) - math.floor(math.log10(size)))
-        if percent and in_percent(spec):
+        if spec in times_100:
             value, n_digits = 100 * value, max(0, n_digits - 2)
         return f"{value:.{n_digits}f}"
 

@@ -20,7 +20,7 @@ from xmleval.base.errors import ALL_LABELS, counted
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
 from xmleval.metrics.spellings import not_there
-from xmleval.results.record import BOUNDS, Lines, Number, Record, as_shown, measure_lines, symbols_of
+from xmleval.results.record import BOUNDS, Lines, Number, Record, as_shown, listed, measure_lines, symbols_of
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec, read_results
 from xmleval.show.tables import Cell, Table, table_of
@@ -427,7 +427,7 @@ class Report(Result[Record], Mapping[str, float]):
     def worded(self, say: Callable[[str], str]) -> Report:
         """Return it with notes, and what is missing, in other words (@private)."""
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
-        return replace(self, notes=[*map(say, self.notes)], not_computed=missing)
+        return replace(super().worded(say), not_computed=missing)
 
     def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Mapping[str, Report], None]:
         return {"": self}, None
@@ -681,11 +681,6 @@ def mean_of(reports: Sequence[Report]) -> Report:
 def flat_name(name: str, at: str) -> str:
     """Return the name of a measure in letters, digits and ``_``, and ``at`` for ``@``."""
     return at.join(re.sub(r"\W", "_", part) for part in name.replace(")", "").split("@"))
-
-
-def listed(names: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a line for each text that has names."""
-    return [f"{text}: {', '.join(of_text)}" for text, of_text in names.items() if of_text]
 
 
 def _name_column(names: list[Any] | None) -> dict[str, Any]:

@@ -6,12 +6,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from xmleval.base.errors import InputError, Message, did_you_mean, import_optional
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
-from xmleval.results.record import Lines, Number, about_percent, as_shown, one_number_of_digits
+from xmleval.results.record import Lines, Number, as_shown, in_percent, listed, one_number_of_digits
 from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text
 
 if TYPE_CHECKING:
@@ -195,7 +196,9 @@ class Result(Generic[AnyRecord]):
         """
         if models not in ("columns", "rows"):
             raise InputError("models", f"{models!r} is neither 'columns' nor 'rows'")
-        number, about = one_number_of_digits(self._printed(), percent), about_percent(self._specs(), percent)
+        times_100 = [spec for spec in self._specs() if percent and in_percent(spec)]
+        number = one_number_of_digits(self._printed(), times_100)
+        about = listed({"values times 100": [*map(str, times_100)]})
         tables, legend = self._paper(number, models, bool(about))
         return as_latex(tables, [*about, *self.footnotes()]) + legend
 
@@ -342,7 +345,9 @@ class Result(Generic[AnyRecord]):
 
     def worded(self, say: Callable[[str], str]) -> Self:
         """Return it with notes, and what is missing, in other words (@private)."""
-        return self
+        changed = copy(self)
+        vars(changed)["notes"] = [*map(say, self.notes)]
+        return changed
 
     # What a class gives of its own
 

@@ -137,10 +137,9 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 def _without_start(names: list[str]) -> list[str]:
     first, last = min(names), max(names)  # what these share, all share
-    pairs = enumerate(zip(first, last, strict=False))
-    n_shared = next((n for n, (a, b) in pairs if a != b), len(first)) if len(names) > 1 else 0
-    for n in range(n_shared, 0, -1):
-        if first[n - 1] in SEPARATORS and all(LETTER.search(name[n:]) for name in names):
+    ends = [n for n, c in enumerate(first, 1) if c in SEPARATORS and last.startswith(first[:n])]
+    for n in reversed(ends if len(names) > 1 else []):
+        if all(LETTER.search(name[n:]) for name in names):
             return [name[n:] for name in names]
     return names
 
