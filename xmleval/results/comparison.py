@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Self
 
 import numpy as np
@@ -155,13 +155,13 @@ class Comparison(Result[Record]):
                     columns = {measure: values[rows] for measure, values in report.results.rows.items()}
                     results[name] = replace(results[name], rows=columns)
             vectors = None if weight is None else weight[rows], None if clusters is None else clusters[rows]
-            specs = self._specs_of(self._parts[place])
+            specs = self._specs_of(place)
             for pair in self.pairs:
                 fair = [(spec, self.test if self._is_fair(place, spec, pair) else None) for spec in specs]
                 yield from find_differences(fair, pair, place, results, self.level or 0.0, *vectors)
 
-    def _specs_of(self, reports: Mapping[str, Report]) -> list[Spec]:
-        return [spec for spec in self.specs if all(spec.name in report for report in reports.values())]
+    def _specs_of(self, place: Place) -> list[Spec]:
+        return [spec for spec in self.specs if all(spec.name in r for r in self._parts[place].values())]
 
     def _find_labels(self) -> Iterator[Diff]:
         for a, b in self.pairs:
@@ -245,10 +245,8 @@ class Comparison(Result[Record]):
         return {f"{self.names[name]}{too_short.get(name, '')}": report for name, report in models}, self
 
     def footnotes(self) -> list[str]:
-        lines = {}
-        for name, report in self.reports.items():
-            specs = tuple([spec for spec in report.specs if any(spec.name == s.name for s in self.specs)])
-            lines[name] = replace(report, specs=specs).footnotes()
+        specs = tuple(self.specs)
+        lines = {name: replace(each, specs=specs).footnotes() for name, each in self.reports.items()}
         shared = self._shared_first(lines, self.names.values())
         return [*self._about_test(), *shared, *(f"note: {note}" for note in self._about_lists(self.names))]
 
@@ -309,11 +307,10 @@ class Comparison(Result[Record]):
         """Name the measures whose best value is not marked, and how many labels a row of each model lists."""
         lines = []
         for place in (WHOLE, *(place for place in self._tested if place[0] == "groups")):
-            unfair, lengths = self._unfair(place, self._specs_of(self._parts[place]))
+            unfair, lengths = self._unfair(place, self._specs_of(place))
             shown = ", ".join(f"{names[name]} {length:.4g}" for name, length in lengths.items())
-            unmarked = "no value is marked as best for"
-            if self.test is not None:
-                unmarked = "models whose lists differ are not tested for"
+            of_test = "models whose lists differ are not tested for"
+            unmarked = of_test if self.test else "no value is marked as best for"
             reason = f"lists hold different numbers of labels a row ({shown}), so that {unmarked}"
             of_group = f"group {place[1]}: " if place[1] else ""
             lines += [f"{of_group}{reason} {', '.join(unfair)}"] * bool(unfair)
@@ -329,35 +326,25 @@ class Comparison(Result[Record]):
         for each in self.differences:
             loser = each.b if each.better == each.a else each.a
             worse[each.kind, each.group, each.name, each.better].append(loser)
-        records = {}
+        records = defaultdict[Place, list[Record]](list)
         for place, reports in self._parts.items():
-            records[place] = [
-                report.record(spec, model, *place)._replace(
-                    better_than=tuple(worse[*place, spec.name, model])
-                )
-                for spec in self._specs_of(reports)
-                for model, report in reports.items()
-            ]
+            for spec, (model, report) in product(self._specs_of(place), reports.items()):
+                better_than = tuple(worse[*place, spec.name, model])
+                records[place].append(report.record(spec, model, *place)._replace(better_than=better_than))
         return records
 
     def tables(self, number: Number = as_shown) -> list[Table]:
-        # the values, then those of seeds, pairs, and labels, then values and pairs within groups
-        tables = [self._value_table(WHOLE, number), *self._seed_tables(number)]
-        tables += self._pair_tables("", number)
-        for pair in self.labels:
-            a, b = self.names[pair.a], self.names[pair.b]
-            lines = pair.label_lines(a, b, "difference", sign=-1)
-            caption = f"{a} - {b}: labels that differ most by {pair.label_column}"
-            tables.append(Table(caption, rows_of(lines), "labels"))
-        for kind in GROUPED:
+        tables = list[Table]()
+        for kind in ("", *GROUPED):
             tables += [self._value_table(place, number) for place in self._parts if place[0] == kind]
+            tables += [] if kind else self._seed_tables(number)
             tables += self._pair_tables(kind, number)
         return tables
 
     def _value_table(self, place: Place, number: Number) -> Table:
         """Return the values of all models, of all rows and labels or within a group."""
         columns = self._heads(place, "" if self._has_letters(place) else "other")
-        rows, cells = symbols_of(self._specs_of(self._parts[place])), self._cells(place, number)
+        rows, cells = symbols_of(self._specs_of(place)), self._cells(place, number)
         return table_of(self._caption(place), "measure", rows, columns, cells, "groups" if place[0] else "")
 
     def _heads(self, place: Place, tail: str = "") -> dict[str, Cell]:
@@ -403,7 +390,7 @@ class Comparison(Result[Record]):
         return (values[0], second) if is_marked else (math.nan, math.nan)
 
     def _pair_tables(self, kind: str, number: Number) -> list[Table]:
-        """Return the differences of each pair, of all rows and labels or within all groups of a kind."""
+        """Return the differences of each pair, within all groups of a kind, or of all, then with labels."""
         columns: dict[str, Callable[[Difference], str]] = {
             "difference": lambda each: each.text(number),
             "p (Holm)": lambda each: _p_text(each.corrected_p),
@@ -424,10 +411,16 @@ class Comparison(Result[Record]):
                 texts = (Cell(text(each)) for text in columns.values())
                 rows[each.a, each.b].append([Cell(symbol, each.spec.metric.direction), *texts])
         within = f" within groups of {GROUPS_OF[kind]}" if kind else ""
-        return [
+        tables = [
             Table(f"{self.names[a]} - {self.names[b]}{within}", of_pair, "groups" if kind else "differences")
             for (a, b), of_pair in rows.items()
         ]
+        for pair in [] if kind else self.labels:
+            a, b = self.names[pair.a], self.names[pair.b]
+            lines = pair.label_lines(a, b, "difference", sign=-1)
+            caption = f"{a} - {b}: labels that differ most by {pair.label_column}"
+            tables.append(Table(caption, rows_of(lines), "labels"))
+        return tables
 
     def _verdict(self, difference: Difference) -> str:
         verdict = f"{self.names[difference.better]} better" if difference.better else "no difference seen"
@@ -473,7 +466,7 @@ class Comparison(Result[Record]):
         rows = list[Sequence[Cell]]()
         for place in self._parts:
             cells = self._cells(place, number, in_paper=True)
-            heads = symbols_of(self.specs if models == "rows" else self._specs_of(self._parts[place]))
+            heads = symbols_of(self.specs if models == "rows" else self._specs_of(place))
             cells |= {(name, ""): Cell(p_values.get((*place, name), "")) for name in heads}
             table = table_of("", "model" if models == "rows" else "measure", heads, columns, cells)
             header, *body = zip(*table.rows, strict=True) if models == "rows" else table.rows

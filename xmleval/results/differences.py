@@ -14,13 +14,12 @@ from xmleval.base.errors import InputError, Keyword, Message, did_you_mean
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import bound_rounding, subtract
 from xmleval.results.record import ESTIMATED, MEASURE, SIGNS, Fields, Number, fields_of, half_width, signed
-from xmleval.results.report import GROUPS_OF, Place
+from xmleval.results.report import GROUPS_OF, UNKNOWN, Place
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import Outcomes, holm, paired_t_p, sign_flip_p, wilcoxon_p, wins_ties_losses
 
 JACKKNIFE = "t"
-UNKNOWN: Floats = np.empty(0)
 OF_ROWS: dict[str, Callable[[Floats], float]] = {
     "randomisation": sign_flip_p,
     "paired_t": paired_t_p,
@@ -87,9 +86,8 @@ def check_test(test: str, weighted: bool, clusters: Any) -> None:
     if test in OF_ROWS and test != "randomisation" and (weighted or clusters is not None):
         needs = f"{test!r} takes rows that count alike and are independent, which "
         argument = Keyword("sample_weight" if weighted else "clusters")
-        raise InputError(
-            "test", Message(needs, argument, " says they are not; expected 't' or 'randomisation'")
-        )
+        reason = needs, argument, " says they are not; expected 't' or 'randomisation'"
+        raise InputError("test", Message(*reason))
 
 
 def find_differences(

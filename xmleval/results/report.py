@@ -38,6 +38,7 @@ Place = tuple[str, str]  # kind and name of a group; empty for all rows and labe
 SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows",)}
 OF_GROUPS = ("values", "confidence", "standard_errors")  # members of the JSON object of a group
 ROUNDING = 2.0**-40
+UNKNOWN: Floats = np.empty(0)  # values without each jackknife group of a measure that has none
 NOT_AVERAGED = ("intervals", "thresholds", "points", "groups", "shares", "row_groups")  # over seeds
 FEW_GROUPS = 10  # of rows, below which a standard error is rough
 
@@ -200,18 +201,16 @@ class Report(Result[Record], Mapping[str, float]):
         >>> round(report.estimates["p@1"].half_width, 2)
         0.16
         """
-        if self.confidence_level is None:
-            return {}
-        if self.results.estimates:
+        if self.confidence_level is None or self.results.estimates:
             return self.results.estimates
         estimates: dict[str, Estimate] = {}
         for spec in self.specs:
-            value, replicates = self.results.values[spec.name], self.results.replicates.get(spec.name)
-            if replicates is not None:
-                interval = estimate(value, replicates, self.confidence_level, *spec.metric.range)
-                # where all groups agree but for rounding, nothing was seen of how they differ
-                if interval and interval.standard_error > ROUNDING * abs(value):
-                    estimates[spec.name] = interval
+            value = self.results.values[spec.name]
+            replicates = self.results.replicates.get(spec.name, UNKNOWN)
+            interval = estimate(value, replicates, self.confidence_level, *spec.metric.range)
+            # where all groups agree but for rounding, nothing was seen of how they differ
+            if interval and interval.standard_error > ROUNDING * abs(value):
+                estimates[spec.name] = interval
         return estimates
 
     @property
