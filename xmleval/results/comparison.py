@@ -16,18 +16,9 @@ from xmleval.base.cached import cached
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.diff import CHANGE, Diff, Lists, find_changes, find_labels
+from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import FIELDS, JACKKNIFE, PLACE, TESTS, Difference, correct, find_differences
-from xmleval.results.record import (
-    Lines,
-    Number,
-    Record,
-    as_shown,
-    fields_of,
-    measure_lines,
-    members,
-    symbols_of,
-)
+from xmleval.results.record import Lines, Number, Record, as_shown, measure_lines, members, symbols_of
 from xmleval.results.report import GROUPS_OF, Place, Report, mean_of
 from xmleval.results.result import Result
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
@@ -38,11 +29,6 @@ SAME_DEPTH = 1.01  # ratio of the numbers of labels a row lists up to which thes
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WHOLE: Place = ("", "")
 GROUPED = ("groups", "row_groups")
-LABEL = {
-    **CHANGE,
-    "difference": lambda label: -label.change,
-    **fields_of(support="support"),
-}  # of a JSON object
 
 
 class Comparison(Result[Record]):
@@ -225,7 +211,6 @@ class Comparison(Result[Record]):
         raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}{within}; compared are {pairs}")
 
     def worded(self, say: Callable[[str], str]) -> Self:
-        """Return it with notes, and what is missing, in other words (@private)."""
         changed = super().worded(say)
         changed.reports = {name: report.worded(say) for name, report in self.reports.items()}
         changed._parts = {**self._parts, WHOLE: changed.reports}
@@ -488,7 +473,7 @@ class Comparison(Result[Record]):
         }  # fmt: skip
         for each in self.labels:
             pair = {"a": each.a, "b": each.b, "labels_by": each.label_column}
-            comparison.setdefault("labels", []).append(pair | {"labels": members(each.labels or (), LABEL)})
+            comparison.setdefault("labels", []).append(pair | {"labels": members(each.labels or (), OF_PAIR)})
         for (kind, group), within in differences.items():
             first = next(iter(self._parts[kind, group].values()))
             sizes = {"n_labels": first.n_labels, "n_rows": first.n_rows}

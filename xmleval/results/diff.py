@@ -69,6 +69,7 @@ class Change(NamedTuple):
 
 CHANGE = fields_of(number="number", name="name", value_a="a", value_b="b")  # of a JSON object
 FIELDS = {**CHANGE, **fields_of(change="change")}
+OF_PAIR = {**CHANGE, "difference": lambda label: -label.change, **fields_of(support="support")}
 
 
 @dataclass(frozen=True)
@@ -185,9 +186,8 @@ class Diff(Result[Change]):
                 rows = counted(n, "rows") if isinstance(n, int) else f"rows of weight {label.size}"
                 blocks[-1].append(f"  {label.title}: {before} -> {after}, {change} ({rows} with it)")
         blocks.append(self.footnotes())
-        return "\n\n".join(
-            "\n".join(folded(printable(line), width) for line in lines) for lines in blocks if lines
-        )
+        fold = partial(folded, width=width)
+        return "\n\n".join("\n".join(map(fold, map(printable, lines))) for lines in blocks if lines)
 
     def to_markdown(self) -> str:
         return f"{MARKDOWN.text(self._title())}\n\n{super().to_markdown()}"

@@ -105,12 +105,6 @@ def signed(value: float, number: Callable[[float], str] = short) -> str:
     return f"{'+' if value > 0 else ''}{number(value)}"
 
 
-def in_percent(spec: Spec) -> bool:
-    """Return whether values of a measure, which are at most 1, may be printed times 100."""
-    low, high = spec.metric.range
-    return low >= -1 and high <= 1
-
-
 def listed(names: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a line for each text that has names."""
     return [f"{text}: {', '.join(of_text)}" for text, of_text in names.items() if of_text]

@@ -424,7 +424,6 @@ class Report(Result[Record], Mapping[str, float]):
         return " ".join(filter(None, parts))
 
     def worded(self, say: Callable[[str], str]) -> Report:
-        """Return it with notes, and what is missing, in other words (@private)."""
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
         return replace(super().worded(say), not_computed=missing)
 

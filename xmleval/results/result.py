@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from xmleval.base.errors import InputError, Message, did_you_mean, import_optional
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
-from xmleval.results.record import Lines, Number, as_shown, in_percent, listed, one_number_of_digits
+from xmleval.results.record import Lines, Number, as_shown, listed, one_number_of_digits
 from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class Result(Generic[AnyRecord]):
         """
         if models not in ("columns", "rows"):
             raise InputError("models", f"{models!r} is neither 'columns' nor 'rows'")
-        times_100 = [spec for spec in self._specs() if percent and in_percent(spec)]
+        times_100 = [spec for spec in self._specs() if percent and max(map(abs, spec.metric.range)) <= 1]
         number = one_number_of_digits(self._printed(), times_100)
         about = listed({"values times 100": [*map(str, times_100)]})
         tables, legend = self._paper(number, models, bool(about))
