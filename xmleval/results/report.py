@@ -39,7 +39,6 @@ SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows"
 OF_GROUPS = ("values", "confidence", "standard_errors")  # members of the JSON object of a group
 ROUNDING = 2.0**-40
 UNKNOWN: Floats = np.empty(0)  # values without each jackknife group of a measure that has none
-NOT_AVERAGED = ("intervals", "thresholds", "points", "groups", "shares", "row_groups")  # over seeds
 FEW_GROUPS = 10  # of rows, below which a standard error is rough
 
 
@@ -671,9 +670,9 @@ def mean_of(reports: Sequence[Report]) -> Report:
         return {name: sum(each) / len(each) for name, each in by_name.items() if len(each) >= n_needed}
 
     means = {kind: mean(kind) for kind in ("values", "rows", "labels", "replicates", "short")}
-    means |= {kind: {} for kind in NOT_AVERAGED}
+    means |= {kind: getattr(first.results, kind) for kind in ("undefined_rows", "undefined_labels")}
     notes = list(dict.fromkeys(note for report in reports for note in report.notes))
-    return replace(first, results=replace(first.results, **means), notes=notes)
+    return replace(first, results=Results(**means), notes=notes)
 
 
 def flat_name(name: str, at: str) -> str:
