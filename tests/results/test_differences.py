@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from tests.results.models import (
     top,
 )
 from tests.results.notebooks import page_of
-from xmleval import compare, diff, evaluate
+from xmleval import Comparison, Report, compare, diff, evaluate
 
 N, L = TRUTH.shape
 
@@ -304,7 +305,7 @@ def test_labels_that_differ_most_are_in_every_form() -> None:
             assert all(str(one.name) in text for text in (str(comparison), comparison.to_markdown()))
 
 
-def test_seeds_are_averaged_with_their_standard_deviation() -> None:
+def test_seeds_are_averaged_with_their_standard_deviation(tmp_path: Path) -> None:
     options: dict[str, Any] = {"metrics": ["p@3"], "worst": L, **GROUPS}
     seeds = {name: [s, s[:, ::-1].copy(), s - s[:, ::-1]] for name, s in TWO.items()}
     mean = compare(seeds, TRUTH, seeds=True, **options)
@@ -326,3 +327,6 @@ def test_seeds_are_averaged_with_their_standard_deviation() -> None:
         assert actual == pytest.approx(np.mean(parts))
     once = compare({name: own[:1] for name, own in seeds.items()}, TRUTH, seeds=True, **options)
     assert once.differences == each[0].differences
+    (tmp_path / "r.json").write_text(each[0].reports["good"].to_json())
+    saved = Report.load(tmp_path / "r.json")
+    assert [saved.confidence != {}, Comparison({"a": [saved, saved]}).reports["a"].confidence] == [True, {}]
