@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,11 +20,7 @@ from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import Outcomes, holm, paired_t_p, sign_flip_p, wilcoxon_p, wins_ties_losses
 
 JACKKNIFE = "t"
-OF_ROWS: dict[str, Callable[[Floats], float]] = {
-    "randomisation": sign_flip_p,
-    "paired_t": paired_t_p,
-    "wilcoxon": wilcoxon_p,
-}
+OF_ROWS = {"randomisation": sign_flip_p, "paired_t": paired_t_p, "wilcoxon": wilcoxon_p}
 TESTS = {
     JACKKNIFE: "paired t-test by the jackknife",
     "randomisation": "randomisation test of paired rows (sign flips)",

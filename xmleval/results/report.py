@@ -524,11 +524,10 @@ class Report(Result[Record], Mapping[str, float]):
         if self.confidence_level is not None:
             ends = {"confidence": self.confidence, "standard_errors": self.standard_errors}
             confidence = {"confidence_level": self.confidence_level, **ends}
-        groups = {}
+        groups, shares = dict[str, Any](), self.shares
         for (name, part), training_rows in zip_longest(self.groups.items(), self.group_ranges):
             members = part._chosen("n_labels", "n_rows", *OF_GROUPS)
-            shares = {**self.shares.get(name, {})}
-            groups[name] = {"training_rows": training_rows, **members, "shares": shares}
+            groups[name] = {"training_rows": training_rows, **members, "shares": {**shares.get(name, {})}}
         row_groups = {name: part._chosen("n_rows", *OF_GROUPS) for name, part in self.row_groups.items()}
         within = {"groups": groups, "row_groups": row_groups, "reliability": self.results.reliability}
         return {
