@@ -658,8 +658,8 @@ def with_same_measures(reports: Sequence[Report]) -> list[Report]:
 
 def mean_of(reports: Sequence[Report]) -> Report:
     """Return a report of the means of several of the same rows."""
-    first, *others = reports
-    if not others:
+    first, *following = reports
+    if not following:
         return first
 
     def mean(kind: str) -> dict[str, Any]:
