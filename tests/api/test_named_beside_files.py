@@ -1,5 +1,6 @@
 """Values that have names are read by one law, whether or not something beside them is a file."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,11 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "pairs": (DICT, LISTS, {"exclude": [("x", "a"), ("z", "a")]}),
     "pair below 0": (np.eye(2), np.eye(2), {"exclude": [(-1, 0)]}),
     "candidates": (DICT, LISTS, {"candidates": {"x": ["b"], "y": ["b"]}}),
+    "excluded, known to predictions alone": (
+        DICT,
+        {**LISTS, "x": {"q": 1.0, "a": 0.5}},
+        {"exclude": [("x", "q")]},
+    ),
     "no candidates": (TRUTH, SCORES, {"candidates": SCORES}),
     "candidates by id": (np.eye(2), np.eye(2), {"candidates": np.array([[0], [0]])}),
     "keys": (DICT, LISTS, {"confidence": 0.9, "metrics": "p@1"}),
@@ -145,3 +151,42 @@ def test_names_of_models_do_not_meet(tmp_path: Path) -> None:
 def test_a_test_by_rows_needs_values_by_row() -> None:
     with pytest.raises(ValueError, match="per_row: False; test='wilcoxon' needs values by row"):
         compare({"a": np.eye(3), "b": np.eye(3)}, np.eye(3), metrics="p@1", test="wilcoxon", per_row=False)
+
+
+def test_candidates_beside_a_truth_of_unknown_width_are_a_matrix_or_padded_ids(tmp_path: Path) -> None:
+    (tmp_path / "t.svm").write_text("0 1:1\n1 1:1\n")
+    scores = np.array([[0.1, 0.9], [0.2, 0.8]])
+    for candidates, expected in ((np.array([[1, 0], [0, 1]]), 1), (np.array([[1, -1], [0, 1]]), 0.5)):
+        report = evaluate(tmp_path / "t.svm", scores, candidates=candidates, metrics="p@1")
+        assert report["p@1"] == expected
+
+
+def test_columns_of_numbers_name_no_labels_and_rows_in_order_may_be_numbers(tmp_path: Path) -> None:
+    (tmp_path / "T.qrels").write_text("0 0 a 1\n1 0 b 1\n")
+    assert evaluate(tmp_path / "T.qrels", SCORES, metrics=["p@1"])["p@1"] == 1
+    (tmp_path / "T.qrels").write_text("x 0 7 1\ny 0 8 1\n")
+    numbered = SCORES.set_axis([7, 8], axis=1).assign(**IDS)
+    with pytest.raises(ValueError, match=r"labels of .* have names and those of y_score have none"):
+        evaluate(tmp_path / "T.qrels", numbered, metrics=["p@1"])
+
+
+def test_seeds_with_other_numbers_of_labels_have_no_means_by_label(tmp_path: Path) -> None:
+    (tmp_path / "T.lines").write_text("0 1\n2\n3\n1\n")
+    for name, last in (("A0", 1), ("A1", 7), ("B0", 1), ("B1", 3)):
+        np.save(tmp_path / f"{name}_indices.npy", np.array([[0, last]] * 4))
+    models = {name: str(tmp_path / f"{name}*_indices.npy") for name in "AB"}
+    options: dict[str, Any] = {"metrics": ["p@1", "f1.macro@1"], "seeds": True, "worst": 2}
+    assert compare(models, tmp_path / "T.lines", **options).reports["A"]["p@1"] == 0.25
+
+
+def test_progress_needs_no_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.svm").write_text("0 1:1\n1 1:1\n")
+    for stream in (io.StringIO(), type("Plain", (), {"write": len, "flush": lambda self: None})()):
+        monkeypatch.setattr("sys.stderr", stream)
+        evaluate(tmp_path / "t.svm", np.eye(2), metrics="p@1", progress=True)
+        assert not getattr(stream, "getvalue", str)()
+
+
+def test_a_cutoff_of_none_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="k: None is not a positive integer"):
+        xmleval.p_at_k(np.eye(3), np.eye(3), k=None)  # type: ignore[arg-type]

@@ -19,9 +19,9 @@ from xmleval.base.errors import TIES, positive_integer
 
 
 def _value(
-    name: str, y_true: Any, y_score: Any = None, higher_is_better: bool = True, k: Any = None, **inputs: Any
+    name: str, y_true: Any, y_score: Any = None, higher_is_better: bool = True, *k: Any, **inputs: Any
 ) -> float:
-    metric = name if k is None else f"{name}@{positive_integer('k', k)}"
+    metric = f"{name}@{positive_integer('k', *k)}" if k else name
     report = evaluate(y_true, y_score, metrics=[metric], higher_is_better=higher_is_better, **inputs)
     for note in report.notes:
         if not note.startswith(TIES):

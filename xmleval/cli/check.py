@@ -63,7 +63,7 @@ xmleval check new.json \\
 @command(SECTIONS, check_reports, examples=EXAMPLES)
 @click.argument("results", type=FILE)
 def check(results: Path, **options: Any) -> int:
-    """Check RESULTS, JSON or a state that `xmleval evaluate` wrote, against limits or earlier results.
+    """Check RESULTS, JSON or a state of `xmleval evaluate` or `merge`, against limits or earlier results.
 
     The exit code is 0 if all holds; 1 after a line on standard output for each measure that is beyond its
     limit, worse, undefined or missing; 2 for invalid usage, for files that cannot be read, and where LAST is

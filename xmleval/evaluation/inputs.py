@@ -21,7 +21,7 @@ from xmleval.base.numerals import whole_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
-from xmleval.input.door import IdPairs, make_door, pairs_of_rows
+from xmleval.input.door import RESTRICTIONS, IdPairs, make_door, pairs_of_rows
 from xmleval.input.formats.documents import Fields
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
@@ -30,7 +30,7 @@ from xmleval.input.objects.named import as_own_rows, rows_of_ids
 from xmleval.input.objects.take import as_rows, keyed, read_named, take
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
 from xmleval.input.rows import BY_KEY, Rows, missing_names_note, rows_by_id
-from xmleval.input.scores import by_number, has_scores, is_pair
+from xmleval.input.scores import by_number, has_scores, is_pair, list_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import Pairs, read_pairs
@@ -185,7 +185,9 @@ def open_rows(
         exclude = _exclude_of(exclude, exclude_from, arguments.get("n_labels"))
     if isinstance(exclude, Held):
         sets = {**sets, "exclude": exclude}
-    if all(isinstance(each, Held) for each in (truth, *predictions, *sets.values())):
+    # several models share sets, which may name labels that each of them numbers in its own way
+    share_sets = len(models) > 1 and not sets.keys().isdisjoint(RESTRICTIONS)
+    if not share_sets and all(isinstance(each, Held) for each in (truth, *predictions, *sets.values())):
         rows = _rows_in_memory(arguments, truth, models, sets, labels, fits)
     elif in_truth_file or truth.named or any(model.named for model in predictions):
         labels = None if labels is None else [*map(str, labels)]  # as in files
@@ -196,12 +198,17 @@ def open_rows(
         for model in predictions if truth.shards and truth.shards[0].format.name == "arrow" else ():
             _refuse_reordered_files(truth, model)
         true_pieces, candidates = truth.pieces(), sets.get("candidates")
-        if (
-            isinstance(candidates, Held)
-            and (shape := shape_of(candidates.value))
-            and shape[1] != (true_pieces.n_labels or arguments.get("n_labels") or len(labels or ()))
-        ):
-            sets = {**sets, "candidates": replace(candidates, value=(candidates.value, None))}  # label ids
+        width = true_pieces.n_labels or arguments.get("n_labels") or len(labels or ())
+        ids: Any = candidates.value if isinstance(candidates, Held) else None
+        is_matrix = not isinstance(ids, np.ndarray) or ids.ndim != 2 or ids.dtype.kind not in "iu"
+        is_matrix = is_matrix or (ids.shape[1] == (width or ids.shape[1]) and (ids >= 0).all())
+        if not is_matrix:  # but label ids
+            listed = list_rows("candidates", ids)
+            listed = listed.only(listed.labels != -1)._replace(best_first=False)
+            sets = {
+                **sets,
+                "candidates": Held("candidates", "candidates", [], "candidates", listed, width or None),
+            }
         rows = Inputs(
             (truth.name, true_pieces),
             [(model.name, model.pieces()) for model in models],
@@ -241,7 +248,13 @@ def _rows_in_memory(
         if not inputs:
             opened = door.with_sets(of_door, 0).opened(set_rows("y_true", y_true, taken.n_labels))
             blocks = {name: source.block(0, source.n_rows) for name, source in opened.sets.items()}
-            values = {name: rows_by_id(block.ptr, block.labels) for name, block in blocks.items()}
+            names_of = {
+                name: getattr(value, "names", None) for name, value in zip(door.sets, of_door, strict=True)
+            }
+            values = {
+                name: rows_by_id(block.ptr, block.labels)._replace(names=names_of[name])
+                for name, block in blocks.items()
+            }
             values = {"y_true": y_true, "y_pred": y_pred, **values}
             names = {"y_true": truth.name} | {name: opened.name for name, opened in sets.items()}
             inputs = {
@@ -398,8 +411,17 @@ def _rows_by_name(
         is_sets = opened is sets.get("y_pred")
         model = match if is_sets else match.fork()
         batches = prediction_batches(opened, facts, fields)
-        if isinstance(opened, Held) and opened.read is not None and opened.read.are_columns:
-            columns = keyed(opened.read)  # which tell what labels there are
+        plain = opened.rows if isinstance(opened, Held) else None
+        if (
+            isinstance(opened, Held)
+            and opened.read is not None
+            and opened.read.are_columns
+            and plain
+            and plain.named
+        ):
+            columns = keyed(opened.read)._replace(
+                keys=plain.keys, match=plain.match
+            )  # tell what labels there are
             batches = partial(list, [columns.part(0, columns.n_rows)])
             if (id_column := getattr(columns.origin, "id_column", None)) is not None:
                 model.notes.append(f"{opened.name}: rows are matched by column {id_column!r}")

@@ -121,7 +121,7 @@ def naming_rows(
         if isinstance(error, LabelRangeError) and truth not in (None, reader) and truth.n_labels:
             reason = f"{reason}; {truth.name} has {counted(truth.n_labels, 'labels')}"
         error = InputError(argument, reason, row=None if error.row is None else row, value=error.value)
-        raise error if name is None else ValueError(Message(name, ": ", error.message)) from None
+        raise error if name in (None, argument) else ValueError(Message(name, ": ", error.message)) from None
 
 
 @contextlib.contextmanager
@@ -141,7 +141,11 @@ def progress(n_rows: int | None, skipped: int, shown: Progress) -> Iterator[Call
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    console, begun = Console(stderr=True, force_terminal=sys.stderr.isatty()), time.monotonic()
+    is_terminal = getattr(sys.stderr, "isatty", bool)()
+    console, begun = Console(stderr=True, force_terminal=is_terminal), time.monotonic()
+    if not (is_terminal or console.is_jupyter):  # where Rich would write a line at the end
+        yield lambda done: None
+        return
     columns = BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn()
     of = f" of {n_rows:,}" if n_rows else ""
     with Bar(*columns, console=console, transient=True) as bar:

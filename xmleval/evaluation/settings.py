@@ -185,10 +185,8 @@ def check_settings(
             notes.append(Message(Keyword("hierarchy"), above, hint))
     confidence = real_number("confidence", values["confidence"]) if "confidence" in values else None
     if confidence is not None and not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
-        text = (
-            f"{confidence:g} is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
-        )
-        raise InputError("confidence", text)
+        text = f"is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
+        raise InputError("confidence", f"{values['confidence']!r} {text}")
     return Settings(
         n_labels=n_labels,
         labels=labels,

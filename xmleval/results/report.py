@@ -666,7 +666,11 @@ def mean_of(reports: Sequence[Report]) -> Report:
         columns = [getattr(report.results, kind) for report in reports]
         by_name = {name: [column[name] for column in columns if name in column] for name in chain(*columns)}
         n_needed = 1 if kind == "short" else len(reports)
-        return {name: sum(each) / len(each) for name, each in by_name.items() if len(each) >= n_needed}
+        whole = {name: each for name, each in by_name.items() if len(each) >= n_needed}
+        if kind == "labels":  # whose numbers may differ; thresholds are each seed's own
+            whole.pop("threshold", None)
+            whole = {name: each for name, each in whole.items() if len({*map(np.size, each)}) == 1}
+        return {name: sum(each) / len(each) for name, each in whole.items()}
 
     means = {kind: mean(kind) for kind in ("values", "rows", "labels", "replicates", "short")}
     means |= {kind: getattr(first.results, kind) for kind in ("undefined_rows", "undefined_labels")}
