@@ -24,7 +24,7 @@ from xmleval.base.errors import (
     real_number,
 )
 from xmleval.evaluation.files import fields_of
-from xmleval.evaluation.inputs import Held, notes_of, open_input, prediction_batches, told_by
+from xmleval.evaluation.inputs import Held, common_label_count, notes_of, open_input, prediction_batches
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.input.canonical import LEAST_STEPS, Ranking
@@ -215,7 +215,7 @@ def _read_by_number(
         with closing(RowReader(*sizes[-1], PIECE_BYTES)) as reader:
             values.append(stack_rows(reader.take(n) for n in iter(reader.ready, 0)))
         readers |= {} if isinstance(model, Held) else {name: reader}
-    return values, told_by(sizes) if n_labels is None else n_labels, readers
+    return values, common_label_count(sizes) if n_labels is None else n_labels, readers
 
 
 def _fused(rule: Rule, rankings: Sequence[Ranking], n_labels: int, first_row: int, best_first: bool) -> Rows:

@@ -62,7 +62,7 @@ def evaluate(
     result: Any = evaluate_files(truth, models or None, progress=on_terminal(), **options)
     reports = {[*models, str(truth)][0]: result}
     if isinstance(result, Comparison):
-        reports = result.reports
+        reports = {**result.reports}
         for name, note in other_shards(truth, models).items():
             reports[name] = replace(reports[name], notes=[note, *reports[name].notes])
             result = Comparison(reports)

@@ -87,13 +87,15 @@ def files_by_data_set(paths: Iterable[Path]) -> dict[str, Path]:
     """
     files = list[Path]()
     for path in paths:
-        named = [path] if path.exists() else map(Path, glob.glob(str(path)))
+        is_pattern = not path.exists() and glob.escape(str(path)) != str(path)
+        named = map(Path, glob.glob(str(path))) if is_pattern else [path]
         matching = sorted(path.glob("*.json") if path.is_dir() else named)
         if not matching:
             raise ValueError(f"{path}: no .json file is there; {SEVERAL}")
         files += matching
-    for file, n in Counter(file.resolve() for file in files).items():
-        if n > 1:
+    counts = Counter(file.resolve() for file in files)
+    for file in files:
+        if counts[file.resolve()] > 1:
             raise ValueError(f"{file}: given twice; expected a file for each data set")
     names = [file.stem for file in files]
     names = names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]

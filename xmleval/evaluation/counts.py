@@ -242,7 +242,7 @@ def _keep_freed_memory() -> None:
 
 
 def make_report(settings: Settings, of: Counted, **names: Any) -> Report:
-    """Return the report on the counted rows; ``names`` are of rows and labels where others know them."""
+    """Return the report on the counted rows; ``names`` are those of its rows and labels, if any."""
     names = {"label_names": settings.labels, **names}
     plan, states, q = of.plan, of.states, settings.propensity
     if plan is None or states is None:

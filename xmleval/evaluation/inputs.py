@@ -198,17 +198,9 @@ def open_rows(
         for model in predictions if truth.shards and truth.shards[0].format.name == "arrow" else ():
             _refuse_reordered_files(truth, model)
         true_pieces, candidates = truth.pieces(), sets.get("candidates")
-        width = true_pieces.n_labels or arguments.get("n_labels") or len(labels or ())
-        ids: Any = candidates.value if isinstance(candidates, Held) else None
-        is_matrix = not isinstance(ids, np.ndarray) or ids.ndim != 2 or ids.dtype.kind not in "iu"
-        is_matrix = is_matrix or (ids.shape[1] == (width or ids.shape[1]) and (ids >= 0).all())
-        if not is_matrix:  # but label ids
-            listed = list_rows("candidates", ids)
-            listed = listed.only(listed.labels != -1)._replace(best_first=False)
-            sets = {
-                **sets,
-                "candidates": Held("candidates", "candidates", [], "candidates", listed, width or None),
-            }
+        if isinstance(candidates, Held):
+            width = true_pieces.n_labels or arguments.get("n_labels") or len(labels or ())
+            sets = {**sets, "candidates": _candidates_by_id(candidates, width)}
         rows = Inputs(
             (truth.name, true_pieces),
             [(model.name, model.pieces()) for model in models],
@@ -216,13 +208,25 @@ def open_rows(
             [Match(truth.name, labels) for _ in models or [truth]],
         )
         for match, *of_model in zip(rows.matches, *([models] if models else []), strict=True):
-            held = (each for each in (truth, *of_model, *sets.values()) if isinstance(each, Held))
-            match.notes += [note for each in held for note in each.notes]
+            in_memory = (each for each in (truth, *of_model, *sets.values()) if isinstance(each, Held))
+            match.notes += [note for each in in_memory for note in each.notes]
     if models and truth.kind == "grades":
         grades = first_rows(*rows.truth)
         for (name, pieces), match in zip(rows.scores, rows.matches, strict=True):
             match.notes += swapped_notes(truth.name, grades, name, first_rows(name, pieces))
     return rows._replace(pairs=exclude if isinstance(exclude, Pairs) else None, exclude_from=exclude_from)
+
+
+def _candidates_by_id(candidates: Held, width: int) -> Held:
+    """Return an array of label ids, which no matrix of this width is (0 if not known), as rows by id."""
+    ids = candidates.value
+    if not isinstance(ids, np.ndarray) or ids.ndim != 2 or ids.dtype.kind not in "iu":
+        return candidates
+    if ids.shape[1] == (width or ids.shape[1]) and (ids >= 0).all():
+        return candidates
+    rows = list_rows("candidates", ids)
+    rows = rows.only(rows.labels != -1)._replace(best_first=False)
+    return replace(candidates, value=rows, n_labels=width or None)
 
 
 def _rows_in_memory(
@@ -247,19 +251,14 @@ def _rows_in_memory(
         y_true, y_score, y_pred, *of_door = taken.inputs
         if not inputs:
             opened = door.with_sets(of_door, 0).opened(set_rows("y_true", y_true, taken.n_labels))
-            blocks = {name: source.block(0, source.n_rows) for name, source in opened.sets.items()}
-            names_of = {
-                name: getattr(value, "names", None) for name, value in zip(door.sets, of_door, strict=True)
-            }
-            values = {
-                name: rows_by_id(block.ptr, block.labels)._replace(names=names_of[name])
-                for name, block in blocks.items()
-            }
-            values = {"y_true": y_true, "y_pred": y_pred, **values}
+            matched = {"y_true": y_true, "y_pred": y_pred}
+            for (name, source), value in zip(opened.sets.items(), of_door, strict=True):
+                block, label_names = source.block(0, source.n_rows), getattr(value, "names", None)
+                matched[name] = rows_by_id(block.ptr, block.labels)._replace(names=label_names)
             names = {"y_true": truth.name} | {name: opened.name for name, opened in sets.items()}
             inputs = {
                 name: (names[name], _pieces(name, value, truth.kind, taken.n_labels))
-                for name, value in values.items()
+                for name, value in matched.items()
                 if value is not None
             }
         if model is not None:
@@ -345,7 +344,7 @@ def _batches(opened: Input, kind: str) -> Batches | None:
 
 
 def _truth_batches(truth: Input, predictions: Sequence[Input] = ()) -> Batches:
-    """Return what reads relevant labels with names, which they must have if predictions, or others, do."""
+    """Return what reads relevant labels with names, which they must have if predictions have them."""
     if (batches := _batches(truth, "truth")) is not None:
         return batches
     named = [model.name for model in predictions if model.named]
@@ -374,9 +373,9 @@ def _candidate_batches(opened: Input) -> Batches:
     return lambda: (rows._replace(values=None) for rows in batches())
 
 
-def notes_of(name: str, facts: Any, *more: str) -> list[str]:
-    """Return a note on what was settled in reading a file with names, and on more."""
-    noted = [*getattr(facts, "notes", []), *more]
+def notes_of(name: str, facts: Any, *remarks: str) -> list[str]:
+    """Return a note on what was settled in reading a file with names, and these remarks."""
+    noted = [*getattr(facts, "notes", []), *remarks]
     return [f"{name}: {', '.join(noted)}"] if noted else []
 
 
@@ -500,8 +499,8 @@ def label_counts_of(
         return [len(rows.label_names)] * len(rows.matches)
     sets = {**rows.sets}
     sets.pop("exclude", None)
-    telling = [rows.truth, *sets.values()]
-    told_by(telling)
+    sized = [rows.truth, *sets.values()]
+    common_label_count(sized)
     n_given, argument = (len(labels), "labels") if labels else (n_labels, "n_labels")
     if n_given is not None:
         for name, pieces in [rows.truth, *rows.scores]:
@@ -512,24 +511,24 @@ def label_counts_of(
     label_counts, n_true, lone_piece = list[int](), 0, resources.lone_piece
     for place, match in enumerate(rows.matches):
         scores = rows.scores[place : place + 1]
-        n_told = told_by([*telling, *scores])
-        if n_told is None:
+        n_own = common_label_count([*sized, *scores])
+        if n_own is None:
             n_true = n_true or count_columns(rows.truth[1], lone_piece)
             if n_true < 1:
                 text = "no row has a label, and nothing tells how many labels there are"
                 raise ValueError(f"{rows.truth[0]}: {text}")
-            n_told = n_true
+            n_own = n_true
             for name, pieces in scores:
                 n_listed = count_columns(pieces, lone_piece)
                 if n_true < n_listed <= MOST_LABELS:  # ids beyond these are refused with their row
                     beyond = f"its ids go beyond the {n_true} of {rows.truth[0]}"
                     match.notes.append(f"{name}: evaluated with {n_listed} labels; {beyond}")
-                    n_told = n_listed
-        label_counts.append(n_told)
+                    n_own = n_listed
+        label_counts.append(n_own)
     return label_counts
 
 
-def told_by(inputs: Sequence[Named]) -> int | None:
+def common_label_count(inputs: Sequence[Named]) -> int | None:
     """Return the number of labels that the first of several inputs tells; it must be that of the others."""
     sized = [(name, pieces, pieces.n_labels) for name, pieces in inputs if pieces.n_labels is not None]
     for name, pieces, n_labels in sized:

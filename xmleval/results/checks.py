@@ -193,13 +193,13 @@ def _sizes(report: Report) -> dict[str, Any]:
 
 
 def differing_settings(
-    settings: Mapping[str, Any], others: Mapping[str, Any]
+    settings: Mapping[str, Any], earlier: Mapping[str, Any]
 ) -> dict[str, tuple[object, object]]:
     """Return the settings that both have and that differ, as messages show them."""
     return {
-        name: (_shown(settings[name]), _shown(other))
-        for name, other in others.items()
-        if name in settings and not _is_same(settings[name], other)
+        name: (_shown(settings[name]), _shown(setting))
+        for name, setting in earlier.items()
+        if name in settings and not _is_same(settings[name], setting)
     }
 
 

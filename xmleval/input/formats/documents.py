@@ -245,8 +245,8 @@ class _Reader:
         """Return the labels of a text, or refuse one that may be several where no separator is given."""
         separator = self._separator
         if separator is None and (mark := next((mark for mark in SEPARATORS if mark in text), None)):
-            text, given = f"{shown(text)} may be one label or several; ", Keyword("separator", repr(mark))
-            raise ValueError(Message(text, given, " cuts it, another one does not"))
+            text, option = f"{shown(text)} may be one label or several; ", Keyword("separator", repr(mark))
+            raise ValueError(Message(text, option, " cuts it, another one does not"))
         parts = [text] if separator is None else text.split(None if separator == " " else separator)
         return [name for part in parts if (name := part.strip())]
 
