@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.api.evaluate import counting_of, evaluate, reads_files
+from xmleval.api.evaluate import counting_of, reads_files
 from xmleval.base.arrays import Ints
-from xmleval.base.budget import MEMORY, limited
-from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer, renaming
-from xmleval.evaluation.counts import OF_ROWS, evaluate_values
+from xmleval.base.budget import MEMORY, check_resources, limited
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
+from xmleval.evaluation.blocks import Blocks
+from xmleval.evaluation.counts import OF_ROWS, evaluate_values, read_batch
 from xmleval.evaluation.files import Run, evaluate_files, open_run
+from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.settings import ARGUMENTS, refuse_unknown
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.door import make_door
-from xmleval.input.scores import Reading, ranking_rows
-from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.shards import find_input
 from xmleval.input.tensors import as_plain
 from xmleval.input.vectors import of_rows
 from xmleval.labels.groups import check_row_groups
-from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics
+from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics, parse_spec
 from xmleval.results.comparison import Comparison
 from xmleval.results.diff import LISTED, Lists, refuse_no_labels
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
+from xmleval.states.plan import Plan
 
 
 def compare(
@@ -154,26 +153,23 @@ def evaluate_models(
         first = next(iter(inputs.values()))[0]
         message = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
         raise InputError("seeds", message)
-    arguments, run, vectors = {"y_true": y_true, **options}, None, dict[str, Any]()
-    of_files = reads_files(arguments) or any(map(is_file, chain(*inputs.values())))
-    if y_pred is None and of_files:
-        scores = {name: pair[0] for name, pair in inputs.items()}
-        run, by_input = evaluate_files(arguments, scores, counting_of(arguments))
-        reports = [*by_input.values()]
-        vectors |= {argument: values for argument, (_, values) in run.rows.of_rows.items()}
+    arguments, reports = {"y_true": y_true, **options}, list[Report]()
+    run: Any = None
+    if reads_files(arguments) or any(map(is_file, chain(*inputs.values()))):
+        for part in [inputs] if y_pred is None else [{name: pair} for name, pair in inputs.items()]:
+            scores = {} if models is None else {name: of_model for name, (of_model, _) in part.items()}
+            of_part = {**arguments, "y_pred": next(iter(part.values()))[1]}
+            run, by_input = evaluate_files(of_part, scores, counting_of(of_part))
+            reports += by_input.values()
+        vectors = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
     else:
-        of_values = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
-        for name in filter(lambda name: is_file(of_values[name]), of_values):
-            raise InputError(name, Message("is a file; with ", Keyword("y_pred"), ", give values"))
-        reports = [] if of_files else evaluate_values(arguments, inputs)
-        for name, (y_score, sets) in inputs.items() if of_files else ():
-            with renaming("y_score", f"y_score of {name!r}"), renaming("y_pred", f"y_pred of {name!r}"):
-                reports.append(evaluate(y_true, y_score, y_pred=sets, **options))
-        reports = with_same_measures(reports)
-        vectors |= {name: of_rows(name, value, reports[0].row_names) for name, value in of_values.items()}
-    vectors = {name: as_plain(name, values) for name, values in vectors.items()}
-    in_order = iter(reports)
+        reports = evaluate_values(arguments, inputs)
+        given = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
+        vectors = {name: of_rows(name, value, reports[0].row_names) for name, value in given.items()}
+    in_order = iter(with_same_measures(reports))
     by_name = {name: [next(in_order) for _ in pairs] for name, pairs in pairs_of.items()}
+    vectors = {name: as_plain(name, values) for name, values in vectors.items()}
+    run = run if y_pred is None else None  # else it is that of the last model
     return Evaluated(by_name, vectors, partial(lists_of, run, arguments, models), run is not None)
 
 
@@ -227,31 +223,33 @@ def lists_of(
     if run is None:
         with open_run({**arguments, "memory": MEMORY}, {name: models[name] for name in reports}) as new_run:
             return lists_of(new_run, arguments, models, reports, spec, rows)
-    first, n_labels = next(iter(reports.values())), max(report.n_labels for report in reports.values())
+    shown = [ShownRows(report, spec.k or LISTED, rows) for report in reports.values()]
     sets = {argument: pieces for argument, pieces in run.rows.sets.items() if argument != "y_pred"}
-    inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets)
-    of_rows, depth = list[Lists](), spec.k or LISTED
-    with limited(run.limit), ExitStack() as opened:
-        truth, scores, of_sets = inputs.readers(run.resources)
-        readers = [truth, *scores, *of_sets.values()]
-        for reader in readers:
-            opened.callback(reader.close)
-        while (start := truth.n_taken) <= rows[-1] and (n := min(reader.ready() for reader in readers)):
-            chosen, lists = rows[(rows >= start) & (rows < start + n)] - start, []
-            y_true = set_rows("y_true", truth.take(n), n_labels, first.conventions.gains)
-            excluded: dict[str, Any] = {"exclude": None, "exclude_from": "both", "candidates": None}
-            excluded |= {argument: reader.take(n) for argument, reader in of_sets.items()}
-            door = make_door(**excluded | inputs.excluded(start, start + n)).opened(y_true)
-            for reader, report in zip(scores, reports.values(), strict=True):
-                level, higher = report.conventions.unlisted_score, report.higher_is_better
-                how = Reading(
-                    "y_score", report.n_labels, level if higher or level is None else 0 - level, depth,
-                    higher_is_better=higher, left=door.of_ranking,
-                )  # fmt: skip
-                source = ranking_rows(reader.take(n), how)
-                rankings = [source.block(row, row + 1) for row in chosen.tolist()]
-                lists.append([each.labels[: min(depth, int(each.n_above[0]))].tolist() for each in rankings])
-            y_true = door.passed(y_true, None)[0]
-            relevant = [relevant_of(y_true.block(row, row + 1)).labels.tolist() for row in chosen.tolist()]
-            of_rows += [Lists(*row) for row in zip(relevant, *lists, strict=True)]
-    return of_rows
+    inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets, of_rows={}, first_row=None)
+    with limited(run.limit):
+        next((n_rows for n_rows in count_rows(shown, inputs, run.resources) if n_rows > rows[-1]), None)
+    return [Lists(shown[0].truth[row], *(model.lists[row] for model in shown)) for row in rows.tolist()]
+
+
+class ShownRows:
+    """The relevant labels of some rows, and the leading ones that a model lists, of rows as they are read."""
+
+    def __init__(self, report: Report, depth: int, rows: Ints) -> None:
+        self.depth, self.rows, self.n_rows, self.n_labels = depth, rows, 0, report.n_labels
+        self.truth, self.lists = dict[int, list[int]](), dict[int, list[int]]()
+        ordered = (parse_spec(f"f1.samples@{depth}"),)  # which reads the order of labels
+        settings: Any = {"conventions": report.conventions, "higher_is_better": report.higher_is_better}
+        self.plan = Plan(n_labels=report.n_labels, unknown=True, specs=ordered, **settings)
+
+    def update(self, y_true: Any, y_score: Any, **options: Any) -> None:
+        """Read rows, as `Evaluator.update` takes them."""
+        arguments = {"y_true": y_true, "y_score": y_score, "y_pred": None, **options}
+        batch = read_batch(self.n_labels, None, self.plan.conventions, False, arguments)
+        blocks = Blocks(self.plan, batch, check_resources(MEMORY, 1, 1), self.n_rows, set())  # of one row
+        here = self.rows[(self.rows >= self.n_rows) & (self.rows < self.n_rows + batch.truth.n_rows)]
+        for row in here.tolist():
+            block = blocks.block(row - self.n_rows)
+            ranking: Any = block.ranking
+            self.truth[row] = block.truth.labels.tolist()
+            self.lists[row] = ranking.labels[: min(self.depth, int(ranking.n_above[0]))].tolist()
+        self.n_rows += batch.truth.n_rows
