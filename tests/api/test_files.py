@@ -72,6 +72,22 @@ def test_several_models_are_evaluated_in_one_pass_with_weights_and_progress() ->
     assert xmleval.Evaluator.load("a.state").compute()["p@3"] == expected["a"]
 
 
+@pytest.mark.parametrize("y_true", ["Y.npz", TRUTH])
+def test_predicted_sets_of_several_models_have_weights_and_states_in_files(y_true: Any) -> None:
+    sets = {name: model > 0.5 for name, model in MODELS.items()}
+    for name, matrix in sets.items():
+        npz(Path(f"sets_{name}"), matrix)
+    files = {"a": sets["a"], "b": "sets_b.npz"}
+    options: dict[str, Any] = {"metrics": ["f1.samples"], "sample_weight": "w.npy", "save": "{}.state"}
+    compared = xmleval.compare(None, y_true, y_pred=files, **options)
+    expected = xmleval.compare(
+        None, TRUTH, y_pred=sets, metrics=["f1.samples"], sample_weight=np.arange(1.0, 61)
+    )
+    assert str(compared) == str(expected)
+    for name, report in expected.reports.items():
+        assert xmleval.Evaluator.load(f"{name}.state").compute()["f1.samples"] == report["f1.samples"]
+
+
 def test_names_in_memory_are_matched_with_names_in_files() -> None:
     Path("q.json").write_text('{"q1": {"x": 1, "y": 1}, "q2": {"z": 1}}')
     expected = xmleval.evaluate(*NAMED, metrics=["p@1", "r@2"], exclude=[("q1", "x")])

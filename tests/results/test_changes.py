@@ -206,7 +206,7 @@ def test_names_of_fewer_or_more_labels_are_refused(refused: Callable[..., str], 
     Path("names.txt").write_text("\n".join(names) + "\n")
     for line in ("diff Y.npz old.npz new.npz", "compare Y.npz old.npz new.npz --worst 2"):
         message = refused(f"{line} --labels names.txt")
-        assert message == f"Y.npz: 8 labels; --labels tells {len(names)}"
+        assert message == f"Y.npz: 8 labels do not match the {len(names)} of --labels"
     for form in (np.asarray, np.ndarray.tolist):
         for call in (partial(diff, metric="p@1"), partial(compare, metrics="p@1", worst=2)):
             with pytest.raises(ValueError, match=f"y_true: .*{len(names)}"):

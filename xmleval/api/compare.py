@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, cycle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from xmleval.base.budget import MEMORY, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
 from xmleval.evaluation.blocks import Blocks
 from xmleval.evaluation.counts import OF_ROWS, evaluate_values, read_batch
-from xmleval.evaluation.files import Run, evaluate_files, open_run
+from xmleval.evaluation.files import Run, evaluate_files, open_run, state_files
 from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.settings import ARGUMENTS, refuse_unknown
 from xmleval.files.remote import as_path, is_file
@@ -156,9 +156,12 @@ def evaluate_models(
     arguments, reports = {"y_true": y_true, **options}, list[Report]()
     run: Any = None
     if reads_files(arguments) or any(map(is_file, chain(*inputs.values()))):
-        for part in [inputs] if y_pred is None else [{name: pair} for name, pair in inputs.items()]:
+        parts = [inputs] if y_pred is None else [{name: pair} for name, pair in inputs.items()]
+        save = arguments.get("save")
+        files = [save] if save is None or y_pred is None else state_files(save, [*inputs])
+        for part, file in zip(parts, cycle(files), strict=False):
             scores = {} if models is None else {name: of_model for name, (of_model, _) in part.items()}
-            of_part = {**arguments, "y_pred": next(iter(part.values()))[1]}
+            of_part = {**arguments, "y_pred": next(iter(part.values()))[1], "save": file}
             run, by_input = evaluate_files(of_part, scores, counting_of(of_part))
             reports += by_input.values()
         vectors = {argument: values for argument, (_, values) in run.rows.of_rows.items()}

@@ -497,17 +497,10 @@ def label_counts_of(
             which = Keyword("labels"), ", the names of all"
             raise ValueError(Message(f"{rows.truth[0]}: no row has a label; give ", *which))
         return [len(rows.label_names)] * len(rows.matches)
-    sets = {**rows.sets}
-    sets.pop("exclude", None)
-    sized = [rows.truth, *sets.values()]
-    common_label_count(sized)
     n_given, argument = (len(labels), "labels") if labels else (n_labels, "n_labels")
-    if n_given is not None:
-        for name, pieces in [rows.truth, *rows.scores]:
-            if pieces.n_labels not in (None, n_given):
-                size = counted(pieces.n_labels or 0, "labels")
-                raise ValueError(Message(f"{name}: {size}; ", Keyword(argument), f" tells {n_given}"))
-        return [n_given] * len(rows.matches)
+    sized: list[Any] = [(Keyword(argument), Pieces(None, n_given, lambda n_bytes: iter(())))]
+    sized += [rows.truth, *(named for argument, named in rows.sets.items() if argument != "exclude")]
+    common_label_count(sized)
     label_counts, n_true, lone_piece = list[int](), 0, resources.lone_piece
     for place, match in enumerate(rows.matches):
         scores = rows.scores[place : place + 1]
@@ -528,7 +521,7 @@ def label_counts_of(
     return label_counts
 
 
-def common_label_count(inputs: Sequence[Named]) -> int | None:
+def common_label_count(inputs: Sequence[tuple[Any, Pieces]]) -> int | None:
     """Return the number of labels that the first of several inputs tells; it must be that of the others."""
     sized = [(name, pieces, pieces.n_labels) for name, pieces in inputs if pieces.n_labels is not None]
     for name, pieces, n_labels in sized:
@@ -540,7 +533,7 @@ def common_label_count(inputs: Sequence[Named]) -> int | None:
             if (pieces.n_rows, n_labels) == (expected, pieces_of_first.n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
             text = counted(n_labels, "labels do not match", "label does not match")
-            raise ValueError(f"{name}: {text} the {expected} of {first}{hint}")
+            raise ValueError(Message(f"{name}: {text} the {expected} of ", first, hint))
     return sized[0][2] if sized else None
 
 
