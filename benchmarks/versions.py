@@ -59,6 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="shrink the workloads")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "versions.json")
     args = parser.parse_args(arguments)
+    if not (args.old / "xmleval" / "__init__.py").is_file():
+        parser.error(f"{args.old}: holds no xmleval; give a checkout of the older version")
     checkouts = {"old": args.old.resolve(), "new": ROOT}
     lines = {title: line for title, line in published().items() if re.search(args.lines, title)}
     processes = {title: case for title, case in startup.cases().items() if re.search(args.lines, title)}
