@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from xmleval.base.budget import MEMORY
@@ -264,10 +262,4 @@ def counting_of(arguments: dict[str, Any]) -> Any:
         from xmleval.cluster.dask import connected  # an extra
 
         return partial(evaluation.count_on, connected(scheduler), "scheduler")
-    processes = run.processes(positive_integer("workers", workers))
-
-    def count(opened: Any, shown: Any) -> list[Report]:
-        with TemporaryDirectory(prefix="xmleval-") as folder:
-            return evaluation.count_on(processes, "workers", opened, shown, Path(folder))
-
-    return count
+    return partial(evaluation.count_on, run.processes(positive_integer("workers", workers)), "workers")

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from xmleval.base.budget import memory_bytes
@@ -55,19 +56,20 @@ def count_on(
     asking: str,
     opened: Run,
     shown: Progress,
-    folder: Path | None = None,
 ) -> list[Report]:
     """Count all rows on an executor, and return a report for each evaluator; these take over the counts.
 
-    Nothing is started before the inputs are cut; ``asking`` is the argument that asks for it. ``folder`` is
-    one that all processes see, for states where no checkpoint is kept.
+    Nothing is started before the inputs are cut; ``asking`` is the argument that asks for it: of ``workers``,
+    processes of this machine, states are in files also where no checkpoint is kept.
     """
     arguments, rows = opened.arguments, opened.rows
     opened.refuse_values(asking)
     checkpoint, saved = arguments.get("checkpoint"), arguments.get("save") is not None
     sources = opened.sources if saved and rows.first_row is None else {}
-    runs = list[tuple[Job, list[Leaf], Path | None]]()
+    runs, folder = list[tuple[Job, list[Leaf], Path | None]](), None
     with ExitStack() as locks:
+        if asking == "workers" and checkpoint is None:
+            folder = Path(locks.enter_context(TemporaryDirectory(prefix="xmleval-")))
         for place, evaluator in enumerate(opened.evaluators):
             inputs = {argument: each[place % len(each)] for argument, each in opened.inputs.items() if each}
             job = make_job(evaluator, opened.resources.memory, arguments.get("threads") or 1)

@@ -175,9 +175,8 @@ def settle(run: Run) -> None:
         share = run.resources.without(run.limit).evaluator(len(rows.scores))
         run.evaluators.append(Evaluator.of(replace(settings, **changes), share))
     run.resources = run.resources.without(run.limit)
-    n_kept, tables = len(settings.asked if settings.per_label is True else settings.per_label or ()), False
-    for spec, _ in settings.asked:
-        tables |= spec.state in LABEL_TABLES or spec.average in ("macro", "weighted")
+    n_kept = len(settings.asked if settings.per_label is True else settings.per_label or ())
+    tables = any(s.state in LABEL_TABLES or s.average in ("macro", "weighted") for s, _ in settings.asked)
     n_bytes = TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept
     refuse_many_labels(rows.truth[0], max(run.label_counts), len(run.label_counts) * n_bytes)
     for argument in RESTRICTIONS if run.rows.pairs or run.rows.sets else ():
@@ -245,9 +244,6 @@ def evaluate_files(
     if arguments.get("resume") and checkpoint is None:
         needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
         raise InputError("resume", Message(*needed))
-    if arguments.get("y_pred") is not None and (rule := arguments.get("decision")) is not None:
-        decision = Keyword("decision", str(rule))
-        raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
     with open_run(arguments, scores) as run, contextlib.ExitStack() as opened:
         settle(run)
         states = state_files(pattern, run.names) if pattern is not None else []
