@@ -74,28 +74,16 @@ class Inputs(NamedTuple):
         for match in self.matches:
             match.notes += notes
 
-    def excluded(self, start: int, stop: int) -> dict[str, Any]:
-        """Return arguments that exclude the pairs of rows start..stop-1, if there are any pairs."""
-        if self.pairs is None:
-            return {"exclude_from": self.exclude_from} if "exclude" in self.sets else {}
-        pairs = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop)
-        return {"exclude": pairs, "exclude_from": self.exclude_from}
-
     def arguments_of(self, start: int, stop: int) -> dict[str, Any]:
         """Return the arguments of rows start..stop-1 that no reader has."""
         arguments: dict[str, Any] = {name: values[start:stop] for name, (_, values) in self.of_rows.items()}
         if self.first_row is not None:
             arguments["first_row"] = self.first_row + start
-        return arguments | self.excluded(start, stop)
-
-    def readers(
-        self, resources: Resources, first: int = 0
-    ) -> tuple[RowReader, list[RowReader], dict[str, RowReader]]:
-        """Start reading all of them from a row on."""
-        inputs = [self.truth, *self.scores, *self.sets.values()]
-        n_bytes, n = resources.piece(len(inputs)), 1 + len(self.scores)
-        readers = [RowReader(name, pieces, n_bytes, first) for name, pieces in inputs]
-        return readers[0], readers[1:n], dict(zip(self.sets, readers[n:], strict=True))
+        if self.pairs is not None:
+            arguments["exclude"] = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop)
+        if self.exclude_from != "both":
+            arguments["exclude_from"] = self.exclude_from
+        return arguments
 
 
 @dataclass(frozen=True)

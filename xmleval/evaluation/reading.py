@@ -44,8 +44,10 @@ def count_rows(
     There is one evaluator, or what else has ``n_labels`` and ``update``, for each input of scores, or one if
     there is none. ``sources`` are what evaluators call the files of the truth, by name.
     """
-    truth, scores, sets = inputs.readers(resources, skipped)
-    readers = [truth, *scores, *sets.values()]
+    named = [inputs.truth, *inputs.scores, *inputs.sets.values()]
+    n_bytes, n = resources.piece(len(named)), 1 + len(inputs.scores)
+    readers = [RowReader(name, pieces, n_bytes, skipped) for name, pieces in named]
+    truth, scores, sets = readers[0], readers[1:n], dict(zip(inputs.sets, readers[n:], strict=True))
     files: dict[str, object] = {argument: name for argument, (name, _) in inputs.of_rows.items()}
     if inputs.pairs is not None:
         files["exclude"] = inputs.pairs.path
