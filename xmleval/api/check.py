@@ -5,24 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from xmleval.base.errors import InputError, Keyword, Message, counted, did_you_mean, printable, real_number
 from xmleval.files.input import InputFile
-from xmleval.files.remote import as_path
+from xmleval.files.remote import as_path, is_file
 from xmleval.metrics.spellings import not_there
-from xmleval.results.checks import (
-    Failure,
-    beyond_limits,
-    compare_values,
-    limits_of,
-    paired_differences,
-    refuse_unlike,
-    values_of,
-)
+from xmleval.results import checks
 from xmleval.results.report import Report, load_results
 
 FORMS = "expected a report, reports by name, an evaluator, what to_dict() returns, or a path"
@@ -41,7 +32,7 @@ class Checked:
         Number of measures that were held to something.
     """
 
-    failures: list[Failure]
+    failures: list[checks.Failure]
     n_held: int
 
     def __bool__(self) -> bool:
@@ -58,13 +49,6 @@ class Checked:
     def __repr__(self) -> str:
         """Return the same on one line, as an assertion that fails shows it."""
         return f"<Checked: {'; '.join(str(self).splitlines())}>"
-
-
-class Results(NamedTuple):
-    """Reports by name, ``""`` of a report alone, and what messages call them."""
-
-    where: str
-    reports: Mapping[str, Report]
 
 
 def check(
@@ -123,74 +107,68 @@ def check(
         raise InputError("margin", Message("needs the earlier results, ", Keyword("no_worse_than")))
     limits = {"minimum": _limits("min", min), "maximum": _limits("max", max)}
     margins = _limits("margin", margin if isinstance(margin, Mapping) else {"": margin}, True)
-    new = _results("results", results, model)
-    old = None if no_worse_than is None else _results("no_worse_than", no_worse_than, model)
-    if model is not None and {*new.reports, *(old.reports if old else ())} == {""}:
-        alone = f": {new.where} holds one report, which has no name"
+    where, new = _reports("results", results, model)
+    where_old, old = ("", {}) if no_worse_than is None else _reports("no_worse_than", no_worse_than, model)
+    if model is not None and {*new, *old} == {""}:
+        alone = f": {where} holds one report, which has no name"
         raise ValueError(Message(Keyword("model", repr(model)), alone))
-    holding = {(name, measure) for name in new.reports for by_name in limits.values() for measure in by_name}
-    failures = [
-        failure._replace(model=name)
-        for name, report in new.reports.items()
-        for side, by_name in limits.items()
-        for failure in beyond_limits(report, by_name, side)
-    ]
-    if old is not None:
-        values = [record for report in old.reports.values() for record in values_of(report)]
-        measures = dict.fromkeys(name for in_group, measure, _ in values for name in (in_group, measure))
-        for name in margins.keys() - {"", *measures}:
-            text = f": {not_there(name, [*measures])}"
-            raise ValueError(Message(f"{old.where}: ", Keyword("margin"), text))
-        for name, before in _by_new_name(new, old).items():
-            now = new.reports.get(name)
-            if now is None:
-                text = f"no report of this name, which is in {old.where}"
-                failures.append(Failure(name, "", math.nan, math.nan, text))
-                continue
-            refuse_unlike(now, before, old.where)
-            by_row = {}
-            if now.keeps_rows and before.keeps_rows and not now.weighted:
-                if now.row_names != before.row_names:
-                    reason = "its rows have other names; expected the same rows, in their order"
-                    raise InputError("no_worse_than", reason)
-                by_row = paired_differences(now.results.rows, before.results.rows)
-            for measure, failure in compare_values(now, before, old.where, margins, by_row):
-                holding.add((name, measure))
-                failures += [failure._replace(model=name)] if failure else []
-        if not holding and not failures:
-            raise ValueError(f"{old.where}: no measure to compare with")
+    if old and ("" in new) != ("" in old):
+        if len(new) > 1 or len(old) > 1:
+            single, many = (where, where_old) if "" in new else (where_old, where)
+            alone = f"{single}: its report has no name; "
+            raise ValueError(Message(alone, Keyword("model"), f" tells which of {many} goes with it"))
+        old = dict(zip(new, old.values(), strict=True))
+    holding, failures = set[tuple[str, str]](), list[checks.Failure]()
+    for name, report in new.items():
+        for side, by_measure in limits.items():
+            holding |= {(name, measure) for measure in by_measure}
+            beyond = checks.beyond_limits(report, by_measure, side)
+            failures += [failure._replace(model=name) for failure in beyond]
+    in_old = dict.fromkeys(
+        n for report in old.values() for *names, _ in checks.values_of(report) for n in names
+    )
+    for name in margins.keys() - {"", *in_old} if old else ():
+        raise ValueError(Message(f"{where_old}: ", Keyword("margin"), f": {not_there(name, [*in_old])}"))
+    for name, before in old.items():
+        now = new.get(name)
+        if now is None:
+            reason = f"no report of this name, which is in {where_old}"
+            failures.append(checks.Failure(name, "", math.nan, math.nan, reason))
+            continue
+        checks.refuse_unlike(now, before, where_old)
+        by_row = {}
+        if now.keeps_rows and before.keeps_rows and not now.weighted:
+            if now.row_names != before.row_names:
+                reason = "its rows have other names; expected the same rows, in their order"
+                raise InputError("no_worse_than", reason)
+            by_row = checks.paired_differences(now.results.rows, before.results.rows)
+        for measure, failure in checks.compare_values(now, before, where_old, margins, by_row):
+            holding.add((name, measure))
+            failures += [failure._replace(model=name)] if failure else []
+    if not holding and not failures:
+        raise ValueError(f"{where_old}: no measure to compare with")
     return Checked(failures, len(holding))
-
-
-def _by_new_name(new: Results, old: Results) -> Mapping[str, Report]:
-    """Return the earlier reports by the names of those that they are compared with."""
-    if ("" in new.reports) == ("" in old.reports):
-        return old.reports
-    if len(new.reports) > 1 or len(old.reports) > 1:
-        single, many = (new, old) if "" in new.reports else (old, new)
-        alone = f"{single.where}: its report has no name; "
-        raise ValueError(Message(alone, Keyword("model"), f" tells which of {many.where} goes with it"))
-    return dict(zip(new.reports, old.reports.values(), strict=True))
 
 
 def _limits(argument: str, values: Any, margins: bool = False) -> dict[str, float]:
     if values is None:
         return {}
-    if not isinstance(values, Mapping):
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise InputError(argument, f"{values!r} is no dict of limits by measure, as in {{'ndcg@5': 0.6}}")
-    unnamed = next((name for name in values if not isinstance(name, str)), None)
-    if unnamed is not None:
-        raise InputError(argument, f"{unnamed!r} is not the name of a measure")
-    return limits_of(argument, [(n, real_number(argument, value)) for n, value in values.items()], margins)
+    pairs = [(name, real_number(argument, value)) for name, value in values.items()]
+    return checks.limits_of(argument, pairs, margins)
 
 
-def _results(argument: str, value: Any, model: str | None) -> Results:
-    """Return the report of a name, or all, given in any form; one that has no name is always chosen."""
-    if isinstance(value, str | os.PathLike):
-        path, is_evaluator = as_path(value), False
+def _reports(argument: str, value: Any, model: str | None) -> tuple[str, Mapping[str, Report]]:
+    """Return what messages call results of any form, and their reports by name, ``""`` of one alone.
+
+    A report without a name is always chosen; of others, ``model`` if it is not None.
+    """
+    if is_file(value):
+        path, start = as_path(value), b""
         with contextlib.suppress(ValueError), InputFile(path).open() as file:  # an empty one holds no results
-            is_evaluator = file.read(len(ARCHIVE)) == ARCHIVE
-        if is_evaluator:
+            start = file.read(len(ARCHIVE))
+        if start == ARCHIVE:
             from xmleval.evaluation.evaluator import Evaluator  # only here: JSON is checked faster without
 
             value = Evaluator.load(path)
@@ -202,17 +180,17 @@ def _results(argument: str, value: Any, model: str | None) -> Results:
     reports = getattr(value, "reports", {"": value} if isinstance(value, Report) else value)
     if not isinstance(reports, Mapping):
         raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")
-    if {*map(type, reports.values())} != {Report}:
-        for name, report in reports.items() if Report in map(type, reports.values()) else ():
-            if not isinstance(report, Report):
-                raise InputError(argument, f"{name!r} is {type(report).__name__}, and no report")
+    if not any(isinstance(report, Report) for report in reports.values()):
         try:
             reports = load_results(json.loads(json.dumps(reports)))
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise InputError(argument, f"{error}; {FORMS}") from None
-    if model is None or [*reports] == [""]:
-        return Results(argument, reports)
-    if model not in reports:
-        near = did_you_mean(model, reports) or f"it has {', '.join(reports)}"
-        raise ValueError(f"{argument}: has no report {model!r}; {near}")
-    return Results(argument, {model: reports[model]})
+    for name, report in reports.items():
+        if not isinstance(report, Report):
+            raise InputError(argument, f"{name!r} is {type(report).__name__}, and no report")
+    if model is not None and [*reports] != [""]:
+        if model not in reports:
+            near = did_you_mean(model, reports) or f"it has {', '.join(reports)}"
+            raise ValueError(f"{argument}: has no report {model!r}; {near}")
+        reports = {model: reports[model]}
+    return argument, reports
