@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, combinations, compress
 from typing import Any
 
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.base.errors import InputError, Keyword, Message, counted, did_you_mean, real_number
+from xmleval.base.errors import InputError, Keyword, Message, counted, real_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.objects.frames import Frame, open_frame
-from xmleval.metrics.spec import parse_spec
+from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import differing_settings
 from xmleval.results.ranking import Ranking
@@ -29,6 +29,7 @@ LEAVE_OUT = ("data_sets", "models")
 MOST_NAMED = 3  # of many missing values
 ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
 Models = dict[str, Any]  # a report, values by measure, or a number of each
+Measure = Spec | str | None  # what is compared; a measure of your own has a name alone, numbers have none
 
 
 def rank(
@@ -96,8 +97,7 @@ def rank(
     if control is not None:
         full = dict(zip(short_names(models), models, strict=True)) | {model: model for model in models}
         if control not in full:
-            near = did_you_mean(str(control), full) or f"there are {', '.join(models)}"
-            raise InputError("control", f"{control!r} is none of the models; {near}")
+            raise InputError("control", f"{control!r} is none of the models {', '.join(models)}")
         control = full[control]
         similar = [*compress(models, np.abs(means - means[models.index(control)]) < difference)]
         groups = [similar] if len(similar) > 1 else []
@@ -110,7 +110,7 @@ def rank(
         large = f"more than {FEW_DATA_SETS} data sets and {FEW_MODELS} models"
         notes += [f"chi-square and F are approximations for {large}; exact values are not offered"]
     return Ranking(
-        metric=measure,
+        metric=None if measure is None else str(measure),
         higher_is_better=is_up,
         n_data_sets=len(ranks),
         alpha=level,
@@ -126,7 +126,7 @@ def rank(
     )
 
 
-def _by_name(data_sets: list[str], models: list[str], matrix: Any) -> dict[str, Models]:
+def _by_name(data_sets: Iterable[Any], models: Sequence[Any], matrix: Any) -> dict[str, Models]:
     rows = zip(data_sets, matrix.tolist(), strict=True)
     return {name: dict(zip(models, row, strict=True)) for name, row in rows}
 
@@ -142,15 +142,14 @@ def by_data_set(results: Any) -> dict[str, Models]:
 
 def _rows_of(frame: Frame) -> dict[str, Models]:
     """Return the rows of a frame; they are called as its index or its first column has it, or numbered."""
-    first, columns = frame.matrix(frame.columns[:1]).ravel().tolist(), frame.columns
-    names = frame.keys or range(len(first))
+    first, models = frame.matrix(frame.columns[:1]).ravel().tolist(), frame.columns
+    data_sets = frame.keys or range(len(first))
     if any(isinstance(value, str) for value in first):
-        names, columns = first, columns[1:]
-    data_sets, models = [*map(str, names)], [*map(str, columns)]
+        data_sets, models = first, models[1:]
     for name, n in (Counter(data_sets) | Counter(models)).items():
         if n > 1:
             raise InputError("results", f"{name!r} is there twice")
-    return _by_name(data_sets, models, frame.matrix(columns))
+    return _by_name(data_sets, models, frame.matrix(models))
 
 
 def _models_of(data_set: str, results: Any) -> Models:
@@ -191,11 +190,9 @@ def shared_measures(results: Mapping[str, Models]) -> list[str] | None:
     return [name for name, spec in specs.items() if spec is None or spec.metric.direction != "none"]
 
 
-def _measure_of(
-    results: Mapping[str, Models], metric: str | None, higher_is_better: bool | None
-) -> tuple[str | None, bool]:
+def _measure_of(by_name: dict[str, Models], metric: Any, higher_is_better: Any) -> tuple[Measure, bool]:
     """Return the measure that is asked for, or the only one there is, and whether higher is better."""
-    names = shared_measures(results) if metric is None else [metric]
+    names = shared_measures(by_name) if metric is None else [metric]
     if names is None:
         if higher_is_better is None:
             ways = Keyword("metric"), " or ", Keyword("higher_is_better")
@@ -219,11 +216,11 @@ def _measure_of(
     if higher_is_better not in (None, direction == "up"):
         better = "higher" if direction == "up" else "lower"
         raise InputError("higher_is_better", f"{higher_is_better!r}, and {better} is better for {spec}")
-    return str(spec), direction == "up"
+    return spec, direction == "up"
 
 
 def _whole_values(
-    results: Mapping[str, Models], measure: str | None, leave_out: str | None
+    results: Mapping[str, Models], measure: Measure, leave_out: str | None
 ) -> tuple[list[list[str]], Floats, list[str]]:
     """Return data sets and models, their values, (data sets, models), without gaps, and what was left out."""
     if leave_out not in (None, *LEAVE_OUT):
@@ -254,24 +251,23 @@ def _whole_values(
     return names, np.array([[cells[data_set, model] for model in names[1]] for data_set in names[0]]), notes
 
 
-def _value(model: Any, measure: str | None, where: str) -> float | str:
+def _value(model: Any, measure: Measure, where: str) -> float | str:
     """Return the value of a model, or why there is none."""
     if isinstance(model, Mapping):
         values = {str(known_spec(str(name)) or name): value for name, value in model.items()} | {**model}
-        if measure not in values:
+        if str(measure) not in values:
             return f"{where}: {not_there(str(measure), [*model])}"
-        model = values[measure]
+        model = values[str(measure)]
     value = math.nan if model is None else real_number(f"results of {where}", model)
     return f"{'no' if model is None else 'undefined'} value of {where}" if math.isnan(value) else value
 
 
-def _refuse_unlike(data_set: str, models: Models, measure: str | None) -> None:
+def _refuse_unlike(data_set: str, models: Models, measure: Measure) -> None:
     """Refuse models that were not evaluated on the same rows, or under the same conventions."""
-    spec = known_spec(measure or "")
-    specs = [] if spec is None else [spec]
-    differing = {"decision": None, "higher_is_better": None}  # which models may have of their own
+    specs = [measure] if isinstance(measure, Spec) else []
+    may_differ = {"decision": None, "higher_is_better": None}
     settings = {
-        name: {"n_rows": report.n_rows, **report.settings_of(specs), **differing}
+        name: {"n_rows": report.n_rows, **report.settings_of(specs), **may_differ}
         for name, report in models.items()
         if isinstance(report, Report)
     }
