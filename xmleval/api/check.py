@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from xmleval.base.errors import InputError, Keyword, Message, counted, did_you_mean, printable, real_number
+from xmleval.base.errors import InputError, Keyword, Message, counted, printable, real_number
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path, is_file
 from xmleval.metrics.spellings import not_there
@@ -124,24 +124,17 @@ def check(
             holding |= {(name, measure) for measure in by_measure}
             beyond = checks.beyond_limits(report, by_measure, side)
             failures += [failure._replace(model=name) for failure in beyond]
-    in_old = dict.fromkeys(
-        n for report in old.values() for *names, _ in checks.values_of(report) for n in names
-    )
-    for name in margins.keys() - {"", *in_old} if old else ():
-        raise ValueError(Message(f"{where_old}: ", Keyword("margin"), f": {not_there(name, [*in_old])}"))
-    for name, before in old.items():
-        now = new.get(name)
-        if now is None:
-            reason = f"no report of this name, which is in {where_old}"
-            failures.append(checks.Failure(name, "", math.nan, math.nan, reason))
-            continue
+    values = [value for report in old.values() for value in checks.values_of(report)]
+    measures = dict.fromkeys(name for in_group, measure, _ in values for name in (in_group, measure))
+    for name in margins.keys() - {"", *measures}:
+        raise ValueError(Message(f"{where_old}: ", Keyword("margin"), f": {not_there(name, [*measures])}"))
+    reason = f"no report of this name, which is in {where_old}"
+    failures += [checks.Failure(name, "", math.nan, math.nan, reason) for name in old if name not in new]
+    for name, now, before in [(name, new[name], old[name]) for name in old if name in new]:
         checks.refuse_unlike(now, before, where_old)
-        by_row = {}
-        if now.keeps_rows and before.keeps_rows and not now.weighted:
-            if now.row_names != before.row_names:
-                reason = "its rows have other names; expected the same rows, in their order"
-                raise InputError("no_worse_than", reason)
-            by_row = checks.paired_differences(now.results.rows, before.results.rows)
+        by_row = {} if now.weighted else checks.paired_differences(now.results.rows, before.results.rows)
+        if by_row and now.row_names != before.row_names:
+            raise InputError("no_worse_than", "its rows have other names; expected the same, in their order")
         for measure, failure in checks.compare_values(now, before, where_old, margins, by_row):
             holding.add((name, measure))
             failures += [failure._replace(model=name)] if failure else []
@@ -151,8 +144,7 @@ def check(
 
 
 def _limits(argument: str, values: Any, margins: bool = False) -> dict[str, float]:
-    if values is None:
-        return {}
+    values = {} if values is None else values
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise InputError(argument, f"{values!r} is no dict of limits by measure, as in {{'ndcg@5': 0.6}}")
     pairs = [(name, real_number(argument, value)) for name, value in values.items()]
@@ -160,10 +152,7 @@ def _limits(argument: str, values: Any, margins: bool = False) -> dict[str, floa
 
 
 def _reports(argument: str, value: Any, model: str | None) -> tuple[str, Mapping[str, Report]]:
-    """Return what messages call results of any form, and their reports by name, ``""`` of one alone.
-
-    A report without a name is always chosen; of others, ``model`` if it is not None.
-    """
+    """Return the name of results in messages, and the reports, or that of ``model``; one alone is ``""``."""
     if is_file(value):
         path, start = as_path(value), b""
         with contextlib.suppress(ValueError), InputFile(path).open() as file:  # an empty one holds no results
@@ -190,7 +179,6 @@ def _reports(argument: str, value: Any, model: str | None) -> tuple[str, Mapping
             raise InputError(argument, f"{name!r} is {type(report).__name__}, and no report")
     if model is not None and [*reports] != [""]:
         if model not in reports:
-            near = did_you_mean(model, reports) or f"it has {', '.join(reports)}"
-            raise ValueError(f"{argument}: has no report {model!r}; {near}")
+            raise ValueError(f"{argument}: has no report {model!r}; it has {', '.join(reports)}")
         reports = {model: reports[model]}
     return argument, reports
