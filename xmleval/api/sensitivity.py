@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.arrays import Floats
-from xmleval.base.errors import InputError, real_number
+from xmleval.base.errors import InputError, counted, real_number
 from xmleval.labels.propensity import inverse_propensity, modelled
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
@@ -61,11 +61,10 @@ class Sensitivity:
                 lines.append(f"{metric:<12}{name:<{width}}  {row.min():.4f} to {row.max():.4f}")
             if len(models) > 1:
                 orders = np.argsort(-values, axis=0, kind="stable")
-                n = np.unique(orders, axis=1).shape[1]
-                order = "the same order of models everywhere" if n == 1 else f"{n} orders of models"
+                n_orders = np.unique(orders, axis=1).shape[1]
                 shares = {name: np.mean(orders[0] == i) for i, name in enumerate(models)}
                 best = ", ".join(f"{name} best at {share:.0%}" for name, share in shares.items() if share)
-                lines.append(f"{'':<12}{order}; {best}")
+                lines.append(f"{'':<12}{counted(n_orders, 'orders of models', 'order of models')}; {best}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -126,13 +125,12 @@ def propensity_sensitivity(
     for spec in specs:
         if spec.metric.name not in MEASURES:
             raise InputError("metrics", f"{spec} is none of {', '.join(f'{name}@k' for name in MEASURES)}")
-    of_labels = {name: options.get(name) for name in ("n_labels", "labels")}
-    trained = inverse_propensity(y_train, **of_labels)  # which counts the training labels
+    trained = inverse_propensity(y_train, n_labels=options.get("n_labels"), labels=options.get("labels"))
     values = {str(spec): {name: np.empty((a.size, b.size)) for name in models} for spec in specs}
     notes: dict[str, None] = {}
     for i, j in np.ndindex(a.size, b.size):
-        model = {"a": float(a[i]), "b": float(b[j]), "n": trained.constants["n"]}
-        q = modelled(trained.label_counts, model, trained.label_names, trained.numbered)
+        constants = trained.constants | {"a": float(a[i]), "b": float(b[j])}
+        q = modelled(trained.label_counts, constants, trained.label_names, trained.numbered)
         arguments = {**options, "metrics": [*values], "y_train": q}
         evaluated = evaluate_models([*models], models, y_true, None, False, arguments)
         for name, (report,) in evaluated.reports.items():
