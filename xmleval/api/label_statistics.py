@@ -48,51 +48,45 @@ def label_statistics(
     """
     refuse_unknown(files, (*FileOptions.__annotations__, "labels", "memory", "threads"))
     options = {"y_train": y_train, "n_labels": n_labels, **files}
-    statistics, run = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
+    rows, run = collect(y_true, None, lambda n, resources: LabelCounts(n), options)
     for note in run.rows.matches[0].notes:
         warnings.warn(note, stacklevel=2)
-    values: dict[str, float] = statistics.values(run.trained[0][0] if run.trained else None)
-    return values
+    n_labels, seen = rows.label_counts.size, np.flatnonzero(rows.label_counts)
+    counts = rows.label_counts[seen]
+    n_stored, n_seen = counts.sum(), counts.size or np.nan
+    values = {
+        "n_rows": rows.n_rows,
+        "n_labels": n_labels,
+        "n_stored": n_stored,
+        **rows.compute(),
+        "max_labels_per_row": rows.most_labels,
+        "rows_without_labels": rows.n_empty,
+        "points_per_label": n_stored / n_labels,
+        "labels_without_rows": n_labels - counts.size,
+        "tail_share": np.count_nonzero(counts <= TAIL_COUNT) / n_seen,
+        "imbalance": (counts.max(initial=0) / counts).sum() / n_seen,
+    }
+    if run.trained:
+        unseen = run.trained[0][0][seen] == 0
+        values["labels_unseen_in_training"] = np.count_nonzero(unseen)
+        values["stored_unseen_in_training"] = counts[unseen].sum() / (n_stored or np.nan)
+    return {name: float(value) for name, value in values.items()}
 
 
-class LabelStatistics(Evaluator):
-    """Statistics of the rows added so far."""
+class LabelCounts(Evaluator):
+    """Rows added so far: the count of each label, the largest number of labels, and rows without labels."""
 
     def __init__(self, n_labels: int) -> None:
         super().__init__("statistics", n_labels=n_labels)
         self.label_counts: Ints = np.zeros(n_labels, np.int64)
-        self._longest, self._n_empty = 0, 0
+        self.most_labels, self.n_empty = 0, 0
 
     def update(self, y_true: Any, y_score: Any = None, **arguments: Any) -> None:
         """Add rows, as `evaluate` takes them, or refuse them; there are no scores."""
         truth = set_rows("y_true", y_true, self.n_labels)
         super().update(truth)
-        for rows in truth.blocks():
-            count_entries(rows.labels, self.label_counts)  # which writes only where labels occur
-            sizes = row_sizes(rows.ptr)
-            self._longest = max(self._longest, int(sizes.max(initial=0)))
-            self._n_empty += int(np.count_nonzero(sizes == 0))
-
-    def values(self, trained: Ints | None = None) -> dict[str, float]:
-        """Return the statistics; ``trained`` counts the training instances of each label."""
-        n_labels, seen = self.label_counts.size, np.flatnonzero(self.label_counts)
-        present = self.label_counts[seen]
-        n_stored, undefined = int(present.sum()), float("nan")
-        values = {
-            "n_rows": float(self.n_rows),
-            "n_labels": float(n_labels),
-            "n_stored": float(n_stored),
-            **self.compute(),
-            "max_labels_per_row": float(self._longest),
-            "rows_without_labels": float(self._n_empty),
-            "points_per_label": n_stored / n_labels,
-            "labels_without_rows": float(n_labels - present.size),
-            "tail_share": float(np.mean(present <= TAIL_COUNT)) if present.size else undefined,
-            "imbalance": float(np.mean(present.max() / present)) if present.size else undefined,
-        }
-        if trained is not None:
-            unseen = trained[seen] == 0
-            values["labels_unseen_in_training"] = float(np.count_nonzero(unseen))
-            share = float(present[unseen].sum() / n_stored) if n_stored else undefined
-            values["stored_unseen_in_training"] = share
-        return values
+        for block in truth.blocks():
+            count_entries(block.labels, self.label_counts)  # which writes only where labels occur
+            sizes = row_sizes(block.ptr)
+            self.most_labels = max(self.most_labels, int(sizes.max(initial=0)))
+            self.n_empty += int(np.count_nonzero(sizes == 0))
