@@ -8,35 +8,30 @@ from typing import Any
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.evaluation.files import LABEL_TABLES
+from xmleval.evaluation.settings import GIVEN_AS
 from xmleval.labels.groups import DECILES
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.differences import JACKKNIFE
 
-ARGUMENTS_OF = {  # any of which gives what measures need
-    "propensity": {"inverse_propensity", "y_train"},
-    "training": {"y_train"},
-    "grades": {"gains"},
-    "hierarchy": {"hierarchy"},
-}
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 
 
 def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any) -> Comparison:
     """Evaluate one or more models, and compare them, with all that figures show."""
-    options_given = {name for name, value in options.items() if value is not None}
+    arguments = {"y_score", *(name for name, value in options.items() if value is not None)}
     asked = [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
     are_compared = len(models) > 1
     if are_compared and not any(spec.needs for spec in asked):
         text = f"none of {', '.join(map(str, asked))} depends on "
         raise InputError("metrics", Message(text, Keyword("y_score")))
-    missing = {need for need, names in ARGUMENTS_OF.items() if options_given.isdisjoint(names)}
-    at_k = {
-        spec.name.rpartition("@")[0]: None
-        for spec in asked
-        if spec.k and spec.state not in LABEL_TABLES and not missing & {*spec.needs}
-    }  # tables of every label at ten cutoffs would not fit
-    against_k = [f"{name}@{k}" for name in at_k for k in range(1, DEEPEST + 1)]
+    missing = {need for need, ways in GIVEN_AS.items() if not any(f"{name}=" in ways for name in arguments)}
+    against_k = [
+        f"{spec.name.rpartition('@')[0]}@{k}"
+        for spec in asked  # but tables of every label at ten cutoffs would not fit
+        if spec.k and spec.state not in LABEL_TABLES and missing.isdisjoint(spec.needs)
+        for k in range(1, DEEPEST + 1)
+    ]
     by_label = [spec for spec in asked if spec.by_label and "propensity" not in missing & {*spec.needs}]
     averages = [spec for spec in by_label if spec.average in ("macro", "weighted")]
     shown_by_label = [spec.name for spec in (*by_label[:1], *averages[:1])]
@@ -46,7 +41,7 @@ def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any)
         "per_label": shown_by_label if are_compared else False,
         "curve_points": POINTS,
     }
-    if "label_groups" not in options_given and "y_train" in options_given:
+    if "label_groups" not in arguments and "y_train" in arguments:
         options["label_groups"] = DECILES
     evaluated = evaluate_models([*models], models, y_true, None, False, options)
     reports = {name: report for name, (report,) in evaluated.reports.items()}
