@@ -41,10 +41,8 @@ class Checked:
 
     def __str__(self) -> str:
         """Return a line for each failure, or the number of measures that hold."""
-        if not self.failures:
-            return counted(self.n_held, "measures hold", "measure holds")
         lines = (f"{fault.model}: {fault.reason}" if fault.model else fault.reason for fault in self.failures)
-        return "\n".join(map(printable, lines))
+        return "\n".join(map(printable, lines)) or counted(self.n_held, "measures hold", "measure holds")
 
     def __repr__(self) -> str:
         """Return the same on one line, as an assertion that fails shows it."""
@@ -164,8 +162,7 @@ def _reports(argument: str, value: Any, model: str | None) -> tuple[str, Mapping
         else:
             value = load_results(path)
         argument = str(path)
-    if hasattr(value, "compute"):  # of an evaluator
-        value = value.compute()
+    value = value.compute() if hasattr(value, "compute") else value  # of an evaluator
     reports = getattr(value, "reports", {"": value} if isinstance(value, Report) else value)
     if not isinstance(reports, Mapping):
         raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")

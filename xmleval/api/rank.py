@@ -182,8 +182,7 @@ def by_short_names(full: Mapping[str, Models]) -> tuple[Mapping[str, Models], li
 
 def shared_measures(results: Mapping[str, Models]) -> list[str] | None:
     """Return the measures of models that all have on all data sets; None if no model has any by name."""
-    cells = chain.from_iterable(models.values() for models in results.values())
-    columns = [model for model in cells if isinstance(model, Mapping)]
+    columns = [cell for models in results.values() for cell in models.values() if isinstance(cell, Mapping)]
     if not columns:
         return None
     specs = {name: known_spec(str(name)) for name in columns[0] if all(name in values for values in columns)}
