@@ -51,7 +51,6 @@ if TYPE_CHECKING:  # what `_NAMES` has, for type checkers
     from xmleval.api.measures import ranking_loss as ranking_loss
     from xmleval.api.measures import recall_at_k as recall_at_k
     from xmleval.api.measures import subset_accuracy as subset_accuracy
-    from xmleval.api.rank import rank as rank
     from xmleval.api.sensitivity import Sensitivity as Sensitivity
     from xmleval.api.sensitivity import propensity_sensitivity as propensity_sensitivity
     from xmleval.base.conventions import Conventions as Conventions
@@ -63,6 +62,7 @@ if TYPE_CHECKING:  # what `_NAMES` has, for type checkers
     from xmleval.results.comparison import Comparison as Comparison
     from xmleval.results.diff import Diff as Diff
     from xmleval.results.ranking import Ranking as Ranking
+    from xmleval.results.ranking import rank as rank
     from xmleval.results.report import Report as Report
 
 _MODULES = ("calibrate", "effectiveness", "io", "thresholds")
@@ -73,7 +73,6 @@ _NAMES = {  # in each module
     "api.evaluate": "evaluate",
     "api.fuse": "fuse",
     "api.label_statistics": "label_statistics",
-    "api.rank": "rank",
     "api.sensitivity": "Sensitivity propensity_sensitivity",
     "base.conventions": "Conventions",
     "evaluation.evaluator": "Evaluator",
@@ -82,7 +81,7 @@ _NAMES = {  # in each module
     "labels.propensity": "inverse_propensity",
     "results.comparison": "Comparison",
     "results.diff": "Diff",
-    "results.ranking": "Ranking",
+    "results.ranking": "Ranking rank",
     "results.report": "Report",
     "api.measures": "auc_macro auc_micro auc_samples coverage f1_macro f1_micro f1_samples hamming_loss "
     "hit_at_k hit_rate_at_k instance_auc instance_f1 label_ranking_average_precision lrap macro_auc macro_f1 "

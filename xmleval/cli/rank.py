@@ -13,8 +13,6 @@ from typing import Any
 
 import click
 
-from xmleval.api.rank import LEAVE_OUT, SEVERAL, by_data_set, by_short_names, shared_measures
-from xmleval.api.rank import rank as rank_models
 from xmleval.cli.compare import OUTPUTS
 from xmleval.cli.files import FILE
 from xmleval.cli.options import LIST, Opt, command
@@ -24,7 +22,15 @@ from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.figures import draw_critical_differences
 from xmleval.results.pages import page_of_ranks
-from xmleval.results.ranking import rank_lines
+from xmleval.results.ranking import (
+    LEAVE_OUT,
+    SEVERAL,
+    by_data_set,
+    by_short_names,
+    rank_lines,
+    shared_measures,
+)
+from xmleval.results.ranking import rank as rank_models
 from xmleval.show import drawing
 from xmleval.show.tables import as_csv
 

@@ -1,22 +1,42 @@
-"""Average ranks of models over data sets, in the printed forms of Demsar 2006."""
+"""`rank`: average ranks of models over data sets, with the tests and the printed forms of Demsar 2006."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, combinations, compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xmleval.base.errors import counted
-from xmleval.metrics.spec import Spec
+import numpy as np
+
+from xmleval.base.arrays import Floats
+from xmleval.base.errors import InputError, Keyword, Message, counted, real_number
+from xmleval.files.remote import as_path, is_file
+from xmleval.input.objects.frames import Frame, open_frame
+from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.metrics.spellings import not_there
+from xmleval.results.checks import differing_settings
 from xmleval.results.record import Lines, Number, as_shown
+from xmleval.results.report import Report, load_results
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec
 from xmleval.show.tables import Cell, Table, short, short_names
+from xmleval.statistics import friedman
 from xmleval.statistics.friedman import OmnibusTest
 from xmleval.version import __version__
 
 if TYPE_CHECKING:
     from xmleval.results.figures import Kind
+
+FEW_DATA_SETS, FEW_MODELS = 10, 5  # up to which chi-square is no good approximation
+SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
+LEAVE_OUT = ("data_sets", "models")
+MOST_NAMED = 3  # of many missing values
+ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
+Models = dict[str, Any]  # a report, values by measure, or a number of each
+Measure = Spec | str | None  # what is compared; a measure of your own has a name alone, numbers have none
 
 
 class Rank(NamedTuple):
@@ -179,3 +199,247 @@ def rank_lines(rankings: Sequence[Ranking]) -> Lines:
             ranks = (ranking.ranks.get(name, {}).get(model) for name in data_sets)
             lines.append([ranking.metric or "", model, average, *ranks])
     return header, lines
+
+
+def rank(
+    results: Any,
+    metric: str | None = None,
+    *,
+    higher_is_better: bool | None = None,
+    control: str | None = None,
+    alpha: float = 0.05,
+    leave_out: str | None = None,
+) -> Ranking:
+    """Compare models over several data sets by their average ranks (Demsar 2006).
+
+    Parameters
+    ----------
+    results : mapping of data sets to mappings of models, or frame of shape (data sets, models)
+        For each model a `Report`, values by measure, or a number; in place of models, a file of results as
+        JSON. Each model needs a value on each data set.
+    metric : str, optional
+        Measure, in any accepted spelling; default the only one that all models have. Of numbers alone, it
+        tells the direction.
+    higher_is_better : bool, optional
+        Whether higher values are better, for a measure of your own.
+    control : str, optional
+        Model with which the others are compared, by the test of Bonferroni and Dunn, which sees smaller
+        differences. Default: all pairs are compared, by that of Nemenyi.
+    alpha : float, default 0.05
+        Level of significance, within (0, 1).
+    leave_out : {"data_sets", "models"}, optional
+        Leave out the data sets on which some model has no value, or the models without a value on some data
+        set. Default: missing and undefined values are refused.
+
+    Returns
+    -------
+    Ranking
+        Average ranks, tests, critical difference, and the groups of models that do not differ significantly.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two data sets or models; if a value is missing, or was computed on other rows
+        or under other conventions than those beside it; if the measure or its direction is not known.
+
+    Examples
+    --------
+    >>> values = {"bibtex": {"lr": 0.64, "knn": 0.58}, "delicious": {"lr": 0.69, "knn": 0.66}}
+    >>> found = rank(values, "p@1")
+    >>> found.average_ranks
+    {'lr': 1.0, 'knn': 2.0}
+    >>> found.groups
+    [['lr', 'knn']]
+    """
+    level = real_number("alpha", alpha)
+    if not 0 < level < 1:
+        raise InputError("alpha", f"{alpha!r} is not between 0 and 1")
+    by_name = by_data_set(results)
+    measure, is_up = _measure_of(by_name, metric, higher_is_better)
+    (data_sets, names), values, notes = _whole_values(by_name, measure, leave_out)
+    ranks = friedman.ranks_within_rows(values, is_up)
+    means = ranks.mean(0)
+    order = np.argsort(means, kind="stable")
+    models, means, ranks, values = [names[j] for j in order], means[order], ranks[:, order], values[:, order]
+    difference = friedman.critical_difference(len(ranks), len(models), level, control is not None)
+    groups = [models[run] for run in friedman.find_groups(means.tolist(), difference)]
+    if control is not None:
+        full = dict(zip(short_names(models), models, strict=True)) | {model: model for model in models}
+        if control not in full:
+            raise InputError("control", f"{control!r} is none of the models {', '.join(models)}")
+        control = full[control]
+        similar = [*compress(models, np.abs(means - means[models.index(control)]) < difference)]
+        groups = [similar] if len(similar) > 1 else []
+    tests = friedman.omnibus_tests(ranks)
+    if not tests["iman_davenport"].p_value < level:
+        notes += [f"no difference seen: p of F is not below {level:g}, and Demsar 2006 then tests no pairs"]
+    if len(models) == 2:
+        notes += ["for two models, Demsar 2006 recommends Wilcoxon's signed-rank test of the values"]
+    if len(ranks) <= FEW_DATA_SETS or len(models) <= FEW_MODELS:
+        large = f"more than {FEW_DATA_SETS} data sets and {FEW_MODELS} models"
+        notes += [f"chi-square and F are approximations for {large}; exact values are not offered"]
+    return Ranking(
+        metric=None if measure is None else str(measure),
+        higher_is_better=is_up,
+        n_data_sets=len(ranks),
+        alpha=level,
+        control=control,
+        average_ranks=dict(zip(models, means.tolist(), strict=True)),
+        ranks=_by_name(data_sets, models, ranks),
+        values=_by_name(data_sets, models, values),
+        corrected=friedman.omnibus_tests(ranks, corrected=True) if friedman.count_ties(ranks) else {},
+        critical_difference=difference,
+        groups=groups,
+        notes=notes,
+        **tests,
+    )
+
+
+def _by_name(data_sets: Iterable[Any], models: Sequence[Any], matrix: Any) -> dict[str, Models]:
+    rows = zip(data_sets, matrix.tolist(), strict=True)
+    return {name: dict(zip(models, row, strict=True)) for name, row in rows}
+
+
+def by_data_set(results: Any) -> dict[str, Models]:
+    """Return what is known of each model on each data set: a report, values by measure, or a number."""
+    frame = open_frame("results", results)
+    by_name = results if frame is None else _rows_of(frame)
+    if not isinstance(by_name, Mapping):
+        raise InputError("results", f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}")
+    return {str(name): _models_of(str(name), models) for name, models in by_name.items()}
+
+
+def _rows_of(frame: Frame) -> dict[str, Models]:
+    """Return the rows of a frame; they are called as its index or its first column has it, or numbered."""
+    first, models = frame.matrix(frame.columns[:1]).ravel().tolist(), frame.columns
+    data_sets = frame.keys or range(len(first))
+    if any(isinstance(value, str) for value in first):
+        data_sets, models = first, models[1:]
+    for name, n in (Counter(data_sets) | Counter(models)).items():
+        if n > 1:
+            raise InputError("results", f"{name!r} is there twice")
+    return _by_name(data_sets, models, frame.matrix(models))
+
+
+def _models_of(data_set: str, results: Any) -> Models:
+    if is_file(results):
+        path = as_path(results)
+        results = load_results(path)
+        if len(results) < 2:
+            raise ValueError(f"{path}: has one model; {SEVERAL}")
+    results = getattr(results, "reports", results)  # of a `Comparison`
+    if not isinstance(results, Mapping):
+        raise InputError("results", f"{data_set!r} is one {type(results).__name__}; {ONE_LEVEL}")
+    models = {str(name): model for name, model in results.items()}
+    if models and all(map(known_spec, models)):
+        first = next(iter(models))
+        raise InputError("results", f"{data_set!r} holds {first!r}, a measure and no model; {ONE_LEVEL}")
+    return models
+
+
+def by_short_names(full: Mapping[str, Models]) -> tuple[Mapping[str, Models], list[str]]:
+    """Return models by the short names that tables have where only these are the same for all; and notes."""
+    short = {
+        data_set: dict(zip(short_names([*models]), models.values(), strict=True))
+        for data_set, models in full.items()
+    }
+    n_full, n_short = (len({*map(frozenset, named.values())}) for named in (full, short))
+    if n_full == 1 or n_short > 1:
+        return full, []
+    return short, ["models are matched by the part of their names that differs within a data set"]
+
+
+def shared_measures(results: Mapping[str, Models]) -> list[str] | None:
+    """Return the measures of models that all have on all data sets; None if no model has any by name."""
+    columns = [cell for models in results.values() for cell in models.values() if isinstance(cell, Mapping)]
+    if not columns:
+        return None
+    specs = {name: known_spec(str(name)) for name in columns[0] if all(name in values for values in columns)}
+    return [name for name, spec in specs.items() if spec is None or spec.metric.direction != "none"]
+
+
+def _measure_of(by_name: dict[str, Models], metric: Any, higher_is_better: Any) -> tuple[Measure, bool]:
+    """Return the measure that is asked for, or the only one there is, and whether higher is better."""
+    names = shared_measures(by_name) if metric is None else [metric]
+    if names is None:
+        if higher_is_better is None:
+            ways = Keyword("metric"), " or ", Keyword("higher_is_better")
+            raise InputError("metric", Message("numbers do not tell which are better; give ", *ways))
+        return None, bool(higher_is_better)
+    if len(names) != 1:
+        raise InputError("metric", f"not given; the models have {', '.join(names) or 'none in common'}")
+    (name,) = names
+    if not isinstance(name, str):
+        raise InputError("metric", f"{name!r} is not the name of a measure")
+    try:
+        spec = parse_spec(name)
+    except ValueError as error:
+        if higher_is_better is None:
+            hint = Message("; a measure of your own needs ", Keyword("higher_is_better"))
+            raise InputError("metric", Message(str(error), hint)) from None
+        return name, bool(higher_is_better)
+    direction = spec.metric.direction
+    if direction == "none":
+        raise InputError("metric", f"{spec} describes the labels, and not a model")
+    if higher_is_better not in (None, direction == "up"):
+        better = "higher" if direction == "up" else "lower"
+        raise InputError("higher_is_better", f"{higher_is_better!r}, and {better} is better for {spec}")
+    return spec, direction == "up"
+
+
+def _whole_values(
+    results: Mapping[str, Models], measure: Measure, leave_out: str | None
+) -> tuple[list[list[str]], Floats, list[str]]:
+    """Return data sets and models, their values, (data sets, models), without gaps, and what was left out."""
+    if leave_out not in (None, *LEAVE_OUT):
+        raise InputError("leave_out", f"{leave_out!r} is neither {LEAVE_OUT[0]!r} nor {LEAVE_OUT[1]!r}")
+    names = [[*results], [*dict.fromkeys(chain(*results.values()))]]
+    cells, notes = dict[tuple[str, str], Any](), list[str]()
+    for data_set, models in results.items():
+        _refuse_unlike(data_set, models, measure)
+        for model in names[1]:
+            cells[data_set, model] = _value(models.get(model), measure, f"{model} on {data_set}")
+    missing = {cell: reason for cell, reason in cells.items() if isinstance(reason, str)}
+    if missing and leave_out is None:
+        if len(missing) == len(cells):
+            raise InputError("metric", missing[names[0][0], names[1][0]])
+        few = "; ".join([*missing.values()][:MOST_NAMED]) + ("; ..." if len(missing) > MOST_NAMED else "")
+        ways = Keyword("leave_out", repr(LEAVE_OUT[0])), " or ", Keyword("leave_out", repr(LEAVE_OUT[1]))
+        needed = "; average ranks need a value of every model on every data set; give "
+        raise InputError("results", Message(few, needed, *ways))
+    if missing and leave_out is not None:
+        axis = LEAVE_OUT.index(leave_out)
+        left_out = dict.fromkeys(cell[axis] for cell in missing)
+        names[axis] = [name for name in names[axis] if name not in left_out]
+        notes = [f"left out, as a model has no value on a data set: {', '.join(left_out)}"]
+    for heads, units in zip(names, ("data sets", "models"), strict=True):
+        if len(heads) < 2:
+            left = " left" if missing else ""
+            raise InputError("results", f"{counted(len(heads), units)}{left}; average ranks need 2 or more")
+    return names, np.array([[cells[data_set, model] for model in names[1]] for data_set in names[0]]), notes
+
+
+def _value(model: Any, measure: Measure, where: str) -> float | str:
+    """Return the value of a model, or why there is none."""
+    if isinstance(model, Mapping):
+        values = {str(known_spec(str(name)) or name): value for name, value in model.items()} | {**model}
+        if str(measure) not in values:
+            return f"{where}: {not_there(str(measure), [*model])}"
+        model = values[str(measure)]
+    value = math.nan if model is None else real_number(f"results of {where}", model)
+    return f"{'no' if model is None else 'undefined'} value of {where}" if math.isnan(value) else value
+
+
+def _refuse_unlike(data_set: str, models: Models, measure: Measure) -> None:
+    """Refuse models that were not evaluated on the same rows, or under the same conventions."""
+    specs = [measure] if isinstance(measure, Spec) else []
+    may_differ = {"decision": None, "higher_is_better": None}
+    settings = {
+        name: {"n_rows": report.n_rows, **report.settings_of(specs), **may_differ}
+        for name, report in models.items()
+        if isinstance(report, Report)
+    }
+    for (name, of_one), (other, of_other) in combinations(settings.items(), 2):
+        for setting, (shown, shown_other) in differing_settings(of_one, of_other).items():
+            reason = f"{setting} is {shown} for {name} and {shown_other} for {other}"
+            raise InputError("results", f"{data_set}: {reason}, whose values cannot be compared")
