@@ -167,8 +167,8 @@ def evaluate_models(
         vectors = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
     else:
         reports = evaluate_values(arguments, inputs)
-        given = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
-        vectors = {name: of_rows(name, value, reports[0].row_names) for name, value in given.items()}
+        vectors = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
+        vectors = {name: of_rows(name, value, reports[0].row_names) for name, value in vectors.items()}
     in_order = iter(with_same_measures(reports))
     by_name = {name: [next(in_order) for _ in pairs] for name, pairs in pairs_of.items()}
     vectors = {name: as_plain(name, values) for name, values in vectors.items()}
@@ -249,8 +249,8 @@ class ShownRows:
         arguments = {"y_true": y_true, "y_score": y_score, "y_pred": None, **options}
         batch = read_batch(self.n_labels, None, self.plan.conventions, False, arguments)
         blocks = Blocks(self.plan, batch, check_resources(MEMORY, 1, 1), self.n_rows, set())  # of one row
-        here = self.rows[(self.rows >= self.n_rows) & (self.rows < self.n_rows + batch.truth.n_rows)]
-        for row in here.tolist():
+        is_read = (self.rows >= self.n_rows) & (self.rows < self.n_rows + batch.truth.n_rows)
+        for row in self.rows[is_read].tolist():
             block = blocks.block(row - self.n_rows)
             ranking: Any = block.ranking
             self.truth[row] = block.truth.labels.tolist()

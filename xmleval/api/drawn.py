@@ -25,7 +25,8 @@ def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any)
     if are_compared and not any(spec.needs for spec in asked):
         text = f"none of {', '.join(map(str, asked))} depends on "
         raise InputError("metrics", Message(text, Keyword("y_score")))
-    missing = {need for need, ways in GIVEN_AS.items() if not any(f"{name}=" in ways for name in arguments)}
+    keywords = {need: {getattr(part, "name", "") for part in ways.parts} for need, ways in GIVEN_AS.items()}
+    missing = {need for need, names in keywords.items() if arguments.isdisjoint(names)}
     against_k = [
         f"{spec.name.rpartition('@')[0]}@{k}"
         for spec in asked  # but tables of every label at ten cutoffs would not fit
