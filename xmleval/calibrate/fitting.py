@@ -137,7 +137,6 @@ class ScoredPairs(ScoredRows):
             n_labels=n_labels,
             conventions=Conventions(),
             inputs=frozenset(["sample_weight"] * weighted),
-            any_scores=True,
         )
         super().__init__(plan, resources)
         self.weighted = weighted

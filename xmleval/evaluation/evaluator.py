@@ -12,7 +12,7 @@ from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limit
 from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.evaluation.counts import Counted, make_report, read_batch, settled, with_batch, with_counted
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
-from xmleval.evaluation.settings import Options, check_settings, refuse_unknown, settings_before_rows
+from xmleval.evaluation.settings import Options, check_settings, refuse_unknown
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.input.objects.take import labels_of
@@ -63,14 +63,9 @@ class Evaluator:
         **options: Unpack[Options],
     ) -> None:
         refuse_unknown(options, Options.__annotations__)
-        self._unsettled: Any = None  # the arguments of settings, until rows tell the number of labels
-        if n_labels is None and options.get("labels") is None:
-            if isinstance(metrics, Iterable) and not isinstance(metrics, str):
-                metrics = [*metrics]  # an iterator is read once
-            self._unsettled = metrics, options
-            self._settings = settings_before_rows(metrics, options)
-        else:
-            self._settings = check_settings(metrics, options, n_labels)
+        if isinstance(metrics, Iterable) and not isinstance(metrics, str):
+            metrics = [*metrics]  # an iterator is read once
+        self._settings = check_settings(metrics, options, n_labels)
         self._resources = check_resources(memory, threads, block_rows)
         self._counted = Counted()
         self._lock = threading.RLock()
@@ -79,8 +74,8 @@ class Evaluator:
     def of(cls, settings: Settings, resources: Resources, counted: Counted | None = None) -> Evaluator:
         """Return an evaluator with checked settings, and counts where there are any (@private)."""
         created = cls.__new__(cls)
-        state = {"_unsettled": None, "_settings": settings, "_resources": resources}
-        created.__setstate__({**state, "_counted": counted or Counted()})
+        state = {"_settings": settings, "_resources": resources, "_counted": counted or Counted()}
+        created.__setstate__(state)
         return created
 
     @property
@@ -148,7 +143,7 @@ class Evaluator:
         1.0
         """
         arguments = locals()
-        labels_told = None if self._unsettled is None else labels_of(y_true)
+        labels_told = None if self.n_labels else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
             settings = self._settings if labels_told is None else self._settled(*labels_told)
@@ -160,7 +155,7 @@ class Evaluator:
                 needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
                 raise InputError("y_true", Message(*needs))
             after = with_batch(settings, self._resources, counted, batch, first_row)
-            self._settings, self._unsettled = settings, None
+            self._settings = settings
             return after
 
         self.change(change)
@@ -202,8 +197,7 @@ class Evaluator:
 
         def change(counted: Counted) -> Counted:
             after = with_counted(mine, self._resources, counted, added)
-            if bound.n_labels:
-                self._settings, self._unsettled = mine, None
+            self._settings = mine
             return after
 
         self.change(change)
@@ -211,9 +205,9 @@ class Evaluator:
 
     def _settled(self, n_labels: int, labels: list[Any] | None) -> Settings:
         """Return the settings for so many labels, if their number was not known; 0 leaves it unknown."""
-        if self._unsettled is None or not n_labels:
+        if self._settings.unsettled is None or not n_labels:
             return self._settings
-        metrics, options = self._unsettled
+        metrics, options = self._settings.unsettled
         return check_settings(metrics, {**options, "labels": labels}, n_labels)
 
     def compute(self) -> Report:
@@ -281,7 +275,7 @@ class Evaluator:
 
     def as_saved(self) -> Saved:
         """Return the contents of a saved file (@private)."""
-        if self._unsettled is not None:
+        if self._settings.unsettled is not None:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
         settings, counts = saved_settings(self._settings), saved_counts(self.counted)
         return Saved(settings.meta | counts.meta, counts.arrays | settings.arrays)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -27,7 +26,7 @@ from xmleval.view.rule import Rule, rule_for
 SCORED = "y_score's scores"  # optional in a top-k list
 KEYED = "keys"  # of rows, by which they are in groups of the jackknife
 OF_PROPENSITY = frozenset(["inverse_propensity", "y_train", *CONSTANTS])
-WITHOUT_DEFAULT = ("labels", *OF_PROPENSITY, "label_groups", "confidence", "curve_points", "hierarchy")
+OF_LABELS = ("labels", *OF_PROPENSITY, "label_groups", "hierarchy")
 MISSING = "missing; expected the relevant labels of each row"
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 FILES_OF_LABELS = (  # arguments whose files are not read row by row
@@ -115,13 +114,14 @@ def file_of(argument: str, value: Any) -> Path | None:
     return as_path(value)
 
 
-def _kept(name: str, options: Any, asked: Collection[tuple[Spec, bool]]) -> bool | list[str]:
-    """Return whether values by row or by label are kept, or of which measures, or refuse it."""
-    value = options.get(name, False)
-    if value is True or value is False or isinstance(value, np.bool_):
+def _flag(name: str, options: Mapping[str, Any], asked: Collection[tuple[Spec, bool]]) -> Any:
+    """Return a flag, or the measures by name that values of rows or labels are kept for; or refuse it."""
+    value, takes_names = options.get(name, FLAGS[name]), name in ("per_row", "per_label")
+    if isinstance(value, bool | np.bool_):
         return bool(value)
-    if isinstance(value, str) or not isinstance(value, Collection):
-        raise InputError(name, f"{value!r} is neither True nor False nor a list of measures")
+    if not takes_names or isinstance(value, str) or not isinstance(value, Collection):
+        expected = f"neither True nor False{' nor a list of measures' * takes_names}"
+        raise InputError(name, f"{value!r} is {expected}")
     names = [spec.name for spec, _ in asked]
     specs = [spec for spec, _ in expand_metrics(value, options.get("k", DEFAULT_K))] if value else []
     unknown = next((spec.name for spec in specs if spec.name not in names), None)
@@ -141,33 +141,35 @@ def check_settings(
 ) -> Settings:
     """Return the settings of options, or refuse the first invalid one; other arguments may be among them.
 
-    ``names`` of labels are those of rows; ``closed`` tells whether they were known before these.
+    ``names`` of labels are those of rows; ``closed`` tells whether they were known before these. While the
+    number of labels is not known, it is 0, and what depends on it is not checked.
     """
-    values = {name: value for name in WITHOUT_DEFAULT if (value := options.get(name)) is not None}
-    labels = check_labels(values["labels"], n_labels) if "labels" in values else None
+    of_labels = {name: value for name in OF_LABELS if (value := options.get(name)) is not None}
+    labels, rule, unsettled = of_labels.get("labels"), options.get("decision"), None
+    if labels is None and n_labels is None:
+        of_labels, n_labels, unsettled = {}, MOST_LABELS, (metrics, options)
+        rule = None if isinstance(rule, Rule) else rule
+    labels = None if labels is None else check_labels(labels, n_labels)
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
     names, asked = labels or names, expand_metrics(metrics, options.get("k", DEFAULT_K))
-    conventions = conventions_of(metrics, options)
-    propensity, label_groups, hierarchy, notes = None, None, None, list[str]()
-    if not OF_PROPENSITY.isdisjoint(values):
-        q, y_train = values.get("inverse_propensity"), values.get("y_train")
+    conventions, flags = (
+        conventions_of(metrics, options),
+        {name: _flag(name, options, asked) for name in FLAGS},
+    )
+    propensity, label_groups, hierarchy, decision, notes = None, None, None, None, list[str]()
+    if not OF_PROPENSITY.isdisjoint(of_labels):
+        q, y_train = of_labels.get("inverse_propensity"), of_labels.get("y_train")
         propensity, notes = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
-        if propensity is not None and propensity.lowest < 1:
+        if propensity and propensity.lowest < 1:
             lowest = f" has values below 1 (the lowest is {propensity.lowest:g})"
             hint = ": these look like propensities, not their inverses, which are 1 / p"
-            notes = [*notes, Message(Keyword("inverse_propensity"), lowest, hint)]
-    if "label_groups" in values:
-        counts = None if propensity is None else propensity.counts
-        label_groups, unnamed = given_groups(values["label_groups"], n_labels, names, closed, counts)
-        notes = [*notes, *unnamed]
-    if propensity is not None and not any("training" in spec.needs for spec, _ in asked):
+            notes.append(Message(Keyword("inverse_propensity"), lowest, hint))
+    if "label_groups" in of_labels:
+        counts = propensity and propensity.counts
+        label_groups, unnamed = given_groups(of_labels["label_groups"], n_labels, names, closed, counts)
+        notes += unnamed
+    if propensity and not any("training" in spec.needs for spec, _ in asked):
         propensity = propensity._replace(counts=None)
-    flags = dict[str, bool]()
-    for name, default in FLAGS.items():
-        if not isinstance(flag := options.get(name, default), bool | np.bool_):
-            raise InputError(name, f"{flag!r} is neither True nor False")
-        flags[name] = bool(flag)
-    rule, decision = options.get("decision"), None
     if rule is not None:
         rule = rule_for(rule, names, closed)
         if isinstance(rule, Rule):
@@ -177,54 +179,46 @@ def check_settings(
     if flags["bounds"] and conventions.unlisted_score is not None:
         level, fix = Keyword("unlisted", f"{conventions.unlisted_score:g}"), Keyword("unlisted", "'below'")
         raise InputError("bounds", Message(level, " gives every label a score; bounds need ", fix))
-    if "hierarchy" in values:
-        hierarchy = given_hierarchy(values["hierarchy"], n_labels, names, closed)
-        if hierarchy is not None and hierarchy.top is not None:
+    if "hierarchy" in of_labels:
+        hierarchy = given_hierarchy(of_labels["hierarchy"], n_labels, names, closed)
+        if hierarchy and hierarchy.top is not None:
             above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
             hint = "without edges to it, it does not, as authors leave out a root"
             notes.append(Message(Keyword("hierarchy"), above, hint))
-    confidence = real_number("confidence", values["confidence"]) if "confidence" in values else None
-    if confidence is not None and not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
-        text = f"is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
-        raise InputError("confidence", f"{values['confidence']!r} {text}")
+    if (confidence := options.get("confidence")) is not None:
+        confidence = real_number("confidence", confidence)
+        if not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
+            within = f"{LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
+            raise InputError("confidence", f"{options['confidence']!r} is not a probability within {within}")
+    curve_points = options.get("curve_points")
     return Settings(
-        n_labels=n_labels,
+        n_labels=0 if unsettled else n_labels,
         labels=labels,
         asked=asked,
         conventions=conventions,
         propensity=propensity,
         decision=decision,
-        per_row=_kept("per_row", options, asked),
-        per_label=_kept("per_label", options, asked),
         **flags,
-        curve_points=positive_integer("curve_points", values.get("curve_points", 0), 0),
+        curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
         label_groups=label_groups,
         hierarchy=hierarchy,
         confidence=confidence,
         unknown=labels is not None,
         counts_cells=closed,
         on_arguments=tuple(notes),
+        unsettled=unsettled,
     )
-
-
-def settings_before_rows(metrics: str | Iterable[str] | None, options: Options) -> Settings:
-    """Check what can be checked before the number of labels is known; it is 0 until then."""
-    checked: Any = {**options, **dict.fromkeys((*OF_PROPENSITY, "label_groups", "hierarchy"))}
-    if isinstance(checked.get("decision"), Rule):
-        del checked["decision"]
-    return replace(check_settings(metrics, checked, MOST_LABELS), n_labels=0)
 
 
 def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
     """Return the plan for some inputs: measures requested by name, and those of groups that these allow."""
-    decision, conventions = settings.decision, settings.conventions
+    decision, conventions, q = settings.decision, settings.conventions, settings.propensity
     if "y_pred" in inputs and decision is not None:
         rule = Keyword("decision", str(decision))
         raise InputError("y_pred", Message("given together with ", rule, "; choose one"))
     if "clusters" in inputs and settings.confidence is None:
         give = Message("clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95")
         raise InputError("clusters", give)
-    q = settings.propensity
     met = {
         "scores": "y_score" in inputs,
         "entry scores": SCORED in inputs,
@@ -236,8 +230,10 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         "training": q is not None and q.counts is not None,
     }
     lacking = {need: GIVEN_AS[need] for need in met if not met[need]}
-    fewer = None if NAMES.isdisjoint(inputs) else fewer_labels(inputs, conventions.unlisted_score)
-    specs, not_computed = list[Spec](), dict[str, Message]()
+    level, by_scores = conventions.unlisted_score, None
+    fewer = None if NAMES.isdisjoint(inputs) else fewer_labels(inputs, level)
+    specs, gapless, cells, probable = list[Spec](), list[Spec](), list[Spec](), list[Spec]()
+    not_computed = dict[str, Message]()
     for spec, explicit in settings.asked:
         missing = next(filter(None, map(lacking.get, spec.needs)), None)
         needed = (fewer if spec.metric.every_label else None) or missing
@@ -247,21 +243,26 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         if needed:
             not_computed[spec.name] = needed
             continue
-        specs.append(spec.under(conventions))
+        specs.append(spec := spec.under(conventions))
+        if explicit and level is None and spec.metric.gapless:
+            gapless.append(spec)
+        if explicit and spec.metric.every_label:
+            cells.append(spec)
+        if "probabilities" in spec.needs:
+            probable.append(spec)
     if not specs:
         reasons = dict.fromkeys(not_computed.values())
         needed = Message(*[part for reason in reasons for part in (" or ", reason)][1:])
         hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in inputs else ()
         raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
-    level = conventions.unlisted_score
-    is_outside = conventions.link == "none" and level is not None and not 0 <= level <= 1
-    for spec in specs:
-        if "probabilities" in spec.needs and not settings.higher_is_better:
-            distances = Keyword("higher_is_better", "False")
-            raise ValueError(Message(spec, " needs probabilities, not distances: ", distances))
-        if "probabilities" in spec.needs and is_outside:
-            outside = Message(f"{level:g} is outside 0..1; ", spec, " needs probabilities; ", LINKED)
+    if probable and not settings.higher_is_better:
+        distances = Keyword("higher_is_better", "False")
+        raise ValueError(Message(probable[0], " needs probabilities, not distances: ", distances))
+    if probable and conventions.link == "none":
+        if level is not None and not 0 <= level <= 1:
+            outside = Message(f"{level:g} is outside 0..1; ", probable[0], " needs probabilities; ", LINKED)
             raise InputError("unlisted", outside)
+        by_scores = probable[0], max(spec.k or settings.n_labels for spec in probable)
     if settings.bounds and not any(spec.bounded("sample_weight" in inputs) for spec in specs):
         none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
         weighing = [" with ", Keyword("sample_weight")] if any(s.bounded(False) for s in specs) else []
@@ -270,17 +271,23 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         none = " has no effect: the measures in it, such as h_f1.micro, are not among "
         raise ValueError(Message(Keyword("hierarchy"), none, ", ".join(map(str, specs))))
     per_label, curves = settings.per_label, "entry scores" not in lacking
-    by_label = curves or "sets" not in lacking or not per_label
-    if not by_label and not any(spec.k or spec.state == "label_extremes" for spec in specs):
-        either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
-        raise ValueError(Message(Keyword("per_label"), " needs ", *either))
+    if per_label and not curves and "sets" in lacking and not any(spec.k for spec in specs):
+        needed = Message(GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"])
+        raise ValueError(Message(Keyword("per_label"), " needs ", needed))
     if settings.curve_points and not curves:
-        raise ValueError(Message(Keyword("curve_points"), " needs scores in ", Keyword("y_score")))
+        raise ValueError(Message(Keyword("curve_points"), " needs ", GIVEN_AS["entry scores"]))
     if "y_pred" in inputs:
         decision = GIVEN_SETS
     elif decision and decision.kind == "threshold" and not settings.higher_is_better:
         decision = Decision("threshold", 0 - decision.value)
-    if curves and per_label and per_label is not True:
+    if curves and per_label is not True:
         curves = any("entry scores" in spec.needs for spec in kept_of(per_label, specs))
-    changes = {"decision": decision, "keep_curves": curves and bool(per_label), "not_computed": not_computed}
-    return Plan(**vars(settings) | changes, specs=tuple(specs), inputs=inputs)
+    changes = {"decision": decision, "keep_curves": curves, "probable": by_scores}
+    return Plan(
+        **vars(settings) | changes,
+        specs=tuple(specs),
+        inputs=inputs,
+        not_computed=not_computed,
+        required_gapless=gapless,
+        required_cells=cells,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -33,11 +34,11 @@ STATES = [
     ),
     ROW_BOUNDS, SEEN, CEILING, LABEL_GROUPS, ROW_GROUPS,
 ]  # fmt: skip
-FLAGS = {"bounds": False, "higher_is_better": True}  # and their defaults
-KEPT = ("per_row", "per_label", *FLAGS, "curve_points", "confidence")  # settings saved as they are
+FLAGS = {"per_row": False, "per_label": False, "bounds": False, "higher_is_better": True}  # and defaults
+KEPT = (*FLAGS, "curve_points", "confidence")  # settings saved as they are
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class Settings:
     """What an evaluation is asked for, which two evaluators must share to be merged."""
 
@@ -59,6 +60,7 @@ class Settings:
     counts_cells: bool = True  # whether measures of all labels are then computed: their number is known
     named: bool = False
     on_arguments: tuple[str, ...] = ()  # notes on the arguments
+    unsettled: tuple[Any, Any] | None = None  # metrics and options, until the number of labels is known
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings except the propensities as JSON values."""
@@ -96,12 +98,11 @@ class Settings:
         for (name, mine), theirs in zip(self.of_labels.items(), theirs_of.of_labels.values(), strict=True):
             # np.array_equal hides what a handler raises
             if mine is not theirs and (mine.shape != theirs.shape or (mine != theirs).any()):
-                plain = {"label_counts": "y_train differs", "label_groups": "label_groups differ"}
-                return plain.get(name, f"{name} differs")
+                return f"{'y_train' if name == 'label_counts' else name} differs"
         return None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class Plan(Settings):
     """The settings for some inputs: the measures that these allow, and what they read of rows.
 
@@ -112,84 +113,57 @@ class Plan(Settings):
     inputs: frozenset[str] = frozenset()
     not_computed: dict[str, Message] = field(default_factory=dict)  # of groups, and the input they need
     keep_curves: bool = False  # whether curves of labels are kept
-    any_scores: bool = False  # whether scores are fitted to probabilities, which they need not be
-    weighted: bool = field(init=False)
-    unlisted: float | None = field(init=False)  # score of unlisted labels, None below all listed ones
-    all_specs: list[Spec] = field(init=False)  # the measures and the parts they are computed from
-    states: dict[str, tuple[Spec, ...]] = field(init=False)  # to count, and the measures that read each
-    kept_decisions: dict[Decision, list[str]] = field(init=False)  # whose hits are kept by label, see below
-    reads_scores: bool = field(init=False)  # whether any measure reads scores, not only their order
-    depth: int | None = field(init=False)  # of the ranking that the measures read; None for all of it
-    reads: dict[str, int | None] = field(init=False)  # number of leading labels, by measure; None for all
-    ordered: bool = field(init=False)  # whether lists must be sorted, beyond the ranks of relevant labels
-    uses_decision: bool = field(init=False)  # whether any measure reads its sets, not only those at k
-    gapless: list[Spec] = field(init=False)  # that need every score, where unlisted labels have none
-    required_gapless: list[Spec] = field(init=False)  # those requested by name
-    required_cells: list[Spec] = field(init=False)  # requested by name that need all labels
-    probable: tuple[Spec, int] | None = field(init=False)  # one that needs probabilities, of so many labels
+    required_gapless: Sequence[Spec] = ()  # those of `gapless` that are requested by name
+    required_cells: Sequence[Spec] = ()  # requested by name that need all labels
+    probable: tuple[Spec, int] | None = None  # one that needs probabilities, of so many labels
 
     def __post_init__(self) -> None:
         """Work out what is read of rows, in one pass over the measures."""
-        level, decision, bounds = self.conventions.unlisted_score, self.decision, self.bounds
-        unlisted = level if self.higher_is_better or level is None else 0 - level
-        parts = list[Spec]()
+        level, decision, parts = self.conventions.unlisted_score, self.decision, list[Spec]()
         for spec in self.specs:
             parts += map(parse_spec, spec.metric.parts)
-        all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]
-        kept = self._kept_decisions() if self.per_label else {}
-        vars(self).update(
-            weighted="sample_weight" in self.inputs, unlisted=unlisted, all_specs=all_specs,
-            kept_decisions=kept, reads={}, gapless=[],
-        )  # fmt: skip
-        states, cells, probable = dict[str, list[Spec]](), list[Spec](), list[Spec]()
+        # the measures and the parts they are computed from
+        self.all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]
+        self.weighted = "sample_weight" in self.inputs
+        # score of unlisted labels, None below all listed ones
+        self.unlisted = level if self.higher_is_better or level is None else 0 - level
+        # decision rules whose hits are kept by label, and the suffixes of their columns
+        self.kept_decisions = kept = self._kept_decisions() if self.per_label else {}
+        self.gapless = list[Spec]()  # that need every score, where unlisted labels have none
+        self.reads = dict[str, int | None]()  # number of leading labels, by measure; None for all
         curves = self.keep_curves or self.curve_points > 0
-        reads_scores, whole = curves, curves or self.label_groups is not None
-        uses_decision = decision in kept and decision != GIVEN_SETS
-        ordered = bounds or bool(kept and kept.keys() - {GIVEN_SETS})
-        at_k = 1  # one-error reads the first label
-        for spec in all_specs:
+        self.reads_scores = curves  # whether any measure reads scores, not only their order
+        # whether lists must be sorted, beyond the ranks of relevant labels
+        self.ordered = self.bounds or bool(kept.keys() - {GIVEN_SETS})
+        self.uses_decision = decision in kept  # whether any measure reads its sets, not only those at k
+        whole, readers = curves or self.label_groups is not None, defaultdict[str, list[Spec]](list)
+        n_decided: int | None = 0  # leading labels in the sets of the decision
+        if decision is not None and decision.kind != "pred":
+            n_decided = int(decision.value) if decision.kind in LEADING else None
+        for spec in self.all_specs:
             metric, needs, k = spec.metric, spec.needs, spec.k
             if name := (self.weighted and metric.weighted_state) or spec.state:
-                states.setdefault(name, []).append(spec)
-            if bounds and name == "row_sums" and self.bounded(spec):
-                states.setdefault(ROW_BOUNDS, []).append(spec)
-            if metric.gapless and unlisted is None:
+                readers[name].append(spec)
+            if self.bounds and name == "row_sums" and self.bounded(spec):
+                readers[ROW_BOUNDS].append(spec)
+            if metric.gapless and level is None:
                 self.gapless.append(spec)
-            if "probabilities" in needs:
-                probable.append(spec)
-            if metric.every_label:
-                cells.append(spec)
-            reads_scores |= spec.scores_of_all or "probabilities" in needs
-            whole |= spec.scores_of_all or metric.whole
-            uses_decision |= "sets" in needs
-            ordered |= spec.of_sets and (k is not None or self.decide(spec).kind != "pred")
-            self.reads[spec.name] = k or self._n_read(spec)
-            at_k = max(at_k, k or 0)
-        if decision is not None and decision.kind in LEADING:
-            at_k = max(at_k, int(decision.value))
-        elif decision is not None and decision.kind != "pred":
-            whole |= uses_decision
-        extra = {
+            is_of_all, is_of_sets = metric.whole or spec.scores_of_all, "sets" in needs
+            self.reads_scores |= spec.scores_of_all or "probabilities" in needs
+            whole |= is_of_all
+            self.uses_decision |= is_of_sets
+            self.ordered |= spec.of_sets and (k is not None or n_decided != 0)
+            n_read = n_decided if is_of_sets else None if is_of_all else int("scores" in needs)
+            self.reads[spec.name] = k or n_read  # without a cutoff, one-error reads the first label
+        whole |= self.uses_decision and n_decided is None
+        # number of leading labels that the measures read, None for all
+        self.depth = None if whole else self.cut(max(1, n_decided or 0, *filter(None, self.reads.values())))
+        without_readers = {
             SETS_OF_LABELS: kept, self.state_of(CURVE): curves, SEEN: True, CEILING: WITHIN in self.inputs,
             LABEL_GROUPS: self.label_groups, ROW_GROUPS: "row_groups" in self.inputs,
         }  # fmt: skip
-        for name, is_read in extra.items():
-            if is_read:
-                states.setdefault(name, [])
-        if self.any_scores or self.conventions.link != "none":
-            probable = []
-        gapless = self.gapless
-        required = {spec.name for spec, explicit in self.asked if explicit} if gapless or cells else ()
-        vars(self).update(
-            states={name: tuple(states[name]) for name in STATES if name in states},
-            reads_scores=reads_scores,
-            depth=None if whole else self.cut(at_k),
-            ordered=ordered,
-            uses_decision=uses_decision,
-            required_gapless=[spec for spec in gapless if spec.name in required] if gapless else [],
-            required_cells=[spec for spec in cells if spec.name in required] if cells else [],
-            probable=(probable[0], max(s.k or self.n_labels for s in probable)) if probable else None,
-        )
+        # to count, and the measures that read each
+        self.states = {n: tuple(readers[n]) for n in STATES if n in readers or without_readers.get(n)}
 
     def _kept_decisions(self) -> dict[Decision, list[str]]:
         """Return rules with the suffixes of their columns, of the evaluation's none; both can be one rule."""
@@ -227,17 +201,6 @@ class Plan(Settings):
     def cut(self, depth: int) -> int:
         """Return a number of leading labels, not more than a row can list."""
         return depth if self.unknown else min(depth, self.n_labels)
-
-    def _n_read(self, spec: Spec) -> int | None:
-        """Return how many leading labels a measure without a cutoff reads."""
-        if "sets" in spec.needs:
-            decision = self.decide(spec)
-            if decision.kind in LEADING:
-                return int(decision.value)
-            return 0 if decision.kind == "pred" else None
-        if spec.metric.whole or spec.scores_of_all:
-            return None
-        return 1 if "scores" in spec.needs else 0  # one-error reads the first label
 
 
 def kept_of(kept: bool | Sequence[str], specs: Iterable[Spec]) -> list[Spec]:
