@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from xmleval.labels.datasets import published
 from xmleval.labels.groups import LabelGroups
 from xmleval.labels.hierarchy import from_edges
 from xmleval.states.contents import Contents
-from xmleval.states.plan import KEPT, Settings
+from xmleval.states.plan import Settings
 from xmleval.states.state import new_states
 from xmleval.view.rule import as_parts, from_parts
 
@@ -34,15 +33,15 @@ def saved_settings(settings: Settings) -> Saved:
 
 def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     """Return the settings of a saved file, and take out their arrays; ValueError if these are none."""
-    saved, rule, n_labels = meta["settings"], meta["rule"], meta["settings"]["n_labels"]
-    decision = saved["decision"] if rule is None else from_parts(rule, arrays.pop("decision"))
-    saved_q, counts = arrays.pop("propensity", None), arrays.pop("label_counts", None)
-    q, groups, hierarchy = None, None, None
-    if saved_q is not None:
-        q = check_propensity(saved_q, n_labels)
-        if counts is not None and (counts.dtype not in (np.int32, np.int64) or counts.shape != saved_q.shape):
+    saved, rule, constants = meta["settings"], meta["rule"], meta["constants"]
+    n_labels, explicit = saved["n_labels"], dict(saved["metrics"])
+    q, groups, hierarchy, decision = None, None, None, saved["decision"]
+    if rule is not None:
+        decision = from_parts(rule, arrays.pop("decision"))
+    if "propensity" in arrays:
+        q, counts = check_propensity(arrays.pop("propensity"), n_labels), arrays.pop("label_counts", None)
+        if counts is not None and (counts.dtype not in (np.int32, np.int64) or counts.shape != (n_labels,)):
             raise ValueError("label_counts are no numbers of training rows")
-        constants = meta["constants"]  # of the model, of a data set by its name
         model: dict[str, Any] = {name: float(constants[name]) for name in ("a", "b", "n") if constants}
         model |= published(constants["dataset"]).where() if "dataset" in constants else {}
         q = q._replace(counts=counts, constants=model)
@@ -51,24 +50,14 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         groups = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
     if saved["hierarchy"] is not None:
         edges = arrays.pop("hierarchy", np.empty((0, 2), np.int64))
-        largest = positive_integer("n_labels", n_labels) + edges.size - 1
-        edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, high=largest)
+        edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, high=n_labels + edges.size - 1)
         n_nodes = max(n_labels, int(edges.max(initial=0)) + 1)
         with limited(machine_limit()):
             hierarchy = from_edges(edges, n_labels, n_nodes, saved["labels"])
-    explicit: dict[str, bool] = dict(saved["metrics"])
-    kept: Any = {name: saved[name] for name in KEPT}
-    options = kept | {
-        "labels": saved["labels"], "decision": decision, "conventions": saved["conventions"],
-        "inverse_propensity": q, "label_groups": groups, "hierarchy": hierarchy,
-    }  # fmt: skip
-    settings = check_settings([*explicit], options, n_labels)
-    settings = replace(
-        settings,
-        asked=[(spec, bool(explicit[spec.name])) for spec, _ in settings.asked],
-        unknown=saved.get("unknown", False) is True,
-        counts_cells=saved.get("counts_cells", True) is True,
-    )
+    made = {"decision": decision, "inverse_propensity": q, "label_groups": groups, "hierarchy": hierarchy}
+    settings = check_settings([*explicit], saved | made, n_labels)
+    settings.asked = [(spec, explicit[spec.name]) for spec, _ in settings.asked]
+    settings.unknown, settings.counts_cells = "unknown" in saved, saved.get("counts_cells", True)
     differs = first_difference(settings.as_dict(), saved, "settings", ("as read", "as saved"))
     if differs:
         raise ValueError(differs)
@@ -90,17 +79,16 @@ def restored(
     settings: Settings, resources: Resources, meta: dict[str, Any], arrays: dict[str, Any]
 ) -> Counted:
     """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
-    source, row = meta["place"]
-    place, notes = (str(source), positive_integer("place", row, 0)), notes_from_json(meta["notes"])
-    if meta["updated"] is not True:
+    (source, row), notes = meta["place"], notes_from_json(meta["notes"])
+    place = str(source), positive_integer("place", row, at_least=0)
+    if not meta["updated"]:
         return Counted(place=place, notes=notes)
-    n_rows, inputs = positive_integer("n_rows", meta["n_rows"], 0), frozenset(meta["given"])
-    score_dtype = meta["score_dtype"]
-    if score_dtype not in (None, "float32", "float64"):
+    n_rows, inputs = positive_integer("n_rows", meta["n_rows"], at_least=0), frozenset(meta["given"])
+    if (score_dtype := meta["score_dtype"]) not in (None, "float32", "float64"):
         raise ValueError(f"scores of {score_dtype}")
     spans = {
-        source: tuple([(int(start), positive_integer("spans", stop, start)) for start, stop in pairs])
-        for source, pairs in meta["spans"].items()
+        name: tuple([(int(start), positive_integer("spans", stop, start)) for start, stop in pairs])
+        for name, pairs in meta["spans"].items()
     }
     plan = plan_of(settings, inputs)
     states = new_states(plan, resources)

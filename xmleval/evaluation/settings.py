@@ -145,69 +145,64 @@ def check_settings(
     number of labels is not known, it is 0, and what depends on it is not checked.
     """
     of_labels = {name: value for name in OF_LABELS if (value := options.get(name)) is not None}
-    labels, rule, unsettled = of_labels.get("labels"), options.get("decision"), None
-    if labels is None and n_labels is None:
-        of_labels, n_labels, unsettled = {}, MOST_LABELS, (metrics, options)
-        rule = None if isinstance(rule, Rule) else rule
+    labels, rule = of_labels.get("labels"), options.get("decision")
+    is_settled = labels is not None or n_labels is not None
+    if not is_settled:
+        of_labels, n_labels, rule = {}, MOST_LABELS, None if isinstance(rule, Rule) else rule
     labels = None if labels is None else check_labels(labels, n_labels)
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
     names, asked = labels or names, expand_metrics(metrics, options.get("k", DEFAULT_K))
-    conventions, flags = (
-        conventions_of(metrics, options),
-        {name: _flag(name, options, asked) for name in FLAGS},
+    settings = Settings(
+        n_labels=n_labels if is_settled else 0,
+        conventions=conventions_of(metrics, options),
+        labels=labels,
+        asked=asked,
+        unknown=labels is not None,
+        counts_cells=closed,
+        unsettled=None if is_settled else (metrics, options),
+        **{name: _flag(name, options, asked) for name in FLAGS},
     )
-    propensity, label_groups, hierarchy, decision, notes = None, None, None, None, list[str]()
+    propensity, notes = None, settings.on_arguments
     if not OF_PROPENSITY.isdisjoint(of_labels):
         q, y_train = of_labels.get("inverse_propensity"), of_labels.get("y_train")
-        propensity, notes = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
+        propensity, new = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
+        notes += new
         if propensity and propensity.lowest < 1:
             lowest = f" has values below 1 (the lowest is {propensity.lowest:g})"
             hint = ": these look like propensities, not their inverses, which are 1 / p"
             notes.append(Message(Keyword("inverse_propensity"), lowest, hint))
     if "label_groups" in of_labels:
-        counts = propensity and propensity.counts
-        label_groups, unnamed = given_groups(of_labels["label_groups"], n_labels, names, closed, counts)
-        notes += unnamed
+        value, counts = of_labels["label_groups"], propensity and propensity.counts
+        settings.label_groups, new = given_groups(value, n_labels, names, closed, counts)
+        notes += new
     if propensity and not any("training" in spec.needs for spec, _ in asked):
         propensity = propensity._replace(counts=None)
-    if rule is not None:
-        rule = rule_for(rule, names, closed)
-        if isinstance(rule, Rule):
-            check_width(rule.decision, rule.n_labels, n_labels)
-        decision = parse_decision(rule.decision if isinstance(rule, Rule) else rule)
-        check_decision(decision, conventions, n_labels, flags["higher_is_better"], isinstance(rule, Rule))
-    if flags["bounds"] and conventions.unlisted_score is not None:
-        level, fix = Keyword("unlisted", f"{conventions.unlisted_score:g}"), Keyword("unlisted", "'below'")
-        raise InputError("bounds", Message(level, " gives every label a score; bounds need ", fix))
+    settings.propensity = propensity
     if "hierarchy" in of_labels:
-        hierarchy = given_hierarchy(of_labels["hierarchy"], n_labels, names, closed)
+        settings.hierarchy = hierarchy = given_hierarchy(of_labels["hierarchy"], n_labels, names, closed)
         if hierarchy and hierarchy.top is not None:
             above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
             hint = "without edges to it, it does not, as authors leave out a root"
             notes.append(Message(Keyword("hierarchy"), above, hint))
+    level, higher_is_better = settings.conventions.unlisted_score, settings.higher_is_better
+    if rule is not None:
+        rule = rule_for(rule, names, closed)
+        if isinstance(rule, Rule):
+            check_width(rule.decision, rule.n_labels, n_labels)
+        settings.decision = parse_decision(rule.decision if isinstance(rule, Rule) else rule)
+        is_fitted = isinstance(rule, Rule)
+        check_decision(settings.decision, settings.conventions, n_labels, higher_is_better, is_fitted)
+    if settings.bounds and level is not None:
+        every, fix = Keyword("unlisted", f"{level:g}"), Keyword("unlisted", "'below'")
+        raise InputError("bounds", Message(every, " gives every label a score; bounds need ", fix))
     if (confidence := options.get("confidence")) is not None:
-        confidence = real_number("confidence", confidence)
-        if not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
+        settings.confidence = real_number("confidence", confidence)
+        if not LEAST_CONFIDENCE <= settings.confidence <= MOST_CONFIDENCE:
             within = f"{LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
-            raise InputError("confidence", f"{options['confidence']!r} is not a probability within {within}")
-    curve_points = options.get("curve_points")
-    return Settings(
-        n_labels=0 if unsettled else n_labels,
-        labels=labels,
-        asked=asked,
-        conventions=conventions,
-        propensity=propensity,
-        decision=decision,
-        **flags,
-        curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
-        label_groups=label_groups,
-        hierarchy=hierarchy,
-        confidence=confidence,
-        unknown=labels is not None,
-        counts_cells=closed,
-        on_arguments=tuple(notes),
-        unsettled=unsettled,
-    )
+            raise InputError("confidence", f"{confidence!r} is not a probability within {within}")
+    if (curve_points := options.get("curve_points")) is not None:
+        settings.curve_points = positive_integer("curve_points", curve_points, at_least=0)
+    return settings
 
 
 def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:

@@ -59,7 +59,7 @@ class Settings:
     unknown: bool = False  # whether predictions may hold unknown labels
     counts_cells: bool = True  # whether measures of all labels are then computed: their number is known
     named: bool = False
-    on_arguments: tuple[str, ...] = ()  # notes on the arguments
+    on_arguments: list[str] = field(default_factory=list)  # notes on the arguments
     unsettled: tuple[Any, Any] | None = None  # metrics and options, until the number of labels is known
 
     def as_dict(self) -> dict[str, Any]:
