@@ -26,11 +26,13 @@ from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import CONSTANTS, constants_of, count_labels_of, inverse_propensity
 from xmleval.view.rule import Rule
 
+Counts = tuple[Ints, int]  # how many training rows have each label, and how many rows there are
+
 
 def training_counts(
     train: Any, rows: Inputs, labels: list[str] | None, label_counts: Sequence[int], resources: Resources
-) -> list[tuple[Ints, int]]:
-    """Return for each report how many training rows have each label, and how many rows there are.
+) -> list[Counts]:
+    """Return the counts of training rows for each report.
 
     ``labels`` are the names of the columns of training labels without names, if they are known.
     """
@@ -50,7 +52,7 @@ def training_counts(
     return [(for_names(counts_of[: len(names)], names, label_names, 0), n_rows)] * len(rows.matches)
 
 
-def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> tuple[Ints, int]:
+def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> Counts:
     refuse_many_labels(name, n_labels)
     counts = np.zeros(n_labels, np.int64)
     with closing(RowReader(name, pieces, n_bytes)) as reader:
@@ -61,40 +63,32 @@ def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> t
 
 
 def with_files_read(
-    options: Mapping[str, Any],
-    paths: Mapping[str, Path],
-    rows: Inputs,
-    n_labels: int,
-    closed: bool,
-    trained: tuple[Any, int] | None,
+    options: Mapping[str, Any], paths: Mapping[str, Path], rows: Inputs, n_labels: int, trained: Counts | None
 ) -> tuple[dict[str, Any], list[str]]:
     """Return options with what is in their files, at ``paths``, for the labels of a report, and notes.
 
-    ``closed`` tells whether all labels were known before the rows; ``trained`` are the numbers of training
-    rows of each label and of all, where they were counted.
+    ``trained`` are the counts of training rows, where these were read.
     """
     values, notes, names = {**options}, list[str](), rows.label_names
     if trained is not None and values.get("inverse_propensity") is None:
-        counted = {"label_counts": trained[0], "n_instances": trained[1], "n_labels": n_labels}
+        counts: Any = {"label_counts": trained[0], "n_instances": trained[1], "labels": names}
         with naming_files({"n_instances": paths.get("y_train")}):
-            q = inverse_propensity(**counted, labels=names, **constants_of(options))
-        values["inverse_propensity"] = q
-        values |= dict.fromkeys(("y_train", *CONSTANTS))
+            q = inverse_propensity(**counts, **constants_of(options))
+        values |= {**dict.fromkeys(("y_train", *CONSTANTS)), "inverse_propensity": q}
     elif "inverse_propensity" in paths:
         values["inverse_propensity"] = load_numbers(paths["inverse_propensity"])
     if (path := paths.get("label_groups")) is not None:
         lines = read_group_lines("label_groups", path)
         groups, n_unknown = lines.by_number("label", names, n_labels)
-        if not lines.has_keys and len(groups) != n_labels:
-            raise ValueError(f"{path}: {len(groups)} groups; expected one for each of {n_labels} labels")
         notes += [Note(str(path), "ignored labels", n_unknown)] * (n_unknown > 0)
-        values["label_groups"] = groups if names is None else {names[n]: groups[n] for n in groups}
+        by_label = groups if names is None else {names[n]: groups[n] for n in groups}
+        values["label_groups"] = by_label if lines.has_keys else [*groups.values()]
     if (path := paths.get("hierarchy")) is not None:
         edges = read_edges(path)
         pairs: Any = [*edges.values()]
         if names is None:
             pairs = [[text if (n := whole_number(text)) is None else n for text in pair] for pair in pairs]
-        places = [f"line {line}" for line in edges]
+        places, closed = [f"line {line}" for line in edges], not rows.by_name or rows.matches[0].closed
         values["hierarchy"] = given_hierarchy(pairs, n_labels, names, closed, places)
     rule = Rule.load(paths["decision"]) if "decision" in paths else values.get("decision")
     values["decision"] = rule
@@ -120,10 +114,9 @@ def with_values_of_rows(rows: Inputs, arguments: Mapping[str, Any]) -> Inputs:
             lines = read_group_lines(argument, path)
             groups, n_unknown = lines.by_number("row", names, n_rows)
             rows.note([Note(str(path), "unmatched rows", n_unknown)] * (n_unknown > 0))
-            missing = next((row for row in range(n_rows or len(groups)) if row not in groups), None)
-            if missing is not None and lines.has_keys:
-                row_name = missing if names is None else names[missing]
-                raise ValueError(f"{path}: no {lines.noun} for row {row_name}")
+            for row in range(n_rows or len(groups)) if lines.has_keys else ():
+                if row not in groups:
+                    raise ValueError(f"{path}: no {lines.noun} for row {names[row] if names else row}")
             vectors[argument] = str(path), [groups[row] for row in range(len(groups))]
         elif value is not None:
             values = of_rows(argument, value, names)  # of a list, NumPy would make texts of what is missing

@@ -74,8 +74,8 @@ class Evaluator:
     def of(cls, settings: Settings, resources: Resources, counted: Counted | None = None) -> Evaluator:
         """Return an evaluator with checked settings, and counts where there are any (@private)."""
         created = cls.__new__(cls)
-        state = {"_settings": settings, "_resources": resources, "_counted": counted or Counted()}
-        created.__setstate__(state)
+        counted = counted or Counted()
+        created.__setstate__({"_settings": settings, "_resources": resources, "_counted": counted})
         return created
 
     @property
@@ -143,13 +143,12 @@ class Evaluator:
         1.0
         """
         arguments = locals()
-        labels_told = None if self.n_labels else labels_of(y_true)
+        n_labels, labels = (self.n_labels, None) if self.n_labels else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
-            settings = self._settings if labels_told is None else self._settled(*labels_told)
+            settings = self._settled(n_labels, labels)
             look_at = settings.conventions.graded and not counted.place[0]
-            named = settings.n_labels, settings.labels, settings.conventions
-            batch = read_batch(*named, look_at, arguments)
+            batch = read_batch(settings.n_labels, settings.labels, settings.conventions, look_at, arguments)
             unlisted = settings.labels is None and not batch.matched.by_id  # names may differ between batches
             if unlisted or not batch.matched.closed:
                 needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
@@ -190,8 +189,7 @@ class Evaluator:
         with self._lock:
             bound = self._settings if self.n_labels else other._settings
             mine, theirs = (each._settled(bound.n_labels, bound.labels) for each in (self, other))
-        differs = first_difference(mine.as_dict(), theirs.as_dict()) or mine.unlike(theirs)
-        if differs:
+        if differs := first_difference(mine.as_dict(), theirs.as_dict()) or mine.unlike(theirs):
             raise InputError("merge", differs)
         added = settled(other._resources, other._counted)
 
@@ -287,7 +285,7 @@ class Evaluator:
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""
-        counted = restored(self._settings, self._resources, *counts)
+        counted = restored(self._settings, self._resources, counts)
         return Evaluator.of(self._settings, self._resources, counted)
 
     @classmethod
@@ -325,7 +323,7 @@ class Evaluator:
         """Restore an evaluator from `as_saved` (@private)."""
         arrays, resources = dict(saved.arrays), check_resources(memory, threads)
         settings = restored_settings(saved.meta, arrays)
-        return cls.of(settings, resources, restored(settings, resources, saved.meta, arrays))
+        return cls.of(settings, resources, restored(settings, resources, Saved(saved.meta, arrays)))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the lock, which cannot be copied."""

@@ -161,7 +161,7 @@ def settle(run: Run) -> None:
     for place, n_labels in enumerate(run.label_counts):
         with naming_files(paths):
             trained = run.trained[place] if run.trained else None
-            values, notes = with_files_read(options, paths, rows, n_labels, run.closed, trained)
+            values, notes = with_files_read(options, paths, rows, n_labels, trained)
             if values.get("curve_points") and rows.scores and not have_scores(*rows.scores[place]):
                 del values["curve_points"]  # of lists without scores there is no curve
             asked = MEASURES_OF_SETS if of_sets else metrics

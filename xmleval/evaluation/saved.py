@@ -35,9 +35,8 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     """Return the settings of a saved file, and take out their arrays; ValueError if these are none."""
     saved, rule, constants = meta["settings"], meta["rule"], meta["constants"]
     n_labels, explicit = saved["n_labels"], dict(saved["metrics"])
-    q, groups, hierarchy, decision = None, None, None, saved["decision"]
-    if rule is not None:
-        decision = from_parts(rule, arrays.pop("decision"))
+    decision = saved["decision"] if rule is None else from_parts(rule, arrays.pop("decision"))
+    q, groups, hierarchy = None, None, None
     if "propensity" in arrays:
         q, counts = check_propensity(arrays.pop("propensity"), n_labels), arrays.pop("label_counts", None)
         if counts is not None and (counts.dtype not in (np.int32, np.int64) or counts.shape != (n_labels,)):
@@ -58,8 +57,7 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     settings = check_settings([*explicit], saved | made, n_labels)
     settings.asked = [(spec, explicit[spec.name]) for spec, _ in settings.asked]
     settings.unknown, settings.counts_cells = "unknown" in saved, saved.get("counts_cells", True)
-    differs = first_difference(settings.as_dict(), saved, "settings", ("as read", "as saved"))
-    if differs:
+    if differs := first_difference(settings.as_dict(), saved, "settings", ("as read", "as saved")):
         raise ValueError(differs)
     return settings
 
@@ -75,10 +73,9 @@ def saved_counts(counted: Counted) -> Saved:
     return Saved(meta, arrays)
 
 
-def restored(
-    settings: Settings, resources: Resources, meta: dict[str, Any], arrays: dict[str, Any]
-) -> Counted:
+def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted:
     """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
+    meta, arrays = counts
     (source, row), notes = meta["place"], notes_from_json(meta["notes"])
     place = str(source), positive_integer("place", row, at_least=0)
     if not meta["updated"]:

@@ -19,11 +19,11 @@ from xmleval.labels.groups import DECILES, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import CONSTANTS, constants_of, given_or_estimated
 from xmleval.metrics.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
-from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, Plan, Settings, kept_of
+from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, Plan, Settings
+from xmleval.states.plan import SCORED as SCORED
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 from xmleval.view.rule import Rule, rule_for
 
-SCORED = "y_score's scores"  # optional in a top-k list
 KEYED = "keys"  # of rows, by which they are in groups of the jackknife
 OF_PROPENSITY = frozenset(["inverse_propensity", "y_train", *CONSTANTS])
 OF_LABELS = ("labels", *OF_PROPENSITY, "label_groups", "hierarchy")
@@ -152,16 +152,11 @@ def check_settings(
     labels = None if labels is None else check_labels(labels, n_labels)
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
     names, asked = labels or names, expand_metrics(metrics, options.get("k", DEFAULT_K))
-    settings = Settings(
-        n_labels=n_labels if is_settled else 0,
-        conventions=conventions_of(metrics, options),
-        labels=labels,
-        asked=asked,
-        unknown=labels is not None,
-        counts_cells=closed,
-        unsettled=None if is_settled else (metrics, options),
-        **{name: _flag(name, options, asked) for name in FLAGS},
-    )
+    settings = Settings(n_labels=n_labels if is_settled else 0, conventions=conventions_of(metrics, options))
+    settings.labels, settings.asked, settings.unknown = labels, asked, labels is not None
+    settings.unsettled, settings.counts_cells = None if is_settled else (metrics, options), closed
+    for name in FLAGS:
+        setattr(settings, name, _flag(name, options, asked))
     propensity, notes = None, settings.on_arguments
     if not OF_PROPENSITY.isdisjoint(of_labels):
         q, y_train = of_labels.get("inverse_propensity"), of_labels.get("y_train")
@@ -187,10 +182,9 @@ def check_settings(
     level, higher_is_better = settings.conventions.unlisted_score, settings.higher_is_better
     if rule is not None:
         rule = rule_for(rule, names, closed)
-        if isinstance(rule, Rule):
+        if is_fitted := isinstance(rule, Rule):
             check_width(rule.decision, rule.n_labels, n_labels)
-        settings.decision = parse_decision(rule.decision if isinstance(rule, Rule) else rule)
-        is_fitted = isinstance(rule, Rule)
+        settings.decision = parse_decision(rule.decision if is_fitted else rule)
         check_decision(settings.decision, settings.conventions, n_labels, higher_is_better, is_fitted)
     if settings.bounds and level is not None:
         every, fix = Keyword("unlisted", f"{level:g}"), Keyword("unlisted", "'below'")
@@ -225,10 +219,9 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         "training": q is not None and q.counts is not None,
     }
     lacking = {need: GIVEN_AS[need] for need in met if not met[need]}
-    level, by_scores = conventions.unlisted_score, None
+    level, higher_is_better = conventions.unlisted_score, settings.higher_is_better
     fewer = None if NAMES.isdisjoint(inputs) else fewer_labels(inputs, level)
-    specs, gapless, cells, probable = list[Spec](), list[Spec](), list[Spec](), list[Spec]()
-    not_computed = dict[str, Message]()
+    specs, not_computed = list[Spec](), dict[str, Message]()
     for spec, explicit in settings.asked:
         missing = next(filter(None, map(lacking.get, spec.needs)), None)
         needed = (fewer if spec.metric.every_label else None) or missing
@@ -237,27 +230,20 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
             raise ValueError(Message(spec, " needs ", needed, at_k))
         if needed:
             not_computed[spec.name] = needed
-            continue
-        specs.append(spec := spec.under(conventions))
-        if explicit and level is None and spec.metric.gapless:
-            gapless.append(spec)
-        if explicit and spec.metric.every_label:
-            cells.append(spec)
-        if "probabilities" in spec.needs:
-            probable.append(spec)
+        else:
+            specs.append(spec.under(conventions))
     if not specs:
         reasons = dict.fromkeys(not_computed.values())
         needed = Message(*[part for reason in reasons for part in (" or ", reason)][1:])
         hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in inputs else ()
         raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
-    if probable and not settings.higher_is_better:
+    probable = next((spec for spec in specs if "probabilities" in spec.needs), None)
+    if probable and not higher_is_better:
         distances = Keyword("higher_is_better", "False")
-        raise ValueError(Message(probable[0], " needs probabilities, not distances: ", distances))
-    if probable and conventions.link == "none":
-        if level is not None and not 0 <= level <= 1:
-            outside = Message(f"{level:g} is outside 0..1; ", probable[0], " needs probabilities; ", LINKED)
-            raise InputError("unlisted", outside)
-        by_scores = probable[0], max(spec.k or settings.n_labels for spec in probable)
+        raise ValueError(Message(probable, " needs probabilities, not distances: ", distances))
+    if probable and conventions.link == "none" and level is not None and not 0 <= level <= 1:
+        outside = Message(f"{level:g} is outside 0..1; ", probable, " needs probabilities; ", LINKED)
+        raise InputError("unlisted", outside)
     if settings.bounds and not any(spec.bounded("sample_weight" in inputs) for spec in specs):
         none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
         weighing = [" with ", Keyword("sample_weight")] if any(s.bounded(False) for s in specs) else []
@@ -265,24 +251,14 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
     if settings.hierarchy is not None and not any("hierarchy" in spec.needs for spec in specs):
         none = " has no effect: the measures in it, such as h_f1.micro, are not among "
         raise ValueError(Message(Keyword("hierarchy"), none, ", ".join(map(str, specs))))
-    per_label, curves = settings.per_label, "entry scores" not in lacking
-    if per_label and not curves and "sets" in lacking and not any(spec.k for spec in specs):
-        needed = Message(GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"])
-        raise ValueError(Message(Keyword("per_label"), " needs ", needed))
-    if settings.curve_points and not curves:
-        raise ValueError(Message(Keyword("curve_points"), " needs ", GIVEN_AS["entry scores"]))
+    scores, sets = lacking.get("entry scores"), lacking.get("sets")
+    if settings.per_label and scores and sets and not any(spec.k for spec in specs):
+        raise ValueError(Message(Keyword("per_label"), " needs ", sets, ", or ", scores))
+    if settings.curve_points and scores:
+        raise ValueError(Message(Keyword("curve_points"), " needs ", scores))
     if "y_pred" in inputs:
         decision = GIVEN_SETS
-    elif decision and decision.kind == "threshold" and not settings.higher_is_better:
+    elif decision and decision.kind == "threshold" and not higher_is_better:
         decision = Decision("threshold", 0 - decision.value)
-    if curves and per_label is not True:
-        curves = any("entry scores" in spec.needs for spec in kept_of(per_label, specs))
-    changes = {"decision": decision, "keep_curves": curves, "probable": by_scores}
-    return Plan(
-        **vars(settings) | changes,
-        specs=tuple(specs),
-        inputs=inputs,
-        not_computed=not_computed,
-        required_gapless=gapless,
-        required_cells=cells,
-    )
+    of_plan = vars(settings) | {"decision": decision, "specs": tuple(specs), "not_computed": not_computed}
+    return Plan(**of_plan, inputs=inputs)

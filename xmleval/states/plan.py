@@ -21,6 +21,7 @@ from xmleval.view.decision import Decision, top
 
 ROW_BOUNDS, SEEN, CEILING = "row_bounds", "seen", "ceiling"  # states not named by any measure
 LABEL_GROUPS, ROW_GROUPS = "label_groups", "row_groups"  # likewise
+SCORED = "y_score's scores"  # an input, optional in a top-k list
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits, and `xmleval calibrate` of any scores")
 CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from
@@ -112,34 +113,36 @@ class Plan(Settings):
     specs: tuple[Spec, ...]  # the measures to compute
     inputs: frozenset[str] = frozenset()
     not_computed: dict[str, Message] = field(default_factory=dict)  # of groups, and the input they need
-    keep_curves: bool = False  # whether curves of labels are kept
-    required_gapless: Sequence[Spec] = ()  # those of `gapless` that are requested by name
-    required_cells: Sequence[Spec] = ()  # requested by name that need all labels
-    probable: tuple[Spec, int] | None = None  # one that needs probabilities, of so many labels
 
     def __post_init__(self) -> None:
         """Work out what is read of rows, in one pass over the measures."""
         level, decision, parts = self.conventions.unlisted_score, self.decision, list[Spec]()
         for spec in self.specs:
             parts += map(parse_spec, spec.metric.parts)
-        # the measures and the parts they are computed from
-        self.all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]
-        self.weighted = "sample_weight" in self.inputs
-        # score of unlisted labels, None below all listed ones
-        self.unlisted = level if self.higher_is_better or level is None else 0 - level
-        # decision rules whose hits are kept by label, and the suffixes of their columns
-        self.kept_decisions = kept = self._kept_decisions() if self.per_label else {}
-        self.gapless = list[Spec]()  # that need every score, where unlisted labels have none
-        self.reads = dict[str, int | None]()  # number of leading labels, by measure; None for all
-        curves = self.keep_curves or self.curve_points > 0
-        self.reads_scores = curves  # whether any measure reads scores, not only their order
-        # whether lists must be sorted, beyond the ranks of relevant labels
-        self.ordered = self.bounds or bool(kept.keys() - {GIVEN_SETS})
-        self.uses_decision = decision in kept  # whether any measure reads its sets, not only those at k
-        whole, readers = curves or self.label_groups is not None, defaultdict[str, list[Spec]](list)
-        n_decided: int | None = 0  # leading labels in the sets of the decision
+        self.all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]  # and parts
+        self.weighted, is_scored = "sample_weight" in self.inputs, SCORED in self.inputs
+        self.unlisted = level if self.higher_is_better or level is None else 0 - level  # None: below all
+        self.keep_curves = False  # of labels
+        # rules whose hits are kept by label, and suffixes of their columns: none for that of the evaluation
+        self.kept_decisions = kept = dict[Decision, list[str]]()
+        if self.per_label:
+            specs, of_all = kept_of(self.per_label, self.specs), self.per_label is True
+            self.keep_curves = is_scored and (of_all or any("entry scores" in s.needs for s in specs))
+            if decision is not None and (of_all or any("sets" in spec.needs for spec in specs)):
+                kept[decision] = [""]
+            for cutoff in dict.fromkeys(spec.k for spec in specs if spec.k):
+                kept.setdefault(top(cutoff), []).append(f"@{cutoff}")
+        n_decided: int | None = 0  # leading labels in the sets of the decision, None for any number
         if decision is not None and decision.kind != "pred":
             n_decided = int(decision.value) if decision.kind in LEADING else None
+        self.gapless = list[Spec]()  # that need every score, where unlisted labels have none
+        self.required_gapless = list[Spec]()  # those requested by name
+        self.reads = dict[str, int | None]()  # number of leading labels, by measure; None for all
+        curves, readers = self.keep_curves or self.curve_points > 0, defaultdict[str, list[Spec]](list)
+        self.reads_scores = curves  # whether any measure reads scores, not only their order
+        self.ordered = self.bounds or [*kept] not in ([], [GIVEN_SETS])  # whether lists must be sorted
+        self.uses_decision = decision in kept  # whether any measure reads its sets, not only those at k
+        whole, probable = curves or self.label_groups is not None, list[Spec]()
         for spec in self.all_specs:
             metric, needs, k = spec.metric, spec.needs, spec.k
             if name := (self.weighted and metric.weighted_state) or spec.state:
@@ -148,6 +151,10 @@ class Plan(Settings):
                 readers[ROW_BOUNDS].append(spec)
             if metric.gapless and level is None:
                 self.gapless.append(spec)
+                if (spec, True) in self.asked:
+                    self.required_gapless.append(spec)
+            if "probabilities" in needs and is_scored and self.conventions.link == "none":
+                probable.append(spec)
             is_of_all, is_of_sets = metric.whole or spec.scores_of_all, "sets" in needs
             self.reads_scores |= spec.scores_of_all or "probabilities" in needs
             whole |= is_of_all
@@ -156,23 +163,22 @@ class Plan(Settings):
             n_read = n_decided if is_of_sets else None if is_of_all else int("scores" in needs)
             self.reads[spec.name] = k or n_read  # without a cutoff, one-error reads the first label
         whole |= self.uses_decision and n_decided is None
-        # number of leading labels that the measures read, None for all
-        self.depth = None if whole else self.cut(max(1, n_decided or 0, *filter(None, self.reads.values())))
+        n_leading = max(1, n_decided or 0, *filter(None, self.reads.values()))
+        self.depth = None if whole else self.cut(n_leading)  # labels that are read of a ranking, None for all
+        depth = max([spec.k or self.n_labels for spec in probable]) if probable else 0
+        self.probable = (probable[0], depth) if probable else None  # needs so many probabilities
+        of_curves = CURVE.metric.weighted_state if self.weighted else CURVE.state
         without_readers = {
-            SETS_OF_LABELS: kept, self.state_of(CURVE): curves, SEEN: True, CEILING: WITHIN in self.inputs,
+            SETS_OF_LABELS: kept, of_curves: curves, SEEN: True, CEILING: WITHIN in self.inputs,
             LABEL_GROUPS: self.label_groups, ROW_GROUPS: "row_groups" in self.inputs,
         }  # fmt: skip
         # to count, and the measures that read each
         self.states = {n: tuple(readers[n]) for n in STATES if n in readers or without_readers.get(n)}
 
-    def _kept_decisions(self) -> dict[Decision, list[str]]:
-        """Return rules with the suffixes of their columns, of the evaluation's none; both can be one rule."""
-        kept = kept_of(self.per_label, self.specs)
-        decided = self.per_label is True or any("sets" in spec.needs for spec in kept)
-        suffixes: dict[Decision, list[str]] = {self.decision: [""]} if self.decision and decided else {}
-        for k in dict.fromkeys(spec.k for spec in kept if spec.k):
-            suffixes.setdefault(top(k), []).append(f"@{k}")
-        return suffixes
+    @property
+    def required_cells(self) -> list[Spec]:
+        """Measures requested by name that need all labels."""
+        return [spec for spec, explicit in self.asked if explicit and spec.metric.every_label]
 
     def setting(self, spec: Spec) -> Setting:
         """Return the setting passed to a spec's formula."""
@@ -186,8 +192,8 @@ class Plan(Settings):
 
     def part(self, **changed: Any) -> Plan:
         """Return the plan for a part of the data, of which nothing is kept but values."""
-        flags = ("per_row", "per_label", "keep_curves", "bounds")
-        none: dict[str, Any] = {**dict.fromkeys(flags, False), "curve_points": 0, "label_groups": None}
+        none: dict[str, Any] = dict.fromkeys(("per_row", "per_label", "bounds"), False)
+        none |= {"curve_points": 0, "label_groups": None}
         return replace(self, inputs=self.inputs - {"row_groups", WITHIN}, **none | changed)
 
     def state_of(self, spec: Spec) -> str:
