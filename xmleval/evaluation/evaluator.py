@@ -143,10 +143,10 @@ class Evaluator:
         1.0
         """
         arguments = locals()
-        n_labels, labels = (self.n_labels, None) if self.n_labels else labels_of(y_true)
+        first_labels = None if self._settings.n_labels else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
-            settings = self._settled(n_labels, labels)
+            settings = self._settings if first_labels is None else self._settled(*first_labels)
             look_at = settings.conventions.graded and not counted.place[0]
             batch = read_batch(settings.n_labels, settings.labels, settings.conventions, look_at, arguments)
             unlisted = settings.labels is None and not batch.matched.by_id  # names may differ between batches

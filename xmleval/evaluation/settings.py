@@ -146,15 +146,15 @@ def check_settings(
     """
     of_labels = {name: value for name in OF_LABELS if (value := options.get(name)) is not None}
     labels, rule = of_labels.get("labels"), options.get("decision")
-    is_settled = labels is not None or n_labels is not None
-    if not is_settled:
+    unsettled = (metrics, options) if labels is None and n_labels is None else None
+    if unsettled:
         of_labels, n_labels, rule = {}, MOST_LABELS, None if isinstance(rule, Rule) else rule
     labels = None if labels is None else check_labels(labels, n_labels)
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
     names, asked = labels or names, expand_metrics(metrics, options.get("k", DEFAULT_K))
-    settings = Settings(n_labels=n_labels if is_settled else 0, conventions=conventions_of(metrics, options))
-    settings.labels, settings.asked, settings.unknown = labels, asked, labels is not None
-    settings.unsettled, settings.counts_cells = None if is_settled else (metrics, options), closed
+    settings = Settings(n_labels=0 if unsettled else n_labels, conventions=conventions_of(metrics, options))
+    settings.labels, settings.asked, settings.unsettled = labels, asked, unsettled
+    settings.unknown, settings.counts_cells = labels is not None, closed
     for name in FLAGS:
         setattr(settings, name, _flag(name, options, asked))
     propensity, notes = None, settings.on_arguments
@@ -202,6 +202,8 @@ def check_settings(
 def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
     """Return the plan for some inputs: measures requested by name, and those of groups that these allow."""
     decision, conventions, q = settings.decision, settings.conventions, settings.propensity
+    if settings.unsettled:
+        raise InputError("n_labels", "missing; expected the number of labels")
     if "y_pred" in inputs and decision is not None:
         rule = Keyword("decision", str(decision))
         raise InputError("y_pred", Message("given together with ", rule, "; choose one"))

@@ -26,7 +26,6 @@ NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits, and `xmleval calibrate` of any scores")
 CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from
 GIVEN_SETS = Decision("pred")
-LEADING = ("top", "listed")  # decisions that take so many leading labels
 STATES = [
     *dict.fromkeys(
         name
@@ -36,7 +35,6 @@ STATES = [
     ROW_BOUNDS, SEEN, CEILING, LABEL_GROUPS, ROW_GROUPS,
 ]  # fmt: skip
 FLAGS = {"per_row": False, "per_label": False, "bounds": False, "higher_is_better": True}  # and defaults
-KEPT = (*FLAGS, "curve_points", "confidence")  # settings saved as they are
 
 
 @dataclass(kw_only=True, eq=False)
@@ -65,15 +63,14 @@ class Settings:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings except the propensities as JSON values."""
-        groups = self.label_groups
         return {
             "n_labels": self.n_labels,
             "labels": self.labels,
             "metrics": [[spec.name, explicit] for spec, explicit in self.asked],
             "conventions": self.conventions.as_dict(),
             "decision": None if self.decision is None else str(self.decision),
-            **{name: getattr(self, name) for name in KEPT},
-            "label_groups": groups and [[*groups.names], [*groups.ranges]],
+            **{name: getattr(self, name) for name in (*FLAGS, "curve_points", "confidence")},
+            "label_groups": self.label_groups and [[*self.label_groups.names], [*self.label_groups.ranges]],
             "hierarchy": self.hierarchy and [self.hierarchy.n_nodes, self.hierarchy.digest],
             **({"unknown": True, "counts_cells": self.counts_cells} if self.unknown else {}),
         }
@@ -119,10 +116,10 @@ class Plan(Settings):
         level, decision, parts = self.conventions.unlisted_score, self.decision, list[Spec]()
         for spec in self.specs:
             parts += map(parse_spec, spec.metric.parts)
-        self.all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]  # and parts
+        self.all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]  # with parts
         self.weighted, is_scored = "sample_weight" in self.inputs, SCORED in self.inputs
         self.unlisted = level if self.higher_is_better or level is None else 0 - level  # None: below all
-        self.keep_curves = False  # of labels
+        self.keep_curves = False  # whether curves of labels are kept
         # rules whose hits are kept by label, and suffixes of their columns: none for that of the evaluation
         self.kept_decisions = kept = dict[Decision, list[str]]()
         if self.per_label:
@@ -134,7 +131,7 @@ class Plan(Settings):
                 kept.setdefault(top(cutoff), []).append(f"@{cutoff}")
         n_decided: int | None = 0  # leading labels in the sets of the decision, None for any number
         if decision is not None and decision.kind != "pred":
-            n_decided = int(decision.value) if decision.kind in LEADING else None
+            n_decided = int(decision.value) if decision.kind in ("top", "listed") else None
         self.gapless = list[Spec]()  # that need every score, where unlisted labels have none
         self.required_gapless = list[Spec]()  # those requested by name
         self.reads = dict[str, int | None]()  # number of leading labels, by measure; None for all
@@ -147,7 +144,7 @@ class Plan(Settings):
             metric, needs, k = spec.metric, spec.needs, spec.k
             if name := (self.weighted and metric.weighted_state) or spec.state:
                 readers[name].append(spec)
-            if self.bounds and name == "row_sums" and self.bounded(spec):
+            if name == "row_sums" and self.bounded(spec):
                 readers[ROW_BOUNDS].append(spec)
             if metric.gapless and level is None:
                 self.gapless.append(spec)
@@ -172,7 +169,7 @@ class Plan(Settings):
             SETS_OF_LABELS: kept, of_curves: curves, SEEN: True, CEILING: WITHIN in self.inputs,
             LABEL_GROUPS: self.label_groups, ROW_GROUPS: "row_groups" in self.inputs,
         }  # fmt: skip
-        # to count, and the measures that read each
+        # the states to count, and the measures that read each
         self.states = {n: tuple(readers[n]) for n in STATES if n in readers or without_readers.get(n)}
 
     @property
