@@ -65,10 +65,7 @@ def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> C
 def with_files_read(
     options: Mapping[str, Any], paths: Mapping[str, Path], rows: Inputs, n_labels: int, trained: Counts | None
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return options with what is in their files, at ``paths``, for the labels of a report, and notes.
-
-    ``trained`` are the counts of training rows, where these were read.
-    """
+    """Return options with what is in their files, at ``paths``, for the labels of a report, and notes."""
     values, notes, names = {**options}, list[str](), rows.label_names
     if trained is not None and values.get("inverse_propensity") is None:
         counts: Any = {"label_counts": trained[0], "n_instances": trained[1], "labels": names}

@@ -36,8 +36,7 @@ FILES_OF_LABELS = (  # arguments whose files are not read row by row
 FILES = ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)  # what can be files
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
-    "entry scores": Message("scores in ", Keyword("y_score")),
-    "probabilities": Message("scores in ", Keyword("y_score")),
+    **dict.fromkeys(["entry scores", "probabilities"], Message("scores in ", Keyword("y_score"))),
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
     "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
     "hierarchy": Message(Keyword("hierarchy")),
@@ -114,15 +113,15 @@ def file_of(argument: str, value: Any) -> Path | None:
     return as_path(value)
 
 
-def _flag(name: str, options: Mapping[str, Any], asked: Collection[tuple[Spec, bool]]) -> Any:
+def _flag(name: str, options: Mapping[str, Any], settings: Settings) -> Any:
     """Return a flag, or the measures by name that values of rows or labels are kept for; or refuse it."""
-    value, takes_names = options.get(name, FLAGS[name]), name in ("per_row", "per_label")
+    value, takes_names = options.get(name, getattr(settings, name)), name in ("per_row", "per_label")
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not takes_names or isinstance(value, str) or not isinstance(value, Collection):
         expected = f"neither True nor False{' nor a list of measures' * takes_names}"
         raise InputError(name, f"{value!r} is {expected}")
-    names = [spec.name for spec, _ in asked]
+    names = [spec.name for spec, _ in settings.asked]
     specs = [spec for spec, _ in expand_metrics(value, options.get("k", DEFAULT_K))] if value else []
     unknown = next((spec.name for spec in specs if spec.name not in names), None)
     if unknown is not None:
@@ -156,20 +155,20 @@ def check_settings(
     settings.labels, settings.asked, settings.unsettled = labels, asked, unsettled
     settings.unknown, settings.counts_cells = labels is not None, closed
     for name in FLAGS:
-        setattr(settings, name, _flag(name, options, asked))
+        setattr(settings, name, _flag(name, options, settings))
     propensity, notes = None, settings.on_arguments
     if not OF_PROPENSITY.isdisjoint(of_labels):
         q, y_train = of_labels.get("inverse_propensity"), of_labels.get("y_train")
-        propensity, new = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
-        notes += new
+        propensity, new_notes = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
+        notes += new_notes
         if propensity and propensity.lowest < 1:
             lowest = f" has values below 1 (the lowest is {propensity.lowest:g})"
             hint = ": these look like propensities, not their inverses, which are 1 / p"
             notes.append(Message(Keyword("inverse_propensity"), lowest, hint))
     if "label_groups" in of_labels:
         value, counts = of_labels["label_groups"], propensity and propensity.counts
-        settings.label_groups, new = given_groups(value, n_labels, names, closed, counts)
-        notes += new
+        settings.label_groups, new_notes = given_groups(value, n_labels, names, closed, counts)
+        notes += new_notes
     if propensity and not any("training" in spec.needs for spec, _ in asked):
         propensity = propensity._replace(counts=None)
     settings.propensity = propensity
@@ -212,23 +211,21 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         raise InputError("clusters", give)
     met = {
         "scores": "y_score" in inputs,
-        "entry scores": SCORED in inputs,
-        "probabilities": SCORED in inputs,
+        **dict.fromkeys(["entry scores", "probabilities"], SCORED in inputs),
         "sets": "y_pred" in inputs or (decision is not None and "y_score" in inputs),
         "grades": conventions.graded,
         "hierarchy": settings.hierarchy is not None,
         "propensity": q is not None,
         "training": q is not None and q.counts is not None,
     }
-    lacking = {need: GIVEN_AS[need] for need in met if not met[need]}
     level, higher_is_better = conventions.unlisted_score, settings.higher_is_better
     fewer = None if NAMES.isdisjoint(inputs) else fewer_labels(inputs, level)
     specs, not_computed = list[Spec](), dict[str, Message]()
     for spec, explicit in settings.asked:
-        missing = next(filter(None, map(lacking.get, spec.needs)), None)
+        missing = next((GIVEN_AS[need] for need in spec.needs if not met[need]), None)
         needed = (fewer if spec.metric.every_label else None) or missing
         if needed and explicit:
-            at_k = spec.cutoff_hint if needed is GIVEN_AS["sets"] and "scores" not in lacking else ""
+            at_k = spec.cutoff_hint if needed is GIVEN_AS["sets"] and met["scores"] else ""
             raise ValueError(Message(spec, " needs ", needed, at_k))
         if needed:
             not_computed[spec.name] = needed
@@ -253,11 +250,11 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
     if settings.hierarchy is not None and not any("hierarchy" in spec.needs for spec in specs):
         none = " has no effect: the measures in it, such as h_f1.micro, are not among "
         raise ValueError(Message(Keyword("hierarchy"), none, ", ".join(map(str, specs))))
-    scores, sets = lacking.get("entry scores"), lacking.get("sets")
-    if settings.per_label and scores and sets and not any(spec.k for spec in specs):
-        raise ValueError(Message(Keyword("per_label"), " needs ", sets, ", or ", scores))
-    if settings.curve_points and scores:
-        raise ValueError(Message(Keyword("curve_points"), " needs ", scores))
+    if settings.per_label and not (met["sets"] or met["entry scores"] or any(spec.k for spec in specs)):
+        either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
+        raise ValueError(Message(Keyword("per_label"), " needs ", *either))
+    if settings.curve_points and not met["entry scores"]:
+        raise ValueError(Message(Keyword("curve_points"), " needs ", GIVEN_AS["entry scores"]))
     if "y_pred" in inputs:
         decision = GIVEN_SETS
     elif decision and decision.kind == "threshold" and not higher_is_better:

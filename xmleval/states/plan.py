@@ -34,7 +34,7 @@ STATES = [
     ),
     ROW_BOUNDS, SEEN, CEILING, LABEL_GROUPS, ROW_GROUPS,
 ]  # fmt: skip
-FLAGS = {"per_row": False, "per_label": False, "bounds": False, "higher_is_better": True}  # and defaults
+FLAGS = ("per_row", "per_label", "bounds", "higher_is_better")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -83,13 +83,10 @@ class Settings:
     @property
     def of_labels(self) -> dict[str, NDArray[Any]]:
         """Arrays of labels to save, by the argument that gave them; empty if not given."""
-        q, groups, hierarchy, none = self.propensity, self.label_groups, self.hierarchy, np.empty(0)
-        return {
-            "propensity": none if q is None else q.values,
-            "label_counts": none if q is None or q.counts is None else q.counts,
-            "label_groups": none if groups is None else groups.of,
-            "hierarchy": none if hierarchy is None else hierarchy.edges,
-        }
+        q, groups, hierarchy = self.propensity, self.label_groups, self.hierarchy
+        arrays: dict[str, Any] = {"propensity": q and q.values, "label_counts": q and q.counts}
+        arrays |= {"label_groups": groups and groups.of, "hierarchy": hierarchy and hierarchy.edges}
+        return {name: np.empty(0) if array is None else array for name, array in arrays.items()}
 
     def unlike(self, theirs_of: Settings) -> str | None:
         """Return what is said of the first array of labels that differs, or None."""
@@ -162,11 +159,11 @@ class Plan(Settings):
         whole |= self.uses_decision and n_decided is None
         n_leading = max(1, n_decided or 0, *filter(None, self.reads.values()))
         self.depth = None if whole else self.cut(n_leading)  # labels that are read of a ranking, None for all
-        depth = max([spec.k or self.n_labels for spec in probable]) if probable else 0
-        self.probable = (probable[0], depth) if probable else None  # needs so many probabilities
-        of_curves = CURVE.metric.weighted_state if self.weighted else CURVE.state
+        # a measure that needs probabilities, of so many leading labels
+        self.probable = (probable[0], max(s.k or self.n_labels for s in probable)) if probable else None
         without_readers = {
-            SETS_OF_LABELS: kept, of_curves: curves, SEEN: True, CEILING: WITHIN in self.inputs,
+            SETS_OF_LABELS: kept, CURVE.metric.weighted_state if self.weighted else CURVE.state: curves,
+            SEEN: True, CEILING: WITHIN in self.inputs,
             LABEL_GROUPS: self.label_groups, ROW_GROUPS: "row_groups" in self.inputs,
         }  # fmt: skip
         # the states to count, and the measures that read each
