@@ -195,7 +195,8 @@ class Evaluator:
 
         def change(counted: Counted) -> Counted:
             after = with_counted(mine, self._resources, counted, added)
-            self._settings = mine
+            if bound.n_labels:
+                self._settings = mine
             return after
 
         self.change(change)
