@@ -34,27 +34,26 @@ def saved_settings(settings: Settings) -> Saved:
 def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     """Return the settings of a saved file, and take out their arrays; ValueError if these are none."""
     saved, rule, constants = meta["settings"], meta["rule"], meta["constants"]
-    n_labels, explicit = saved["n_labels"], dict(saved["metrics"])
-    decision = saved["decision"] if rule is None else from_parts(rule, arrays.pop("decision"))
-    q, groups, hierarchy = None, None, None
+    n_labels, explicit, options = saved["n_labels"], dict(saved["metrics"]), dict(saved)
+    if rule is not None:
+        options["decision"] = from_parts(rule, arrays.pop("decision"))
     if "propensity" in arrays:
         q, counts = check_propensity(arrays.pop("propensity"), n_labels), arrays.pop("label_counts", None)
         if counts is not None and (counts.dtype not in (np.int32, np.int64) or counts.shape != (n_labels,)):
             raise ValueError("label_counts are no numbers of training rows")
         model: dict[str, Any] = {name: float(constants[name]) for name in ("a", "b", "n") if constants}
         model |= published(constants["dataset"]).where() if "dataset" in constants else {}
-        q = q._replace(counts=counts, constants=model)
+        options["inverse_propensity"] = q._replace(counts=counts, constants=model)
     if saved["label_groups"] is not None:
         names, ranges = ([*map(str, texts)] for texts in saved["label_groups"])
-        groups = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
+        options["label_groups"] = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
     if saved["hierarchy"] is not None:
         edges = arrays.pop("hierarchy", np.empty((0, 2), np.int64))
         edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, high=n_labels + edges.size - 1)
         n_nodes = max(n_labels, int(edges.max(initial=0)) + 1)
         with limited(machine_limit()):
-            hierarchy = from_edges(edges, n_labels, n_nodes, saved["labels"])
-    made = {"decision": decision, "inverse_propensity": q, "label_groups": groups, "hierarchy": hierarchy}
-    settings = check_settings([*explicit], saved | made, n_labels)
+            options["hierarchy"] = from_edges(edges, n_labels, n_nodes, saved["labels"])
+    settings = check_settings([*explicit], options, n_labels)
     settings.asked = [(spec, explicit[spec.name]) for spec, _ in settings.asked]
     settings.unknown, settings.counts_cells = "unknown" in saved, saved.get("counts_cells", True)
     if differs := first_difference(settings.as_dict(), saved, "settings", ("as read", "as saved")):
