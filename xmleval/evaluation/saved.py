@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,8 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         with limited(machine_limit()):
             options["hierarchy"] = from_edges(edges, n_labels, n_nodes, saved["labels"])
     settings = check_settings([*explicit], options, n_labels)
-    settings.asked = [(spec, explicit[spec.name]) for spec, _ in settings.asked]
-    settings.unknown, settings.counts_cells = "unknown" in saved, saved.get("counts_cells", True)
+    asked, counts_cells = [(s, explicit[s.name]) for s, _ in settings.asked], saved.get("counts_cells", True)
+    settings = replace(settings, asked=asked, unknown="unknown" in saved, counts_cells=counts_cells)
     if differs := first_difference(settings.as_dict(), saved, "settings", ("as read", "as saved")):
         raise ValueError(differs)
     return settings

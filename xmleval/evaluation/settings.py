@@ -113,15 +113,15 @@ def file_of(argument: str, value: Any) -> Path | None:
     return as_path(value)
 
 
-def _flag(name: str, options: Mapping[str, Any], settings: Settings) -> Any:
+def _flag(name: str, options: Mapping[str, Any], asked: Collection[tuple[Spec, bool]]) -> Any:
     """Return a flag, or the measures by name that values of rows or labels are kept for; or refuse it."""
-    value, takes_names = options.get(name, getattr(settings, name)), name in ("per_row", "per_label")
+    value, takes_names = options.get(name, getattr(Settings, name)), name in ("per_row", "per_label")
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not takes_names or isinstance(value, str) or not isinstance(value, Collection):
         expected = f"neither True nor False{' nor a list of measures' * takes_names}"
         raise InputError(name, f"{value!r} is {expected}")
-    names = [spec.name for spec, _ in settings.asked]
+    names = [spec.name for spec, _ in asked]
     specs = [spec for spec, _ in expand_metrics(value, options.get("k", DEFAULT_K))] if value else []
     unknown = next((spec.name for spec in specs if spec.name not in names), None)
     if unknown is not None:
@@ -151,12 +151,9 @@ def check_settings(
     labels = None if labels is None else check_labels(labels, n_labels)
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
     names, asked = labels or names, expand_metrics(metrics, options.get("k", DEFAULT_K))
-    settings = Settings(n_labels=0 if unsettled else n_labels, conventions=conventions_of(metrics, options))
-    settings.labels, settings.asked, settings.unsettled = labels, asked, unsettled
-    settings.unknown, settings.counts_cells = labels is not None, closed
-    for name in FLAGS:
-        setattr(settings, name, _flag(name, options, settings))
-    propensity, notes = None, settings.on_arguments
+    conventions, propensity, notes = conventions_of(metrics, options), None, list[str]()
+    settings: dict[str, Any] = {name: _flag(name, options, asked) for name in FLAGS}
+    settings |= {"n_labels": 0 if unsettled else n_labels, "labels": labels, "asked": asked}
     if not OF_PROPENSITY.isdisjoint(of_labels):
         q, y_train = of_labels.get("inverse_propensity"), of_labels.get("y_train")
         propensity, new_notes = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
@@ -167,35 +164,35 @@ def check_settings(
             notes.append(Message(Keyword("inverse_propensity"), lowest, hint))
     if "label_groups" in of_labels:
         value, counts = of_labels["label_groups"], propensity and propensity.counts
-        settings.label_groups, new_notes = given_groups(value, n_labels, names, closed, counts)
+        settings["label_groups"], new_notes = given_groups(value, n_labels, names, closed, counts)
         notes += new_notes
     if propensity and not any("training" in spec.needs for spec, _ in asked):
         propensity = propensity._replace(counts=None)
-    settings.propensity = propensity
     if "hierarchy" in of_labels:
-        settings.hierarchy = hierarchy = given_hierarchy(of_labels["hierarchy"], n_labels, names, closed)
+        settings["hierarchy"] = hierarchy = given_hierarchy(of_labels["hierarchy"], n_labels, names, closed)
         if hierarchy and hierarchy.top is not None:
             above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
             hint = "without edges to it, it does not, as authors leave out a root"
             notes.append(Message(Keyword("hierarchy"), above, hint))
-    level, higher_is_better = settings.conventions.unlisted_score, settings.higher_is_better
     if rule is not None:
         rule = rule_for(rule, names, closed)
         if is_fitted := isinstance(rule, Rule):
             check_width(rule.decision, rule.n_labels, n_labels)
-        settings.decision = parse_decision(rule.decision if is_fitted else rule)
-        check_decision(settings.decision, settings.conventions, n_labels, higher_is_better, is_fitted)
-    if settings.bounds and level is not None:
+        settings["decision"] = parse_decision(rule.decision if is_fitted else rule)
+        higher_is_better = settings["higher_is_better"]
+        check_decision(settings["decision"], conventions, n_labels, higher_is_better, is_fitted)
+    if settings["bounds"] and (level := conventions.unlisted_score) is not None:
         every, fix = Keyword("unlisted", f"{level:g}"), Keyword("unlisted", "'below'")
         raise InputError("bounds", Message(every, " gives every label a score; bounds need ", fix))
     if (confidence := options.get("confidence")) is not None:
-        settings.confidence = real_number("confidence", confidence)
-        if not LEAST_CONFIDENCE <= settings.confidence <= MOST_CONFIDENCE:
+        settings["confidence"] = real_number("confidence", confidence)
+        if not LEAST_CONFIDENCE <= settings["confidence"] <= MOST_CONFIDENCE:
             within = f"{LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
             raise InputError("confidence", f"{confidence!r} is not a probability within {within}")
     if (curve_points := options.get("curve_points")) is not None:
-        settings.curve_points = positive_integer("curve_points", curve_points, at_least=0)
-    return settings
+        settings["curve_points"] = positive_integer("curve_points", curve_points, at_least=0)
+    settings |= {"conventions": conventions, "propensity": propensity, "on_arguments": notes}
+    return Settings(**settings, unsettled=unsettled, unknown=labels is not None, counts_cells=closed)
 
 
 def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:

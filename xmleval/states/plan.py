@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ STATES = [
 FLAGS = ("per_row", "per_label", "bounds", "higher_is_better")
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Settings:
     """What an evaluation is asked for, which two evaluators must share to be merged."""
 
@@ -58,7 +59,7 @@ class Settings:
     unknown: bool = False  # whether predictions may hold unknown labels
     counts_cells: bool = True  # whether measures of all labels are then computed: their number is known
     named: bool = False
-    on_arguments: list[str] = field(default_factory=list)  # notes on the arguments
+    on_arguments: Sequence[str] = ()  # notes on the arguments
     unsettled: tuple[Any, Any] | None = None  # metrics and options, until the number of labels is known
 
     def as_dict(self) -> dict[str, Any]:
@@ -97,34 +98,37 @@ class Settings:
         return None
 
 
-@dataclass(kw_only=True, eq=False)
 class Plan(Settings):
     """The settings for some inputs: the measures that these allow, and what they read of rows.
 
-    ``decision`` is how sets are given or made, as it applies to scores of which higher ones are better.
+    ``decision`` is how sets are given or made, as it applies to scores of which higher ones are better;
+    ``not_computed`` has measures of groups that are left out, and the input they need.
     """
 
-    specs: tuple[Spec, ...]  # the measures to compute
-    inputs: frozenset[str] = frozenset()
-    not_computed: dict[str, Message] = field(default_factory=dict)  # of groups, and the input they need
-
-    def __post_init__(self) -> None:
-        """Work out what is read of rows, in one pass over the measures."""
+    def __init__(
+        self,
+        specs: tuple[Spec, ...],
+        inputs: frozenset[str] = frozenset(),
+        not_computed: Mapping[str, Message] = MappingProxyType({}),
+        **settings: Any,
+    ) -> None:
+        super().__init__(**settings)
+        self.specs, self.inputs, self.not_computed = specs, inputs, not_computed
         level, decision, parts = self.conventions.unlisted_score, self.decision, list[Spec]()
-        for spec in self.specs:
+        for spec in specs:
             parts += map(parse_spec, spec.metric.parts)
-        self.all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]  # with parts
+        self.all_specs = [*dict.fromkeys([*specs, *parts])] if parts else [*specs]  # with parts
         self.weighted, is_scored = "sample_weight" in self.inputs, SCORED in self.inputs
         self.unlisted = level if self.higher_is_better or level is None else 0 - level  # None: below all
         self.keep_curves = False  # whether curves of labels are kept
         # rules whose hits are kept by label, and suffixes of their columns: none for that of the evaluation
         self.kept_decisions = kept = dict[Decision, list[str]]()
         if self.per_label:
-            specs, of_all = kept_of(self.per_label, self.specs), self.per_label is True
-            self.keep_curves = is_scored and (of_all or any("entry scores" in s.needs for s in specs))
-            if decision is not None and (of_all or any("sets" in spec.needs for spec in specs)):
+            by_label, of_all = kept_of(self.per_label, specs), self.per_label is True
+            self.keep_curves = is_scored and (of_all or any("entry scores" in s.needs for s in by_label))
+            if decision is not None and (of_all or any("sets" in spec.needs for spec in by_label)):
                 kept[decision] = [""]
-            for cutoff in dict.fromkeys(spec.k for spec in specs if spec.k):
+            for cutoff in dict.fromkeys(spec.k for spec in by_label if spec.k):
                 kept.setdefault(top(cutoff), []).append(f"@{cutoff}")
         n_decided: int | None = 0  # leading labels in the sets of the decision, None for any number
         if decision is not None and decision.kind != "pred":
@@ -186,9 +190,10 @@ class Plan(Settings):
 
     def part(self, **changed: Any) -> Plan:
         """Return the plan for a part of the data, of which nothing is kept but values."""
-        none: dict[str, Any] = dict.fromkeys(("per_row", "per_label", "bounds"), False)
-        none |= {"curve_points": 0, "label_groups": None}
-        return replace(self, inputs=self.inputs - {"row_groups", WITHIN}, **none | changed)
+        settings = {field.name: getattr(self, field.name) for field in fields(self)} | {"specs": self.specs}
+        settings |= {"per_row": False, "per_label": False, "bounds": False}
+        settings |= {"curve_points": 0, "label_groups": None}
+        return Plan(inputs=self.inputs - {"row_groups", WITHIN}, **settings | changed)
 
     def state_of(self, spec: Spec) -> str:
         """Return the state that a spec reads; empty if it is computed from other measures."""
