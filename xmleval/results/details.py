@@ -38,15 +38,12 @@ def refuse_no_rows(specs: Sequence[Spec]) -> None:
 def label_columns(report: Report) -> Columns:
     """Return the columns of every label, the worst label first."""
     columns = report.per_label()
-    specs = [spec for spec in report.specs if spec.average and spec.label_column in columns]
-    averages = {spec.label_column: spec for spec in specs}
+    averages = {s.label_column: s for s in report.specs if s.average and s.label_column in columns}
     counts = [column for column in columns if column.partition("@")[0] in COUNTS]
-    misses = [column for column in counts if column.startswith("fn")]
-    keys = [-columns["support"]]
-    for column in [*averages, *misses[-1:]][:1]:
-        falls = not averages or averages[column].metric.direction == "down"
-        keys.append(-columns[column] if falls else columns[column])
-    order = np.lexsort(keys)
+    misses = [column for column in reversed(counts) if column.startswith("fn")]
+    worst = [*averages, *misses, "support"][0]  # what orders the labels
+    falls = worst not in averages or averages[worst].metric.direction == "down"
+    order = np.lexsort([-columns["support"], -columns[worst] if falls else columns[worst]])
     names = [*["name"] * ("name" in columns), "support", *counts, *averages]
     names += ["threshold"] * ("peak_f1" in averages)
     return {"label": order} | {name: np.asarray(columns[name])[order] for name in names}

@@ -77,16 +77,15 @@ def measure_lines(
     bounds = BOUNDS if bounded or any(record.bounds for record in records) else {}
     whole: Fields = {"value": VALUE, **bounds, **(ESTIMATED if estimated else {})}
     heads = dict[tuple[str, str], str]()
-    lines = dict[str, tuple[Record, dict[tuple[str, str], Any]]]()
+    lines = dict[str, tuple[list[Any], dict[tuple[str, str], Any]]]()
     for record in records:
-        _, line = lines.setdefault(record.spec.name, (record, {}))
+        _, line = lines.setdefault(record.spec.name, ([read(record) for read in MEASURE.values()], {}))
         for name, field in ({f"{record.kind} {record.group}": VALUE} if record.kind else whole).items():
             of_model = record.model if name == "value" else f"{record.model} {name}"
             heads[record.model, name] = of_model if by_model else name
             line[record.model, name] = field(record)
     return [*MEASURE, *heads.values()], [
-        [*(field(first) for field in MEASURE.values()), *(line.get(key) for key in heads)]
-        for first, line in lines.values()
+        [*of_spec, *map(line.get, heads)] for of_spec, line in lines.values()
     ]
 
 

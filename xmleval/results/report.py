@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, starmap, zip_longest
 from pathlib import Path
@@ -37,6 +37,8 @@ GROUPS_OF = {"": "", "groups": "labels", "row_groups": "rows"}
 Place = tuple[str, str]  # kind and name of a group; empty for all rows and labels
 SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows",)}
 OF_GROUPS = ("values", "confidence", "standard_errors")  # members of the JSON object of a group
+# settings that affect only the measures that need any of these inputs
+NEEDED = {"decision": {"sets"}, "propensity": {"propensity", "training"}, "hierarchy": {"hierarchy"}}
 ROUNDING = 2.0**-40
 UNKNOWN: Floats = np.empty(0)  # values without each jackknife group of a measure that has none
 FEW_GROUPS = 10  # of rows, below which a standard error is rough
@@ -181,8 +183,7 @@ class Report(Result[Record], Mapping[str, float]):
         """
         if not self.keeps_rows:
             raise ValueError("rows were not kept: evaluate with per_row=True")
-        columns = {name: np.array(values) for name, values in self.results.rows.items()}
-        return _name_column(self.row_names) | columns
+        return _columns(self.results.rows, self.row_names)
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -306,15 +307,13 @@ class Report(Result[Record], Mapping[str, float]):
     def _parts(self, kind: str) -> dict[str, Report]:
         """Return the reports of groups of a kind, which keep neither rows nor labels."""
         parts: dict[str, Part] = getattr(self.results, kind)
-        gone: dict[str, Any] = {"label_names": None, "row_names": None, "keeps_rows": False}
-        return ByGroup({
-            name: replace(
-                self, results=results, n_rows=n_rows, n_labels=n_labels, not_computed=results.not_computed,
-                specs=tuple([spec for spec in self.specs if spec.name in results.values]),
-                group_ranges=[], notes=[], **gone,
-            )
-            for name, (results, n_rows, n_labels) in parts.items()
-        })  # fmt: skip
+        whole = replace(self, label_names=None, row_names=None, keeps_rows=False, group_ranges=[], notes=[])
+        reports = ByGroup()
+        for name, part in parts.items():
+            specs = tuple([spec for spec in self.specs if spec.name in part.results.values])
+            missing = part.results.not_computed
+            reports[name] = replace(whole, specs=specs, not_computed=missing, **part._asdict())
+        return reports
 
     def per_label(self) -> dict[str, Any]:
         """Return the results of every label.
@@ -342,8 +341,7 @@ class Report(Result[Record], Mapping[str, float]):
         """
         if not self.results.labels:
             raise ValueError("labels were not kept: evaluate with per_label=True")
-        columns = {name: column.copy() for name, column in self.results.labels.items()}
-        return _name_column(self.label_names) | columns
+        return _columns(self.results.labels, self.label_names)
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """Return points of the ROC curve of all entries.
@@ -404,23 +402,21 @@ class Report(Result[Record], Mapping[str, float]):
         >>> report.signature()
         'empty=zero unlisted=below'
         """
-        conventions, needs = self._affecting(self.specs)
-        parts = [self.conventions.signature(conventions)]
-        if self.decision and "sets" in needs:
-            parts.append(f"decision={self.decision}")
-        if "propensity" in needs:
-            numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
-            constants = " ".join(f"{name}={number}" for name, number in numbers.items())
-            parts.append(f"propensity=({constants or self.propensity})")
-        elif "n" in self.constants and "training" in needs:
-            parts.append(f"y_train=({self.constants['n']:.0f} rows)")
-        if "hierarchy" in needs:
-            parts.append(f"hierarchy=({self.hierarchy})")
-        if not self.higher_is_better:
-            parts.append("higher_is_better=False")
-        if self.weighted:
-            parts.append("sample_weight=given")
-        return " ".join(filter(None, parts))
+        conventions = [name for spec in self.specs for name in spec.conventions(self.decision)]
+        needs = {need for spec in self.specs for need in spec.needs}
+        numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
+        constants = " ".join(f"{name}={number}" for name, number in numbers.items())
+        trained = "training" in needs and "propensity" not in needs and "n" in self.constants
+        parts = {
+            self.conventions.signature(conventions): True,
+            f"decision={self.decision}": self.decision and "sets" in needs,
+            f"propensity=({constants or self.propensity})": "propensity" in needs,
+            f"y_train=({self.constants.get('n', 0):.0f} rows)": trained,
+            f"hierarchy=({self.hierarchy})": "hierarchy" in needs,
+            "higher_is_better=False": not self.higher_is_better,
+            "sample_weight=given": self.weighted,
+        }
+        return " ".join(text for text, is_shown in parts.items() if text and is_shown)
 
     def worded(self, say: Callable[[str], str]) -> Report:
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
@@ -456,10 +452,10 @@ class Report(Result[Record], Mapping[str, float]):
             few = ", too few for a good one" if n < FEW_GROUPS else ""
             groups = f" (jackknife of {counted(n, 'groups of rows', 'group of rows')}{few})" if n else ""
             lines.append(f"± {100 * level:.4g}% confidence over test rows, not over training{groups}")
-        without = [spec for spec in self.specs if not spec.smooth or spec.name not in self.estimates]
+        unknown = [spec.name for spec in self.specs if spec.smooth and spec.name not in self.estimates]
         return lines + listed({
-            "no standard error of maxima, extremes and counts": [s.name for s in without if not s.smooth],
-            "standard error not known": [spec.name for spec in without if spec.smooth],
+            "no standard error of maxima, extremes and counts": [s.name for s in self.specs if not s.smooth],
+            "standard error not known": unknown,
         })  # fmt: skip
 
     def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
@@ -474,11 +470,8 @@ class Report(Result[Record], Mapping[str, float]):
         return Record(spec, self.results.values[spec.name], model, kind, group, bounds, interval)
 
     def records(self) -> list[Record]:
-        return [
-            report.record(spec, "", *place)
-            for place, report in self._by_place(*KINDS).items()
-            for spec in report.specs
-        ]
+        reports = self._by_place(*KINDS).items()
+        return [report.record(spec, "", *place) for place, report in reports for spec in report.specs]
 
     def _by_place(self, *kinds: str) -> dict[Place, Report]:
         """Return this report, and those of its groups by their kinds and names."""
@@ -520,10 +513,7 @@ class Report(Result[Record], Mapping[str, float]):
         return table_of(caption, "measure", rows, columns, cells, "groups")
 
     def _members(self) -> dict[str, Any]:
-        confidence: dict[str, Any] = {}
-        if self.confidence_level is not None:
-            ends = {"confidence": self.confidence, "standard_errors": self.standard_errors}
-            confidence = {"confidence_level": self.confidence_level, **ends}
+        of_confidence = ("confidence_level", "confidence", "standard_errors")
         groups, shares = dict[str, Any](), self.shares
         for (name, part), training_rows in zip_longest(self.groups.items(), self.group_ranges):
             members = part._chosen("n_labels", "n_rows", *OF_GROUPS)
@@ -534,7 +524,7 @@ class Report(Result[Record], Mapping[str, float]):
             "schema": SCHEMA,
             "values": {**self},
             "intervals": self.intervals,
-            **confidence,
+            **{name: getattr(self, name) for name in of_confidence if self.confidence_level is not None},
             "thresholds": self.thresholds,
             "n_rows": self.n_rows,
             "n_labels": self.n_labels,
@@ -565,25 +555,15 @@ class Report(Result[Record], Mapping[str, float]):
             "candidates": self.excluded.get("candidates"),
         }
 
-    def settings_of(self, specs: Iterable[Spec]) -> dict[str, Any]:
+    def settings_of(self, specs: Sequence[Spec]) -> dict[str, Any]:
         """Return the conventions and settings that affect some measures, as JSON values (@private)."""
-        names, needs = self._affecting(specs)
-        affect = {  # others affect all measures
-            "decision": "sets" in needs,
-            "propensity": not needs.isdisjoint({"propensity", "training"}),
-            "hierarchy": "hierarchy" in needs,
-        }
-        conventions = self.conventions.as_dict()
-        settings = {name: value for name, value in self.settings().items() if affect.get(name, True)}
+        conventions, settings = self.conventions.as_dict(), self.settings()
+        needs = {need for spec in specs for need in spec.needs}
+        for name, inputs in NEEDED.items():
+            if needs.isdisjoint(inputs):
+                del settings[name]
+        names = (name for spec in specs for name in spec.conventions(self.decision))
         return {name: conventions[name] for name in names} | settings
-
-    def _affecting(self, specs: Iterable[Spec]) -> tuple[list[str], set[str]]:
-        """Return the names of the conventions that affect some measures, and what these need."""
-        names, needs = list[str](), set[str]()
-        for spec in specs:
-            names += spec.conventions(self.decision)
-            needs.update(spec.needs)
-        return [*dict.fromkeys(names)], needs
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Report:
@@ -646,8 +626,7 @@ def load_results(source: Path | dict[str, Any]) -> dict[str, Report]:
 
 def with_same_measures(reports: Sequence[Report]) -> list[Report]:
     """Return the reports of several models without the measures that unknown labels leave out of any."""
-    pairs = [pair for report in reports for pair in report.not_computed.items()]
-    without = {name: needed for name, needed in pairs if needed == ALL_LABELS}
+    without = {name: ALL_LABELS for r in reports for name, n in r.not_computed.items() if n == ALL_LABELS}
     reduced = []
     for report in reports:
         report.results.leave_out(without)
@@ -665,12 +644,11 @@ def mean_of(reports: Sequence[Report]) -> Report:
     def mean(kind: str) -> dict[str, Any]:
         columns = [getattr(report.results, kind) for report in reports]
         by_name = {name: [column[name] for column in columns if name in column] for name in chain(*columns)}
+        by_name.pop("threshold", None)  # of labels: each seed's own
         n_needed = 1 if kind == "short" else len(reports)
-        whole = {name: each for name, each in by_name.items() if len(each) >= n_needed}
-        if kind == "labels":  # whose numbers may differ; thresholds are each seed's own
-            whole.pop("threshold", None)
-            whole = {name: each for name, each in whole.items() if len({*map(np.size, each)}) == 1}
-        return {name: sum(each) / len(each) for name, each in whole.items()}
+        whole = [name for name, each in by_name.items() if len(each) >= n_needed]
+        same = [name for name in whole if len({*map(np.size, by_name[name])}) == 1]
+        return {name: sum(by_name[name]) / len(by_name[name]) for name in same}
 
     means = {kind: mean(kind) for kind in ("values", "rows", "labels", "replicates", "short")}
     means |= {kind: getattr(first.results, kind) for kind in ("undefined_rows", "undefined_labels")}
@@ -683,6 +661,7 @@ def flat_name(name: str, at: str) -> str:
     return at.join(re.sub(r"\W", "_", part) for part in name.replace(")", "").split("@"))
 
 
-def _name_column(names: list[Any] | None) -> dict[str, Any]:
-    """Return a column of names, if there are any."""
-    return {} if names is None else {"name": np.fromiter(names, object, len(names))}
+def _columns(kept: Mapping[str, Any], names: list[Any] | None) -> dict[str, Any]:
+    """Return copies of columns, behind one of names if there are any."""
+    first = {} if names is None else {"name": np.fromiter(names, object, len(names))}
+    return first | {name: np.array(column) for name, column in kept.items()}

@@ -7,19 +7,16 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from xmleval.base.errors import InputError, Message, did_you_mean, import_optional
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
+from xmleval.results.figures import KINDS, Compared, Kind, Models
+from xmleval.results.pages import page_of
 from xmleval.results.record import Lines, Number, as_shown, listed, one_number_of_digits
+from xmleval.show.drawing import Draw, plot
 from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text
-
-if TYPE_CHECKING:
-    from xmleval.results.comparison import Comparison
-    from xmleval.results.figures import Kind
-    from xmleval.results.report import Report
-    from xmleval.show.drawing import Draw
 
 AnyRecord = TypeVar("AnyRecord")
 
@@ -290,8 +287,6 @@ class Result(Generic[AnyRecord]):
         >>> report.plot("cutoffs").get_title(loc="left")
         'P'
         """
-        from xmleval.show.drawing import plot  # only here: few look at pictures
-
         kinds = self._kinds()
         kind = next(iter(kinds), "") if kind is None else kind
         draw_panels = self.drawing(kind, metrics)
@@ -308,9 +303,7 @@ class Result(Generic[AnyRecord]):
         specs = self._specs(kinds[kind].of_tables)
         if metrics is not None and not specs:
             raise InputError("metrics", f"no measure of this {type(self).__name__} is known; leave this out")
-        chosen = specs if metrics is None else _chosen(specs, metrics)
-        if kinds[kind].against_k:
-            chosen = _at_all_cutoffs(chosen, specs)
+        chosen = specs if metrics is None else _chosen(specs, metrics, kinds[kind].against_k)
         models, comparison = self._shown(chosen)
         return lambda new_axes: kinds[kind].draw(new_axes, models, chosen, comparison)
 
@@ -339,8 +332,6 @@ class Result(Generic[AnyRecord]):
         >>> page[page.index("<title>") :].splitlines()[0]
         '<title>Identity</title>'
         """
-        from xmleval.results.pages import page_of
-
         return page_of(self, title, about)
 
     def worded(self, say: Callable[[str], str]) -> Self:
@@ -378,17 +369,15 @@ class Result(Generic[AnyRecord]):
         return self.tables(number), ""
 
     def _kinds(self) -> Mapping[str, Kind]:
-        from xmleval.results.figures import KINDS
-
         return KINDS
 
-    def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Mapping[str, Report], Comparison | None]:
+    def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Models, Compared]:
         """Return reports by name, with lengths of lists too short for measures; and itself if it compares."""
         return {}, None
 
 
-def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str]) -> list[Spec]:
-    """Return those of the specs that some names stand for."""
+def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str], against_k: bool) -> list[Spec]:
+    """Return those of the specs that some names stand for; against k, a single cutoff stands for all."""
     by_name = {spec.name: spec for spec in specs}
     cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
     chosen: dict[str, Spec] = {}
@@ -397,13 +386,6 @@ def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str]) -> list[Spec]:
         if by_name.keys().isdisjoint(names):
             raise KeyError(not_there(item, [*by_name]))
         chosen |= {name: by_name[name] for name in names if name in by_name}
+    n_cutoffs = Counter(spec.family for spec in chosen.values())
+    chosen |= {spec.name: spec for spec in specs if against_k and n_cutoffs[spec.family] == 1}
     return [*chosen.values()]
-
-
-def _at_all_cutoffs(chosen: Sequence[Spec], specs: Sequence[Spec]) -> list[Spec]:
-    """Return measures at the cutoffs that were chosen, or at all where a single one was."""
-    families = Counter(spec.family for spec in chosen)
-    at_all = []
-    for family, n_cutoffs in families.items():
-        at_all += [spec for spec in (specs if n_cutoffs == 1 else chosen) if spec.family == family]
-    return at_all

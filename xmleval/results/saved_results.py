@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import numpy as np
 
 from xmleval.base.conventions import Conventions
 from xmleval.files.input import InputFile
+from xmleval.files.saved import distinct_names, parse_json
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.states.results import Part, Reliability, Results
 from xmleval.statistics.jackknife import Estimate
@@ -22,6 +21,15 @@ from xmleval.version import SCHEMA
 MOST_BYTES = 1 << 26
 NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no numbers for
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
+OBJECTS = ("conventions", "groups", "row_groups", "not_computed", "exclude", "candidates")
+TYPES: dict[str, tuple[Any, str]] = {  # of other members, and what messages call them
+    "decision": (str | None, "a text"),
+    "hierarchy": (str | None, "a text"),
+    "propensity": (dict | str | None, "an object or a text"),
+    "higher_is_better": (bool | None, "true or false"),
+    "confidence_level": (float | None, "a number between 0 and 1"),
+    "notes": (list | None, "a list of texts"),
+}
 
 
 def read_results(source: Path | dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -29,7 +37,13 @@ def read_results(source: Path | dict[str, Any]) -> dict[str, dict[str, Any]]:
     if isinstance(source, dict):
         return _arguments_of(source)
     try:
-        return _arguments_of(_parsed(source))
+        with InputFile(source).open() as file:
+            text = file.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES >> 20} MiB; {EXPECTED}")
+        return _arguments_of(parse_json(text.decode("utf-8-sig")))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{source}: not JSON ({error}); {EXPECTED}") from None
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
@@ -46,102 +60,60 @@ def _arguments_of(contents: Any) -> dict[str, dict[str, Any]]:
     if version != SCHEMA:
         writer = "a later version" if version > SCHEMA else "an earlier version"
         raise ValueError(f"results of schema {version}, written by {writer}; this one reads {SCHEMA}")
-    if "reports" not in contents:
-        return {"": _report(contents, "")}
-    reports = _object(contents, "reports", "", required=True)
+    reports = _object(contents.get("reports", {"": contents}), "'reports'")
     if not reports:
         raise ValueError(f"'reports' is empty; {EXPECTED}")
-    return {name: _report(_object(reports, name, "", required=True), f"{name}: ") for name in reports}
-
-
-def _parsed(path: Path) -> Any:
-    with InputFile(path).open() as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"more than {MOST_BYTES >> 20} MiB; {EXPECTED}")
-    try:
-        text = data.decode("utf-8-sig")
-        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        raise ValueError(f"not text in UTF-8; {EXPECTED}") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}: not JSON ({error.msg}); {EXPECTED}") from None
-    except RecursionError:
-        raise ValueError(f"nested without end; {EXPECTED}") from None
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"{_shown(name)} is there twice")
-    return members
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON; an undefined value is null")
+    pairs = reports.items()
+    return {name: _report(_object(each, repr(name)), f"{name}: " if name else "") for name, each in pairs}
 
 
 def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
+    members = {
+        name: _checked(isinstance(contents.get(name), kind), contents.get(name), f"{where}{name!r}", expected)
+        for name, (kind, expected) in TYPES.items()
+    }
+    objects = {name: _object(contents.get(name), f"{where}{name!r}") for name in OBJECTS}
     sizes = {size: _count(contents.get(size), f"{where}{size!r}") for size in ("n_rows", "n_labels")}
-    conventions = _object(contents, "conventions", where)
-    results = _results(contents, where)
+    results, ranges = _results(contents, where), []
     for kind in ("groups", "row_groups"):
-        groups = _object(contents, kind, where)
-        for name in groups:
-            group, path = _object(groups, name, f"{where}{kind}: ", True), f"{where}{kind}: {name}: "
+        for name, member in objects[kind].items():
+            group, path = _object(member, f"{where}{kind}: {name!r}"), f"{where}{kind}: {name}: "
             size = [_count(group.get(size, n), f"{path}{size!r}") for size, n in sizes.items()]
             getattr(results, kind)[name] = Part(_results(group, path), *size)
+            ranges += [group.get("training_rows")] if kind == "groups" else []
             if group.get("shares"):
                 results.shares[name] = Part(_results({"values": group["shares"]}, path), *size)
-    ranges = [group.get("training_rows") for group in (contents.get("groups") or {}).values()]
-    texts = {name: _member(contents, name, where, str | None, "a text") for name in ("decision", "hierarchy")}
-    propensity = _member(contents, "propensity", where, dict | str | None, "an object or a text")
-    level = contents.get("confidence_level")
-    higher = _member(contents, "higher_is_better", where, bool | None, "true or false")
-    notes = _member(contents, "notes", where, list | None, "a list of texts") or []
-    is_model = isinstance(propensity, dict)
+    known = objects["conventions"].keys() & Conventions.__dataclass_fields__
+    propensity, notes = members.pop("propensity"), members.pop("notes") or []
     return {
+        **{name: member for name, member in members.items() if member is not None},
+        **sizes,
         "results": results,
         "specs": tuple([spec for name in results.values if (spec := known_spec(name)) is not None]),
-        "conventions": Conventions(
-            **{f.name: conventions[f.name] for f in fields(Conventions) if f.name in conventions}
-        ),
-        **sizes,
-        "constants": propensity if is_model else {},
-        "not_computed": _object(contents, "not_computed", where),
+        "conventions": Conventions(**{name: objects["conventions"][name] for name in known}),
+        "constants" if isinstance(propensity, dict) else "propensity": propensity,
+        "not_computed": objects["not_computed"],
         "weighted": contents.get("sample_weight") is not None,
-        "excluded": {n: pairs for n in ("exclude", "candidates") if (pairs := _object(contents, n, where))},
-        "propensity": None if is_model else propensity,
-        "higher_is_better": higher is not False,
+        "excluded": {name: objects[name] for name in ("exclude", "candidates") if objects[name]},
         "group_ranges": [] if None in ranges else ranges,
-        "notes": [_member({"notes": note}, "notes", where, str, "texts") for note in notes],
-        "confidence_level": None if level is None else _number(level, f"{where}'confidence_level'"),
-        **texts,
+        "notes": _checked(all(isinstance(note, str) for note in notes), notes, f"{where}'notes'", "texts"),
     }
 
 
 def _results(contents: dict[str, Any], where: str) -> Results:
-    members: dict[str, dict[str, Any]] = {
-        kind: {
-            name: read(value, f"{where}{kind}: {name}")
-            for name, value in _object(contents, kind, where, kind == "values").items()
-        }
-        for kind, read in MEMBERS.items()
-    }
-    values: dict[str, float] = {}
-    for name, value in members["values"].items():
-        canonical = str(known_spec(name) or name)  # that of a later measure as it is
-        if canonical in values:
-            raise ValueError(f"{where}{_shown(name)} is there twice, also as {canonical!r}")
-        values[canonical] = value
+    members = dict[str, dict[str, Any]]()
+    for kind, read in READERS.items():
+        pairs = _object(contents.get(kind), f"{where}{kind!r}").items()
+        members[kind] = {name: read(value, f"{where}{kind}: {name}") for name, value in pairs}
+    pairs = members.pop("values").items()
+    values = distinct_names((str(known_spec(name) or name), value) for name, value in pairs)
     errors, ends = members.pop("standard_errors"), members.pop("confidence")
     estimates = {
         name: Estimate(lower, upper, max(values[name] - lower, upper - values[name]), errors[name], 0)
         for name, (lower, upper) in ends.items()
         if name in values and name in errors
     }
-    return Results(**members | {"values": values, "estimates": estimates})
+    return Results(values, **members, estimates=estimates)
 
 
 def known_spec(name: str) -> Spec | None:
@@ -152,59 +124,45 @@ def known_spec(name: str) -> Spec | None:
         return None
 
 
-def _object(contents: dict[str, Any], name: str, where: str, required: bool = False) -> dict[str, Any]:
-    """Return a member that is an object, an empty one if it is null or not there."""
-    return _member(contents, name, where, dict if required else dict | None, "an object") or {}
+def _checked(is_valid: bool, value: Any, name: str, expected: str) -> Any:
+    """Return a value, or refuse an invalid one."""
+    if not is_valid:
+        text = json.dumps(value, default=str)
+        raise ValueError(f"{name} is {text if len(text) <= 40 else f'{text[:40]}...'}; expected {expected}")
+    return value
 
 
-def _member(contents: dict[str, Any], name: str, where: str, kind: Any, expected: str) -> Any:
-    """Return a member of some type, None where there is none."""
-    member = contents.get(name)
-    if not isinstance(member, kind):
-        raise ValueError(f"{where}{name!r} is {_shown(member)}; expected {expected}")
-    return member
+def _object(value: Any, name: str) -> Any:
+    """Return an object, an empty one if it is null or not there."""
+    return _checked(isinstance(value, dict | None), value, name, "an object") or {}
 
 
-def _count(number: Any, name: str) -> int:
-    if type(number) is not int or number < 0:
-        raise ValueError(f"{name} is {_shown(number)}; expected a whole number")
-    return number
-
-
-def _ends(pair: Any, name: str) -> tuple[float, float]:
-    if not isinstance(pair, list) or len(pair) != 2:
-        raise ValueError(f"{name} is {_shown(pair)}; expected two numbers")
-    return _number(pair[0], name), _number(pair[1], name)
-
-
-def _bins(columns: Any, name: str) -> Reliability:
-    if not isinstance(columns, dict) or not all(
-        isinstance(columns.get(n), list) for n in Reliability._fields
-    ):
-        raise ValueError(f"{name} is {_shown(columns)}; expected lists {', '.join(Reliability._fields)}")
-    return Reliability(*(np.array([_number(x, name) for x in columns[n]]) for n in Reliability._fields))
+def _count(value: Any, name: str) -> Any:
+    return _checked(type(value) is int and value >= 0, value, name, "a whole number")
 
 
 def _number(value: Any, name: str) -> float:
     if isinstance(value, str | None) and value in NUMBERS:
         return NUMBERS[value]
-    if type(value) not in (int, float) or abs(value) > 1e308:
-        raise ValueError(f"{name} is {_shown(value)}; expected a number, or null if it is undefined")
-    return float(value)
+    is_number = type(value) in (int, float) and abs(value) <= 1e308
+    return float(_checked(is_number, value, name, "a number, or null if it is undefined"))
 
 
-MEMBERS: dict[str, Callable[[Any, str], Any]] = {  # of results, and how a value of each is read
-    "values": _number,
-    "intervals": _ends,
-    "confidence": _ends,
-    "standard_errors": _number,
-    "thresholds": _number,
-    "undefined_rows": _count,
-    "undefined_labels": _count,
+def _ends(value: Any, name: str) -> tuple[float, float]:
+    lower, upper = _checked(isinstance(value, list) and len(value) == 2, value, name, "two numbers")
+    return _number(lower, name), _number(upper, name)
+
+
+def _bins(value: Any, name: str) -> Reliability:
+    names = Reliability._fields
+    is_valid = isinstance(value, dict) and all(isinstance(value.get(column), list) for column in names)
+    columns = _checked(is_valid, value, name, f"lists {', '.join(names)}")
+    return Reliability(*(np.array([_number(x, name) for x in columns[column]]) for column in names))
+
+
+READERS: dict[str, Callable[[Any, str], Any]] = {  # of results, by what each value is read with
+    **dict.fromkeys(("values", "thresholds", "standard_errors"), _number),
+    **dict.fromkeys(("intervals", "confidence"), _ends),
+    **dict.fromkeys(("undefined_rows", "undefined_labels"), _count),
     "reliability": _bins,
 }
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, default=str)
-    return text if len(text) <= 40 else f"{text[:40]}..."
