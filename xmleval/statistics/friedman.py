@@ -63,8 +63,7 @@ def omnibus_tests(ranks: Floats, corrected: bool = False) -> dict[str, OmnibusTe
 
 def count_ties(ranks: Floats) -> int:
     """Return the sum of t^3 - t over the sets of t tied ranks of each row."""
-    sizes = [np.unique(row, return_counts=True)[1] for row in ranks]
-    return sum(int(t) ** 3 - int(t) for row in sizes for t in row)
+    return sum(int(t) ** 3 - int(t) for row in ranks for t in np.unique(row, return_counts=True)[1])
 
 
 def critical_difference(n: int, k: int, alpha: float, with_control: bool) -> float:

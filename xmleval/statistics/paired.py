@@ -21,7 +21,6 @@ from xmleval.numerics.rounding import subtract
 UNIT_BITS = 40  # differences that agree to 2^-40 of the largest are equal: both values are rounded
 SUM_BITS = 61
 MOST_FLIPPED = 16  # rows whose signs are all tried
-SEED_BITS = (1 << 64) - 1
 
 
 class Outcomes(NamedTuple):
@@ -70,7 +69,7 @@ def sign_flip_p(differences: Floats, n_draws: int = 10_000, seed: int = 0) -> fl
     padded: Ints = np.zeros(-(-n // WORD) * WORD, np.int64)
     padded[:n] = terms
     sums = np.zeros(n_draws, np.int64)
-    add_signed_sums(padded, np.uint64(seed & SEED_BITS), 0, sums)
+    add_signed_sums(padded, np.uint64(seed), 0, sums)
     return (1 + int(np.count_nonzero(np.abs(sums) >= extreme))) / (1 + n_draws)
 
 
@@ -82,8 +81,7 @@ def in_units(differences: Floats) -> Ints | None:
         return None
     bits = min(UNIT_BITS, SUM_BITS - int(np.count_nonzero(defined)).bit_length())
     scaled = np.rint(np.ldexp(defined, bits - math.frexp(largest)[1]))
-    units: Ints = scaled[scaled != 0].astype(np.int64)
-    return units
+    return np.asarray(scaled[scaled != 0], np.int64)
 
 
 def paired_t_p(differences: Floats) -> float:
