@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from xmleval.base.errors import InputError, Message, did_you_mean, import_optional
 from xmleval.metrics.spec import Spec, expand_metrics
@@ -21,7 +21,7 @@ from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex,
 AnyRecord = TypeVar("AnyRecord")
 
 
-class Result(Generic[AnyRecord]):
+class Result(Protocol[AnyRecord]):
     """A `Report`, `Comparison`, `Diff` or `Ranking`: its records, and every form that shows them."""
 
     notes: list[str]
@@ -47,7 +47,6 @@ class Result(Generic[AnyRecord]):
         >>> [(record.model, record.value, record.better_than) for record in records]
         [('a', 1.0, ('b',)), ('b', 0.5, ())]
         """
-        raise NotImplementedError
 
     def tables(self, number: Number = as_shown) -> list[Table]:
         """Return what all printed forms show.
@@ -68,7 +67,6 @@ class Result(Generic[AnyRecord]):
         >>> table.caption, [[cell.text for cell in row] for row in table.rows]
         ('3 rows x 3 labels', [['measure', '@1'], ['P', '1.0000']])
         """
-        raise NotImplementedError
 
     def footnotes(self) -> list[str]:
         """Return the lines below the tables: what values depend on, what was left out, and `notes`.
@@ -78,7 +76,6 @@ class Result(Generic[AnyRecord]):
         >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
         ['ndcg_ties=order empty=zero unlisted=below']
         """
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but row values and curves as JSON values.
@@ -100,8 +97,7 @@ class Result(Generic[AnyRecord]):
         >>> contents["comparison"]["differences"][0]["difference"]
         0.5
         """
-        contents: dict[str, Any] = as_json_value(self._members())
-        return contents
+        return dict(as_json_value(self._members()))
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON; null where a value is undefined.
@@ -289,8 +285,7 @@ class Result(Generic[AnyRecord]):
         """
         kinds = self._kinds()
         kind = next(iter(kinds), "") if kind is None else kind
-        draw_panels = self.drawing(kind, metrics)
-        return plot(draw_panels, ax, Message(f"kind: {kind!r} needs ", kinds[kind].needs))
+        return plot(self.drawing(kind, metrics), ax, Message(f"kind: {kind!r} needs ", kinds[kind].needs))
 
     def drawing(self, kind: str, metrics: str | Iterable[str] | None = None) -> Draw:
         """Return what draws a figure into axes that it asks for, see `plot` (@private)."""
@@ -344,18 +339,15 @@ class Result(Generic[AnyRecord]):
 
     def _title(self) -> str:
         """Return what was evaluated, in words."""
-        raise NotImplementedError
 
     def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
         """Return the measures that tables show, or else those that figures may show."""
-        raise NotImplementedError
 
     def _members(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """Return everything as one object, before undefined and infinite numbers are replaced."""
 
     def _lines(self, bounded: bool) -> Lines:
         """Return the header and the lines of CSV; with columns of bounds even if there are none."""
-        raise NotImplementedError
 
     def _printed(self) -> Iterable[tuple[Spec, float]]:
         """Return the values that papers print with one number of digits."""
