@@ -65,6 +65,7 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
     "packed": (b"PK\x03\x04\xff\xfe", "not a saved evaluator"),
     "nested": ("[" * 100_000, "nested without end"),
     "run": ('{"q1": {"d1": 0.5}}', "JSON without 'values' or 'reports'"),
+    "no values": (changed(values=None), "'values' is null; expected an object"),
     "no reports": ('{"schema": 2, "reports": {}}', "'reports' is empty"),
     "NaN": (changed(values={"p@1": math.nan}), "p@1 is NaN; expected a number, or null if it is undefined"),
     "text": (changed(values={"p@1": "0.5"}), 'p@1 is "0.5"; expected a number, or null'),

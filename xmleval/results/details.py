@@ -31,8 +31,7 @@ def without_labels(report: Report) -> list[str]:
 def refuse_no_rows(specs: Sequence[Spec]) -> None:
     """Refuse measures none of which has row values."""
     if not any(spec.state in OF_ROWS and spec.metric.table != OF_SUMS for spec in specs):
-        names = ", ".join(spec.name for spec in specs)
-        raise InputError("per_row", f"none of {names} is a mean over rows, as p@5 is")
+        raise InputError("per_row", f"none of {', '.join(map(str, specs))} is a mean over rows, as p@5 is")
 
 
 def label_columns(report: Report) -> Columns:
@@ -40,13 +39,11 @@ def label_columns(report: Report) -> Columns:
     columns = report.per_label()
     averages = {s.label_column: s for s in report.specs if s.average and s.label_column in columns}
     counts = [column for column in columns if column.partition("@")[0] in COUNTS]
-    misses = [column for column in reversed(counts) if column.startswith("fn")]
-    worst = [*averages, *misses, "support"][0]  # what orders the labels
-    falls = worst not in averages or averages[worst].metric.direction == "down"
-    order = np.lexsort([-columns["support"], -columns[worst] if falls else columns[worst]])
-    names = [*["name"] * ("name" in columns), "support", *counts, *averages]
-    names += ["threshold"] * ("peak_f1" in averages)
-    return {"label": order} | {name: np.asarray(columns[name])[order] for name in names}
+    first = [*averages, *(column for column in reversed(counts) if column.startswith("fn")), "support"][0]
+    falls = first not in averages or averages[first].metric.direction == "down"
+    order = np.lexsort([-columns["support"], -columns[first] if falls else columns[first]])
+    names = ["name", "support", *counts, *averages, *["threshold"] * ("peak_f1" in averages)]
+    return {"label": order} | {name: np.asarray(columns[name])[order] for name in names if name in columns}
 
 
 def row_columns(report: Report) -> Columns:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -56,7 +55,7 @@ def _read(record: Any, path: Sequence[str]) -> Any:
     return record
 
 
-VALUE = operator.attrgetter("value")
+VALUE = fields_of(value="value")
 ESTIMATED = fields_of(
     standard_error="estimate.standard_error",
     confidence_lower="estimate.lower",
@@ -75,18 +74,17 @@ def measure_lines(
     """Return a line of CSV for each measure, with the columns of each model and of its groups."""
     records = [*records]
     bounds = BOUNDS if bounded or any(record.bounds for record in records) else {}
-    whole: Fields = {"value": VALUE, **bounds, **(ESTIMATED if estimated else {})}
+    whole: Fields = {**VALUE, **bounds, **(ESTIMATED if estimated else {})}
     heads = dict[tuple[str, str], str]()
     lines = dict[str, tuple[list[Any], dict[tuple[str, str], Any]]]()
     for record in records:
         _, line = lines.setdefault(record.spec.name, ([read(record) for read in MEASURE.values()], {}))
-        for name, field in ({f"{record.kind} {record.group}": VALUE} if record.kind else whole).items():
+        fields = {f"{record.kind} {record.group}": VALUE["value"]} if record.kind else whole
+        for name, field in fields.items():
             of_model = record.model if name == "value" else f"{record.model} {name}"
             heads[record.model, name] = of_model if by_model else name
             line[record.model, name] = field(record)
-    return [*MEASURE, *heads.values()], [
-        [*of_spec, *map(line.get, heads)] for of_spec, line in lines.values()
-    ]
+    return [*MEASURE, *heads.values()], [[*start, *map(line.get, heads)] for start, line in lines.values()]
 
 
 def members(records: Iterable[Any], fields: Fields) -> list[dict[str, Any]]:
@@ -119,8 +117,7 @@ def one_number_of_digits(values: Iterable[tuple[Spec, float]], times_100: Collec
     def number(spec: Spec, value: float) -> str:
         if math.isnan(value):
             return "undefined"
-        size = sizes.get(spec.family, 0.0)
-        n_digits = 4
+        size, n_digits = sizes.get(spec.family, 0.0), 4
         if 0 < size < 0.001 or size > 99.99995:  # three digits of a small value, six of a large one
             n_digits = max(0, (2 if size < 1 else 5) - math.floor(math.log10(size)))
         if spec in times_100:

@@ -24,7 +24,7 @@ from xmleval.results.record import BOUNDS, Lines, Number, Record, as_shown, list
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec, read_results
 from xmleval.show.tables import Cell, Table, table_of
-from xmleval.states.results import Part, Results
+from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
 
@@ -36,7 +36,6 @@ KINDS = {  # of groups: fields of results, and captions of their tables
 GROUPS_OF = {"": "", "groups": "labels", "row_groups": "rows"}
 Place = tuple[str, str]  # kind and name of a group; empty for all rows and labels
 SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows",)}
-OF_GROUPS = ("values", "confidence", "standard_errors")  # members of the JSON object of a group
 # settings that affect only the measures that need any of these inputs
 NEEDED = {"decision": {"sets"}, "propensity": {"propensity", "training"}, "hierarchy": {"hierarchy"}}
 ROUNDING = 2.0**-40
@@ -306,13 +305,12 @@ class Report(Result[Record], Mapping[str, float]):
 
     def _parts(self, kind: str) -> dict[str, Report]:
         """Return the reports of groups of a kind, which keep neither rows nor labels."""
-        parts: dict[str, Part] = getattr(self.results, kind)
         whole = replace(self, label_names=None, row_names=None, keeps_rows=False, group_ranges=[], notes=[])
         reports = ByGroup()
-        for name, part in parts.items():
-            specs = tuple([spec for spec in self.specs if spec.name in part.results.values])
-            missing = part.results.not_computed
-            reports[name] = replace(whole, specs=specs, not_computed=missing, **part._asdict())
+        for name, part in getattr(self.results, kind).items():
+            results = part.results
+            specs = tuple([spec for spec in self.specs if spec.name in results.values])
+            reports[name] = replace(whole, specs=specs, not_computed=results.not_computed, **part._asdict())
         return reports
 
     def per_label(self) -> dict[str, Any]:
@@ -447,8 +445,7 @@ class Report(Result[Record], Mapping[str, float]):
 
     def _about_confidence(self, level: float) -> list[str]:
         lines = []
-        if self.estimates:
-            n = next(iter(self.estimates.values())).n_groups
+        for n in [interval.n_groups for interval in self.estimates.values()][:1]:
             few = ", too few for a good one" if n < FEW_GROUPS else ""
             groups = f" (jackknife of {counted(n, 'groups of rows', 'group of rows')}{few})" if n else ""
             lines.append(f"± {100 * level:.4g}% confidence over test rows, not over training{groups}")
@@ -513,46 +510,37 @@ class Report(Result[Record], Mapping[str, float]):
         return table_of(caption, "measure", rows, columns, cells, "groups")
 
     def _members(self) -> dict[str, Any]:
-        of_confidence = ("confidence_level", "confidence", "standard_errors")
+        ends = [] if self.confidence_level is None else ["confidence_level", "confidence", "standard_errors"]
+        valued = ["values", *ends[1:]]
         groups, shares = dict[str, Any](), self.shares
         for (name, part), training_rows in zip_longest(self.groups.items(), self.group_ranges):
-            members = part._chosen("n_labels", "n_rows", *OF_GROUPS)
+            members = part._attributes("n_labels", "n_rows", *valued)
             groups[name] = {"training_rows": training_rows, **members, "shares": {**shares.get(name, {})}}
-        row_groups = {name: part._chosen("n_rows", *OF_GROUPS) for name, part in self.row_groups.items()}
+        row_groups = {name: part._attributes("n_rows", *valued) for name, part in self.row_groups.items()}
         within = {"groups": groups, "row_groups": row_groups, "reliability": self.results.reliability}
         return {
             "schema": SCHEMA,
-            "values": {**self},
-            "intervals": self.intervals,
-            **{name: getattr(self, name) for name in of_confidence if self.confidence_level is not None},
-            "thresholds": self.thresholds,
-            "n_rows": self.n_rows,
-            "n_labels": self.n_labels,
+            **self._attributes("values", "intervals", *ends, "thresholds", "n_rows", "n_labels"),
             "conventions": self.conventions.as_dict(),
             **self.settings(),
-            "undefined_rows": self.undefined_rows,
-            "undefined_labels": self.undefined_labels,
-            "not_computed": self.not_computed,
+            **self._attributes("undefined_rows", "undefined_labels", "not_computed"),
             **{kind: members for kind, members in within.items() if members},
             "notes": self.notes,
             "version": __version__,
         }
 
-    def _chosen(self, *names: str) -> dict[str, Any]:
-        """Return some members of the JSON object, as far as they are there."""
-        members = self._members()
-        return {name: members[name] for name in names if name in members}
+    def _attributes(self, *names: str) -> dict[str, Any]:
+        """Return attributes by name, and for ``values`` the values by measure."""
+        return {name: {**self} if name == "values" else getattr(self, name) for name in names}
 
     def settings(self) -> dict[str, Any]:
         """Return what affects values besides the conventions, as JSON values (@private)."""
         return {
-            "decision": self.decision,
-            "higher_is_better": self.higher_is_better,
+            **self._attributes("decision", "higher_is_better"),
             "propensity": self.constants or self.propensity,
             "hierarchy": self.hierarchy,
             "sample_weight": "given" if self.weighted else None,
-            "exclude": self.excluded.get("exclude"),
-            "candidates": self.excluded.get("candidates"),
+            **{name: self.excluded.get(name) for name in ("exclude", "candidates")},
         }
 
     def settings_of(self, specs: Sequence[Spec]) -> dict[str, Any]:
@@ -645,10 +633,8 @@ def mean_of(reports: Sequence[Report]) -> Report:
         columns = [getattr(report.results, kind) for report in reports]
         by_name = {name: [column[name] for column in columns if name in column] for name in chain(*columns)}
         by_name.pop("threshold", None)  # of labels: each seed's own
-        n_needed = 1 if kind == "short" else len(reports)
-        whole = [name for name, each in by_name.items() if len(each) >= n_needed]
-        same = [name for name in whole if len({*map(np.size, by_name[name])}) == 1]
-        return {name: sum(by_name[name]) / len(by_name[name]) for name in same}
+        whole = {n: each for n, each in by_name.items() if kind == "short" or len(each) == len(reports)}
+        return {n: sum(each) / len(each) for n, each in whole.items() if len({*map(np.size, each)}) == 1}
 
     means = {kind: mean(kind) for kind in ("values", "rows", "labels", "replicates", "short")}
     means |= {kind: getattr(first.results, kind) for kind in ("undefined_rows", "undefined_labels")}

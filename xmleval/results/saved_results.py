@@ -21,14 +21,14 @@ from xmleval.version import SCHEMA
 MOST_BYTES = 1 << 26
 NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no numbers for
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
-OBJECTS = ("conventions", "groups", "row_groups", "not_computed", "exclude", "candidates")
-TYPES: dict[str, tuple[Any, str]] = {  # of other members, and what messages call them
-    "decision": (str | None, "a text"),
-    "hierarchy": (str | None, "a text"),
-    "propensity": (dict | str | None, "an object or a text"),
-    "higher_is_better": (bool | None, "true or false"),
-    "confidence_level": (float | None, "a number between 0 and 1"),
-    "notes": (list | None, "a list of texts"),
+TYPES: dict[str, tuple[Any, str]] = {  # of members of a report, and what messages call them
+    **dict.fromkeys(("conventions", "groups", "row_groups", "not_computed"), (dict, "an object")),
+    **dict.fromkeys(("exclude", "candidates"), (dict, "an object")),
+    **dict.fromkeys(("decision", "hierarchy"), (str, "a text")),
+    "propensity": (dict | str, "an object or a text"),
+    "higher_is_better": (bool, "true or false"),
+    "confidence_level": (float, "a number between 0 and 1"),
+    "notes": (list, "a list of texts"),
 }
 
 
@@ -63,38 +63,37 @@ def _arguments_of(contents: Any) -> dict[str, dict[str, Any]]:
     reports = _object(contents.get("reports", {"": contents}), "'reports'")
     if not reports:
         raise ValueError(f"'reports' is empty; {EXPECTED}")
-    pairs = reports.items()
-    return {name: _report(_object(each, repr(name)), f"{name}: " if name else "") for name, each in pairs}
+    return {n: _report(_object(each, repr(n)), f"{n}: " if n else "") for n, each in reports.items()}
 
 
 def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
-    members = {
-        name: _checked(isinstance(contents.get(name), kind), contents.get(name), f"{where}{name!r}", expected)
-        for name, (kind, expected) in TYPES.items()
-    }
-    objects = {name: _object(contents.get(name), f"{where}{name!r}") for name in OBJECTS}
+    members = {name: contents[name] for name in TYPES if contents.get(name) is not None}
+    for name, member in members.items():
+        _checked(isinstance(member, TYPES[name][0]), member, f"{where}{name!r}", TYPES[name][1])
+    if isinstance(members.get("propensity"), dict):
+        members["constants"] = members.pop("propensity")
+    notes = members.get("notes", [])
     sizes = {size: _count(contents.get(size), f"{where}{size!r}") for size in ("n_rows", "n_labels")}
     results, ranges = _results(contents, where), []
     for kind in ("groups", "row_groups"):
-        for name, member in objects[kind].items():
+        for name, member in members.pop(kind, {}).items():
             group, path = _object(member, f"{where}{kind}: {name!r}"), f"{where}{kind}: {name}: "
             size = [_count(group.get(size, n), f"{path}{size!r}") for size, n in sizes.items()]
             getattr(results, kind)[name] = Part(_results(group, path), *size)
             ranges += [group.get("training_rows")] if kind == "groups" else []
             if group.get("shares"):
                 results.shares[name] = Part(_results({"values": group["shares"]}, path), *size)
-    known = objects["conventions"].keys() & Conventions.__dataclass_fields__
-    propensity, notes = members.pop("propensity"), members.pop("notes") or []
+    conventions, pairs = members.pop("conventions", {}), ("exclude", "candidates")
+    excluded = {name: members.pop(name) for name in pairs if name in members}
+    known = conventions.keys() & Conventions.__dataclass_fields__
     return {
-        **{name: member for name, member in members.items() if member is not None},
+        **members,
         **sizes,
         "results": results,
         "specs": tuple([spec for name in results.values if (spec := known_spec(name)) is not None]),
-        "conventions": Conventions(**{name: objects["conventions"][name] for name in known}),
-        "constants" if isinstance(propensity, dict) else "propensity": propensity,
-        "not_computed": objects["not_computed"],
+        "conventions": Conventions(**{name: conventions[name] for name in known}),
         "weighted": contents.get("sample_weight") is not None,
-        "excluded": {name: objects[name] for name in ("exclude", "candidates") if objects[name]},
+        "excluded": excluded,
         "group_ranges": [] if None in ranges else ranges,
         "notes": _checked(all(isinstance(note, str) for note in notes), notes, f"{where}'notes'", "texts"),
     }
@@ -103,16 +102,14 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
 def _results(contents: dict[str, Any], where: str) -> Results:
     members = dict[str, dict[str, Any]]()
     for kind, read in READERS.items():
-        pairs = _object(contents.get(kind), f"{where}{kind!r}").items()
+        pairs = _object(contents.get(kind), f"{where}{kind!r}", required=kind == "values").items()
         members[kind] = {name: read(value, f"{where}{kind}: {name}") for name, value in pairs}
     pairs = members.pop("values").items()
     values = distinct_names((str(known_spec(name) or name), value) for name, value in pairs)
     errors, ends = members.pop("standard_errors"), members.pop("confidence")
-    estimates = {
-        name: Estimate(lower, upper, max(values[name] - lower, upper - values[name]), errors[name], 0)
-        for name, (lower, upper) in ends.items()
-        if name in values and name in errors
-    }
+    shared = [name for name in ends if name in values and name in errors]
+    halves = {name: max(abs(end - values[name]) for end in ends[name]) for name in shared}
+    estimates = {n: Estimate(ends[n][0], ends[n][1], halves[n], errors[n], 0) for n in shared}
     return Results(values, **members, estimates=estimates)
 
 
@@ -132,9 +129,9 @@ def _checked(is_valid: bool, value: Any, name: str, expected: str) -> Any:
     return value
 
 
-def _object(value: Any, name: str) -> Any:
-    """Return an object, an empty one if it is null or not there."""
-    return _checked(isinstance(value, dict | None), value, name, "an object") or {}
+def _object(value: Any, name: str, required: bool = False) -> Any:
+    """Return an object, an empty one if it is null or not there, unless it is required."""
+    return _checked(isinstance(value, dict if required else dict | None), value, name, "an object") or {}
 
 
 def _count(value: Any, name: str) -> Any:
