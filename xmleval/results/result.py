@@ -7,16 +7,17 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from xmleval.base.errors import InputError, Message, did_you_mean, import_optional
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
-from xmleval.results.figures import KINDS, Compared, Kind, Models
-from xmleval.results.pages import page_of
 from xmleval.results.record import Lines, Number, as_shown, listed, one_number_of_digits
-from xmleval.show.drawing import Draw, plot
 from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text
+
+if TYPE_CHECKING:
+    from xmleval.results.figures import Compared, Kind, Models
+    from xmleval.show.drawing import Draw
 
 AnyRecord = TypeVar("AnyRecord")
 
@@ -283,6 +284,8 @@ class Result(Protocol[AnyRecord]):
         >>> report.plot("cutoffs").get_title(loc="left")
         'P'
         """
+        from xmleval.show.drawing import plot  # only here: few look at pictures
+
         kinds = self._kinds()
         kind = next(iter(kinds), "") if kind is None else kind
         return plot(self.drawing(kind, metrics), ax, Message(f"kind: {kind!r} needs ", kinds[kind].needs))
@@ -327,6 +330,8 @@ class Result(Protocol[AnyRecord]):
         >>> page[page.index("<title>") :].splitlines()[0]
         '<title>Identity</title>'
         """
+        from xmleval.results.pages import page_of
+
         return page_of(self, title, about)
 
     def worded(self, say: Callable[[str], str]) -> Self:
@@ -361,6 +366,8 @@ class Result(Protocol[AnyRecord]):
         return self.tables(number), ""
 
     def _kinds(self) -> Mapping[str, Kind]:
+        from xmleval.results.figures import KINDS
+
         return KINDS
 
     def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Models, Compared]:
