@@ -198,9 +198,7 @@ def names_of(models: Any, y_pred: Any) -> list[str]:
 
 def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[Any, Any]]:
     """Return the scores and the sets of each seed of a model."""
-    scores: Any
-    sets: Any
-    scores, sets = (None if values is None else values[name] for values in (models, y_pred))
+    scores, sets = models and models[name], y_pred and y_pred[name]
     if not seeds:
         return [(scores, sets)]
     if is_file(scores):

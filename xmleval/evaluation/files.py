@@ -244,6 +244,9 @@ def evaluate_files(
     if arguments.get("resume") and checkpoint is None:
         needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
         raise InputError("resume", Message(*needed))
+    if arguments.get("y_pred") is not None and (rule := arguments.get("decision")) is not None:
+        decision = Keyword("decision", str(rule))
+        raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
     with open_run(arguments, scores) as run, contextlib.ExitStack() as opened:
         settle(run)
         states = state_files(pattern, run.names) if pattern is not None else []

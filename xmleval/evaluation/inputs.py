@@ -27,7 +27,7 @@ from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
 from xmleval.input.match import Batches, Match, listed_scores, refuse_scores, score_pieces, set_pieces
 from xmleval.input.objects.named import as_own_rows, rows_of_ids
-from xmleval.input.objects.take import as_rows, keyed, read_named, take
+from xmleval.input.objects.take import as_rows, read_named, take
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
 from xmleval.input.rows import BY_KEY, Rows, missing_names_note, rows_by_id
 from xmleval.input.scores import by_number, has_scores, is_pair, list_rows
@@ -398,18 +398,10 @@ def _rows_by_name(
         is_sets = opened is sets.get("y_pred")
         model = match if is_sets else match.fork()
         batches = prediction_batches(opened, facts, fields)
-        plain = opened.rows if isinstance(opened, Held) else None
-        if (
-            isinstance(opened, Held)
-            and opened.read is not None
-            and opened.read.are_columns
-            and plain
-            and plain.named
-        ):
-            columns = keyed(opened.read)._replace(
-                keys=plain.keys, match=plain.match
-            )  # tell what labels there are
-            batches = partial(list, [columns.part(0, columns.n_rows)])
+        plain, columns = (opened.rows, opened.read) if isinstance(opened, Held) else (None, None)
+        if plain is not None and plain.named and columns is not None and columns.are_columns:
+            columns = columns.part(0, columns.n_rows)._replace(keys=plain.keys, match=plain.match)
+            batches = partial(list, [columns])  # which tell what labels there are
             if (id_column := getattr(columns.origin, "id_column", None)) is not None:
                 model.notes.append(f"{opened.name}: rows are matched by column {id_column!r}")
         placed = model.place("y_pred" if is_sets else "y_score", opened.name, batches)
