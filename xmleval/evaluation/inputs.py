@@ -251,10 +251,9 @@ def _rows_in_memory(
             }
         if model is not None:
             scores.append((model.name, _pieces("y_score", y_score, model.kind, taken.n_labels)))
-        match = Match(truth.name, taken.label_names)
-        match.keys = None if taken.row_names == [*range(inputs["y_true"][1].n_rows or 0)] else taken.row_names
-        match.by, match.closed = None if taken.keys is None else BY_KEY, taken.closed
-        match.unknown = dict.fromkeys(taken.unknown, 0)
+        keys = None if taken.row_names == [*range(inputs["y_true"][1].n_rows or 0)] else taken.row_names
+        match = Match(truth.name, taken.label_names, keys=keys, by=None if taken.keys is None else BY_KEY)
+        match.closed, match.unknown = taken.closed, dict.fromkeys(taken.unknown, 0)
         pairs = _unmatched_pairs(arguments, taken.n_unmatched_pairs)
         grades = taken.grades and any(spec.metric.by_row for spec, _ in asked)
         match.notes = [*taken.notes, *pairs, *[unread_grades("y_true")] * grades]
@@ -303,11 +302,8 @@ def read_truth(
     if labels is None or not is_numbered(truth, labels):
         placed = match.place("y_true", truth.name, _truth_batches(truth, predictions))
         return set_pieces(placed, match, truth.kind == "grades"), match, placed.most_value > 1
-    pieces = truth.pieces()
-    if pieces.n_labels not in (None, len(labels)):
-        text = f"{truth.name}: {counted(pieces.n_labels or 0, 'labels')}; "
-        raise ValueError(Message(text, Keyword("labels"), f" names {len(labels)}"))
-    pieces = replace(pieces, n_labels=len(labels))
+    pieces = replace(truth.pieces(), n_labels=len(labels))
+    common_label_count([(Keyword("labels"), pieces), (truth.name, truth.pieces())])
     with closing(RowReader(truth.name, pieces, PIECE_BYTES)) as reader:
         match.n_rows = reader.count()
     return pieces, match, False
@@ -478,7 +474,7 @@ def label_counts_of(
             raise ValueError(Message(f"{rows.truth[0]}: no row has a label; give ", *which))
         return [len(rows.label_names)] * len(rows.matches)
     n_given, argument = (len(labels), "labels") if labels else (n_labels, "n_labels")
-    sized: list[Any] = [(Keyword(argument), Pieces(None, n_given, lambda n_bytes: iter(())))]
+    sized: list[Any] = [(Keyword(argument), replace(rows.truth[1], n_labels=n_given))]
     sized += [rows.truth, *(named for argument, named in rows.sets.items() if argument != "exclude")]
     common_label_count(sized)
     label_counts, n_true, lone_piece = list[int](), 0, resources.lone_piece
