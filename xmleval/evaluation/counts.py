@@ -306,9 +306,8 @@ def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tupl
                 settings, of_labels = check_settings(metrics, options, *labels), labels
             of_model = replace(settings, unknown=True) if matched.unknown else settings
             after = with_batch(of_model, resources, Counted(place=(ALONE, 0)), batch)
-            row_names = matched.row_names
-            if row_names is not None and row_names == [*range(after.n_rows)]:  # an index that names nothing
-                row_names = None
+            is_index = matched.row_names is not None and matched.row_names == [*range(after.n_rows)]
+            row_names = None if is_index else matched.row_names  # an index names nothing
             names = {"label_names": matched.label_names, "unknown_labels": matched.unknown}
             reports.append(make_report(of_model, after, row_names=row_names, **names))
     return reports

@@ -44,7 +44,7 @@ from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.door import RESTRICTIONS
 from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels
-from xmleval.input.shards import Input, with_fields
+from xmleval.input.shards import OF_DOCUMENTS, Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report, with_same_measures
@@ -189,8 +189,8 @@ def fields_of(arguments: Mapping[str, Any], joined: bool = True) -> Fields:
     """Return what fields of documents are called; ids are looked for where files are ``joined``."""
     if arguments.get("separator") == "":
         raise InputError("separator", "is empty")
-    fields = arguments.get("true_field"), arguments.get("pred_field"), arguments.get("score_field")
-    return Fields(*fields, arguments.get("id_field"), arguments.get("separator"), joined)
+    fields: Any = map(arguments.get, OF_DOCUMENTS)
+    return Fields(*fields, joined)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from xmleval.base.numerals import whole_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
-from xmleval.input.door import RESTRICTIONS, IdPairs, make_door, pairs_of_rows
+from xmleval.input.door import PAIRS, RESTRICTIONS, IdPairs, make_door, pairs_of_rows
 from xmleval.input.formats.documents import Fields
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
@@ -264,8 +264,7 @@ def _rows_in_memory(
 
 def _unmatched_pairs(arguments: Mapping[str, Any], n_pairs: int) -> list[Note]:
     """Return a note on pairs to exclude whose row or label is in no other input, if there are any."""
-    is_both = arguments.get("exclude_from", "both") == "both"
-    kind = "excluded pairs" if is_both else "pairs excluded from predictions"
+    kind = PAIRS[arguments.get("exclude_from", "both") == "both"]
     return [Note("exclude", kind, 0, n_pairs)] * (n_pairs > 0)
 
 

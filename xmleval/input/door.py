@@ -25,6 +25,7 @@ WITHIN = "candidates"
 FROM_PREDICTIONS = "exclude_from='predictions'"
 RESTRICTIONS = ("exclude", "candidates")  # which take labels out of rows
 NAMES = frozenset([*RESTRICTIONS, FROM_PREDICTIONS])  # of what can be given
+PAIRS = {True: "excluded pairs", False: "pairs excluded from predictions"}  # by whether the truth lacks them
 T = TypeVar("T", Truth, Ranking)
 
 
@@ -102,8 +103,7 @@ class Door:
             for make in makes if matches.size else ():
                 matches |= _places(make(start, stop), pairs) > 0
             n_matches, n_pairs, start = n_matches + int(matches.sum()), n_pairs + matches.size, stop
-        kind = "excluded pairs" if self.from_truth else "pairs excluded from predictions"
-        return [Note("exclude", kind, n_matches, n_pairs + self.n_unmatched)]
+        return [Note("exclude", PAIRS[self.from_truth], n_matches, n_pairs + self.n_unmatched)]
 
 
 OPEN = Door()
