@@ -189,8 +189,8 @@ def fields_of(arguments: Mapping[str, Any], joined: bool = True) -> Fields:
     """Return what fields of documents are called; ids are looked for where files are ``joined``."""
     if arguments.get("separator") == "":
         raise InputError("separator", "is empty")
-    fields: Any = map(arguments.get, OF_DOCUMENTS)
-    return Fields(*fields, joined)
+    fields: list[Any] = [*map(arguments.get, OF_DOCUMENTS), joined]
+    return Fields(*fields)
 
 
 @contextlib.contextmanager
