@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from xmleval.api.fuse import RULES
+from xmleval.api.fuse import RULES, fuse_rows
 from xmleval.api.fuse import fuse as fuse_files
 from xmleval.base.errors import counted, naming_files
 from xmleval.cli.convert import WRITTEN
@@ -44,8 +44,7 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> N
     """
     writer_of(output, "scores")
     with notes_told(), naming_files({"predictions": "SCORES"}):
-        fused = fuse_files([*scores], rule, **options)
-    n_rows, n_labels, n_listed, notes = write_scores(output, fused, str(scores[0]))
-    tell_notes(notes)
-    size = f"{counted(n_rows, 'rows')} x {counted(n_labels, 'labels')}"
-    write_text(f"{size}, {n_listed} listed ({rule} of {len(scores)})")
+        rows, n_labels = fuse_rows([*scores], rule, options)
+    tell_notes(write_scores(output, rows, n_labels, str(scores[0])))
+    size = f"{counted(rows.n_rows, 'rows')} x {counted(n_labels, 'labels')}"
+    write_text(f"{size}, {rows.labels.size} listed ({rule} of {len(scores)})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,19 +12,16 @@ import numpy as np
 from xmleval.base.budget import PIECE_BYTES
 from xmleval.base.errors import counted
 from xmleval.evaluation.files import fields_of
-from xmleval.evaluation.inputs import notes_of, open_input, prediction_batches, read_scores_alone, read_truth
+from xmleval.evaluation.inputs import notes_of, prediction_batches, read_truth
 from xmleval.evaluation.reading import Progress, naming_rows, progress
-from xmleval.input.csr import matrix_rows
-from xmleval.input.formats.arrays import NPZ
+from xmleval.input.formats.arrays import NPY, NPZ
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.match import listed_scores
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows
-from xmleval.input.scores import list_rows
 from xmleval.input.shards import FORMATS, find_input, with_fields
 from xmleval.input.stack import as_rows, stack_rows
-from xmleval.input.tensors import is_sparse
 from xmleval.input.writing import canonical
 
 STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
@@ -101,8 +97,9 @@ def write_rows(
     A note tells in how many rows equal scores rank in another order in the written file.
     """
     is_sized = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
+    is_streamed = is_sized and writer not in (NPZ, NPY)  # whose files have sizes of arrays at their beginning
     n_labels, n_reordered = n_labels or pieces.n_labels, 0
-    reader = RowReader(name, pieces, STREAMED_BYTES if is_sized else PIECE_BYTES)
+    reader = RowReader(name, pieces, STREAMED_BYTES if is_streamed else PIECE_BYTES)
     arguments = dict.fromkeys(("y_score", "truth", "scores", "matrix"), reader)
 
     def changed(show: Callable[[int], object]) -> Iterator[Any]:
@@ -116,13 +113,8 @@ def write_rows(
 
     with closing(reader), progress(reader.n_rows, 0, shown) as show, naming_rows(arguments, 0):
         rows = changed(show)
-        first = next(rows, None)
-        rows = itertools.chain([] if first is None else [first], rows)
-        if is_sized and not (first and first.best_first):
-            width = max(n_labels or 0, pieces.n_labels or 0)
-            data: Any = Pieces(pieces.n_rows, width, lambda n_bytes: rows)
-        else:
-            data = stack_rows(rows)
+        width = max(n_labels or 0, pieces.n_labels or 0)
+        data = Pieces(pieces.n_rows, width, lambda n_bytes: rows) if is_streamed else stack_rows(rows)
         assert writer.write
         writer.write(target, data, kind, n_labels)
     keeping = " and ".join(form.extensions[0] for form in FORMATS if form.keeps_order)
@@ -130,19 +122,14 @@ def write_rows(
     return [f"{target}: {text} equal scores whose order is not kept; {keeping} keep it"] * (n_reordered > 0)
 
 
-def write_scores(target: Path, scores: Any, name: str) -> tuple[int, int, int, list[str]]:
-    """Write scores in any form, and return the numbers of rows, labels and entries, and notes."""
+def write_scores(target: Path, rows: Rows, n_labels: int, name: str) -> list[str]:
+    """Write scores with names or without, and return notes."""
     writer = writer_of(target, "scores")
-    if isinstance(scores, dict | list):
-        rows, *names = read_scores_alone(open_input("y_score", scores), None)
-        save_run(target, writer, name, rows, *names)
-        n_labels, notes = len(names[1]), list[str]()
-    else:
-        width = scores.shape[1] if is_sparse(scores) else None
-        rows = list_rows("y_score", *scores) if width is None else matrix_rows("y_score", scores, None)
-        notes = write_rows(name, whole(rows, width), "scores", target, writer)
-        n_labels = width or int(rows.labels.max(initial=0)) + 1
-    return rows.n_rows, n_labels, int((rows.labels >= 0).sum()), notes
+    if rows.names is None:
+        pieces = whole(rows, None if rows.best_first else n_labels)
+        return write_rows(name, pieces, "scores", target, writer)
+    save_run(target, writer, name, rows, rows.keys, rows.names)
+    return []
 
 
 def _count_reordered(writer: Format, data: Rows, n_labels: int | None) -> int:
@@ -161,7 +148,7 @@ def _count_reordered(writer: Format, data: Rows, n_labels: int | None) -> int:
     return n_rows
 
 
-def save_run(target: Path, writer: Format, name: str, rows: Rows, *names: list[str]) -> None:
+def save_run(target: Path, writer: Format, name: str, rows: Rows, *names: Any) -> None:
     """Write scores with names of rows and labels, which a TREC run alone has."""
     if writer is not RUN:
         raise ValueError(f"{name}: has names; expected a TREC run (.run) as --output")

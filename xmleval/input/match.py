@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count, islice, permutations, repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -349,16 +349,10 @@ class Seen:
     unknown: dict[int, None] = field(default_factory=dict)
 
 
-class Joined(NamedTuple):
-    """Rows of several models by number, the names of their labels, and of rows, None for the same order."""
-
-    scores: list[Rows]
-    label_names: list[Any]
-    row_names: list[Any] | None
-
-
-def join_models(models: Sequence[tuple[str, Rows]]) -> Joined:
-    """Match several models: rows are numbered as they come, labels so that later names are first."""
+def join_models(
+    models: Sequence[tuple[str, Rows]],
+) -> tuple[list[Rows], list[Any], list[Any] | None]:
+    """Return scores of several models by number, names of labels, later ones first, and of rows, if any."""
     name, rows = models[0]
     keys = None if rows.keys is None else [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)]
     by = None if keys is None else BY_KEY
@@ -375,7 +369,7 @@ def join_models(models: Sequence[tuple[str, Rows]]) -> Joined:
         raise InputError("predictions", "none of them lists a label")
     keys = [*dict.fromkeys(chain.from_iterable(r.keys or () for _, r in models))] if by else None
     match = Match(name, names, listed=True, keys=keys, by=by, n_rows=rows.n_rows)
-    return Joined([match.place_rows("y_score", *model) for model in models], names, keys)
+    return [as_scores(match.place_rows("y_score", *model), None) for model in models], names, keys
 
 
 def numbers_of(names: Sequence[Any], number: dict[Any, int]) -> Ints:
