@@ -13,16 +13,7 @@ import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS, Ints, row_sizes
 from xmleval.base.budget import MEMORY, PIECE_BYTES, check_resources
-from xmleval.base.errors import (
-    NO_MATCH,
-    RISING,
-    InputError,
-    Message,
-    counted,
-    did_you_mean,
-    positive_integer,
-    real_number,
-)
+from xmleval.base.errors import RISING, InputError, Message, did_you_mean, positive_integer, real_number
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import Held, common_label_count, notes_of, open_input, prediction_batches
 from xmleval.evaluation.reading import naming_rows
@@ -31,8 +22,8 @@ from xmleval.input.canonical import LEAST_STEPS, Ranking
 from xmleval.input.csr import Source, rows_at_a_time, sorted_part
 from xmleval.input.match import Match, join_models
 from xmleval.input.objects.named import without_labels
-from xmleval.input.pieces import Pieces, RowReader
-from xmleval.input.rows import Rows, pointer, rows_by_id
+from xmleval.input.pieces import RowReader
+from xmleval.input.rows import Rows, no_labels, pointer, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows, refuse_padding
 from xmleval.input.shards import Input, with_fields
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
@@ -120,34 +111,33 @@ def fuse_rows(predictions: Any, rule: str, arguments: Mapping[str, Any]) -> tupl
     weights = _check_weights(arguments["weights"], len(predictions))
     k = None if k is None else positive_integer("k", k)
     n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
-    how, names = (
-        arguments.get("input_format"),
-        [f"predictions[{number}]" for number in range(len(predictions))],
-    )
+    names = [f"predictions[{number}]" for number in range(len(predictions))]
+    how = arguments.get("input_format")
     opened = [open_input("y_score", v, how, n_labels, n) for n, v in zip(names, predictions, strict=True)]
-    models = dict(zip(names, with_fields(fields_of(arguments), *opened), strict=True))
-    file_names = {name: model.name for name, model in models.items()}
-    row_names, label_names, readers = None, None, dict[str, RowReader]()
-    if any(model.named for model in models.values()):
-        named_rows = zip(file_names.values(), map(_read_names, models.values()), strict=True)
+    models = with_fields(fields_of(arguments), *opened)
+    file_names = [model.name for model in models]
+    readers: Any = ()
+    row_names, label_names = None, None
+    if any(model.named for model in models):
+        named_rows = zip(file_names, map(_read_names, models), strict=True)
         predictions, label_names, row_names = join_models([*named_rows])
         n_labels = None  # of a matrix
     else:
-        predictions, sized, read_by = zip(*map(_read_numbers, models.values()), strict=True)
-        readers = dict(zip(names, read_by, strict=True))
-        n_labels = common_label_count(sized) if n_labels is None else n_labels
-    with naming_rows(readers, 0, file_names):
+        predictions, readers = zip(*map(_read_numbers, models), strict=True)
+        n_labels = n_labels or common_label_count([*zip(file_names, readers, strict=True)])
+    files = dict(zip(names, file_names, strict=True))
+    with naming_rows(dict(zip(names, readers, strict=False)), 0, files):
         width = n_labels or 1 + max(int(rows.labels.max(initial=0)) for rows in predictions)
-        sources, longest = list[Source[Ranking]](), 0
+        sources = list[Source[Ranking]]()
         for name, rows in zip(names, predictions, strict=True):
             reading = Reading(name, width, ordered=rule in OF_RANKS, higher_is_better=higher)
             sources.append(ranking_rows(rows, reading))
-            n_rows, expected = sources[-1].n_rows, sources[0].n_rows
-            if n_rows != expected:
-                text = f"{counted(n_rows, *NO_MATCH)} the {expected} of {file_names[names[0]]}"
-                raise InputError(name, text)
-            longest = max(longest, row_sizes(rows.ptr).max(initial=0) if isinstance(rows, Rows) else width)
-        constant = 1.0 + longest if rule == "rank" else constant
+        n_rows = sources[0].n_rows
+        for name, source in zip(names, sources, strict=True):  # refuse another number of rows
+            Match(file_names[0], None, n_rows=n_rows).row_numbers("y_score", name, no_labels(source.n_rows))
+        if rule == "rank":  # whose ranks count from behind the end of the longest list
+            sizes = [row_sizes(rows.ptr) if isinstance(rows, Rows) else width for rows in predictions]
+            constant = 1.0 + max(int(np.max(size, initial=0)) for size in sizes)
         size = min(rows_at_a_time(sum(source.bytes_per_row for source in sources)), (1 << 62) // width)
 
         def fuse_block(start: int) -> tuple[Rows, list[Any]]:
@@ -162,7 +152,7 @@ def fuse_rows(predictions: Any, rule: str, arguments: Mapping[str, Any]) -> tupl
 
         starts, resources = range(0, max(n_rows, 1), size), check_resources(MEMORY, arguments.get("threads"))
         blocks, seen = zip(*resources.map(fuse_block, starts), strict=True)
-    for name, parts in zip(file_names.values(), zip(*seen, strict=True), strict=True):
+    for name, parts in zip(file_names, zip(*seen, strict=True), strict=True):
         n_steps, rises = sum(raw.n_listed for raw in parts) - n_rows, any(raw.rises for raw in parts)
         if rises and n_steps >= LEAST_STEPS and not any(raw.falls for raw in parts):
             warnings.warn(Message(f"{name}: ", RISING), UserWarning, stacklevel=3)
@@ -206,15 +196,14 @@ def _read_names(model: Input) -> Rows:
     return rows
 
 
-def _read_numbers(model: Input) -> tuple[Any, tuple[str, Pieces], RowReader]:
-    """Return predictions by number without empty slots, their name and pieces, and what has read them."""
+def _read_numbers(model: Input) -> tuple[Any, RowReader]:
+    """Return predictions by number, without empty slots of lists, and what has read them."""
     if isinstance(model, Held) and is_sparse(model.value):
         refuse_padding(model.name, model.value)
-    sized = model.name, model.pieces()
-    with closing(RowReader(*sized, PIECE_BYTES)) as reader:
+    with closing(RowReader(model.name, model.pieces(), PIECE_BYTES)) as reader:
         rows = stack_rows(reader.take(n) for n in iter(reader.ready, 0))
     is_list = isinstance(rows, Rows) and rows.best_first
-    return rows.only(rows.labels != -1) if is_list else rows, sized, reader
+    return rows.only(rows.labels != -1) if is_list else rows, reader
 
 
 def _add(
