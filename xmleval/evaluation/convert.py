@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.budget import PIECE_BYTES
 from xmleval.base.errors import counted
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import notes_of, prediction_batches, read_truth
@@ -98,16 +97,15 @@ def write_rows(
     """
     is_sized = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
     is_streamed = is_sized and writer not in (NPZ, NPY)  # whose files have sizes of arrays at their beginning
-    n_labels, n_reordered = n_labels or pieces.n_labels, 0
-    reader = RowReader(name, pieces, STREAMED_BYTES if is_streamed else PIECE_BYTES)
+    n_labels, reordered = n_labels or pieces.n_labels, list[int]()
+    reader = RowReader(name, pieces, STREAMED_BYTES)
     arguments = dict.fromkeys(("y_score", "truth", "scores", "matrix"), reader)
 
     def changed(show: Callable[[int], object]) -> Iterator[Any]:
-        nonlocal n_reordered
         for n in iter(reader.ready, 0):
             with naming_rows(arguments, reader.n_taken):
                 rows = as_rows(change(reader.take(n)), kind)
-                n_reordered += _count_reordered(writer, rows, n_labels) if kind == "scores" else 0
+                reordered.append(_count_reordered(writer, rows, n_labels) if kind == "scores" else 0)
             yield rows
             show(reader.n_taken)
 
@@ -118,8 +116,8 @@ def write_rows(
         assert writer.write
         writer.write(target, data, kind, n_labels)
     keeping = " and ".join(form.extensions[0] for form in FORMATS if form.keeps_order)
-    text = counted(n_reordered, "rows have", "row has")
-    return [f"{target}: {text} equal scores whose order is not kept; {keeping} keep it"] * (n_reordered > 0)
+    text = counted(sum(reordered), "rows have", "row has")
+    return [f"{target}: {text} equal scores whose order is not kept; {keeping} keep it"] * any(reordered)
 
 
 def write_scores(target: Path, rows: Rows, n_labels: int, name: str) -> list[str]:
@@ -135,10 +133,9 @@ def write_scores(target: Path, rows: Rows, n_labels: int, name: str) -> list[str
 def _count_reordered(writer: Format, data: Rows, n_labels: int | None) -> int:
     """Count rows with equal scores that rank otherwise in a format: by name in runs, by label id in most."""
     is_list, by_name = data.best_first, writer is RUN
-    if writer.keeps_order or data.values is None or (is_list and writer is NPZ and n_labels is None):
+    by_id = not (is_list or by_name or data.named)  # before and after
+    if by_id or data.values is None or writer.keeps_order or (is_list and writer is NPZ and n_labels is None):
         return 0
-    if not (is_list or by_name or data.named):
-        return 0  # by label id before and after
     n_rows = 0
     for _, (ptr, labels, scores, *_) in canonical(data, "scores", n_labels):
         ties = np.setdiff1d(np.flatnonzero(scores[1:] == scores[:-1]), ptr - 1)  # in the same row
