@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from xmleval.base.errors import InputError, counted, printable
 
 COMMON = ""  # the source of rows whose indices in the whole data are given
@@ -13,22 +11,17 @@ Spans = dict[str, tuple[Span, ...]]  # rising, none adjacent
 
 
 def united(spans: Spans, added: Spans) -> Spans:
-    """Return the rows of both; raise InputError if they share any."""
-    whole = {**spans, **added}
-    for source in filter(spans.__contains__, added):
-        whole[source] = _joined(source, spans[source] + added[source])
+    """Return the rows of both, adjacent spans as one; raise InputError if they share any."""
+    whole = {**spans}
+    for source, new in added.items():
+        joined = list[Span]()
+        for start, stop in sorted((*spans.get(source, ()), *new)):
+            first, end = joined.pop() if joined and start <= joined[-1][1] else (start, start)
+            if start < end:
+                raise _counted_twice(source, start, min(end, stop))
+            joined.append((first, stop))
+        whole[source] = tuple(joined)
     return whole
-
-
-def _joined(source: str, spans: tuple[Span, ...]) -> tuple[Span, ...]:
-    """Sort spans, and make one of those that are adjacent."""
-    ordered = sorted(spans)
-    joined = ordered[:1]
-    for (_, end), (start, stop) in pairwise(ordered):
-        if start < end:
-            raise _counted_twice(source, start, min(end, stop))
-        joined[-1:] = [(joined[-1][0], stop)] if start == end else [joined[-1], (start, stop)]
-    return tuple(joined)
 
 
 def _counted_twice(source: str, start: int, stop: int) -> InputError:
