@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -17,7 +16,7 @@ from xmleval.files.archive import write_archive
 from xmleval.files.output import replacing
 from xmleval.files.saved import CHECKPOINT, Saved, first_difference, load_state, meta_of, naming_damage
 
-DRAFT = re.compile(r"\.checkpoint\.npz\.[0-9a-f]{16}")  # what a run was writing when it was killed
+DRAFT = ".checkpoint.npz." + 16 * "[0-9a-f]"  # what a run was writing when it was killed
 LEAST_SECONDS, SHARE = 1.0, 20  # saving takes at most one part in so many of the time
 WRITING: ContextVar[contextlib.ExitStack | None] = ContextVar("writing", default=None)
 
@@ -26,11 +25,8 @@ WRITING: ContextVar[contextlib.ExitStack | None] = ContextVar("writing", default
 def kept_until_written() -> Iterator[None]:
     """Keep checkpoints, and their folders locked, until the results are written within it."""
     with contextlib.ExitStack() as opened:
-        token = WRITING.set(opened)
-        try:
-            yield
-        finally:
-            WRITING.reset(token)
+        opened.callback(WRITING.reset, WRITING.set(opened))
+        yield
 
 
 class Checkpoint:
@@ -43,20 +39,18 @@ class Checkpoint:
         self.path = folder / "checkpoint.npz"
         self.settings = json.loads(json.dumps(settings))
         self._saved_at, self._took = time.monotonic(), 0.0
-        for path in folder.iterdir():
-            if DRAFT.fullmatch(path.name):
-                path.unlink()
+        for draft in folder.glob(DRAFT):
+            draft.unlink()
 
     def load(self, memory: int, threads: int | None) -> list[Evaluator]:
         """Return the evaluators; those of another run are refused."""
         meta, arrays = load_state(self.path, CHECKPOINT)
         with naming_damage(self.path, CHECKPOINT):
             saved, settings = meta["evaluators"], meta["settings"]
-        differs = first_difference(settings, self.settings, "settings", ("in the checkpoint", "now"))
-        if differs:
-            name, space, difference = differs.partition(" ")
+        if differs := first_difference(settings, self.settings, "settings", ("in the checkpoint", "now")):
+            name, *difference = differs.partition(" ")
             where = f"{self.path.parent}: holds a checkpoint of another run; "
-            raise ValueError(Message(where, Keyword(name), space, difference))
+            raise ValueError(Message(where, Keyword(name), *difference))
         evaluators = []
         with naming_damage(self.path, CHECKPOINT):
             for place, counted in enumerate(saved):
@@ -77,9 +71,9 @@ class Checkpoint:
 
     def _arrays(self, evaluators: Sequence[Evaluator]) -> Iterator[tuple[str, Any]]:
         """Yield what is saved, one evaluator after another, as their arrays may be copies."""
-        evaluators_meta = []
+        saved: dict[str, Any] = {"settings": self.settings, "evaluators": []}
         for place, evaluator in enumerate(evaluators):
             meta, arrays = evaluator.as_saved()
-            evaluators_meta.append(meta)
+            saved["evaluators"].append(meta)
             yield from ((f"{place}/{name}", array) for name, array in arrays.items())
-        yield "meta", meta_of({"settings": self.settings, "evaluators": evaluators_meta}, CHECKPOINT)
+        yield "meta", meta_of(saved, CHECKPOINT)
