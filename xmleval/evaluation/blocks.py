@@ -10,21 +10,13 @@ import numpy as np
 
 from xmleval.base.arrays import as_score, row_sizes
 from xmleval.base.budget import Resources
-from xmleval.base.errors import (
-    ALL_LABELS,
-    LIST_TRANSPOSED,
-    NO_MATCH,
-    TRANSPOSED,
-    InputError,
-    Keyword,
-    Message,
-    counted,
-)
+from xmleval.base.errors import ALL_LABELS, NO_MATCH, TRANSPOSED, InputError, Keyword, Message, counted
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.door import OPEN, Door
 from xmleval.input.objects.take import Taken
-from xmleval.input.scores import Reading, list_width, ranking_rows
+from xmleval.input.rows import pointer
+from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.vectors import check_weight, groups_of_clusters
 from xmleval.labels.groups import check_row_groups
@@ -54,6 +46,7 @@ class Blocks:
     """The rows of an update in blocks of ``size`` rows, which are checked as they are made.
 
     ``score_dtypes`` are those of the scores so far, which grow; ``n_bytes`` is about what all blocks take.
+    ``reachable`` are the relevant labels among the candidates, if there are any.
     """
 
     def __init__(
@@ -65,10 +58,9 @@ class Blocks:
         score_dtypes: set[str],
         by_id: bool = True,
     ) -> None:
-        truth, door, y_score, sources = batch.truth, batch.door, batch.y_score, dict[str, Source[Any]]()
-        n_labels, n_rows = plan.n_labels, truth.n_rows
+        truth, y_score, n_labels, sources = batch.truth, batch.y_score, plan.n_labels, dict[str, Any]()
         self.plan, self.first_row, self.by_id, self.score_dtypes = plan, first_row, by_id, score_dtypes
-        door = door.opened(truth) if door.sets else door
+        door = batch.door.opened(truth) if batch.door.sets else OPEN
         left = door.of_ranking if door.sets else None
         ordered, higher = plan.ordered or left is not None, plan.higher_is_better
         how = Reading("y_score", n_labels, plan.unlisted, plan.depth, ordered, higher, left)
@@ -79,8 +71,14 @@ class Blocks:
         unknown = [argument for argument, rows in sources.items() if rows.n_labels > n_labels]
         if unknown:
             _refuse_unknown(plan, unknown)
-        self.unknown, self.scores = bool(unknown), sources.get("y_score")
-        self.chosen: Source[Truth] | None = None  # where a decision chooses among listed labels alone
+        for argument, rows in sources.items():
+            if rows.n_rows != truth.n_rows:
+                hint = f"; y_true {TRANSPOSED}; give y_true.T" if rows.n_rows == truth.n_labels else ""
+                text = counted(rows.n_rows, *NO_MATCH)
+                raise InputError(argument, f"{text} the {truth.n_rows} of y_true{hint}")
+        self.unknown, self.scores, pred = bool(unknown), sources.get("y_score"), sources.get("y_pred")
+        self.notes = door.notes(truth, self.scores, pred)
+        self.truth, self.pred, self.reachable = door.passed(truth, pred)
         decision = plan.decision
         if y_score is not None and plan.unlisted is not None and decision and decision.kind in LISTED:
             depth = int(min(decision.value, n_labels)) if decision.kind == "listed" else None
@@ -89,27 +87,14 @@ class Blocks:
             def choose_listed(start: int, stop: int) -> Truth:
                 return choose(decision, listed.block(start, stop), n_labels, None).as_sets()
 
-            self.chosen = Source(n_rows, n_labels, listed.bytes_per_row, choose_listed)
-        for argument, rows in sources.items():
-            if rows.n_rows != n_rows:
-                hint = f"; y_true {TRANSPOSED}; give y_true.T" if rows.n_rows == truth.n_labels else ""
-                if argument == "y_score" and list_width(y_score, n_labels) == n_rows:
-                    hint = f"; the list {LIST_TRANSPOSED}; give the .T of its labels and of its scores"
-                text = counted(rows.n_rows, *NO_MATCH)
-                raise InputError(argument, f"{text} the {n_rows} of y_true{hint}")
-        self.truth, self.pred, self.notes = truth, sources.get("y_pred"), list[str]()
-        self.reachable: Source[Truth] | None = None  # the relevant labels among the candidates
-        if door.sets:
-            self.notes += door.notes(truth, self.scores, self.pred)
-            self.truth, self.pred, self.reachable = door.passed(truth, self.pred)
+            self.pred = Source(*listed[:3], choose_listed)
         weight, clusters, groups = batch.sample_weight, batch.clusters, batch.row_groups
-        self.weight = None if weight is None else check_weight(weight, n_rows)
-        self.jackknife = None if clusters is None else groups_of_clusters(clusters, n_rows)
-        self.row_groups = None if groups is None else check_row_groups(groups, n_rows)
-        kept = self.truth, self.scores, self.pred
-        row_bytes = sum([rows.bytes_per_row for rows in kept if rows is not None])
-        self.size = resources.block_rows or _even_size(n_rows, rows_at_a_time(row_bytes), resources.threads)
-        self.n_bytes = n_rows * row_bytes
+        self.weight = None if weight is None else check_weight(weight, truth.n_rows)
+        self.jackknife = None if clusters is None else groups_of_clusters(clusters, truth.n_rows)
+        self.row_groups = None if groups is None else check_row_groups(groups, truth.n_rows)
+        row_bytes = sum([rows.bytes_per_row for rows in (self.truth, self.scores, self.pred) if rows])
+        largest, self.n_bytes = rows_at_a_time(row_bytes), truth.n_rows * row_bytes
+        self.size = resources.block_rows or _even_size(truth.n_rows, largest, resources.threads)
 
     @property
     def n_blocks(self) -> int:
@@ -124,12 +109,11 @@ class Blocks:
         judged = facts.truth if facts else truth.block(start, stop)
         relevant = relevant_of(judged)
         ranking = None if self.scores is None else self._ranking(self.scores, relevant, start, stop)
-        sets = self.pred or self.chosen
         within = None if reachable is None else row_sizes(relevant_of(reachable.block(start, stop)).ptr)
         return Block(
             truth=relevant,
             ranking=ranking,
-            pred=None if sets is None else sets.block(start, stop),
+            pred=None if self.pred is None else self.pred.block(start, stop),
             weight=None if self.weight is None else self.weight[start:stop],
             first_row=self.first_row + start,
             by_id=self.by_id,
@@ -160,9 +144,7 @@ def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> R
 
     Rows that list nothing take any type.
     """
-    scores = ranking.scores
-    if scores is None:
-        return ranking
+    scores: Any = ranking.scores
     if not scores.size and score_dtypes:
         return ranking._replace(scores=scores.astype(next(iter(score_dtypes))))
     if scores.size or as_score(unlisted, np.empty(0, np.float32)) != unlisted:
@@ -182,16 +164,11 @@ def _even_size(n_rows: int, largest: int, threads: int) -> int:
     return max(1, -(-n_rows // max(1, n_blocks)))
 
 
-def owned(block: Block) -> Block:
-    """Return a deep copy of a block."""
-
-    def copied(part: Any) -> Any:
-        if isinstance(part, tuple):
-            return type(part)(*map(copied, part))
-        return part.copy() if isinstance(part, np.ndarray) else part
-
-    copy: Block = copied(block)
-    return copy
+def owned(block: Any) -> Any:
+    """Return a deep copy of a block, or of a part of it."""
+    if isinstance(block, tuple):
+        return type(block)(*map(owned, block))
+    return block.copy() if isinstance(block, np.ndarray) else block
 
 
 def _refuse_unknown(plan: Plan, arguments: Sequence[str]) -> None:
@@ -209,8 +186,7 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, unknown: bool, star
     """Refuse rows that lack a score for some label, if a measure requested by name needs every score."""
     n_listed, n_relevant = row_sizes(ranking.ptr), row_sizes(truth.ptr)
     if unknown:  # these do not fill a gap
-        before = np.concatenate(([0], np.cumsum(ranking.labels < plan.n_labels)))
-        n_listed = row_sizes(before[ranking.ptr])
+        n_listed = row_sizes(pointer(ranking.labels < plan.n_labels)[ranking.ptr])
     for spec in plan.required_gapless:
         gap = n_listed < plan.n_labels
         if spec.average == "samples":
