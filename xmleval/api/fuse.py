@@ -19,7 +19,7 @@ from xmleval.evaluation.inputs import Held, common_label_count, notes_of, open_i
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.input.canonical import LEAST_STEPS, Ranking
-from xmleval.input.csr import Source, rows_at_a_time, sorted_part
+from xmleval.input.csr import rows_at_a_time, sorted_part
 from xmleval.input.match import Match, join_models
 from xmleval.input.objects.named import without_labels
 from xmleval.input.pieces import RowReader
@@ -103,21 +103,21 @@ def fuse(
 
 
 def fuse_rows(predictions: Any, rule: str, arguments: Mapping[str, Any]) -> tuple[Any, int]:
-    """Return the rows that arguments of `fuse` make, and the number of labels; lists and names best first."""
-    k, n_labels, higher = (arguments[name] for name in ("k", "n_labels", "higher_is_better"))
+    """Return fused rows, with any names of rows and labels, and the number of labels; see `fuse`.
+
+    Rows are by label id if they make a matrix, else best first.
+    """
     if not isinstance(predictions, list) or len(predictions) < 2:
         raise InputError("predictions", "expected those of two models or more, in a list")
-    constant = _check_rule(rule, arguments["rank_constant"], higher)
-    weights = _check_weights(arguments["weights"], len(predictions))
+    constant, weights = _check_rule(rule, arguments, len(predictions))
+    k, n_labels, higher = (arguments[name] for name in ("k", "n_labels", "higher_is_better"))
     k = None if k is None else positive_integer("k", k)
     n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
-    names = [f"predictions[{number}]" for number in range(len(predictions))]
-    how = arguments.get("input_format")
+    how, names = arguments.get("input_format"), [f"predictions[{n}]" for n in range(len(predictions))]
     opened = [open_input("y_score", v, how, n_labels, n) for n, v in zip(names, predictions, strict=True)]
     models = with_fields(fields_of(arguments), *opened)
     file_names = [model.name for model in models]
-    readers: Any = ()
-    row_names, label_names = None, None
+    readers, row_names, label_names = tuple[Any, ...](), None, None
     if any(model.named for model in models):
         named_rows = zip(file_names, map(_read_names, models), strict=True)
         predictions, label_names, row_names = join_models([*named_rows])
@@ -128,10 +128,8 @@ def fuse_rows(predictions: Any, rule: str, arguments: Mapping[str, Any]) -> tupl
     files = dict(zip(names, file_names, strict=True))
     with naming_rows(dict(zip(names, readers, strict=False)), 0, files):
         width = n_labels or 1 + max(int(rows.labels.max(initial=0)) for rows in predictions)
-        sources = list[Source[Ranking]]()
-        for name, rows in zip(names, predictions, strict=True):
-            reading = Reading(name, width, ordered=rule in OF_RANKS, higher_is_better=higher)
-            sources.append(ranking_rows(rows, reading))
+        readings = [Reading(name, width, ordered=rule in OF_RANKS, higher_is_better=higher) for name in names]
+        sources = [*map(ranking_rows, predictions, readings)]
         n_rows = sources[0].n_rows
         for name, source in zip(names, sources, strict=True):  # refuse another number of rows
             Match(file_names[0], None, n_rows=n_rows).row_numbers("y_score", name, no_labels(source.n_rows))
@@ -159,7 +157,9 @@ def fuse_rows(predictions: Any, rule: str, arguments: Mapping[str, Any]) -> tupl
     return stack_rows(blocks)._replace(keys=row_names, names=label_names), width
 
 
-def _check_rule(rule: Any, rank_constant: Any, higher_is_better: bool) -> float:
+def _check_rule(rule: Any, arguments: Mapping[str, Any], n_models: int) -> tuple[float, list[float]]:
+    """Return the constant of a rule and the weights of models."""
+    rank_constant, weights = arguments["rank_constant"], arguments["weights"]
     if rule not in RULES:
         near = did_you_mean(str(rule), RULES)
         raise InputError("rule", f"{rule!r} is not one of {', '.join(RULES)}; {near}".rstrip("; "))
@@ -168,18 +168,14 @@ def _check_rule(rule: Any, rank_constant: Any, higher_is_better: bool) -> float:
         raise InputError("rank_constant", f"is for the rule rrf, not {rule}")
     if not 0 <= constant < math.inf:
         raise InputError("rank_constant", f"{rank_constant!r} is not 0 or more")
-    if rule == "mean" and not higher_is_better:
+    if rule == "mean" and not arguments["higher_is_better"]:
         text = "the rule mean adds scores, and takes 0 for those that a model does not list; expected "
         raise InputError("higher_is_better", f"{text}{' or '.join(OF_RANKS)} for distances")
-    return constant
-
-
-def _check_weights(weights: Any, n_models: int) -> list[float]:
     weights = [1.0] * n_models if weights is None else weights if hasattr(weights, "__iter__") else [weights]
     numbers = [real_number("weights", weight) for weight in weights]
     if len(numbers) != n_models or not all(0 < weight < math.inf for weight in numbers):
         raise InputError("weights", f"{numbers} are not {n_models} numbers above 0, one for each model")
-    return numbers
+    return constant, numbers
 
 
 def _read_names(model: Input) -> Rows:

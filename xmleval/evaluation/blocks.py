@@ -69,8 +69,13 @@ class Blocks:
         if batch.y_pred is not None:
             sources["y_pred"] = set_rows("y_pred", batch.y_pred, n_labels)
         unknown = [argument for argument, rows in sources.items() if rows.n_labels > n_labels]
-        if unknown:
-            _refuse_unknown(plan, unknown)
+        level, cells = plan.conventions.unlisted_score, plan.required_cells
+        if "y_score" in unknown and level is not None:
+            named = Keyword("unlisted", f"{level:g}"), " gives every label a score; name them in "
+            reason = Message("predicts unknown labels, and ", *named, Keyword("labels"), " or leave them out")
+            raise InputError("y_score", reason)
+        if unknown and cells and not plan.counts_cells:
+            raise InputError(unknown[0], Message(cells[0], " needs ", ALL_LABELS))
         for argument, rows in sources.items():
             if rows.n_rows != truth.n_rows:
                 hint = f"; y_true {TRANSPOSED}; give y_true.T" if rows.n_rows == truth.n_labels else ""
@@ -169,17 +174,6 @@ def owned(block: Any) -> Any:
     if isinstance(block, tuple):
         return type(block)(*map(owned, block))
     return block.copy() if isinstance(block, np.ndarray) else block
-
-
-def _refuse_unknown(plan: Plan, arguments: Sequence[str]) -> None:
-    """Refuse arguments with unknown labels, if these have a score or a measure needs all labels."""
-    level = plan.conventions.unlisted_score
-    if "y_score" in arguments and level is not None:
-        named = Keyword("unlisted", f"{level:g}"), " gives every label a score; name them in "
-        text = Message("predicts unknown labels, and ", *named, Keyword("labels"), " or leave them out")
-        raise InputError("y_score", text)
-    if plan.required_cells and not plan.counts_cells:
-        raise InputError(arguments[0], Message(plan.required_cells[0], " needs ", ALL_LABELS))
 
 
 def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, unknown: bool, start: int) -> None:
