@@ -100,11 +100,7 @@ class Blocks:
         row_bytes = sum([rows.bytes_per_row for rows in (self.truth, self.scores, self.pred) if rows])
         largest, self.n_bytes = rows_at_a_time(row_bytes), truth.n_rows * row_bytes
         self.size = resources.block_rows or _even_size(truth.n_rows, largest, resources.threads)
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of blocks, at least one: an empty block carries the dtypes."""
-        return max(1, -(-self.truth.n_rows // self.size))
+        self.n_blocks = max(1, -(-truth.n_rows // self.size))  # an empty block carries the dtypes
 
     def block(self, number: int) -> Block:
         """Return a block, or raise InputError for an invalid row, of the truth before others."""
