@@ -10,13 +10,13 @@ import numpy as np
 
 from xmleval.base.arrays import as_score, row_sizes
 from xmleval.base.budget import Resources
-from xmleval.base.errors import ALL_LABELS, NO_MATCH, TRANSPOSED, InputError, Keyword, Message, counted
+from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, other_rows
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.door import OPEN, Door
 from xmleval.input.objects.take import Taken
 from xmleval.input.rows import pointer
-from xmleval.input.scores import Reading, ranking_rows
+from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.vectors import check_weight, groups_of_clusters
 from xmleval.labels.groups import check_row_groups
@@ -69,21 +69,23 @@ class Blocks:
         if batch.y_pred is not None:
             sources["y_pred"] = set_rows("y_pred", batch.y_pred, n_labels)
         unknown = [argument for argument, rows in sources.items() if rows.n_labels > n_labels]
-        level, cells = plan.conventions.unlisted_score, plan.required_cells
+        level = plan.conventions.unlisted_score
         if "y_score" in unknown and level is not None:
             named = Keyword("unlisted", f"{level:g}"), " gives every label a score; name them in "
             reason = Message("predicts unknown labels, and ", *named, Keyword("labels"), " or leave them out")
             raise InputError("y_score", reason)
-        if unknown and cells and not plan.counts_cells:
+        if unknown and not plan.counts_cells and (cells := plan.required_cells):
             raise InputError(unknown[0], Message(cells[0], " needs ", ALL_LABELS))
         for argument, rows in sources.items():
             if rows.n_rows != truth.n_rows:
-                hint = f"; y_true {TRANSPOSED}; give y_true.T" if rows.n_rows == truth.n_labels else ""
-                text = counted(rows.n_rows, *NO_MATCH)
-                raise InputError(argument, f"{text} the {truth.n_rows} of y_true{hint}")
+                width = list_width(y_score, n_labels) if argument == "y_score" else None
+                unlike = other_rows(rows.n_rows, truth.n_rows, "y_true", truth.n_labels, width)
+                raise InputError(argument, unlike)
         self.unknown, self.scores, pred = bool(unknown), sources.get("y_score"), sources.get("y_pred")
-        self.notes = door.notes(truth, self.scores, pred)
-        self.truth, self.pred, self.reachable = door.passed(truth, pred)
+        self.truth, self.pred, self.notes, self.reachable = truth, pred, list[str](), None
+        if door.sets:
+            self.notes += door.notes(truth, self.scores, pred)
+            self.truth, self.pred, self.reachable = door.passed(truth, pred)
         decision = plan.decision
         if y_score is not None and plan.unlisted is not None and decision and decision.kind in LISTED:
             depth = int(min(decision.value, n_labels)) if decision.kind == "listed" else None

@@ -15,15 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.base.budget import Resources
-from xmleval.base.errors import (
-    LIST_TRANSPOSED,
-    NO_MATCH,
-    TRANSPOSED,
-    InputError,
-    LabelRangeError,
-    Message,
-    counted,
-)
+from xmleval.base.errors import InputError, LabelRangeError, Message, counted, other_rows
 from xmleval.evaluation.inputs import Inputs, Named
 from xmleval.input.pieces import RowReader
 from xmleval.input.scores import list_width
@@ -85,13 +77,10 @@ def count_rows(
             reader.close()
 
 
-def _refuse_other_count(truth: Named, reader: RowReader, n_rows: int | None, expected: int | None) -> None:
-    if n_rows is not None and expected is not None and n_rows != expected:
-        name, pieces = truth
-        hint = f"; {name} {TRANSPOSED}" if n_rows == pieces.n_labels else ""
-        if not hint and (n := reader.ready()) and list_width(reader.take(n), 0) == expected:
-            hint = f"; it {LIST_TRANSPOSED}; save the .T of its arrays"
-        raise ValueError(f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {name}{hint}")
+def _refuse_other_count(truth: Named, reader: RowReader, n_rows: Any, expected: Any) -> None:
+    if None not in (n_rows, expected) and n_rows != expected:
+        width = list_width(reader.take(n), 0) if (n := reader.ready()) else None
+        raise ValueError(f"{reader.name}: {other_rows(n_rows, expected, truth[0], truth[1].n_labels, width)}")
 
 
 def _refuse_other_length(argument: str, name: str, n_values: int, truth: RowReader, n_rows: int) -> None:
