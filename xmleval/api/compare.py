@@ -12,7 +12,7 @@ import numpy as np
 from xmleval.api.evaluate import counting_of, reads_files
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, check_resources, limited
-from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
 from xmleval.evaluation.blocks import Blocks
 from xmleval.evaluation.counts import OF_ROWS, evaluate_values, read_batch
 from xmleval.evaluation.files import Run, evaluate_files, open_run, state_files
@@ -103,7 +103,8 @@ def compare(
     names = names_of(models, y_pred)
     check_test(test, options.get("sample_weight") is not None, clusters)
     if baseline is not None and baseline not in names:
-        raise InputError("baseline", f"{baseline!r} is none of the models {', '.join(names)}")
+        text = f"{baseline!r} is none of the models {', '.join(names)}"
+        raise InputError("baseline", f"{text}; {did_you_mean(str(baseline), names)}".rstrip("; "))
     if test != JACKKNIFE and not options.get("per_row", True):
         raise InputError("per_row", Message("False; ", Keyword("test", repr(test)), " needs values by row"))
     if confidence is None:
