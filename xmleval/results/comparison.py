@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, compress, product
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +28,6 @@ from xmleval.view.block import Groups
 SAME_DEPTH = 1.01  # ratio of the numbers of labels a row lists up to which these are taken for equal
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WHOLE: Place = ("", "")
-GROUPED = ("groups", "row_groups")
 
 
 class Comparison(Result[Record]):
@@ -97,6 +96,7 @@ class Comparison(Result[Record]):
     ) -> None:
         self.seeds = {name: [r] if isinstance(r, Report) else [*r] for name, r in reports.items()}
         self.reports = {name: mean_of(of_seeds) for name, of_seeds in self.seeds.items()}
+        self._has_seeds = max(map(len, self.seeds.values())) > 1
         names = [*self.reports]
         self.names = dict(zip(names, short_names(names), strict=True))
         self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
@@ -104,24 +104,22 @@ class Comparison(Result[Record]):
         self._first = first = self.reports[names[0]]
         self.level = first.confidence_level
         self._shared = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
-        self.specs = [spec for spec in self._shared if only is None or spec.name in only]
-        self.pairs = [*combinations(names, 2)] if test else []
-        if test:  # without needs, measures are of the truth alone
-            self.specs = [spec for spec in self.specs if spec.needs]
-        if test and baseline is not None:
-            self.pairs = [(name, baseline) for name in names if name != baseline]
+        shown = [spec for spec in self._shared if only is None or spec.name in only]
+        self.specs = [spec for spec in shown if spec.needs or not test]  # without needs, of the truth alone
+        pairs = combinations(names, 2) if baseline is None else product(names, [baseline])
+        self.pairs = [(a, b) for a, b in pairs if test and a != b]
         self._parts = {WHOLE: self.reports, **dict(self._groups())}
         self._tested = [place for place in self._parts if within or place == WHOLE] if test else []
-        differences = [*self._find_differences(weight, clusters, row_groups)]
-        self.differences = correct(differences, self.level or 0.0)
-        self.n_tests = sum(not (math.isnan(each.p_value) or each.same_as) for each in differences)
+        self.differences = correct([*self._find_differences(weight, clusters, row_groups)], self.level or 0.0)
+        self._row_counts = {sum(d.outcomes) for d in self.differences if d.outcomes and not d.kind}
+        self.n_tests = sum(not (math.isnan(d.p_value) or d.same_as) for d in self.differences)
         self.notes = self._shared_first({name: report.notes for name, report in self.reports.items()}, names)
         self.notes += self._about_lists({name: name for name in names})
         self.labels = [*self._find_labels()] if worst else []
 
     def _groups(self) -> Iterator[tuple[Place, dict[str, Report]]]:
         """Yield each group that all reports have, and the reports of it."""
-        for kind in GROUPED:
+        for kind in filter(None, GROUPS_OF):
             models = {name: [getattr(seed, kind) for seed in seeds] for name, seeds in self.seeds.items()}
             first, *following = (groups for of_seeds in models.values() for groups in of_seeds)
             for group in first:
@@ -142,9 +140,10 @@ class Comparison(Result[Record]):
                     results[name] = replace(results[name], rows=columns)
             vectors = None if weight is None else weight[rows], None if clusters is None else clusters[rows]
             specs = self._specs_of(place)
-            for pair in self.pairs:
-                fair = [(spec, self.test if self._is_fair(place, spec, pair) else None) for spec in specs]
-                yield from find_differences(fair, pair, place, results, self.level or 0.0, *vectors)
+            for a, b in self.pairs:
+                tests = [(spec, self.test if self._is_fair(place, spec, (a, b)) else None) for spec in specs]
+                for each in find_differences(tests, results[a], results[b], self.level or 0.0, vectors):
+                    yield each._replace(a=a, b=b, kind=place[0], group=place[1])
 
     def _specs_of(self, place: Place) -> list[Spec]:
         return [spec for spec in self.specs if all(spec.name in r for r in self._parts[place].values())]
@@ -174,7 +173,8 @@ class Comparison(Result[Record]):
     def diff_of_first(self, worst: int) -> Diff:
         """Return the rows and labels that changed most between the first two models (@private)."""
         models = dict([*self.reports.items()][:2])
-        return find_changes(self.specs, models, worst, self.lists_of, map(self.names.__getitem__, models))
+        a, b = map(self.names.__getitem__, models)
+        return replace(find_changes(self.specs, models, worst, self.lists_of), a=a, b=b)
 
     def difference(self, name: str, a: str, b: str, group: str = "") -> Difference:
         """Return the difference of a measure of two models that were compared.
@@ -213,12 +213,7 @@ class Comparison(Result[Record]):
     def worded(self, say: Callable[[str], str]) -> Self:
         changed = super().worded(say)
         changed.reports = {name: report.worded(say) for name, report in self.reports.items()}
-        changed._parts = {**self._parts, WHOLE: changed.reports}
         return changed
-
-    @property
-    def _has_seeds(self) -> bool:
-        return max(map(len, self.seeds.values())) > 1
 
     def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
         return self.specs if of_tables else self._shared
@@ -237,14 +232,11 @@ class Comparison(Result[Record]):
 
     def _shared_first(self, lines: Mapping[str, list[str]], names: Collection[str]) -> list[str]:
         """Return the lines that all reports have, and the others, behind the names of theirs if without."""
-        first = next(iter(lines.values()))
-        shared = [line for line in first if all(line in of_report for of_report in lines.values())]
-        named = [
-            line if f"{name}: " in line else f"{shown}: {line}"
-            for shown, (name, of_report) in zip(names, lines.items(), strict=True)
-            for line in of_report
-            if line not in shared
-        ]
+        shared = [line for line in next(iter(lines.values())) if all(line in each for each in lines.values())]
+        named = list[str]()
+        for shown, (name, of_report) in zip(names, lines.items(), strict=True):
+            unshared = (line for line in of_report if line not in shared)
+            named += (line if f"{name}: " in line else f"{shown}: {line}" for line in unshared)
         return [*shared, *named]
 
     def _about_test(self) -> list[str]:
@@ -253,25 +245,16 @@ class Comparison(Result[Record]):
             return []
         mark = "letters: better than that model" if len(self.reports) > 2 else "* better"
         within = ", those within groups included" if len(self._tested) > 1 else ""
-        is_repeated = any(difference.same_as for difference in self.differences)
-        once = ", those with the same differences once" if is_repeated else ""
-        n_rows = max(self._numbers_of_rows, default=self._first.n_rows)
-        tests, test = counted(self.n_tests, "tests"), TESTS[self.test]
-        assert self.level is not None
-        holm = f"Holm over {tests}{once}{within}, n = {n_rows} rows"
-        lines = [f"{mark}, p < {1 - self.level:.4g}: {test}, {holm}"]
+        once = ", those with the same differences once" * any(each.same_as for each in self.differences)
+        n_rows = max(self._row_counts, default=self._first.n_rows)
+        tests, test, alpha = counted(self.n_tests, "tests"), TESTS[self.test], 1 - (self.level or 0.0)
+        lines = [f"{mark}, p < {alpha:.4g}: {test}, Holm over {tests}{once}{within}, n = {n_rows} rows"]
         if self.test != JACKKNIFE:
             without = [str(spec) for spec in self.specs if spec.name not in self._first.results.rows]
             lines += [f"no {test}, as no mean over rows: {', '.join(without)}"] if without else []
             kept = "within groups of labels, whose values by row are not kept"
             lines += [f"no {test} {kept}"] if any(kind == "groups" for kind, _ in self._parts) else []
         return lines
-
-    @property
-    def _numbers_of_rows(self) -> set[int]:
-        """The different numbers of rows on which measures are defined."""
-        whole = (difference for difference in self.differences if not difference.kind)
-        return {difference.n_rows for difference in whole if difference.n_rows is not None}
 
     def _is_fair(self, place: Place, spec: Spec, names: Collection[str] = ()) -> bool:
         """Tell whether lists, by default all, hold about as many of the labels that a measure reads."""
@@ -309,8 +292,7 @@ class Comparison(Result[Record]):
         """The records of all rows and labels, and of each group."""
         worse = defaultdict[tuple[str | None, ...], list[str]](list)
         for each in self.differences:
-            loser = each.b if each.better == each.a else each.a
-            worse[each.kind, each.group, each.name, each.better].append(loser)
+            worse[each.kind, each.group, each.name, each.better] += {each.a, each.b} - {each.better}
         records = defaultdict[Place, list[Record]](list)
         for place, reports in self._parts.items():
             for spec, (model, report) in product(self._specs_of(place), reports.items()):
@@ -320,22 +302,28 @@ class Comparison(Result[Record]):
 
     def tables(self, number: Number = as_shown) -> list[Table]:
         tables = list[Table]()
-        for kind in ("", *GROUPED):
+        for kind in GROUPS_OF:
             tables += [self._value_table(place, number) for place in self._parts if place[0] == kind]
-            tables += [] if kind else self._seed_tables(number)
+            tables += [self._seed_table(number)] if self._has_seeds and not kind else []
             tables += self._pair_tables(kind, number)
         return tables
 
-    def _value_table(self, place: Place, number: Number) -> Table:
-        """Return the values of all models, of all rows and labels or within a group."""
-        columns = self._heads(place, "" if self._has_letters(place) else "other")
-        rows, cells = symbols_of(self._specs_of(place)), self._cells(place, number)
-        return table_of(self._caption(place), "measure", rows, columns, cells, "groups" if place[0] else "")
+    def _value_table(self, place: Place, number: Number, models: str = "") -> Table:
+        """Return the values of all models, of all or within a group; with ``models`` as papers print them."""
+        rows = symbols_of(self.specs if models == "rows" else self._specs_of(place))
+        columns, cells = self._heads(WHOLE if models else place), self._cells(place, number, bool(models))
+        if models and len(self.pairs) == 1:
+            columns[""] = Cell("p (Holm)")
+            tested = (each for each in self.differences if (each.kind, each.group) == place)
+            cells |= {(each.name, ""): Cell(_p_text(each.corrected_p)) for each in tested}
+        corner = "model" if models == "rows" else "measure"
+        return table_of(self._caption(place), corner, rows, columns, cells, "groups" if place[0] else "")
 
-    def _heads(self, place: Place, tail: str = "") -> dict[str, Cell]:
+    def _heads(self, place: Place) -> dict[str, Cell]:
         """Return the head of each model: its name, behind its letter where letters say what it beats."""
-        letters = {name: f"{self.letters[name]}: " for name in self.names if self._has_letters(place)}
-        return {name: Cell(f"{letters.get(name, '')}{shown}", tail) for name, shown in self.names.items()}
+        tail = "" if self._has_letters(place) else "other"
+        names = self.names.items()
+        return {name: Cell(text if tail else f"{self.letters[name]}: {text}", tail) for name, text in names}
 
     def _caption(self, place: Place) -> str:
         kind, group = place
@@ -355,14 +343,12 @@ class Comparison(Result[Record]):
             best, second = self._leading(place, record.spec)
             mark = "best" if subtract(record.value, best) == 0 else "other"
             above = separator.join(self.letters[name] for name in record.better_than)
-            if in_paper:
-                is_second = len(self.reports) > 2 and subtract(record.value, second) == 0
-                mark = "second" if is_second else mark.replace("other", "")
-                above = above if self._has_letters(place) else "*" * bool(above)
-            elif self._has_letters(place):
-                mark = ""
-            elif place in self._tested:
-                mark, above = "best" if above else "other", ""
+            has_letters = self._has_letters(place)
+            if in_paper and len(self.reports) > 2 and subtract(record.value, second) == 0:
+                mark = "second"
+            elif place in self._tested and not in_paper:
+                mark = "" if has_letters else "best" if above else "other"
+            above = above if has_letters else "*" * (in_paper and above != "")
             cells[record.spec.name, record.model] = Cell(record.text(number, bounded=True), mark, above)
         return cells
 
@@ -376,55 +362,39 @@ class Comparison(Result[Record]):
 
     def _pair_tables(self, kind: str, number: Number) -> list[Table]:
         """Return the differences of each pair, within all groups of a kind, or of all, then with labels."""
-        columns: dict[str, Callable[[Difference], str]] = {
-            "difference": lambda each: each.text(number),
-            "p (Holm)": lambda each: _p_text(each.corrected_p),
-            "wins/ties/losses": lambda each: "/".join(map(str, each.outcomes or ())),
-            "rows": lambda each: "" if each.n_rows is None else str(each.n_rows),
-            "result": self._verdict,
-        }
-        if kind or len(self._numbers_of_rows) < 2:
-            del columns["rows"]
-        if kind == "groups":
-            del columns["wins/ties/losses"]
+        is_shown = True, True, kind != "groups", not kind and len(self._row_counts) > 1, True
+        columns = compress(["difference", "p (Holm)", "wins/ties/losses", "rows", "result"], is_shown)
         head = [Cell("group, measure" if kind else "measure"), *map(Cell, columns)]
-        is_tested = any(place[0] == kind for place in self._tested)
-        rows = {pair: [head] for pair in self.pairs if is_tested}
+        within = f" within groups of {GROUPS_OF[kind]}" if kind else ""
+        rows = dict[tuple[str, str], list[Sequence[Cell]]]()
         for each in self.differences:
             if each.kind == kind:
                 symbol = f"{each.group}, {each.spec.symbol}" if kind else each.spec.symbol
-                texts = (Cell(text(each)) for text in columns.values())
-                rows[each.a, each.b].append([Cell(symbol, each.spec.metric.direction), *texts])
-        within = f" within groups of {GROUPS_OF[kind]}" if kind else ""
-        tables = [
-            Table(f"{self.names[a]} - {self.names[b]}{within}", of_pair, "groups" if kind else "differences")
-            for (a, b), of_pair in rows.items()
-        ]
+                verdict = f"{self.names[each.better]} better" if each.better else "no difference seen"
+                p, outcomes = _p_text(each.corrected_p), "/".join(map(str, each.outcomes or ()))
+                n_rows = "" if each.n_rows is None else str(each.n_rows)
+                texts = each.text(number), p, outcomes, n_rows, verdict if p else ""
+                cells = [Cell(symbol, each.spec.metric.direction), *map(Cell, compress(texts, is_shown))]
+                rows.setdefault((self.names[each.a], self.names[each.b]), [head]).append(cells)
+        figure = "groups" if kind else "differences"
+        tables = [Table(f"{a} - {b}{within}", of_pair, figure) for (a, b), of_pair in rows.items()]
         for pair in [] if kind else self.labels:
             a, b = self.names[pair.a], self.names[pair.b]
-            lines = pair.label_lines(a, b, "difference", sign=-1)
             caption = f"{a} - {b}: labels that differ most by {pair.label_column}"
-            tables.append(Table(caption, rows_of(lines), "labels"))
+            tables.append(Table(caption, rows_of(pair.label_lines(a, b, sign=-1)), "labels"))
         return tables
 
-    def _verdict(self, difference: Difference) -> str:
-        verdict = f"{self.names[difference.better]} better" if difference.better else "no difference seen"
-        return "" if math.isnan(difference.corrected_p) else verdict
-
-    def _seed_tables(self, number: Number) -> list[Table]:
-        """Return the mean and the standard deviation over seeds, if there are several of any model."""
-        if not self._has_seeds:
-            return []
+    def _seed_table(self, number: Number) -> Table:
+        """Return the mean and the standard deviation over seeds."""
         cells = {}
-        for name, of_seeds in self.seeds.items():
-            for spec in self.specs:
-                values = [report[spec.name] for report in of_seeds]
-                mean = number(spec, math.fsum(values) / len(values))
-                deviation = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-                cells[spec.name, name] = Cell(f"{mean} sd {number(spec, deviation)}")
+        for spec, (name, reports) in product(self.specs, self.seeds.items()):
+            values = [report[spec.name] for report in reports]
+            mean = number(spec, math.fsum(values) / len(values))
+            deviation = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+            cells[spec.name, name] = Cell(f"{mean} sd {number(spec, deviation)}")
         columns = {name: Cell(f"{self.names[name]} ({len(reports)})") for name, reports in self.seeds.items()}
         caption = "mean and standard deviation over (n) seeds, which ± does not cover"
-        return [table_of(caption, "measure", symbols_of(self.specs), columns, cells, "values")]
+        return table_of(caption, "measure", symbols_of(self.specs), columns, cells, "values")
 
     def _title(self) -> str:
         """Return the size of the data in words, of each report if the labels differ."""
@@ -435,41 +405,29 @@ class Comparison(Result[Record]):
         return f"{counted(self._first.n_rows, 'rows')} x {labels} labels"
 
     def _paper(self, number: Number, models: str, percent: bool) -> tuple[list[Table], str]:
-        tables = [self._paper_table(number, models), *self._seed_tables(number)]
-        tables += [table for kind in GROUPED for table in self._pair_tables(kind, number)]
+        rows = list[Sequence[Cell]]()
+        for place in self._parts:  # those within groups under their headings
+            table = self._value_table(place, number, models)
+            header, *body = zip(*table.rows, strict=True) if models == "rows" else table.rows
+            rows += [header if place == WHOLE else [Cell(table.caption)], *body]
+        tables = [Table("", rows), *([self._seed_table(number)] if self._has_seeds else [])]
+        tables += [table for kind in filter(None, GROUPS_OF) for table in self._pair_tables(kind, number)]
         legend = ["bold: best", *["underlined: second best"] * (len(self.reports) > 2)]
         legend += [*self._about_test()[:1], *["values times 100"] * percent]
         text = LATEX.text("; ".join(legend)).replace("* better", "$^*$ better", 1)
         return tables, f"\n\\smallskip{{\\footnotesize {text}\\par}}\n"
-
-    def _paper_table(self, number: Number, models: str) -> Table:
-        """Return the values of all models as papers print them, those within groups under their headings."""
-        columns, p_values = self._heads(WHOLE), {}
-        if len(self.pairs) == 1:
-            columns[""] = Cell("p (Holm)")
-            p_values = {(d.kind, d.group, d.name): _p_text(d.corrected_p) for d in self.differences}
-        rows = list[Sequence[Cell]]()
-        for place in self._parts:
-            cells = self._cells(place, number, in_paper=True)
-            heads = symbols_of(self.specs if models == "rows" else self._specs_of(place))
-            cells |= {(name, ""): Cell(p_values.get((*place, name), "")) for name in heads}
-            table = table_of("", "model" if models == "rows" else "measure", heads, columns, cells)
-            header, *body = zip(*table.rows, strict=True) if models == "rows" else table.rows
-            rows += [header if place == WHOLE else [Cell(self._caption(place))], *body]
-        return Table("", rows)
 
     def _members(self) -> dict[str, Any]:
         reports = {name: report.to_dict() for name, report in self.reports.items()}
         contents: dict[str, Any] = {"schema": SCHEMA, "reports": reports, "notes": self.notes}
         if self.test is None:
             return contents
-        differences = {
-            place: members([each for each in self.differences if (each.kind, each.group) == place], FIELDS)
-            for place in self._parts
-        }
+        differences: dict[Place, list[Difference]] = {place: [] for place in self._parts}
+        for difference in self.differences:
+            differences[difference.kind, difference.group].append(difference)
         comparison = contents["comparison"] = {
             "confidence_level": self.level, "test": self.test, "correction": "holm", "n_tests": self.n_tests,
-            "baseline": self.baseline, "differences": differences.pop(WHOLE),
+            "baseline": self.baseline, "differences": members(differences.pop(WHOLE), FIELDS),
         }  # fmt: skip
         for each in self.labels:
             pair = {"a": each.a, "b": each.b, "labels_by": each.label_column}
@@ -477,7 +435,7 @@ class Comparison(Result[Record]):
         for (kind, group), within in differences.items():
             first = next(iter(self._parts[kind, group].values()))
             sizes = {"n_labels": first.n_labels, "n_rows": first.n_rows}
-            comparison.setdefault(kind, {})[group] = {**sizes, "differences": within}
+            comparison.setdefault(kind, {})[group] = {**sizes, "differences": members(within, FIELDS)}
         if self._has_seeds:
             seeds = self.seeds.items()
             comparison["seeds"] = {name: [each.to_dict() for each in reports] for name, reports in seeds}
@@ -487,12 +445,8 @@ class Comparison(Result[Record]):
         if self.test is not None:
             fields = {**FIELDS, **PLACE} if len(self._parts) > 1 else FIELDS
             return [*fields], [[field(each) for field in fields.values()] for each in self.differences]
-        records = (
-            record._replace(model=name)
-            for name, report in self.reports.items()
-            for record in report.records()
-            if record.spec in self.specs
-        )
+        pairs = ((name, record) for name, report in self.reports.items() for record in report.records())
+        records = (record._replace(model=name) for name, record in pairs if record.spec in self.specs)
         return measure_lines(records, bounded, by_model=True)
 
 

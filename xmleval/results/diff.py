@@ -54,11 +54,6 @@ class Change(NamedTuple):
         """The name, or the number where there is none."""
         return str(self.number) if self.name is None else self.name
 
-    @property
-    def size(self) -> str:
-        """The support as tables show it."""
-        return short(self.support) if isinstance(self.support, float) else str(self.support)
-
     def texts(self, number: Callable[[float], str], column: str = "", sign: int = 1) -> list[str]:
         """Return both values and the change, or minus it, as tables show them; hits of labels are counts."""
         change = sign * self.change
@@ -182,8 +177,8 @@ class Diff(Result[Change]):
             blocks.append([f"labels by {self.label_column}:"])
             for label in self.labels:
                 before, after, change = label.texts(short, self.label_column)
-                n = label.support
-                rows = counted(n, "rows") if isinstance(n, int) else f"rows of weight {label.size}"
+                n = label.support or 0
+                rows = counted(n, "rows") if isinstance(n, int) else f"rows of weight {short(n)}"
                 blocks[-1].append(f"  {label.title}: {before} -> {after}, {change} ({rows} with it)")
         blocks.append(self.footnotes())
         fold = partial(folded, width=width)
@@ -198,28 +193,27 @@ class Diff(Result[Change]):
 
     def change_tables(self, number: Number = as_shown) -> list[Table]:
         """Return the tables of rows and of labels, as far as the measure has values of these (@private)."""
-        write, tables = partial(number, self.spec), []
+        changed, tables = f"that changed most from {self.a} to {self.b} by", list[Table]()
         if self.rows is not None or self.labels is None:
-            header = ["row", self.a, self.b, "change"]
+            header, write = ["row", self.a, self.b, "change"], partial(number, self.spec)
             if any(row.lists for row in self.rows or []):
                 header += ["truth", f"list of {self.a}", f"list of {self.b}"]
             lines = [[row.title, *row.texts(write), *self._marked(row)] for row in self.rows or []]
-            tables.append(("rows", f"{self.spec.symbol}; of equal changes, losses first", [header, *lines]))
+            caption = f"rows {changed} {self.spec.symbol}; of equal changes, losses first"
+            tables.append(Table(caption, rows_of([header, *lines]), "rows"))
         if self.labels is not None:
-            lines = self.label_lines(self.a, self.b, "change", write if self._is_by_label else short)
-            tables.append(("labels", self.label_column, lines))
-        return [
-            Table(f"{unit} that changed most from {self.a} to {self.b} by {by}", rows_of(lines), unit)
-            for unit, by, lines in tables
-        ]
+            lines = self.label_lines(self.a, self.b, number)
+            tables.append(Table(f"labels {changed} {self.label_column}", rows_of(lines), "labels"))
+        return tables
 
-    def label_lines(
-        self, a: str, b: str, head: str, number: Callable[[float], str] = short, sign: int = 1
-    ) -> list[list[str]]:
-        """Return the header and the lines of a table of the labels (@private)."""
-        by = self.label_column
-        lines = [[each.title, *each.texts(number, by, sign), each.size] for each in self.labels or []]
-        return [["label", f"{by} {a}", f"{by} {b}", head, "support"], *lines]
+    def label_lines(self, a: str, b: str, number: Number = as_shown, sign: int = 1) -> list[list[str]]:
+        """Return the header and the lines of a table of labels, with changes or minus these (@private)."""
+        by, write = self.label_column, partial(number, self.spec) if self._is_by_label else short
+        lines = [["label", f"{by} {a}", f"{by} {b}", "change" if sign > 0 else "difference", "support"]]
+        for each in self.labels or []:
+            support = short(each.support) if isinstance(each.support, float) else str(each.support)
+            lines.append([each.title, *each.texts(write, by, sign), support])
+        return lines
 
     def _member(self, change: Change) -> dict[str, Any]:
         """Return the JSON object of a row with its lists, or of a label with its support."""
@@ -250,21 +244,19 @@ def find_changes(
     reports: Mapping[str, Report],
     worst: int,
     lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
-    names: Iterable[str] = (),
 ) -> Diff:
     """Find the rows and labels whose values changed most between two reports, which keep rows and labels.
 
     The first measures that have values by row, and by label or as hits, are taken. ``lists_of`` returns what
-    to show of rows in rising order, and ``names`` is what to call the models.
+    to show of rows in rising order.
     """
-    (a, b), (first, second) = [*names] or [*reports], reports.values()
-    rows, counts, label_names = None, None, None
+    (a, first), (b, second) = reports.items()
+    rows, counts, names = None, None, None
     by_row = [spec for spec in specs if spec.name in first.results.rows and spec.name in second.results.rows]
     spec = by_row[0] if by_row else specs[0]
     if by_row:
         before, after = (np.asarray(report.results.rows[spec.name]) for report in (first, second))
-        down = spec.metric.direction == "down"
-        gains = subtract(before, after) if down else subtract(after, before)
+        gains = subtract(before, after) if spec.metric.direction == "down" else subtract(after, before)
         counts = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
         rows = largest_changes(before, after, gains, worst, first.row_names)
         if lists_of is not None and rows:
@@ -272,11 +264,10 @@ def find_changes(
             lists = dict(zip(numbers, lists_of(reports, spec, np.array(numbers)), strict=True))
             rows = [row._replace(lists=lists[row.number]) for row in rows]
     if first.label_names is not None:
-        label_names = [[*(each.label_names or ()), *each.unknown_labels] for each in (first, second)]
+        names = [[*(each.label_names or ()), *each.unknown_labels] for each in (first, second)]
     column, labels = find_labels(specs, first, second, worst)
-    notes = list(dict.fromkeys([*first.notes, *second.notes]))
-    values = first[spec.name], second[spec.name]
-    return Diff(spec, a, b, values, rows, labels, column, counts, label_names, notes)
+    notes = [*dict.fromkeys([*first.notes, *second.notes])]
+    return Diff(spec, a, b, (first[spec.name], second[spec.name]), rows, labels, column, counts, names, notes)
 
 
 def find_labels(
@@ -292,21 +283,19 @@ def find_labels(
     n = min(before.size, after.size)  # labels that only one model knows are relevant nowhere
     gains = subtract(after[:n], before[:n])
     support = of_first["support"] if first.weighted else of_first["support"].astype(np.int64)
-    changes = largest_changes(before, after, gains, worst, first.label_names, support)
-    return column, [change._replace(support=support[change.number].item()) for change in changes]
+    return column, largest_changes(before, after, gains, worst, first.label_names, support)
 
 
 def largest_changes(
-    before: Floats, after: Floats, gains: Floats, worst: int, names: Sequence[Any] | None, weight: Any = None
+    before: Floats, after: Floats, gains: Floats, worst: int, names: Sequence[Any] | None, support: Any = None
 ) -> list[Change]:
-    """Return the largest changes but those that are 0 or undefined; equal ones by weight, losses first."""
+    """Return the largest changes but those that are 0 or undefined; equal ones by support, losses first."""
     changed = np.flatnonzero(np.nan_to_num(gains))
-    sizes, tied = gains[changed], np.zeros(changed.size) if weight is None else -weight[changed]
-    order = np.lexsort((changed, sizes, tied, -np.abs(sizes)))[:worst]
-    return [
-        Change(n, None if names is None else str(names[n]), float(before[n]), float(after[n]))
-        for n in changed[order].tolist()
-    ]
+    sizes, tied = gains[changed], np.zeros(changed.size) if support is None else -support[changed]
+    numbers = changed[np.lexsort((changed, sizes, tied, -np.abs(sizes)))][:worst].tolist()
+    names_of = {n: None if names is None else str(names[n]) for n in numbers}
+    supports = {n: None if support is None else support[n].item() for n in numbers}
+    return [Change(n, names_of[n], float(before[n]), float(after[n]), None, supports[n]) for n in numbers]
 
 
 def refuse_no_labels(argument: str, specs: Sequence[Spec]) -> None:

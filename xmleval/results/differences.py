@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.base.errors import InputError, Keyword, Message, did_you_mean
+from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import bound_rounding, subtract
 from xmleval.results.record import ESTIMATED, MEASURE, SIGNS, Fields, Number, fields_of, half_width, signed
-from xmleval.results.report import GROUPS_OF, UNKNOWN, Place
+from xmleval.results.report import GROUPS_OF, UNKNOWN
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import Outcomes, holm, paired_t_p, sign_flip_p, wilcoxon_p, wins_ties_losses
 
+Vectors = tuple[Floats | None, Ints | None]  # weights of rows, and numbers of their clusters from 0
 JACKKNIFE = "t"
 OF_ROWS = {"randomisation": sign_flip_p, "paired_t": paired_t_p, "wilcoxon": wilcoxon_p}
 TESTS = {
@@ -59,8 +60,7 @@ class Difference(NamedTuple):
 
     def text(self, number: Number) -> str:
         """Return the difference, with half the width of its confidence interval."""
-        value = signed(self.value, partial(number, self.spec))
-        return f"{value}{half_width(self.spec, self.estimate, number)}"
+        return signed(self.value, partial(number, self.spec)) + half_width(self.spec, self.estimate, number)
 
 
 FIELDS: Fields = {  # of a line of CSV, and of a JSON object
@@ -77,29 +77,18 @@ PLACE: Fields = {"group_of": lambda difference: GROUPS_OF[difference.kind], **fi
 def check_test(test: str, weighted: bool, clusters: Any) -> None:
     """Refuse a test that does not exist, or that takes rows for independent where they are not."""
     if test not in TESTS:
-        near = did_you_mean(str(test), TESTS)
-        raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}{near and f'; {near}'}")
-    if test in OF_ROWS and test != "randomisation" and (weighted or clusters is not None):
+        raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}")
+    if test in ("paired_t", "wilcoxon") and (weighted or clusters is not None):
         needs = f"{test!r} takes rows that count alike and are independent, which "
         argument = Keyword("sample_weight" if weighted else "clusters")
-        reason = needs, argument, " says they are not; expected 't' or 'randomisation'"
-        raise InputError("test", Message(*reason))
+        raise InputError("test", Message(needs, argument, " says they are not; give 't' or 'randomisation'"))
 
 
 def find_differences(
-    tests: Iterable[tuple[Spec, str | None]],
-    pair: tuple[str, str],
-    place: Place,
-    results: Mapping[str, Results],
-    level: float,
-    weight: Floats | None,
-    clusters: Ints | None,
+    tests: Iterable[tuple[Spec, str | None]], a: Results, b: Results, level: float, vectors: Vectors
 ) -> Iterator[Difference]:
-    """Yield the differences of two models by measures, each with its test or None; p-values are uncorrected.
-
-    Results are of the same rows, within the group at ``place``. ``clusters`` of rows are numbered from 0.
-    """
-    (a, b), firsts = (results[name] for name in pair), list[Spec]()
+    """Yield the differences of two models on the same rows, without names and with uncorrected p-values."""
+    firsts = list[Spec]()
     for spec, test in tests:
         value = float(subtract(a.values[spec.name], b.values[spec.name]))
         of_a, of_b = (each.replicates.get(spec.name, UNKNOWN) for each in (a, b))
@@ -110,12 +99,12 @@ def find_differences(
         if spec.name in a.rows and spec.name in b.rows:
             rows = a.rows[spec.name], b.rows[spec.name]
             outcomes = wins_ties_losses(*rows, spec.metric.direction)
-            p = OF_ROWS[test](_terms(*rows, weight, clusters)) if test in OF_ROWS else p
+            p = OF_ROWS[test](_terms(*rows, *vectors)) if test in OF_ROWS else p
         values = value, a.values[spec.name], b.values[spec.name]
         same = (first.name for first in firsts if _have_same_differences(a, b, first, spec))
         same_as = None if math.isnan(p) else next(same, None)
         firsts += [] if math.isnan(p) or same_as else [spec]
-        yield Difference(spec, *pair, *values, *place, interval, p, outcomes, same_as=same_as)
+        yield Difference(spec, "", "", *values, "", "", interval, p, outcomes, same_as=same_as)
 
 
 def correct(differences: Sequence[Difference], confidence: float) -> list[Difference]:
@@ -125,8 +114,7 @@ def correct(differences: Sequence[Difference], confidence: float) -> list[Differ
     complete = []
     for difference, first_p in zip(differences, holm(firsts).tolist(), strict=True):
         place = difference.kind, difference.group, difference.a, difference.b
-        p = corrected[difference.same_as, *place] if difference.same_as else first_p
-        corrected[difference.name, *place] = p
+        p = corrected.setdefault((difference.same_as or difference.name, *place), first_p)
         gain = SIGNS[difference.spec.metric.direction] * difference.value
         winner = difference.a if gain > 0 else difference.b if gain < 0 else None
         complete.append(difference._replace(corrected_p=p, better=winner if p < 1 - confidence else None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import count, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import numpy as np
@@ -13,9 +13,9 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import Keyword, counted
 from xmleval.metrics.spec import Spec
-from xmleval.show.drawing import NewAxes, add_series, draw_diagonal, draw_dots, draw_line
+from xmleval.show.drawing import NewAxes, add_series, draw_diagonal, draw_dots, draw_lines
 from xmleval.show.style import COLOURS, INK, abridged
-from xmleval.show.tables import ARROWS
+from xmleval.show.tables import TEXT_TAILS
 from xmleval.statistics.jackknife import estimate
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Models = Mapping[str, "Report"]
 Specs = Sequence[Spec]
 Compared = Optional["Comparison"]
+UNDEFINED = (math.nan, math.nan)  # ends of an interval
 MOST_PANELS = 6  # of groups
 BINS = 10  # of scores
 MOST_OUTLIERS = 6
@@ -53,72 +54,66 @@ class Kind(NamedTuple):
 
 def draw_values(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw a row of dots for each measure with values within [0, 1]."""
-    specs = [spec for spec in specs if spec.metric.range == (0, 1)]
-    if specs:
+    symbols = _symbols(specs)
+    if symbols:
         level = next(iter(models.values())).confidence_level
         x_label = "value" if level is None else f"value, {level:.4g} interval"
-        series = {n: (*_values_of([(report, s) for s in specs]), True) for n, report in models.items()}
-        draw_dots(new_axes, x_label, _symbols(specs), series)
+        series = {n: (*_values_of([(report, s) for s in symbols]), True) for n, report in models.items()}
+        draw_dots(new_axes, x_label, [*symbols.values()], series)
 
 
 def draw_differences(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw differences of each pair with their intervals, full where they are significant."""
-    specs = [spec for spec in specs if spec.metric.range == (0, 1)]
-    if comparison is None or not comparison.pairs or not specs:
+    symbols = _symbols(specs)
+    if comparison is None or not comparison.pairs or not symbols:
         return
-    names = dict(zip(comparison.reports, models, strict=True))
+    names = dict(zip(comparison.reports, map(abridged, models), strict=True))
     wins = [difference.better for difference in comparison.differences if not difference.kind]
     best = max(comparison.reports, key=wins.count)
     series, is_few = {}, len(comparison.pairs) <= MOST_PAIRS
     for a, b in [pair for pair in comparison.pairs if is_few or best in pair]:
-        differences = [comparison.difference(spec.name, a, b) for spec in specs]
-        values = np.array([difference.value for difference in differences])
-        bounds = [(math.nan, math.nan) if d.estimate is None else d.estimate[:2] for d in differences]
-        is_significant = np.array([difference.better is not None for difference in differences])
-        series[f"{abridged(names[a])} - {abridged(names[b])}"] = values, np.array(bounds).T, is_significant
+        differences = [comparison.difference(spec.name, a, b) for spec in symbols]
+        rows = [(d.value, *(d.estimate or UNDEFINED)[:2], d.better is not None) for d in differences]
+        values, *ends, is_significant = np.array(rows).T
+        series[f"{names[a]} - {names[b]}"] = values, ends, is_significant
     pair = next(iter(series)) if len(series) == 1 else "difference"
     x_label = f"{pair}, {comparison.level:.4g} interval (full: significant)"
-    axes = draw_dots(new_axes, x_label, _symbols(specs), series)
+    axes = draw_dots(new_axes, x_label, [*symbols.values()], series)
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 
 
 def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw a panel for each measure with two or more cutoffs."""
-    families: dict[str, list[Spec]] = {}
+    families: dict[str, dict[int, Spec]] = {}
     for spec in specs:
         if _is_within(spec, models):
-            families.setdefault(spec.family, []).append(spec)
+            families.setdefault(spec.family, {})[int(spec.cutoff)] = spec
     for title, members in families.items():
-        if len(members) > 1:
-            members.sort(key=lambda spec: int(spec.cutoff))
-            axes = new_axes(title=title, xlabel="k", ylabel="value")
-            for name, report in models.items():
-                cutoffs = [int(spec.cutoff) for spec in members]
-                draw_line(axes, name, cutoffs, *_values_of([(report, spec) for spec in members]))
+        ks = sorted(members)
+        if len(ks) > 1:
+            lines = {n: (ks, *_values_of([(report, members[k]) for k in ks])) for n, report in models.items()}
+            axes = draw_lines(new_axes, {"title": title, "xlabel": "k", "ylabel": "value"}, lines)
             axes.xaxis.get_major_locator().set_params(integer=True)
 
 
 def draw_ranks(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw precision at each rank alone, from P@1, P@2, ... without a gap."""
     names = {int(s.cutoff): s.name for s in specs if s.metric.name == "p" and _is_within(s, models)}
-    deepest = next((rank - 1 for rank in range(1, len(names) + 2) if rank not in names), 0)
-    if deepest < 2:
+    ranks = [*takewhile(names.__contains__, count(1))]
+    if len(ranks) < 2:
         return
-    ranks = range(1, deepest + 1)
-
-    def at_ranks(column: Mapping[str, Any]) -> Any:
-        return np.diff([rank * np.asarray(column[names[rank]]) for rank in ranks], axis=0, prepend=0)
-
-    title, y_label = "Precision at each rank", "share of rows with a relevant label there"
-    axes = new_axes(title=title, xlabel="rank", ylabel=y_label)
+    lines = {}
     for name, report in models.items():
-        values, ends, level = at_ranks(report.results.values), None, report.confidence_level
-        replicates = report.results.replicates
-        if level is not None and all(names[rank] in replicates for rank in ranks):
-            pairs = zip(values.tolist(), at_ranks(replicates), strict=True)
-            estimates = [estimate(value, each, level, 0.0, 1.0) for value, each in pairs]
-            ends = np.array([e[:2] if e else (math.nan, math.nan) for e in estimates]).T
-        draw_line(axes, name, ranks, values, ends)
+        results, level, ends = report.results, report.confidence_level, None
+        sums = [k * np.r_[results.values[names[k]], results.replicates.get(names[k], ())] for k in ranks]
+        values = np.diff(sums, axis=0, prepend=0)  # of all rows, and without each jackknife group
+        if level is not None and values.shape[1] > 1:
+            estimates = [estimate(float(each[0]), each[1:], level, 0.0, 1.0) for each in values]
+            ends = np.array([(each or UNDEFINED)[:2] for each in estimates]).T
+        lines[name] = ranks, values[:, 0], ends
+    y_label = "share of rows with a relevant label there"
+    labels = {"title": "Precision at each rank", "xlabel": "rank", "ylabel": y_label}
+    axes = draw_lines(new_axes, labels, lines)
     axes.xaxis.get_major_locator().set_params(integer=True)
 
 
@@ -127,53 +122,42 @@ def draw_groups(new_axes: NewAxes, models: Models, specs: Specs, comparison: Com
     first, *_ = models.values()
     names = [name for name in first.groups if all(name in report.groups for report in models.values())]
     ranges = dict(zip(first.groups, first.group_ranges, strict=False))
-    names = _by_frequency(names, ranges)
+    n_rows = {name: int((re.findall(r"\d+", ranges.get(name, "")) or [0])[0]) for name in names}
+    if any(n_rows[a] > n_rows[b] for a, b in pairwise(names)):  # from head to tail, zero-shot labels last
+        names.sort(key=lambda name: -n_rows[name])
     parts = {model: [report.groups[name] for name in names] for model, report in models.items()}
     deepest = {spec.family: spec for spec in specs}.values()
     shared = [s for s in deepest if all(s.name in part for of_model in parts.values() for part in of_model)]
-    ticks = [abridged(ranges.get(name, name), 14) for name in names]
+    ticks, places = [abridged(ranges.get(name, name), 14) for name in names], range(len(names))
     is_turned = len(ticks) * max(map(len, ticks), default=0) > MOST_ACROSS
+    turned = {"rotation": 40, "ha": "right"} if is_turned else {}
+    x_label = "labels by training rows" if ranges else "labels"
     for spec in shared[:MOST_PANELS] if names else ():
-        x_label = "labels by training rows" if ranges else "labels"
-        axes = new_axes(title=spec.symbol, xlabel=x_label, ylabel="value")
-        for model, of_model in parts.items():
-            draw_line(axes, model, range(len(names)), *_values_of([(part, spec) for part in of_model]))
-        turned = {"rotation": 40, "ha": "right"} if is_turned else {}
-        axes.set_xticks(range(len(ticks)), ticks, **turned)
-
-
-def _by_frequency(names: list[str], ranges: Mapping[str, str]) -> list[str]:
-    """Return names of groups in their order, or from head to tail where zero-shot labels stand before."""
-    smallest = {name: re.match(r"[<>]*(\d+)", ranges.get(name, "")) for name in names}
-    n_rows = {name: -1 if match is None else int(match[1]) for name, match in smallest.items()}
-    falls = [n_rows[a] > n_rows[b] for a, b in pairwise(names)]
-    is_mixed = -1 not in n_rows.values() and any(falls) and not all(falls)
-    return sorted(names, key=lambda name: -n_rows[name]) if is_mixed else names
+        lines = {m: (places, *_values_of([(part, spec) for part in of_m])) for m, of_m in parts.items()}
+        axes = draw_lines(new_axes, {"title": spec.symbol, "xlabel": x_label, "ylabel": "value"}, lines)
+        axes.set_xticks(places, ticks, **turned)
 
 
 def draw_roc(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw ROC curves of all entries."""
-    curves = {name: report.roc_curve() for name, report in _with_curves(models).items()}
+    curves = {name: _listed_part(*report.roc_curve()) for name, report in _with_curves(models).items()}
+    labels = {"xlabel": "share of irrelevant entries", "ylabel": "share of relevant entries"}
     if curves:
-        axes = new_axes(title="ROC", xlabel="share of irrelevant entries", ylabel="share of relevant entries")
-        _draw_curves(axes, curves)
-        draw_diagonal(axes)
+        draw_diagonal(draw_lines(new_axes, {"title": "ROC", **labels}, curves, most_markers=0))
 
 
 def draw_precision_recall(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw precision-recall curves of all entries."""
-    curves = {name: report.pr_curve() for name, report in _with_curves(models).items()}
+    curves = {name: _listed_part(*report.pr_curve())[::-1] for name, report in _with_curves(models).items()}
+    labels = {"title": "Precision and recall", "xlabel": "recall", "ylabel": "precision"}
     if curves:
-        axes = new_axes(title="Precision and recall", xlabel="recall", ylabel="precision")
-        _draw_curves(axes, {name: (x, y, thresholds) for name, (y, x, thresholds) in curves.items()})
+        draw_lines(new_axes, labels, curves, most_markers=0)
 
 
-def _draw_curves(axes: Any, curves: Mapping[str, tuple[Floats, Floats, Floats]]) -> None:
-    """Draw curves from their start as far as entries are listed: unlisted ones would add a straight line."""
-    for name, (x, y, thresholds) in curves.items():
-        is_drawn = np.isfinite(thresholds)
-        is_drawn[0] = True
-        draw_line(axes, name, x[is_drawn], y[is_drawn], marker="")
+def _listed_part(x: Floats, y: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
+    """Return a curve from its start to the last listed entry: unlisted ones would add a straight line."""
+    is_drawn = np.r_[True, np.isfinite(thresholds[1:])]
+    return x[is_drawn], y[is_drawn]
 
 
 def _with_curves(models: Models) -> Models:
@@ -183,42 +167,38 @@ def _with_curves(models: Models) -> Models:
 def draw_scores(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw shares of listed entries above each score, relevant and irrelevant; a panel for each model."""
     for name, report in _with_curves(models).items():
-        fpr, tpr, thresholds = report.roc_curve()
+        lines, (fpr, tpr, thresholds) = {}, report.roc_curve()
         is_listed = np.isfinite(thresholds)
+        for kind, shares in (("relevant", tpr[is_listed]), ("irrelevant", fpr[is_listed])):
+            lines[kind] = thresholds[is_listed], shares / (shares.max(initial=0) or 1)
         y_label = f"share of listed at or {'above' if report.higher_is_better else 'below'}"
-        axes = new_axes(title=abridged(name), xlabel="score", ylabel=y_label)
-        for kind, shares in (("relevant", tpr), ("irrelevant", fpr)):
-            of_listed = shares[is_listed] / (shares[is_listed].max(initial=0) or 1)
-            draw_line(axes, kind, thresholds[is_listed], of_listed, marker="")
+        labels = {"title": abridged(name), "xlabel": "score", "ylabel": y_label}
+        draw_lines(new_axes, labels, lines, most_markers=0)
 
 
 def draw_calibration(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
     """Draw the share of relevant entries by score: of bins of measures, or by points of a curve."""
+    y_label = "share that is relevant"
     tables: dict[tuple[Any, ...], Spec] = {}  # the first measure of each table of bins that measures share
     for spec in specs:
         if any(spec.name in report.reliability for report in models.values()):
             tables.setdefault((spec.state, spec.params, spec.k), spec)
-    panels: dict[tuple[str, str], dict[str, Any]] = {}  # lines by name, by title and what x is
     for spec in tables.values():
+        bins = [(name, report.results.reliability.get(spec.name)) for name, report in models.items()]
+        lines = {n: np.array([b.mean_score, b.hit_rate])[:, b.n > 0] for n, b in bins if b is not None}
         x_label = f"mean score of each bin of {f'first {spec.k} entries' if spec.k else 'listed entries'}"
-        bins = {name: report.results.reliability.get(spec.name) for name, report in models.items()}
-        panels[f"Calibration, {spec.symbol}", x_label] = {
-            name: (of_model.mean_score[of_model.n > 0], of_model.hit_rate[of_model.n > 0])
-            for name, of_model in bins.items()
-            if of_model is not None
-        }
+        labels = {"title": f"Calibration, {spec.symbol}", "xlabel": x_label, "ylabel": y_label}
+        draw_diagonal(draw_lines(new_axes, labels, lines))
+    curves = {}
     for name, report in () if tables else _with_curves(models).items():
         points = report.results.points["micro"]
         points = points[np.isfinite(points[:, 0])]
-        is_share = len(points) > 1 and points[:, 0].min() >= 0 and points[:, 0].max() <= 1
+        is_share = len(points) > 1 and points[0, 0] <= 1 and points[-1, 0] >= 0
         if is_share and report.higher_is_better:  # distances are no probabilities
-            lines = panels.setdefault(("Calibration", "score (bins of listed entries)"), {})
-            lines[name] = _shares_by_score(points)
-    for (title, x_label), lines in panels.items():
-        axes = new_axes(title=title, xlabel=x_label, ylabel="share that is relevant")
-        for name, line in lines.items():
-            draw_line(axes, name, *line, **({} if tables else {"marker": ""}))
-        draw_diagonal(axes)
+            curves[name] = _shares_by_score(points)
+    labels = {"title": "Calibration", "xlabel": "score (bins of listed entries)", "ylabel": y_label}
+    if curves:
+        draw_diagonal(draw_lines(new_axes, labels, curves, most_markers=0))
 
 
 def _shares_by_score(points: Floats) -> tuple[Floats, Floats]:
@@ -239,43 +219,38 @@ def draw_labels(new_axes: NewAxes, models: Models, specs: Specs, comparison: Com
     if len(models) < 2:
         return
     (a, first), (b, second) = [*models.items()][:2]
-    at_k = (f"f1@{spec.k}" for spec in specs if spec.k)
-    choices = [*(spec.label_column for spec in specs), "f1", "ap", "auc", *at_k]
-    columns = first.results.labels.keys() & second.results.labels.keys()
-    column = next((name for name in choices if name in columns), None)
+    of_first, of_second = first.results.labels, second.results.labels
+    choices = [*(spec.label_column for spec in specs), "f1", "ap", "auc", *(f"f1@{spec.k}" for spec in specs)]
+    column = next((name for name in choices if name in of_first and name in of_second), None)
     if column is None:
         return
-    n = min(report.results.labels[column].size for report in (first, second))
-    x, y = (report.results.labels[column][:n].astype(np.float64) for report in (first, second))
-    is_drawn = ~np.isnan(x + y)
-    if "support" in columns:
-        is_drawn &= first.results.labels["support"][:n] > 0
-    if not is_drawn.any():
+    n = min(of_first[column].size, of_second[column].size)
+    x, y = (columns[column][:n].astype(np.float64) for columns in (of_first, of_second))
+    labels = np.flatnonzero(~np.isnan(x + y) & (of_first["support"][:n] > 0))
+    if not labels.size:
         return
+    x, y = x[labels], y[labels]
     x_label, y_label = f"{column} of {abridged(a)}", f"{column} of {abridged(b)}"
-    axes = new_axes(title=counted(int(is_drawn.sum()), "labels"), xlabel=x_label, ylabel=y_label)
-    if is_drawn.sum() <= FEW_POINTS:
-        style = {"color": COLOURS[0], "markersize": 3, "alpha": 0.5, "markeredgewidth": 0}
-        axes.plot(x[is_drawn], y[is_drawn], "o", **style)
+    axes = new_axes(title=counted(labels.size, "labels"), xlabel=x_label, ylabel=y_label)
+    if labels.size <= FEW_POINTS:
+        axes.plot(x, y, "o", color=COLOURS[0], markersize=3, alpha=0.5, markeredgewidth=0)
     else:
         from matplotlib.ticker import EngFormatter
 
         counts = {"gridsize": CELLS, "mincnt": 1, "bins": "log", "cmap": "viridis_r", "linewidths": 0.1}
-        cells = axes.hexbin(x[is_drawn], y[is_drawn], **counts)
         bar = {"label": "labels", "location": "top", "shrink": 0.6, "format": EngFormatter(sep="")}
-        axes.figure.colorbar(cells, ax=axes, **bar).minorticks_off()
-    values = np.concatenate([x[is_drawn], y[is_drawn]])
-    draw_diagonal(axes, values.min(), values.max())
+        axes.figure.colorbar(axes.hexbin(x, y, **counts), ax=axes, **bar).minorticks_off()
+    draw_diagonal(axes, min(x.min(), y.min()), max(x.max(), y.max()))
     axes.set_aspect("equal")
-    away = np.where(is_drawn, np.abs(y - x), 0.0)
+    away = np.abs(y - x)
     farthest = [n for n in np.argsort(-away, kind="stable")[:MOST_OUTLIERS].tolist() if away[n] > 0]
     heights = (np.argsort(np.argsort(y[farthest], kind="stable")) + 0.5) / max(len(farthest), 1)
     arrow = {"arrowstyle": "-", "color": COLOURS[1], "linewidth": 0.5, "shrinkA": 2, "shrinkB": 2}
-    for label, height in zip(farthest, heights, strict=True):
-        name = str(label if first.label_names is None else first.label_names[label])
-        add_series(axes, name, axes.plot(x[label], y[label], "o", color=COLOURS[1], markersize=4))
+    for n, height in zip(farthest, heights, strict=True):
+        name = str(labels[n] if first.label_names is None else first.label_names[labels[n]])
+        add_series(axes, name, axes.plot(x[n], y[n], "o", color=COLOURS[1], markersize=4))
         axes.annotate(  # in a column on the right, where no name covers another or a point
-            abridged(name, 20), (x[label], y[label]), (1.04, height), textcoords="axes fraction", va="center",
+            abridged(name, 20), (x[n], y[n]), (1.04, height), textcoords="axes fraction", va="center",
             fontsize=8, annotation_clip=False, arrowprops=arrow,
         )  # fmt: skip
 
@@ -283,58 +258,50 @@ def draw_labels(new_axes: NewAxes, models: Models, specs: Specs, comparison: Com
 def draw_average_ranks(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
     """Draw a row of dots for each ranking, a dot for each model."""
     names = {model: shown for ranking in rankings for model, shown in ranking.names.items()}
-    series = {
-        shown: (np.array([ranking.average_ranks.get(model, np.nan) for ranking in rankings]), None, True)
-        for model, shown in names.items()
-    }
+    series = {names[m]: ([r.average_ranks.get(m, math.nan) for r in rankings], None, True) for m in names}
     draw_dots(new_axes, X_LABEL, [ranking.symbol for ranking in rankings], series)
 
 
 def draw_critical_differences(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
-    """Draw a diagram for each ranking, under its measure where there are several."""
-    for ranking in rankings:
-        draw_critical_difference(ranking, new_axes, ranking.symbol if len(rankings) > 1 else "")
-
-
-def draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str = "") -> None:
-    """Draw the critical difference diagram of a ranking (Demsar 2006).
+    """Draw the critical difference diagram of each ranking (Demsar 2006), of several under its measure.
 
     Models hang from an axis of average ranks, the best on the left. Bars join models that are not
     significantly different; with a control, a bar spans the ranks that are not significantly different from
     its own.
     """
-    ranks, difference, control = ranking.average_ranks, ranking.critical_difference, ranking.control
-    low, high = 1, max(len(ranks), 2)
-    width = high - low
-    if control is None:
+    for ranking in rankings:
+        title = ranking.symbol if len(rankings) > 1 else ""
+        ranks, difference, control = ranking.average_ranks, ranking.critical_difference, ranking.control
+        low, high = 1, max(len(ranks), 2)
+        width = high - low
         bars = [(ranks[a] - 0.008 * width, ranks[b] + 0.008 * width) for a, *_, b in ranking.groups]
-    else:
-        bars = [(max(low, ranks[control] - difference), min(high, ranks[control] + difference))]
-    depth = 0.5 + 0.25 * len(bars)  # inches from the axis to the first name
-    half = -(-len(ranks) // 2)
-    height = depth + STEP * half
-    axes = new_axes(title=title, xlabel=X_LABEL, size=(WIDTH, height + MARGIN))
-    axes.set(xlim=(low - 0.42 * width, high + 0.42 * width), ylim=(height, -0.75))
-    axes.set_yticks([0], [ranking.symbol])  # for the numbers
-    axes.axis("off")
-    axes.plot([low, high], [0, 0], color=INK, linewidth=1)
-    for tick in range(low, high + 1):
-        axes.plot([tick, tick], [0, -0.1], color=INK, linewidth=1)
-        if (tick - low) % -(-high // MOST_TICKS) == 0:
-            axes.text(tick, -0.16, str(tick), ha="center", va="bottom")
-    axes.plot([low, low + difference], [-0.58, -0.58], color=INK, linewidth=2.2)
-    axes.text(low + difference, -0.58, f"  critical difference {difference:.3g}", va="center")
-    for n, model in enumerate(ranks):
-        is_left, rank, name = n < half, ranks[model], abridged(ranking.names[model])
-        y = depth + STEP * (n if is_left else len(ranks) - 1 - n) + 0.1
-        end = low - 0.04 * width if is_left else high + 0.04 * width
-        axes.plot([rank, rank, end], [0, y, y], color=INK, linewidth=0.8)
-        add_series(axes, ranking.names[model], axes.plot([rank], [0], "o", color=INK, markersize=3))
-        text = f"{name} ({rank:.3g}) " if is_left else f" ({rank:.3g}) {name}"
-        weight = "bold" if model == control else "normal"
-        axes.text(end, y, text, ha="right" if is_left else "left", va="center", weight=weight)
-    for n, bar in enumerate(bars):
-        axes.plot(bar, [0.25 + 0.25 * n] * 2, color=INK, linewidth=3.2)
+        if control is not None:
+            bars = [(max(low, ranks[control] - difference), min(high, ranks[control] + difference))]
+        depth = 0.5 + 0.25 * len(bars)  # inches from the axis to the first name
+        half = -(-len(ranks) // 2)
+        height = depth + STEP * half
+        axes = new_axes(title=title, xlabel=X_LABEL, size=(WIDTH, height + MARGIN))
+        axes.set(xlim=(low - 0.42 * width, high + 0.42 * width), ylim=(height, -0.75))
+        axes.set_yticks([0], [ranking.symbol])  # for the numbers
+        axes.axis("off")
+        axes.plot([low, high], [0, 0], color=INK, linewidth=1)
+        for tick in range(low, high + 1):
+            axes.plot([tick, tick], [0, -0.1], color=INK, linewidth=1)
+            if (tick - low) % -(-high // MOST_TICKS) == 0:
+                axes.text(tick, -0.16, str(tick), ha="center", va="bottom")
+        axes.plot([low, low + difference], [-0.58, -0.58], color=INK, linewidth=2.2)
+        axes.text(low + difference, -0.58, f"  critical difference {difference:.3g}", va="center")
+        for n, model in enumerate(ranks):
+            is_left, rank, name = n < half, ranks[model], abridged(ranking.names[model])
+            y = depth + STEP * (n if is_left else len(ranks) - 1 - n) + 0.1
+            end = low - 0.04 * width if is_left else high + 0.04 * width
+            axes.plot([rank, rank, end], [0, y, y], color=INK, linewidth=0.8)
+            add_series(axes, ranking.names[model], axes.plot([rank], [0], "o", color=INK, markersize=3))
+            text = f"{name} ({rank:.3g}) " if is_left else f" ({rank:.3g}) {name}"
+            weight = "bold" if model == control else "normal"
+            axes.text(end, y, text, ha="right" if is_left else "left", va="center", weight=weight)
+        for n, bar in enumerate(bars):
+            axes.plot(bar, [0.25 + 0.25 * n] * 2, color=INK, linewidth=3.2)
 
 
 OF_CURVES = "scores, and curve_points="
@@ -392,12 +359,13 @@ def _is_within(spec: Spec, models: Models) -> bool:
     return spec.cutoff.isdigit() and int(spec.cutoff) <= max(report.n_labels for report in models.values())
 
 
-def _symbols(specs: Specs) -> list[str]:
-    return [f"{spec.symbol} {ARROWS[spec.metric.direction]}".rstrip() for spec in specs]
+def _symbols(specs: Specs) -> dict[Spec, str]:
+    """Return the symbols of measures with values within [0, 1], with the direction of better values."""
+    return {s: f"{s.symbol}{TEXT_TAILS[s.metric.direction]}" for s in specs if s.metric.range == (0, 1)}
 
 
 def _values_of(pairs: Sequence[tuple[Report, Spec]]) -> tuple[Floats, Floats | None]:
     """Return the value of each measure in its report, and the ends of their confidence intervals, if any."""
     values = np.array([report[spec.name] for report, spec in pairs])
-    ends = np.array([report.confidence.get(spec.name, (math.nan, math.nan)) for report, spec in pairs]).T
+    ends = np.array([(report.estimates.get(spec.name) or UNDEFINED)[:2] for report, spec in pairs]).T
     return values, None if np.isnan(ends).all() else ends

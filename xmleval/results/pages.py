@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.figures import Compared, Models, draw_average_ranks, draw_critical_difference
+from xmleval.results.figures import Compared, Models, draw_average_ranks, draw_critical_differences
 from xmleval.show.drawing import draw
 from xmleval.show.page import Section, as_page
 from xmleval.show.tables import Table, rows_of, short
@@ -23,30 +23,28 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 1000  # of the tables below a figure
 MOST_CHANGED = 20  # rows, and labels, unless their number is given
-SUPERLATIVES = {"up": "highest", "down": "lowest"}
+EXTREMES: dict[str, tuple[str, Any]] = {"up": ("highest", max), "down": ("lowest", min)}
 
 
 def page_of(result: Result[Any], title: str | None, about: Mapping[str, str] | None) -> str:
     """Return the page of a result."""
     models, comparison = result._shown()
     title = title or (f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation")
-    about = {"Data": result._title()} | dict(about or {})
-    summary = summary_of(result, models, comparison)
-    return as_page(title, summary, _sections(result, models, comparison), about)
+    summary, sections = summary_of(result, models, comparison), _sections(result, models, comparison)
+    return as_page(title, summary, sections, {"Data": result._title()} | dict(about or {}))
 
 
 def _sections(result: Result[Any], models: Models, comparison: Compared) -> Iterator[Section]:
     """Yield the results, the figures that they suffice for, and further tables."""
     tables = [table for table in result.tables() if comparison is None or table.kind != "labels"]
-    figures = []
-    for name, kind in result._kinds().items():
-        axes = draw(result.drawing(name))
-        if axes:
-            below, lines = _first_tables([table for table in tables if table.kind == name])
-            figures.append(Section(kind.heading, below, lines, axes, kind.caption))
-            tables = [table for table in tables if table.kind != name]
-    yield Section("Results", tables, result.footnotes())
-    yield from figures
+    panels = {name: axes for name in result._kinds() if (axes := draw(result.drawing(name)))}
+    yield Section("Results", [table for table in tables if table.kind not in panels], result.footnotes())
+    for name, axes in panels.items():
+        kind, below = result._kinds()[name], [table for table in tables if table.kind == name]
+        n_shown = sum(n <= MOST_ROWS for n in accumulate(len(table.rows) for table in below))
+        n_left = counted(len(below) - n_shown, "more tables", "more table")
+        lines = [f"{n_left}; CSV and JSON have all."] * (n_shown < len(below))
+        yield Section(kind.heading, below[:n_shown], lines, axes, kind.caption)
     if comparison is not None and len(models) > 1:
         diff = comparison.changes or comparison.diff_of_first(MOST_CHANGED)
         changes = diff.change_tables()
@@ -55,40 +53,30 @@ def _sections(result: Result[Any], models: Models, comparison: Compared) -> Iter
         if diff.rows:
             marks = ["* relevant"] if diff.rows[0].lists else []
             yield Section("Rows that changed most", changes[:1], [diff._title(), *marks])
-    shown, rows = {spec.name for spec in result._specs()}, [["measure", "value"]]
     for report in [*models.values()][:1]:
-        of_truth = (spec for spec in report.specs if not spec.needs and spec.name not in shown)
-        rows += ([spec.symbol, short(report[spec.name])] for spec in of_truth)
-    if len(rows) > 1:
-        yield Section("Data set", [Table("measures of the truth", rows_of(rows))])
-
-
-def _first_tables(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
-    """Return as many tables as a page has room for, and a line on those that are left out."""
-    sizes = accumulate(len(table.rows) for table in tables)
-    first = [table for table, n_rows in zip(tables, sizes, strict=True) if n_rows <= MOST_ROWS]
-    n_left = counted(len(tables) - len(first), "more tables", "more table")
-    return first, [f"{n_left}; CSV and JSON have all."] if len(first) < len(tables) else []
+        of_truth = [spec for spec in report.specs if not spec.needs and spec not in result._specs()]
+        rows = [["measure", "value"], *([spec.symbol, short(report[spec.name])] for spec in of_truth)]
+        if of_truth:
+            yield Section("Data set", [Table("measures of the truth", rows_of(rows))])
 
 
 def summary_of(result: Result[Any], models: Models, comparison: Compared) -> list[str]:
     """Return the decision in a sentence, by the first measure, and in another how all tests ended."""
-    spec = next((spec for spec in result._specs() if spec.metric.direction in SUPERLATIVES), None)
+    spec = next((spec for spec in result._specs() if spec.metric.direction in EXTREMES), None)
     if spec is None or not models:
         return []
     first = next(iter(models.values()))
     rows = f"{counted(first.n_rows, 'rows')} and {counted(first.n_labels, 'labels')}"
     if len(models) == 1:
         return [f"{spec.symbol} is {first.record(spec).text()} on {rows}."]
-    defined = {name: report for name, report in models.items() if not math.isnan(report[spec.name])}
-    if not defined:
+    values = {name: report[spec.name] for name, report in models.items() if not math.isnan(report[spec.name])}
+    if not values:
         return [f"{spec.symbol} is undefined on {rows}."]
-    sign = 1 if spec.metric.direction == "up" else -1
-    best = max(defined, key=lambda name: sign * defined[name][spec.name])
-    equal = [name for name in defined if subtract(defined[name][spec.name], defined[best][spec.name]) == 0]
-    has = "have" if equal[1:] else "has"
-    superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
-    start = f"{_listed(equal)} {has} {superlative}, {defined[best].record(spec).text()}, on {rows}"
+    superlative, extreme = EXTREMES[spec.metric.direction]
+    best = extreme(values, key=values.__getitem__)
+    equal = [name for name, value in values.items() if subtract(value, values[best]) == 0]
+    start = f"{_listed(equal)} {'have' if equal[1:] else 'has'} the {superlative} {spec.symbol}"
+    start += f", {models[best].record(spec).text()}, on {rows}"
     if comparison is None or not comparison.pairs:
         return [f"{start}; the models were not compared: whether the difference is real is not known."]
     return ["; ".join([start, *_decision(comparison, spec, best)]) + ".", *_tests(comparison)]
@@ -126,8 +114,8 @@ def page_of_ranks(
     rankings: Sequence[Ranking], title: str | None = None, about: Mapping[str, str] | None = None
 ) -> str:
     """Return a page of rankings by one or more measures."""
-    summary = [*map(_best, rankings)]
-    return as_page(title or "Ranking of models", summary, _rank_sections(rankings), about or {})
+    summary, sections = [*map(_best, rankings)], _rank_sections(rankings)
+    return as_page(title or "Ranking of models", summary, sections, about or {})
 
 
 def _rank_sections(rankings: Sequence[Ranking]) -> Iterator[Section]:
@@ -145,7 +133,7 @@ def _rank_sections(rankings: Sequence[Ranking]) -> Iterator[Section]:
         if ranking.control is not None:
             control = ranking.names[ranking.control]
             caption = f"Models within the bar are not significantly different from {control}, the control."
-        yield Section(heading, axes=draw(partial(draw_critical_difference, ranking)), caption=caption)
+        yield Section(heading, axes=draw(partial(draw_critical_differences, [ranking])), caption=caption)
 
 
 def _best(ranking: Ranking) -> str:
@@ -155,9 +143,8 @@ def _best(ranking: Ranking) -> str:
     if control in (None, best):
         near = next((group for group in ranking.groups if best in group), [best])
         similar = ", ".join(names[model] for model in near if model != best)
-        decision = "all others differ significantly"
-        if similar:
-            decision = f"no significant difference is seen to {similar}"
+        undecided = f"no significant difference is seen to {similar}"
+        decision = undecided if similar else "all others differ significantly"
     else:
         seen = "no significant" if any(best in group for group in ranking.groups) else "a significant"
         decision = f"{seen} difference is seen to {names[control or '']}, the control"

@@ -102,20 +102,20 @@ def _legend(axes: Sequence[Any]) -> dict[str, Any]:
     return dict(zip(names if len({*names}) == len(names) else series, series.values(), strict=True))
 
 
-def draw_line(axes: Any, name: str, x: Any, y: Any, ends: Any = None, **style: Any) -> None:
-    """Draw a series as a line, with a band between the ends of its intervals."""
-    style = look(len(axes.containers)) | ({"marker": ""} if len(x) > MOST_MARKERS else {}) | style
-    band = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
-    intervals = [] if ends is None else [axes.fill_between(x, *ends, **band)]
-    add_series(axes, name, axes.plot(x, y, **style), intervals)
-    for _, _, bands in axes.containers if len(axes.containers) > MOST_BANDS else ():
-        for each in bands:
-            each.set_visible(False)
-
-
-def draw_dots(
-    new_axes: NewAxes, x_label: str, ticks: Sequence[str], series: Mapping[str, tuple[Any, Any, Any]]
+def draw_lines(
+    new_axes: NewAxes, labels: Mapping[str, str], series: Mapping[str, Any], most_markers: int = MOST_MARKERS
 ) -> Any:
+    """Draw series as lines: of each x and y, and where there are any, the ends of intervals, with a band."""
+    axes = new_axes(**labels)
+    for name, (x, y, *ends) in series.items():
+        style = look(len(axes.containers)) | ({"marker": ""} if len(x) > most_markers else {})
+        band = {"color": style["color"], "alpha": 0.15, "linewidth": 0, "visible": len(series) <= MOST_BANDS}
+        bands = [axes.fill_between(x, *each, **band) for each in ends if each is not None]
+        add_series(axes, name, axes.plot(x, y, **style), bands)
+    return axes
+
+
+def draw_dots(new_axes: NewAxes, x_label: str, ticks: Sequence[str], series: Mapping[str, Any]) -> Any:
     """Draw a row of dots for each tick: of each series its values, the ends of intervals, which are full."""
     height = 1.0 + max(0.3, 0.1 * len(series)) * len(ticks)
     axes = new_axes(xlabel=x_label, size=(5.6, max(height, 1.8)))
@@ -153,33 +153,30 @@ def read(axes: Any) -> tuple[list[list[str]], str]:
     x_label, y_label = axes.get_xlabel(), axes.get_ylabel()
     tick_texts = [axis.get_major_formatter() for axis in (axes.xaxis, axes.yaxis)]
     have_names = [not isinstance(each, ScalarFormatter) for each in tick_texts]
-    if not axes.containers or (axes.texts and not any(have_names)):  # points, some with names
-        names = [series.get_label() for series in axes.containers]
-        points = [map(shown, *series[0].get_xydata()) for series in axes.containers]
-        far = f" Farthest from the diagonal: {', '.join(names)}." if names else ""
-        rows = [[name, *point] for name, point in zip(names, points, strict=True)]
-        return [["label", x_label, y_label], *rows], f"{title}{y_label} against {x_label}.{far}"
+    are_labels = not axes.containers or (axes.texts and not any(have_names))  # some points have names
     place = int(have_names[1])  # the axis, 0 or 1, along which values are at places
     labels = [y_label or "measure", x_label] if place else [x_label, y_label]
-    rows, ranges = [["series", *labels, "lower", "upper"]], []
+    rows, ranges = [["label" if are_labels else "series", *labels, "lower", "upper"]], []
     for series in axes.containers:
-        (line, _, intervals), name = series, series.get_label()
+        name, points = series.get_label(), series[0].get_xydata()
         ends: dict[float, list[float]] = {}
-        for vertex in (vertex for each in intervals for path in each.get_paths() for vertex in path.vertices):
+        for vertex in (vertex for each in series[2] for path in each.get_paths() for vertex in path.vertices):
             ends.setdefault(vertex[place], []).append(vertex[1 - place])
-        points = line.get_xydata()
-        for point in points[~np.isnan(points[:, place])]:  # without gaps of a line
-            at, bounds = point[place], ends.get(point[place], [np.nan])
-            values = map(shown, (point[1 - place], min(bounds), max(bounds)))
-            rows.append([name, tick_texts[place](round(at)) if have_names[place] else shown(at), *values])
+        for at, value in points[~np.isnan(points[:, place])][:, [place, 1 - place]]:  # without gaps of a line
+            bounds = ends.get(at, [np.nan])
+            text = tick_texts[place](round(at)) if have_names[place] else shown(at)
+            rows.append([name, text, *map(shown, (value, min(bounds), max(bounds)))])
         values = points[~np.isnan(points[:, 1 - place]), 1 - place]
         if values.size:
             ranges.append(f"{name} from {shown(values.min())} to {shown(values.max())}".lstrip())
     bounded = any(intervals for _, _, intervals in axes.containers)
-    columns = slice(0 if any(row[0] for row in rows[1:]) else 1, 5 if bounded else 3)
+    columns = slice(0 if are_labels or any(row[0] for row in rows[1:]) else 1, 5 if bounded else 3)
     content = x_label if place else f"{y_label} against {x_label}"
-    text = f"{title}{content}; {', '.join(ranges) or 'no value is defined'}."
-    return [row[columns] for row in rows], text
+    names = ", ".join(series.get_label() for series in axes.containers)
+    text = f"; {', '.join(ranges) or 'no value is defined'}."
+    if are_labels:
+        text = f". Farthest from the diagonal: {names}." if names else "."
+    return [row[columns] for row in rows], f"{title}{content}{text}"
 
 
 def shown(value: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from xmleval.base.errors import import_optional, printable
 from xmleval.show.drawing import as_image, columns_of, read
-from xmleval.show.tables import ARROWS, Cell, Table, rows_of
+from xmleval.show.tables import ARROWS, Table, rows_of
 from xmleval.version import __version__
 
 SPOKEN = {"up": "higher is better", "down": "lower is better"}
@@ -43,14 +43,8 @@ def as_page(title: str, summary: Sequence[str], sections: Iterable[Section], abo
     loader = jinja2.PackageLoader("xmleval.show", ".")
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["shown"] = printable
-    text: str = environment.get_template("page.html.jinja").render(
+    return str(environment.get_template("page.html.jinja").render(
         title=title, summary=summary, sections=[*sections], about={"xmleval": __version__} | dict(about),
-        as_image=as_image, columns_of=columns_of, read=read, is_number=_is_number, arrows=ARROWS,
-        spoken=SPOKEN, version=__version__,
-    )  # fmt: skip
-    return text
-
-
-def _is_number(cell: Cell) -> bool:
-    """Tell whether a cell stands on the right of its column."""
-    return cell.text[:1] in "+-0123456789<" and cell.text != ""
+        as_image=as_image, columns_of=columns_of, read=read, arrows=ARROWS, spoken=SPOKEN,
+        is_number=lambda cell: cell.text.startswith(tuple("+-0123456789<")), version=__version__,
+    ))  # fmt: skip

@@ -14,14 +14,11 @@ COLOURS = ["#0072b2", "#c44e00", "#007f5f", "#a8458a", "#806a00", "#5b6470"]
 MARKERS = "osD^v<>PX*hp"
 DASHES = ["-", "--", ":"]
 SETTINGS: dict[str, Any] = {
-    "axes.axisbelow": True,
-    "axes.edgecolor": INK,
+    **dict.fromkeys(["axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"], INK),
+    **dict.fromkeys(["axes.axisbelow", "axes.grid"], True),
+    **dict.fromkeys(["axes.spines.right", "axes.spines.top", "legend.frameon"], False),
     "axes.facecolor": "none",
-    "axes.grid": True,
-    "axes.labelcolor": INK,
     "axes.linewidth": 0.8,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
     "axes.titlelocation": "left",
     "axes.titlesize": 10,
     "figure.facecolor": "white",
@@ -29,15 +26,11 @@ SETTINGS: dict[str, Any] = {
     "font.size": 9,
     "grid.color": RULE,
     "grid.linewidth": 0.6,
-    "legend.frameon": False,
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "xmleval",  # the same file from the same numbers
-    "text.color": INK,
     "text.parse_math": False,  # names may hold a $
-    "xtick.color": INK,
-    "ytick.color": INK,
 }
 
 

@@ -119,8 +119,7 @@ def csv_text(value: str | float | None) -> str:
     text = CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), value)
     if text.lstrip("'").startswith(FORMULA) and decimal_number(text) is None:
         text = f"'{text}"
-    doubled = text.replace('"', '""')
-    return f'"{doubled}"' if QUOTED.search(text) else text
+    return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -131,17 +130,14 @@ def short_names(names: Sequence[str]) -> list[str]:
     >>> short_names(["out/bert_test.npz", "out/xlnet_test.npz"])
     ['bert', 'xlnet']
     """
-    backwards = _without_start([name[::-1] for name in names])
-    return _without_start([name[::-1] for name in backwards])
-
-
-def _without_start(names: list[str]) -> list[str]:
-    first, last = min(names), max(names)  # what these share, all share
-    ends = [n for n, c in enumerate(first, 1) if c in SEPARATORS and last.startswith(first[:n])]
-    for n in reversed(ends if len(names) > 1 else []):
-        if all(LETTER.search(name[n:]) for name in names):
-            return [name[n:] for name in names]
-    return names
+    shortened = [*names]
+    for _ in range(2 if len(names) > 1 else 0):  # cut what all end with, and then what all begin with
+        turned = [name[::-1] for name in shortened]
+        first, last = min(turned), max(turned)  # what these share, all share
+        shared = [n for n, c in enumerate(first, 1) if c in SEPARATORS and last.startswith(first[:n])]
+        n_cut = max((n for n in shared if all(LETTER.search(name[n:]) for name in turned)), default=0)
+        shortened = [name[n_cut:] for name in turned]
+    return shortened
 
 
 def as_text(
@@ -159,14 +155,12 @@ def folded(text: str, width: int | None) -> str:
     """Return text in lines that break between words only."""
     if width is None or len(text) <= width:
         return text
-    lines = textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines)
+    return textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _fitted(rows: Rows, width: int) -> list[Rows]:
     """Return a table whole, or its rows as columns, or either cut into blocks of columns."""
-    turned = [list(column) for column in zip(*rows, strict=True)]
-    turned[0][0] = Cell("")
+    turned = [*zip([EMPTY, *rows[0][1:]], *rows[1:], strict=True)]
     forms = [_blocks(rows, width), _blocks(turned, width)]
     return min(forms, key=lambda blocks: (max(width, *(sum(_widths(b)) for b in blocks)), len(blocks)))
 
@@ -227,10 +221,9 @@ def as_latex(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     blocks = list[str]()
     for caption, rows, _ in tables:
         heading = rf"\midrule \multicolumn{{{len(rows[0])}}}{{l}}"
-        written = [[*map(LATEX.written, row)] for row in rows]
-        header, *body = [
-            (f"{heading}{{{row[0]}}}" if len(row) == 1 else " & ".join(row)) + r" \\" for row in written
-        ]
+        texts = [[*map(LATEX.written, row)] for row in rows]
+        lines = [f"{heading}{{{row[0]}}}" if len(row) == 1 else " & ".join(row) for row in texts]
+        header, *body = [rf"{line} \\" for line in lines]
         begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
         lines = [begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
         blocks.append("\n".join([f"% {printable(caption)}"] * bool(blocks) + lines))
@@ -261,9 +254,8 @@ def as_json_value(value: Any) -> Any:
     """Return what JSON has: None for undefined numbers, texts for infinite ones, lists and dicts of these."""
     if isinstance(value, float):
         return None if math.isnan(value) else value if math.isfinite(value) else str(value)
-    if isinstance(value, np.ndarray):
-        return as_json_value(value.tolist())
-    if isinstance(value, Mapping) or hasattr(value, "_asdict"):
-        members = value if isinstance(value, Mapping) else value._asdict()
-        return {name: as_json_value(member) for name, member in members.items()}
+    if hasattr(value, "_asdict") or isinstance(value, np.ndarray):
+        return as_json_value(value.tolist() if isinstance(value, np.ndarray) else value._asdict())
+    if isinstance(value, Mapping):
+        return {name: as_json_value(member) for name, member in value.items()}
     return [*map(as_json_value, value)] if isinstance(value, list | tuple) else value
