@@ -20,17 +20,9 @@ from xmleval.cli.output import about, text_in, write_figure, write_text
 from xmleval.cli.types import NAMES, NUMBER, Choice
 from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import parse_spec
+from xmleval.results import ranking as ranks
 from xmleval.results.figures import draw_critical_differences
 from xmleval.results.pages import page_of_ranks
-from xmleval.results.ranking import (
-    LEAVE_OUT,
-    SEVERAL,
-    by_data_set,
-    by_short_names,
-    rank_lines,
-    shared_measures,
-)
-from xmleval.results.ranking import rank as rank_models
 from xmleval.show import drawing
 from xmleval.show.tables import as_csv
 
@@ -47,12 +39,12 @@ OPTIONS = {
     ),
     "control": Opt(str, "MODEL"),
     "alpha": Opt(NUMBER, "NUMBER"),
-    "leave_out": Opt(Choice(LEAVE_OUT)),
+    "leave_out": Opt(Choice(ranks.LEAVE_OUT)),
     **OUTPUTS,
 }  # fmt: skip
 
 
-@command({"Options": OPTIONS}, rank_models, examples=EXAMPLES)
+@command({"Options": OPTIONS}, ranks.rank, examples=EXAMPLES)
 @click.argument("results", type=FILE, nargs=-1, required=True)
 def rank(
     results: tuple[Path, ...], metric: list[str] | None, output_format: str, output: Path | None,
@@ -68,16 +60,16 @@ def rank(
     files = files_by_data_set(results)
     for file in files.values():
         refuse_input(file, [path for path in (output, html, plot) if path is not None])
-    matched, notes = by_short_names(by_data_set(files))
-    measures = metric or shared_measures(matched) or (None,)
-    rankings = [rank_models(matched, measure, **options) for measure in measures]
+    matched, notes = ranks.by_short_names(ranks.by_data_set(files))
+    measures = metric or ranks.shared_measures(matched) or (None,)
+    rankings = [ranks.rank(matched, measure, **options) for measure in measures]
     rankings = [replace(ranking, notes=[*notes, *ranking.notes]) for ranking in rankings]
     if html is not None:
         write_text(page_of_ranks(rankings, about=about([*files.values()])), html)
     if plot is not None:
         write_figure(drawing.plot(partial(draw_critical_differences, rankings)), plot)
     if output_format == "csv":
-        text = as_csv(*rank_lines(rankings))
+        text = as_csv(*ranks.rank_lines(rankings))
     elif output_format == "json" and len(rankings) > 1:
         contents = {"rankings": {ranking.metric: ranking.to_dict() for ranking in rankings}}
         text = json.dumps(contents, indent=2, allow_nan=False)
@@ -97,7 +89,7 @@ def files_by_data_set(paths: Iterable[Path]) -> dict[str, Path]:
         named = map(Path, glob.glob(str(path))) if is_pattern else [path]
         matching = sorted(path.glob("*.json") if path.is_dir() else named)
         if not matching:
-            raise ValueError(f"{path}: no .json file is there; {SEVERAL}")
+            raise ValueError(f"{path}: no .json file is there; {ranks.SEVERAL}")
         files += matching
     counts = Counter(file.resolve() for file in files)
     for file in files:

@@ -182,8 +182,8 @@ def check_settings(
         higher_is_better = settings["higher_is_better"]
         check_decision(settings["decision"], conventions, n_labels, higher_is_better, is_fitted)
     if settings["bounds"] and (level := conventions.unlisted_score) is not None:
-        every, fix = Keyword("unlisted", f"{level:g}"), Keyword("unlisted", "'below'")
-        raise InputError("bounds", Message(every, " gives every label a score; bounds need ", fix))
+        score, below = Keyword("unlisted", f"{level:g}"), Keyword("unlisted", "'below'")
+        raise InputError("bounds", Message(score, " gives every label a score; bounds need ", below))
     if (confidence := options.get("confidence")) is not None:
         settings["confidence"] = real_number("confidence", confidence)
         if not LEAST_CONFIDENCE <= settings["confidence"] <= MOST_CONFIDENCE:

@@ -85,13 +85,13 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
                 results.shares[name] = Part(_results({"values": group["shares"]}, path), *size)
     conventions, pairs = members.pop("conventions", {}), ("exclude", "candidates")
     excluded = {name: members.pop(name) for name in pairs if name in members}
-    known = conventions.keys() & Conventions.__dataclass_fields__
+    fields = conventions.keys() & Conventions.__dataclass_fields__
     return {
         **members,
         **sizes,
         "results": results,
         "specs": tuple([spec for name in results.values if (spec := known_spec(name)) is not None]),
-        "conventions": Conventions(**{name: conventions[name] for name in known}),
+        "conventions": Conventions(**{name: conventions[name] for name in fields}),
         "weighted": contents.get("sample_weight") is not None,
         "excluded": excluded,
         "group_ranges": [] if None in ranges else ranges,
