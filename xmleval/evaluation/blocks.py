@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,7 +88,7 @@ class Blocks:
         decision = plan.decision
         if y_score is not None and plan.unlisted is not None and decision and decision.kind in LISTED:
             depth = int(min(decision.value, n_labels)) if decision.kind == "listed" else None
-            listed = ranking_rows(y_score, replace(how, unlisted=None, depth=depth, ordered=True))
+            listed = ranking_rows(y_score, how._replace(unlisted=None, depth=depth, ordered=True))
 
             def choose_listed(start: int, stop: int) -> Truth:
                 return choose(decision, listed.block(start, stop), n_labels, None).as_sets()

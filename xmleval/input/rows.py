@@ -120,8 +120,10 @@ class Rows(NamedTuple):
         ptr = np.subtract(self.ptr[start : stop + 1], first, dtype=np.int64)  # of all rows it may be narrower
         if self.is_matrix:
             matrix = np.asarray(self.values)[start:stop]
-            labels, cells = np.broadcast_to(self.labels, matrix.shape), matrix.reshape(-1)
+            cells = matrix.reshape(-1)
             if zeros:
+                labels = np.empty(matrix.shape, self.labels.dtype)
+                labels[:] = self.labels  # far faster than to broadcast them
                 return self._replace(ptr=ptr, labels=labels.reshape(-1), values=cells)
             (stored,) = (cells != 0).nonzero()  # far faster than for two dimensions, or for numbers
             labels = self.labels[stored % self.labels.size]
@@ -193,7 +195,7 @@ def array_rows(array: NDArray[Any]) -> Rows:
     """Return the rows of a dense array, of which each column is a label."""
     n_rows, width = array.shape
     ptr = np.arange(n_rows + 1) * width
-    return rows_by_id(ptr, np.arange(width, dtype=label_dtype(width)), array)._replace(are_columns=True)
+    return Rows(None, None, ptr, np.arange(width, dtype=label_dtype(width)), None, array, are_columns=True)
 
 
 @dataclass(frozen=True)

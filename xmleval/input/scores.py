@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +34,7 @@ SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
 SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """How scores are read.
 
     argument : what messages call them; n_labels : number of labels
@@ -79,12 +76,12 @@ class Reading:
 def ranking_rows(value: Any, how: Reading) -> Source[Ranking]:
     """Accept scores without names, in any form, and rank them block by block; refuse NaN and bad ids."""
     if how.unlisted is not None:
-        how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
+        how = how._replace(depth=None)  # what competes with unlisted labels depends on every listed one
     if is_sparse(value) and how.unlisted != 0:
         refuse_padding(how.argument, value)
     value = by_number(how.argument, value, how.n_labels)
     if isinstance(value, Rows):
-        return _listed_rows(replace(how, n_labels=max(how.n_labels, len(value.names or ()))), value)
+        return _listed_rows(how._replace(n_labels=max(how.n_labels, len(value.names or ()))), value)
     if value.ndim == 2 and value.shape[1] != how.n_labels and value.dtype.kind in "iu":
         ids = "; label ids are given as a pair of labels and their scores or None"
         message = f"shape {value.shape} has {counted(value.shape[1], 'labels')}, not {how.n_labels}{ids}"
@@ -162,6 +159,8 @@ def refuse_padding(argument: str, matrix: Any) -> None:
 
 def is_binary(scores: NDArray[Any]) -> bool:
     """Tell whether every score is 0 or 1, looking at few of them where the first ones tell."""
+    if scores.size and scores.flat[0] not in (0, 1):
+        return False
     few = scores[:1024]
     return bool(((few == 0) | (few == 1)).all() and ((scores == 0) | (scores == 1)).all())
 
@@ -191,14 +190,16 @@ def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
             order = name_places(names).astype(label_dtype(how.n_labels))
     is_counted = rows.is_matrix and not how.ordered
     if is_counted:  # what is above a few of all labels, which is as fast as picking the best
-        how = replace(how, depth=None)
-    how, ranked = (replace(how, ordered=True), _ranked_list) if is_list else (how, _ranked_entries)
-    every_cell = cache(partial(rows.part, 0))  # blocks of one size share their labels
+        how = how._replace(depth=None)
+    how, ranked = (how._replace(ordered=True), _ranked_list) if is_list else (how, _ranked_entries)
+    every_cell = dict[int, Rows]()  # blocks of one size share their labels
 
     def block(start: int, stop: int) -> Ranking:
         if rows.is_matrix:
+            if stop - start not in every_cell:
+                every_cell[stop - start] = rows.part(0, stop - start)
             cells = np.asarray(rows.values)[start:stop].reshape(-1)
-            part = every_cell(stop - start)._replace(values=cells)
+            part = every_cell[stop - start]._replace(values=cells)
         else:
             part = rows.part(start, stop)
         return ranked(how, part, start)._replace(tie_order=order)

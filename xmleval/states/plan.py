@@ -105,6 +105,8 @@ class Plan(Settings):
     ``not_computed`` has measures of groups that are left out, and the input they need.
     """
 
+    __setattr__ = object.__setattr__  # of what is worked out below; settings stay as they are
+
     def __init__(
         self,
         specs: tuple[Spec, ...],
@@ -134,7 +136,6 @@ class Plan(Settings):
         if decision is not None and decision.kind != "pred":
             n_decided = int(decision.value) if decision.kind in ("top", "listed") else None
         self.gapless = list[Spec]()  # that need every score, where unlisted labels have none
-        self.required_gapless = list[Spec]()  # those requested by name
         self.reads = dict[str, int | None]()  # number of leading labels, by measure; None for all
         curves, readers = self.keep_curves or self.curve_points > 0, defaultdict[str, list[Spec]](list)
         self.reads_scores = curves  # whether any measure reads scores, not only their order
@@ -145,12 +146,10 @@ class Plan(Settings):
             metric, needs, k = spec.metric, spec.needs, spec.k
             if name := (self.weighted and metric.weighted_state) or spec.state:
                 readers[name].append(spec)
-            if name == "row_sums" and self.bounded(spec):
+            if self.bounds and name == "row_sums" and self.bounded(spec):
                 readers[ROW_BOUNDS].append(spec)
             if metric.gapless and level is None:
                 self.gapless.append(spec)
-                if (spec, True) in self.asked:
-                    self.required_gapless.append(spec)
             if "probabilities" in needs and is_scored and self.conventions.link == "none":
                 probable.append(spec)
             is_of_all, is_of_sets = metric.whole or spec.scores_of_all, "sets" in needs
@@ -160,6 +159,8 @@ class Plan(Settings):
             self.ordered |= spec.of_sets and (k is not None or n_decided != 0)
             n_read = n_decided if is_of_sets else None if is_of_all else int("scores" in needs)
             self.reads[spec.name] = k or n_read  # without a cutoff, one-error reads the first label
+        required = {spec.name for spec, explicit in self.asked if explicit} if self.gapless else ()
+        self.required_gapless = [spec for spec in self.gapless if spec.name in required]  # requested by name
         whole |= self.uses_decision and n_decided is None
         n_leading = max(1, n_decided or 0, *filter(None, self.reads.values()))
         self.depth = None if whole else self.cut(n_leading)  # labels that are read of a ranking, None for all

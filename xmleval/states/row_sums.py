@@ -115,7 +115,7 @@ class RowSums(State):
         for key, n_defined in zip(self.keys, sums[2].tolist(), strict=True):
             if n_defined < n_rows:
                 results.undefined_rows[key] = n_rows - n_defined
-        for place in np.flatnonzero(sums[1].any(axis=1)).tolist() if self.unbounded else ():
+        for place in np.flatnonzero(sums[1].any(axis=1)).tolist() if self.unbounded and sums[1].any() else ():
             results.notes[f"large {self.keys[place]}"] = ABOUT_LARGE.format(self.keys[place])
         if self.kept.names:
             results.rows = self.kept.columns()

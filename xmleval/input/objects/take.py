@@ -252,8 +252,10 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
 def is_nameless(argument: str, value: Any) -> bool:
     """Tell whether a value is None, rows by id, a sparse matrix, an array of numbers, or a pair of these."""
     arrays = value if type(value) is tuple and argument in PAIRED else (value,)
-    numbers = (a is None or (isinstance(a, np.ndarray) and a.dtype.kind in "biuf") for a in arrays)
-    return isinstance(value, Rows | Source) or all(numbers) or is_sparse(value)
+    for array in arrays:
+        if array is not None and not (isinstance(array, np.ndarray) and array.dtype.kind in "biuf"):
+            return isinstance(value, Rows | Source) or is_sparse(value)
+    return True
 
 
 def read_named(argument: str, value: Any, names: list[Any] | None) -> Rows | None:
