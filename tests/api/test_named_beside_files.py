@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import xmleval
+from tests.made_files import npz
 from xmleval import compare, diff, evaluate, fuse, label_statistics
 
 pandas = pytest.importorskip("pandas")
@@ -190,3 +192,11 @@ def test_progress_needs_no_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_cutoff_of_none_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="k: None is not a positive integer"):
         xmleval.p_at_k(np.eye(3), np.eye(3), k=None)  # type: ignore[arg-type]
+
+
+def test_padding_in_blocks_beside_a_file_is_no_score(tmp_path: Path) -> None:
+    npz(tmp_path / "T", sp.csr_array(np.eye(4)))
+    scores = sp.csr_array(np.array([[0, -1.0, 0, 0], [0, 0, 2, 0], [0, 0, -3, 0], [1, 0, 0, 0]]))
+    for y_true in (np.eye(4), tmp_path / "T.npz"):
+        with pytest.raises(ValueError, match="zeros in the blocks of a bsr matrix may be scores or padding"):
+            evaluate(y_true, scores.tobsr(blocksize=(2, 2)), metrics="p@1")

@@ -168,9 +168,9 @@ def test_frames_have_the_ranks_of_dicts() -> None:
         assert [*rank(form, higher_is_better=True).ranks] == [str(i) for i in range(14)]
     assert rank(frame.astype(object), higher_is_better=True).to_json() == of_demsar().to_json()
     with pytest.raises(ValueError, match=r"results of z on d1: 'a' is not a number"):
-        rank(pandas.DataFrame({"x": [0.5, 0.1], "z": [0.5, "a"]}, index=["d0", "d1"]), **UP)
+        rank(pandas.DataFrame({"x": [0.5, 0.1], "z": [0.5, "a"]}, index=["d0", "d1"]), higher_is_better=True)
     with pytest.raises(ValueError, match="'adult' holds 'p@1', a measure and no model"):
-        rank(frame[frame.columns[:2]].set_axis(["p@1", "p@5"], axis=1), **UP)
+        rank(frame[frame.columns[:2]].set_axis(["p@1", "p@5"], axis=1))
 
 
 UNDEFINED = {**TWO, "c": {"x": 1, "y": math.nan}}

@@ -24,10 +24,9 @@ from xmleval.input.match import Match, join_models
 from xmleval.input.objects.named import without_labels
 from xmleval.input.pieces import RowReader
 from xmleval.input.rows import Rows, no_labels, pointer, rows_by_id
-from xmleval.input.scores import Reading, ranking_rows, refuse_padding
+from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.shards import Input, with_fields
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
-from xmleval.input.tensors import is_sparse
 
 OF_RANKS = ("rrf", "rank")
 RULES = ("mean", *OF_RANKS)
@@ -194,8 +193,6 @@ def _read_names(model: Input) -> Rows:
 
 def _read_numbers(model: Input) -> tuple[Any, RowReader]:
     """Return predictions by number, without empty slots of lists, and what has read them."""
-    if isinstance(model, Held) and is_sparse(model.value):
-        refuse_padding(model.name, model.value)
     with closing(RowReader(model.name, model.pieces(), PIECE_BYTES)) as reader:
         rows = stack_rows(reader.take(n) for n in iter(reader.ready, 0))
     is_list = isinstance(rows, Rows) and rows.best_first

@@ -30,11 +30,11 @@ from xmleval.input.objects.named import as_own_rows, rows_of_ids
 from xmleval.input.objects.take import as_rows, read_named, take
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
 from xmleval.input.rows import BY_KEY, Rows, missing_names_note, rows_by_id
-from xmleval.input.scores import by_number, has_scores, is_pair, list_rows
+from xmleval.input.scores import by_number, has_scores, is_pair, list_rows, refuse_padding
 from xmleval.input.sets import set_rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import Pairs, read_pairs
-from xmleval.input.tensors import shape_of
+from xmleval.input.tensors import is_sparse, shape_of
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
 Named = tuple[str, Pieces]  # an input, and the name that messages call it by
@@ -134,6 +134,8 @@ class Held(Input):
             elif isinstance(value, list) and n_labels is not None:
                 rows = rows_of_ids(self.argument, value)
             else:
+                if self.kind == "scores" and is_sparse(value):
+                    refuse_padding(self.argument, value)
                 width, shape = n_labels if is_pair(value) else None, shape_of(value)
                 rows, n_labels = by_number(self.argument, value, width), shape[1] if shape else None
             if not isinstance(rows, Rows):
