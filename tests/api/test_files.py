@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import xmleval
 from tests.made_files import make_scores, make_truth, npy, npz
@@ -74,7 +75,7 @@ def test_several_models_are_evaluated_in_one_pass_with_weights_and_progress() ->
 
 @pytest.mark.parametrize("y_true", ["Y.npz", TRUTH])
 def test_predicted_sets_of_several_models_have_weights_and_states_in_files(y_true: Any) -> None:
-    sets = {name: model > 0.5 for name, model in MODELS.items()}
+    sets = {name: model > 0.1 for name, model in MODELS.items()}
     for name, matrix in sets.items():
         npz(Path(f"sets_{name}"), matrix)
     files = {"a": sets["a"], "b": "sets_b.npz"}
@@ -84,6 +85,8 @@ def test_predicted_sets_of_several_models_have_weights_and_states_in_files(y_tru
         None, TRUTH, y_pred=sets, metrics=["f1.samples"], sample_weight=np.arange(1.0, 61)
     )
     assert str(compared) == str(expected)
+    with pytest.raises(ValueError, match=r"y_pred of 'a': row \d+: value 2"):
+        xmleval.compare(None, y_true, y_pred={**files, "a": 2.0 * sp.csr_array(sets["a"])})
     for name, report in expected.reports.items():
         assert xmleval.Evaluator.load(f"{name}.state").compute()["f1.samples"] == report["f1.samples"]
 

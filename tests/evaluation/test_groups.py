@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.evaluation.data import COPIES
 from xmleval import Evaluator, evaluate, label_groups
 from xmleval.metrics.spec import parse_spec
 from xmleval.states.state import state_class
@@ -181,3 +182,10 @@ def test_values_are_kept_of_the_measures_named(named: str, rows: list[str], labe
         np.testing.assert_equal(report.per_row(), {name: whole.per_row()[name] for name in rows})
     with pytest.raises(ValueError, match="per_label: none of lrap has values by label"):
         evaluate(TRUTH, SCORES, metrics=["p@1", "lrap"], per_label=["lrap"])
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_have_the_groups_of_labels_and_rows(copied: Any) -> None:
+    evaluator = Evaluator(["p@1", "f1.macro@3"], label_groups=NAMES)
+    evaluator.update(TRUTH, SCORES, row_groups=np.arange(N_ROWS) % 3)
+    assert copied(evaluator).compute().to_json() == evaluator.compute().to_json()

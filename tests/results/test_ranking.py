@@ -169,6 +169,12 @@ def test_frames_have_the_ranks_of_dicts() -> None:
     assert rank(frame.astype(object), higher_is_better=True).to_json() == of_demsar().to_json()
     with pytest.raises(ValueError, match=r"results of z on d1: 'a' is not a number"):
         rank(pandas.DataFrame({"x": [0.5, 0.1], "z": [0.5, "a"]}, index=["d0", "d1"]), higher_is_better=True)
+    dates = frame.set_axis(pandas.date_range("2020-01-01", periods=14)).reset_index()
+    assert [*rank(dates, higher_is_better=True).values.values()] == [*of_demsar().values.values()]
+    with pytest.raises(ValueError, match="results: '1' is there twice"):
+        rank(pandas.DataFrame([[1, 2.0], [3, 1]], index=[1, "1"]), higher_is_better=True)
+    with pytest.raises(ValueError, match="results: 1 data set; average ranks need 2 or more"):
+        rank(frame[:1])
     with pytest.raises(ValueError, match="'adult' holds 'p@1', a measure and no model"):
         rank(frame[frame.columns[:2]].set_axis(["p@1", "p@5"], axis=1))
 

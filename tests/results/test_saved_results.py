@@ -54,6 +54,8 @@ def test_undefined_absent_and_unknown_members_are_read(path: Path) -> None:
     assert "undefined" in str(check(path, max={"ranking_loss": 1}))
     path.write_text(changed(values={"p@1": 0.5, "later@1": 0.5}, confidence={"p@1": [0, 1]}, groups=None))
     assert check(path, min={"p@1": 0.5})
+    path.write_text(changed(values={"psp@1": 0.5}, propensity={"a": 0.5, "b": 1.5, "n": None}))
+    assert "propensity=(a=0.5 b=1.5 n=None)" in str(Report.load(path))
     path.write_text(changed(confidence={"p@1": [0, 1]}))
     assert check(report(["p@1"], conventions={"empty": "skip"}), no_worse_than=path, margin=1)
 

@@ -12,7 +12,7 @@ import numpy as np
 from xmleval.api.evaluate import counting_of, reads_files
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, check_resources, limited
-from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer, renaming
 from xmleval.evaluation.blocks import Blocks
 from xmleval.evaluation.counts import OF_ROWS, evaluate_values, read_batch
 from xmleval.evaluation.files import Run, evaluate_files, open_run, state_files
@@ -162,7 +162,8 @@ def evaluate_models(
         for part, file in zip(parts, cycle(files), strict=False):
             scores = {} if models is None else {name: of_model for name, (of_model, _) in part.items()}
             of_part = {**arguments, "y_pred": next(iter(part.values()))[1], "save": file}
-            run, by_input = evaluate_files(of_part, scores, counting_of(of_part))
+            with renaming("y_pred", f"y_pred of {next(iter(part))!r}"):  # one model
+                run, by_input = evaluate_files(of_part, scores, counting_of(of_part))
             reports += by_input.values()
         vectors = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
     else:

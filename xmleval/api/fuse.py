@@ -124,8 +124,7 @@ def fuse_rows(predictions: Any, rule: str, arguments: Mapping[str, Any]) -> tupl
     else:
         predictions, readers = zip(*map(_read_numbers, models), strict=True)
         n_labels = n_labels or common_label_count([*zip(file_names, readers, strict=True)])
-    files = dict(zip(names, file_names, strict=True))
-    with naming_rows(dict(zip(names, readers, strict=False)), 0, files):
+    with naming_rows(dict(zip(names, readers, strict=False)), 0, dict(zip(names, file_names, strict=True))):
         width = n_labels or 1 + max(int(rows.labels.max(initial=0)) for rows in predictions)
         readings = [Reading(name, width, ordered=rule in OF_RANKS, higher_is_better=higher) for name in names]
         sources = [*map(ranking_rows, predictions, readings)]

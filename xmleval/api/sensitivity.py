@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.arrays import Floats
-from xmleval.base.errors import InputError, counted, real_number
+from xmleval.base.errors import InputError, real_number
 from xmleval.labels.propensity import inverse_propensity, modelled
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
@@ -61,10 +61,11 @@ class Sensitivity:
                 lines.append(f"{metric:<12}{name:<{width}}  {row.min():.4f} to {row.max():.4f}")
             if len(models) > 1:
                 orders = np.argsort(-values, axis=0, kind="stable")
-                n_orders = np.unique(orders, axis=1).shape[1]
+                n = np.unique(orders, axis=1).shape[1]
+                order = "the same order of models everywhere" if n == 1 else f"{n} orders of models"
                 shares = {name: np.mean(orders[0] == i) for i, name in enumerate(models)}
                 best = ", ".join(f"{name} best at {share:.0%}" for name, share in shares.items() if share)
-                lines.append(f"{'':<12}{counted(n_orders, 'orders of models', 'order of models')}; {best}")
+                lines.append(f"{'':<12}{order}; {best}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 

@@ -35,7 +35,8 @@ def saved_settings(settings: Settings) -> Saved:
 def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     """Return the settings of a saved file, and take out their arrays; ValueError if these are none."""
     saved, rule, constants = meta["settings"], meta["rule"], meta["constants"]
-    n_labels, explicit, options = saved["n_labels"], dict(saved["metrics"]), dict(saved)
+    n_labels, explicit = saved["n_labels"], {name: bool(by_name) for name, by_name in saved["metrics"]}
+    options = {**saved, "conventions": saved["conventions"]}
     if rule is not None:
         options["decision"] = from_parts(rule, arrays.pop("decision"))
     if "propensity" in arrays:
@@ -55,8 +56,8 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         with limited(machine_limit()):
             options["hierarchy"] = from_edges(edges, n_labels, n_nodes, saved["labels"])
     settings = check_settings([*explicit], options, n_labels)
-    asked, counts_cells = [(s, explicit[s.name]) for s, _ in settings.asked], saved.get("counts_cells", True)
-    settings = replace(settings, asked=asked, unknown="unknown" in saved, counts_cells=counts_cells)
+    asked, is_counted = [(s, explicit[s.name]) for s, _ in settings.asked], saved.get("counts_cells", True)
+    settings = replace(settings, asked=asked, unknown="unknown" in saved, counts_cells=is_counted is True)
     if differs := first_difference(settings.as_dict(), saved, "settings", ("as read", "as saved")):
         raise ValueError(differs)
     return settings
@@ -78,7 +79,7 @@ def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted
     meta, arrays = counts
     (source, row), notes = meta["place"], notes_from_json(meta["notes"])
     place = str(source), positive_integer("place", row, at_least=0)
-    if not meta["updated"]:
+    if meta["updated"] is not True:
         return Counted(place=place, notes=notes)
     n_rows, inputs = positive_integer("n_rows", meta["n_rows"], at_least=0), frozenset(meta["given"])
     if (score_dtype := meta["score_dtype"]) not in (None, "float32", "float64"):

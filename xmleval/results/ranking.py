@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations, compress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -306,16 +306,23 @@ def by_data_set(results: Any) -> dict[str, Models]:
     by_name = results if frame is None else _rows_of(frame)
     if not isinstance(by_name, Mapping):
         raise InputError("results", f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}")
-    return {str(name): _models_of(str(name), models) for name, models in by_name.items()}
+    models_of = {str(name): _models_of(str(name), models) for name, models in by_name.items()}
+    _refuse_few(models_of, "data sets")
+    return models_of
+
+
+def _refuse_few(names: Collection[Any], units: str, left: str = "") -> None:
+    if len(names) < 2:
+        raise InputError("results", f"{counted(len(names), units)}{left}; average ranks need 2 or more")
 
 
 def _rows_of(frame: Frame) -> dict[str, Models]:
     """Return the rows of a frame; they are called as its index or its first column has it, or numbered."""
     first, models = frame.matrix(frame.columns[:1]).ravel().tolist(), frame.columns
     data_sets = frame.keys or range(len(first))
-    if any(isinstance(value, str) for value in first):
+    if not all(isinstance(value, float | int | None) for value in first):
         data_sets, models = first, models[1:]
-    for name, n in (Counter(data_sets) | Counter(models)).items():
+    for name, n in (Counter(map(str, data_sets)) | Counter(map(str, models))).items():
         if n > 1:
             raise InputError("results", f"{name!r} is there twice")
     return _by_name(data_sets, models, frame.matrix(models))
@@ -409,13 +416,12 @@ def _whole_values(
         raise InputError("results", Message(few, needed, *ways))
     if missing and leave_out is not None:
         axis = LEAVE_OUT.index(leave_out)
-        left_out = dict.fromkeys(cell[axis] for cell in missing)
-        names[axis] = [name for name in names[axis] if name not in left_out]
-        notes = [f"left out, as a model has no value on a data set: {', '.join(left_out)}"]
+        have_gaps = {cell[axis] for cell in missing}
+        left_out = ", ".join(filter(have_gaps.__contains__, names[axis]))
+        names[axis] = [name for name in names[axis] if name not in have_gaps]
+        notes = [f"left out, as a model has no value on a data set: {left_out}"]
     for heads, units in zip(names, ("data sets", "models"), strict=True):
-        if len(heads) < 2:
-            left = " left" if missing else ""
-            raise InputError("results", f"{counted(len(heads), units)}{left}; average ranks need 2 or more")
+        _refuse_few(heads, units, " left" if missing else "")
     return names, np.array([[cells[data_set, model] for model in names[1]] for data_set in names[0]]), notes
 
 

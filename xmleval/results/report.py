@@ -409,7 +409,7 @@ class Report(Result[Record], Mapping[str, float]):
             self.conventions.signature(conventions): True,
             f"decision={self.decision}": self.decision and "sets" in needs,
             f"propensity=({constants or self.propensity})": "propensity" in needs,
-            f"y_train=({self.constants.get('n', 0):.0f} rows)": trained,
+            f"y_train=({self.constants['n'] if trained else 0:.0f} rows)": trained,
             f"hierarchy=({self.hierarchy})": "hierarchy" in needs,
             "higher_is_better=False": not self.higher_is_better,
             "sample_weight=given": self.weighted,

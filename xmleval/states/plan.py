@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -111,11 +110,11 @@ class Plan(Settings):
         self,
         specs: tuple[Spec, ...],
         inputs: frozenset[str] = frozenset(),
-        not_computed: Mapping[str, Message] = MappingProxyType({}),
+        not_computed: Mapping[str, Message] | tuple[()] = (),
         **settings: Any,
     ) -> None:
         super().__init__(**settings)
-        self.specs, self.inputs, self.not_computed = specs, inputs, not_computed
+        self.specs, self.inputs, self.not_computed = specs, inputs, dict(not_computed)
         level, decision, parts = self.conventions.unlisted_score, self.decision, list[Spec]()
         for spec in specs:
             parts += map(parse_spec, spec.metric.parts)

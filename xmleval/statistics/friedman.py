@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc, ndtri
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.numerics.rounding import subtract
@@ -43,6 +42,8 @@ def omnibus_tests(ranks: Floats, corrected: bool = False) -> dict[str, OmnibusTe
     Where all rows are ranked alike, F is infinite and p is the chance of that: without ties 1 / k!^(n - 1),
     as in Conover (1999).
     """
+    from scipy.special import chdtrc, fdtrc  # only here: errors and help need none of it
+
     n, k = ranks.shape
     doubled: Ints = np.rint(2 * ranks).astype(np.int64)  # whole numbers, so that nothing is rounded
     squares = sum(int(total) ** 2 for total in doubled.sum(0))
@@ -69,6 +70,8 @@ def count_ties(ranks: Floats) -> int:
 def critical_difference(n: int, k: int, alpha: float, with_control: bool) -> float:
     """Return the least significant difference of average ranks: Nemenyi's, or Bonferroni and Dunn's."""
     if with_control:
+        from scipy.special import ndtri
+
         quantile = -float(ndtri(alpha / (2 * (k - 1))))
     else:
         from scipy.stats import studentized_range
