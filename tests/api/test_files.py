@@ -87,6 +87,8 @@ def test_predicted_sets_of_several_models_have_weights_and_states_in_files(y_tru
     assert str(compared) == str(expected)
     with pytest.raises(ValueError, match=r"y_pred of 'a': row \d+: value 2"):
         xmleval.compare(None, y_true, y_pred={**files, "a": 2.0 * sp.csr_array(sets["a"])})
+    with pytest.raises(ValueError, match="save: 5 is no path"):
+        xmleval.compare(None, y_true, y_pred=files, **options | {"save": 5})
     for name, report in expected.reports.items():
         assert xmleval.Evaluator.load(f"{name}.state").compute()["f1.samples"] == report["f1.samples"]
 

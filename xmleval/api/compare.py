@@ -158,7 +158,7 @@ def evaluate_models(
     if reads_files(arguments) or any(map(is_file, chain(*inputs.values()))):
         parts = [inputs] if y_pred is None else [{name: pair} for name, pair in inputs.items()]
         save = arguments.get("save")
-        files = [save] if save is None or y_pred is None else state_files(save, [*inputs])
+        files = state_files(save, [*inputs]) if y_pred is not None and is_file(save) else [save]
         for part, file in zip(parts, cycle(files), strict=False):
             scores = {} if models is None else {name: of_model for name, (of_model, _) in part.items()}
             of_part = {**arguments, "y_pred": next(iter(part.values()))[1], "save": file}
