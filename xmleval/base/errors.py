@@ -23,7 +23,6 @@ def printable(text: str) -> str:
 
 MOST = 1 << 60  # of what is counted: sums of several counts fit in 64 bits
 TRANSPOSED = "looks transposed: rows are instances, columns labels"
-NO_MATCH = "rows do not match", "row does not match"
 
 
 def counted(n: int, plural: str, singular: str | None = None) -> str:
@@ -37,12 +36,17 @@ def counted(n: int, plural: str, singular: str | None = None) -> str:
     return f"{n} {plural if n != 1 else singular or plural.removesuffix('s')}"
 
 
-def other_rows(n_rows: int, expected: int, truth: str, n_labels: int | None, width: int | None) -> str:
-    """Return what is wrong with rows that are not as many as the truth's; ``width`` is that of a list."""
+def other_rows(
+    n_rows: int, expected: int, truth: str, n_labels: int | None = None, width: int | None = None
+) -> str:
+    """Return what is wrong with rows that are not as many as those of a truth.
+
+    A number ``n_labels`` of labels of the truth, or the ``width`` of a list, may show what is transposed.
+    """
     hint = f"; {truth} {TRANSPOSED}; give its .T" if n_rows == n_labels else ""
     if width == expected:
         hint = "; it looks transposed: rows are instances, columns ranks; give the .T of its arrays"
-    return f"{counted(n_rows, *NO_MATCH)} the {expected} of {truth}{hint}"
+    return f"{counted(n_rows, 'rows do not match', 'row does not match')} the {expected} of {truth}{hint}"
 
 
 def did_you_mean(name: str, names: Iterable[str], among: Callable[[str], str] = str.lower) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.errors import NO_MATCH, counted
+from xmleval.base.errors import other_rows
 from xmleval.cluster.job import Job, digest_of
 from xmleval.files.archive import check_sums
 from xmleval.files.input import InputFile, stamp, version_of
@@ -116,11 +116,11 @@ def cut(
     truth, n_rows = inputs["y_true"], places["y_true"][-1].stop
     for argument, each in places.items():
         if each[-1].stop != n_rows:
-            text = counted(each[-1].stop, *NO_MATCH)
-            raise ValueError(f"{inputs[argument].name}: {text} the {n_rows} of {truth.name}")
+            unlike = other_rows(each[-1].stop, n_rows, truth.name)
+            raise ValueError(f"{inputs[argument].name}: {unlike}")
     for name, values in of_rows.values():
         if len(values) != n_rows:
-            raise ValueError(f"{name}: {counted(len(values), *NO_MATCH)} the {n_rows} of {truth.name}")
+            raise ValueError(f"{name}: {other_rows(len(values), n_rows, truth.name)}")
     tasks = []
     for start, stop in pairwise(_ends([*places.values()], n_rows)):
         shards, stamps = list[Shards](), dict[str, str]()

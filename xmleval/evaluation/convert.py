@@ -91,7 +91,7 @@ def write_rows(
     change: Callable[[Any], Any] = lambda rows: rows,
     shown: Progress = False,
 ) -> list[str]:
-    """Write rows by number, changed, as they are read where all sizes are known, else once they are whole.
+    """Write rows by number, changed, as they are read where sizes are known and the format allows it.
 
     A note tells in how many rows equal scores rank in another order in the written file.
     """

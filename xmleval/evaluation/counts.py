@@ -18,7 +18,7 @@ from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positi
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, owned
-from xmleval.evaluation.settings import KEYED, MISSING, SCORED, check_settings, plan_of
+from xmleval.evaluation.settings import KEYED, MISSING, check_settings, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, Spans, united
 from xmleval.input.csr import Source
 from xmleval.input.door import NAMES, OPEN, excluded_inputs, make_door
@@ -30,7 +30,7 @@ from xmleval.input.vectors import keys_of_groups, of_rows
 from xmleval.labels.groups import refuse_many_groups
 from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report
-from xmleval.states.plan import Plan, Settings
+from xmleval.states.plan import SCORED, Plan, Settings
 from xmleval.states.state import States, new_states, state_class, table_bytes
 from xmleval.view.block import Block
 

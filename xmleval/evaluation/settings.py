@@ -19,8 +19,7 @@ from xmleval.labels.groups import DECILES, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import CONSTANTS, constants_of, given_or_estimated
 from xmleval.metrics.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
-from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, Plan, Settings
-from xmleval.states.plan import SCORED as SCORED
+from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, SCORED, Plan, Settings
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 from xmleval.view.rule import Rule, rule_for
 

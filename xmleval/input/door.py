@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.base.cached import cached
-from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, other_rows
 from xmleval.base.notes import Note
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.csr import Source, as_array
@@ -177,7 +177,7 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth]) -> Source[Truth]:
         value = value.only(value.labels != -1)._replace(values=None)
     sets = set_rows(argument, value, truth.n_labels)
     if sets.n_rows != truth.n_rows:
-        raise InputError(argument, f"{counted(sets.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
+        raise InputError(argument, other_rows(sets.n_rows, truth.n_rows, "y_true"))
     return sets
 
 

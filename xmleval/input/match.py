@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import memory_limit
 from xmleval.base.cached import cached
-from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows
 from xmleval.base.notes import Note
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
@@ -281,8 +281,7 @@ class Match:
                     message = f"column {column!r} has the values of {self.truth}'s in another order"
                     raise InputError(argument, f"{message}; {origin.how_to_join.format(column)}")
             if self.n_rows not in (None, seen.n_rows):
-                message = f"{counted(seen.n_rows, *NO_MATCH)} the {self.n_rows} of {self.truth}"
-                raise InputError(argument, message)
+                raise InputError(argument, other_rows(seen.n_rows, self.n_rows or 0, self.truth))
         if seen.unknown and seen.role in PREDICTIONS and not self.fits:
             example = next(islice(self.unknown, next(iter(seen.unknown)) - self.n_labels, None))
             self.note(argument, "unknown labels", len(seen.unknown), repr(example))

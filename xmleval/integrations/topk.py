@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from xmleval.evaluation.settings import SCORED, check_settings, plan_of
+from xmleval.evaluation.settings import check_settings, plan_of
+from xmleval.states.plan import SCORED
 
 
 class Cut:

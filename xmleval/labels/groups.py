@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Ints
-from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows
 from xmleval.input.csr import as_array
 from xmleval.input.objects.take import take_truth
 from xmleval.input.sets import set_rows
@@ -325,6 +325,6 @@ def check_row_groups(value: Any, n_rows: int) -> Groups:
     """Return the group of each row, or refuse what names none."""
     names = group_names("row_groups", value, "row")
     if len(names) != n_rows:
-        raise InputError("row_groups", f"{counted(len(names), *NO_MATCH)} the {n_rows} of y_true")
+        raise InputError("row_groups", other_rows(len(names), n_rows, "y_true"))
     distinct = [*dict.fromkeys(names)]
     return Groups(distinct, _places_among("row_groups", distinct, names))

@@ -104,7 +104,7 @@ class Plan(Settings):
     ``not_computed`` has measures of groups that are left out, and the input they need.
     """
 
-    __setattr__ = object.__setattr__  # of what is worked out below; settings stay as they are
+    __setattr__ = object.__setattr__  # far faster; nothing is set once it is made
 
     def __init__(
         self,

@@ -49,6 +49,8 @@ def estimate(
 def difference_p(difference: float, replicates: Floats) -> float:
     """Test whether a difference is 0, two-sided, by Student's t, from those without each group of rows."""
     error = standard_error(replicates)
+    if not math.isfinite(error) or not math.isfinite(difference):
+        return math.nan
     if not error:
         return 0.0 if difference else 1.0
     from scipy.special import stdtr  # only here: it takes a tenth of a second to import

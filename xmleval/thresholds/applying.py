@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.base.budget import MEMORY, Resources, memory_bytes
-from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, other_rows
 from xmleval.base.notes import Note
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import open_input, read_scores_alone
@@ -45,7 +45,7 @@ def apply_to_files(saved: Path, y_score: Any, features: Any, labels: Any, option
                 sets.append(rule.apply(reader.take(n), features=features_of_rows))
             show(reader.n_taken)
     if looked_at is not None and looked_at.shape[0] != reader.n_taken:
-        text = f"{counted(looked_at.shape[0], *NO_MATCH)} the {reader.n_taken} of {source.name}"
+        text = other_rows(looked_at.shape[0], reader.n_taken, source.name)
         raise ValueError(f"{files.get('features', 'features')}: {text}")
     return scipy.sparse.vstack(sets, format="csr")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.base.arrays import Bools, Ints, Labels, Scores, as_score
-from xmleval.base.errors import NO_MATCH, InputError, counted
+from xmleval.base.errors import InputError, other_rows
 from xmleval.input.canonical import Ranking
 from xmleval.input.csr import rows_at_a_time
 from xmleval.input.scores import Reading, ranking_rows
@@ -76,7 +76,7 @@ class Entries:
         how = Reading("y_score", self.n_labels, self.unlisted, None, self.ordered)
         scores = ranking_rows(y_score, how)
         if scores.n_rows != truth.n_rows:
-            raise InputError("y_score", f"{counted(scores.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
+            raise InputError("y_score", other_rows(scores.n_rows, truth.n_rows, "y_true"))
         size = rows_at_a_time(truth.bytes_per_row + scores.bytes_per_row)
 
         def block(start: int, stop: int) -> Block:
