@@ -18,7 +18,7 @@ from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth,
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import file_of
 from xmleval.input.pieces import Pieces, RowReader
-from xmleval.input.rows import BY_KEY
+from xmleval.input.rows import BY_KEY, Origin
 from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
 from xmleval.input.vectors import for_names, of_rows
@@ -40,6 +40,7 @@ def training_counts(
         if train.named:
             raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
         pieces = train.pieces()
+        rows.note(Origin(notes=[*pieces.notes]).noted(train.name))
         counts = {n: _count_training(train.name, pieces, n, resources.lone_piece) for n in {*label_counts}}
         return [counts[n] for n in label_counts]
     columns = labels if labels is not None and is_numbered(train, labels) else None

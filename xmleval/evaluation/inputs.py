@@ -29,7 +29,7 @@ from xmleval.input.match import Batches, Match, listed_scores, refuse_scores, sc
 from xmleval.input.objects.named import as_own_rows, rows_of_ids
 from xmleval.input.objects.take import as_rows, read_named, take
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
-from xmleval.input.rows import BY_KEY, Rows, missing_names_note, rows_by_id
+from xmleval.input.rows import BY_KEY, Origin, Rows, missing_names_note, rows_by_id
 from xmleval.input.scores import by_number, has_scores, is_pair, list_rows, refuse_padding
 from xmleval.input.sets import set_rows
 from xmleval.input.shards import Input, find_input, with_fields
@@ -200,6 +200,9 @@ def open_rows(
         for match, *of_model in zip(rows.matches, *([models] if models else []), strict=True):
             in_memory = (each for each in (truth, *of_model, *sets.values()) if isinstance(each, Held))
             match.notes += [note for each in in_memory for note in each.notes]
+            for each in (truth, *of_model, *sets.values()):
+                if not isinstance(each, Held):
+                    match.notes += Origin(notes=[*each.pieces().notes]).noted(each.name)
     if models and truth.kind == "grades":
         grades = first_rows(*rows.truth)
         for (name, pieces), match in zip(rows.scores, rows.matches, strict=True):
@@ -360,8 +363,7 @@ def _candidate_batches(opened: Input) -> Batches:
 
 def notes_of(name: str, facts: Any, *remarks: str) -> list[str]:
     """Return a note on what was settled in reading a file with names, and these remarks."""
-    noted = [*getattr(facts, "notes", []), *remarks]
-    return [f"{name}: {', '.join(noted)}"] if noted else []
+    return (facts or Origin()).noted(name, *remarks)
 
 
 def _rows_by_name(
@@ -387,6 +389,7 @@ def _rows_by_name(
     for argument, batches_of in (("candidates", _candidate_batches), ("exclude", _truth_batches)):
         if (opened := sets.get(argument)) is not None:
             placed = match.place(argument, opened.name, batches_of(opened))
+            shared += notes_of(opened.name, placed.origin)
             rows.sets[argument] = opened.name, set_pieces(placed, match)
     shared += [*match.notes, *_unmatched_pairs(arguments, match.n_unmatched_pairs)]
     match.notes, matches = [], list[Match]()

@@ -18,6 +18,10 @@ LABEL_COLUMN, LABELS_COLUMN = "label", "labels"
 TRUE = ("tags", LABELS_COLUMN, "true", "y_true", "true_tags", "true_labels", "gold")
 PRED = ("predicted", "predictions", "prediction", "pred", "y_pred", "predicted_tags", "predicted_labels")
 SCORE_COLUMNS = ("score", "scores", "predicted_scores", "pred_scores", "probabilities")
+SECOND_SCORE_COLUMNS = (  # of a table with a row for each label, where no other is called like scores
+    "prob", "probs", "probability", "confidence", "confidences", "logit", "logits", "similarity",
+    "similarities",
+)  # fmt: skip
 JUDGEMENT = (
     "relevance", "relevances", "rel", "relevant", "is_relevant", "grade", "grades", "judgement", "judgements",
     "judgment", "judgments", "label_value",
@@ -33,6 +37,22 @@ class ColumnsError(ValueError):
 
 class NoLabelsError(ColumnsError):
     """No column is one of labels."""
+
+
+class NoListsError(ColumnsError):
+    """The column of labels holds no lists."""
+
+    def __init__(self, column: Any) -> None:
+        super().__init__(f"column {column!r} holds no lists")
+        self.column = column
+
+
+class DecidingColumnError(ColumnsError):
+    """A column decides on values, and nothing tells how; ``column`` is one that a caller may name."""
+
+    def __init__(self, text: str, column: Any = None) -> None:
+        super().__init__(text)
+        self.column = column
 
 
 class Chosen(NamedTuple):
@@ -58,13 +78,6 @@ class TableColumns(NamedTuple):
         """Names of the columns to read, but for those beside."""
         return [name for name in (self.instance, self.label, self.value) if name is not None]
 
-    @property
-    def may_judge(self) -> list[Any]:
-        """Columns in which numbers may be judgements of labels that have none."""
-        names = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE)
-        candidates = () if self.lists or self.value is not None else self.unused
-        return [name for name in candidates if not (is_written_index(name) or named_as([name], names))]
-
 
 def choose_columns(
     names: Sequence[Any],
@@ -73,24 +86,26 @@ def choose_columns(
     chosen: Chosen | None = None,
     *,
     joined: bool = True,
+    lists_scores: Callable[[Any], bool] | None = None,
 ) -> TableColumns:
     """Return the columns of a table of lists, or with a row for each label, or refuse another.
 
-    ``is_list`` is None where any text may be a list. Lists that are not ``joined`` need no instance.
+    ``is_list`` is None where any text may be a list; ``lists_scores`` then tells whether a column `score`
+    next to lists of labels has lists, too. Lists that are not ``joined`` need no instance.
     """
     instance, label, value = chosen = chosen or Chosen()
     columns = ", ".join(repr(name)[:MOST_SHOWN] for name in names[:9]) or "none"
     for name in chosen:
         if name is not None and name not in names:
             raise ColumnsError(f"no column {name!r}; the columns are {columns}")
-    usual = _Usual([name for name in names if name not in chosen], kind != "scores", is_list)
+    usual = _Usual([name for name in names if name not in chosen], kind != "scores", is_list, lists_scores)
     entry = usual.entry(instance) if label is None else None
     instance, label = entry or (instance, label)
     if label is None and (label := usual.lists()) is None:
         raise NoLabelsError(f"no column holds labels; the columns are {columns}")
     lists = entry is None if is_list is None else is_list(label)
     if not lists and entry is None and chosen.label is None:
-        raise ColumnsError(f"column {label!r} holds no lists")
+        raise NoListsError(label)
     if instance is None and (joined or not lists):
         instance = find_instance([name for name in names if name != label])
     if instance is None and not lists:
@@ -116,6 +131,7 @@ class _Usual(NamedTuple):
     names: list[Any]
     is_truth: bool
     is_list: Callable[[Any], bool] | None
+    lists_scores: Callable[[Any], bool] | None
 
     def listed(self, usual: Sequence[str]) -> list[Any]:
         """Return the columns of usual names that may hold lists."""
@@ -159,8 +175,10 @@ class _Usual(NamedTuple):
         if self.is_truth and not judged and named_as([instance], QUERY) and named_as([label], DOCUMENT):
             judged = named_as(columns, (LABEL_COLUMN,))
         scores = [] if lists and self.is_truth and self.listed(PRED) else named_as(columns, SCORE_COLUMNS)
+        if not (scores or lists or self.is_truth):
+            scores = named_as(columns, SECOND_SCORE_COLUMNS)
         if lists and (self.is_truth or self.is_list is None):
-            is_list = self.is_list or (lambda name: False)
+            is_list = self.is_list or self.lists_scores or (lambda name: False)
             scores = [name for name in scores if name.lower() != "score" or is_list(name)]
         return only_one(judged or scores)
 

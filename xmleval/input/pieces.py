@@ -38,6 +38,8 @@ class Pieces:
         Number of labels that there are at least, where ``n_labels`` is not known.
     named : bool
         Whether names of rows or labels stand in it.
+    notes : tuple of str
+        What was settled in reading it, for the report.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Pieces:
     read_from: Callable[[int, int, int | None], Iterator[Any]] | None = None
     least_labels: int = 0
     named: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def whole(rows: Any, n_labels: int | None = None) -> Pieces:
@@ -102,7 +105,8 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
         return shards[place][0], row - starts[place]
 
     width = max(pieces.least_labels for _, pieces in shards)
-    return Pieces(n_rows, n_labels, read, locate, None if n_rows is None else read, width)
+    notes = (*dict.fromkeys(note for _, pieces in shards for note in pieces.notes),)
+    return Pieces(n_rows, n_labels, read, locate, None if n_rows is None else read, width, notes=notes)
 
 
 def rows_from(pieces: Pieces, n_bytes: int, first: int, stop: int | None = None) -> Iterator[Any]:

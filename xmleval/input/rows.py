@@ -43,6 +43,14 @@ class Origin:
     id_column: Any = None
     values: Any = None
 
+    def noted(self, name: str, *remarks: str) -> list[str]:
+        """Return a note on what was settled in reading an input of this name, and these remarks."""
+        settled = [*self.notes, *remarks]
+        if not settled:
+            return []
+        parts = [part for text in settled for part in (", ", *Message(text).parts)]
+        return [Message(f"{name}: ", *parts[1:])]
+
     def hashes(self, column: Any) -> array[int]:
         """Return the hashes of a column."""
         return self.columns[column] if self.values is None else hashed(self.values(column))

@@ -20,6 +20,7 @@ from xmleval.input.columns import (
     LABEL_COLUMN,
     OWN_INSTANCE,
     ColumnsError,
+    DecidingColumnError,
     TableColumns,
     choose_columns,
     hashed,
@@ -27,6 +28,7 @@ from xmleval.input.columns import (
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.formats.format import Format, naming
+from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.glances import LIKE_A_SCORE, without_vectors
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.match import HELD_SHARE
@@ -47,6 +49,7 @@ PLACED_BYTES = 32  # of memory for a row of a table with a row for each label
 ADVICE = "write the ids of the ones, or label names as texts"
 RENAME = "rename it to 'instance' where it names the rows"
 HOW = "rename columns, or leave some out"
+USUAL = ("relevance", "score")  # names of what judges and ranks labels
 
 
 class Opened(NamedTuple):
@@ -172,9 +175,6 @@ def look_at(table: Opened, kind: str) -> Table:
     stored, types = {field.name: field.type for field in table.schema}, import_pyarrow().types
     try:
         columns = choose_columns(table.schema.names, kind, lambda name: is_list(stored[name]))
-        for name in columns.may_judge:
-            if types.is_integer(stored[name]) or types.is_floating(stored[name]):
-                raise ColumnsError(f"column {name!r} may hold judgements of the labels")
     except ColumnsError as error:
         raise ValueError(f"{error}; {HOW}") from None
     lists, instance, label, _, unused, _ = columns
@@ -187,6 +187,46 @@ def look_at(table: Opened, kind: str) -> Table:
     if n_labels and not (n_labels.isdigit() and len(n_labels) < 14 and 1 <= int(n_labels) <= MOST_LABELS):
         raise ValueError(f"n_labels in its metadata is {n_labels[:40]!r}")
     return Table(columns, int(n_labels or 0) or None, named, joining if lists and instance is None else [])
+
+
+def notes_on_columns(table: Opened, columns: TableColumns, kind: str) -> list[str]:
+    """Return notes on the columns of a file that are left out or may be ranks, or refuse one that decides."""
+    stored = {field.name: field.type for field in table.schema}
+    lists = [name for name in columns.unused if is_list(stored[name])]
+    key = columns.label if columns.lists else columns.instance
+    further: EntryColumns | ListColumns = EntryColumns(columns, kind)
+    if columns.lists:
+        further = ListColumns(columns, kind, lists)
+    try:
+        n_seen = 0
+        while names := further.undecided:  # once a column is decided, it is read no further
+            n_seen = _look_at_cells(table.batches([key, *names], BATCH_BYTES), key, further, n_seen)
+            if further.undecided == names:
+                break
+        return [*notes_on_ranks(columns, kind), *further.notes()]
+    except DecidingColumnError as error:
+        how = "" if error.column is None else f"; call it {USUAL[kind == 'scores']!r} if so, or leave it out"
+        raise ValueError(f"{error}{how}") from None
+
+
+def _look_at_cells(batches: Iterator[Any], key: str, further: EntryColumns | ListColumns, n_seen: int) -> int:
+    """Look at the rows after ``n_seen`` until a column is decided, and return how many rows were seen."""
+    undecided = further.undecided
+    n_rows = 0
+    for batch in batches:
+        unseen = batch.slice(max(n_seen - n_rows, 0))
+        n_rows += batch.num_rows
+        keys = unseen.column(key).to_pylist()
+        cells = {name: unseen.column(name).to_pylist() for name in undecided}
+        if isinstance(further, EntryColumns):
+            further.add(keys, cells)
+        else:
+            for row, labels in enumerate(keys):
+                further.add(len(labels or ()), {name: column[row] for name, column in cells.items()})
+        n_seen = max(n_seen, n_rows)
+        if further.undecided != undecided:
+            break
+    return n_seen
 
 
 class Cells(NamedTuple):
@@ -278,6 +318,8 @@ def _batches(file: InputFile, kind: str, named: bool, n_bytes: int) -> Iterator[
         if columns.is_usual:
             facts.notes.append(f"ids in {shown(columns.instance)}")
             columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
+        if named:
+            facts.notes += notes_on_columns(opened_table, table.columns, kind)
         is_unscored = columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
         for batch in opened_table.batches(columns.read + joining, n_bytes):
             rows = _rows_of(batch, kind, table._replace(columns=columns), named, first)
@@ -352,6 +394,7 @@ def read_pieces(path: Path, kind: str) -> Pieces:
             if named := bool((numbers != first + np.arange(batch.num_rows)).any()):
                 break  # it does not number the rows in their order
             first += batch.num_rows
+        notes = () if named else (*notes_on_columns(opened_table, table.columns, kind),)
 
     def read(n_bytes: int) -> Iterator[Rows]:
         with naming(path, EXPECTED):
@@ -360,7 +403,7 @@ def read_pieces(path: Path, kind: str) -> Pieces:
                 batches = _placed(batches, table.columns.instance).read(n_bytes)
             yield from batches
 
-    return Pieces(None, table.n_labels, read, named=named)
+    return Pieces(None, table.n_labels, read, named=named, notes=notes)
 
 
 def columns_beside(path: Path, kind: str) -> list[str]:

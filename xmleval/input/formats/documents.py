@@ -24,8 +24,17 @@ from xmleval.base.errors import Keyword, Message, counted
 from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
-from xmleval.input.columns import PRED, Chosen, ColumnsError, TableColumns, choose_columns, named_as
+from xmleval.input.columns import (
+    PRED,
+    Chosen,
+    ColumnsError,
+    DecidingColumnError,
+    TableColumns,
+    choose_columns,
+    named_as,
+)
 from xmleval.input.formats.format import Format, naming
+from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.glances import LIKE_A_SCORE, without_vectors
 from xmleval.input.lines import (
     LINE_BYTES,
@@ -135,7 +144,10 @@ def _json_record(line: str) -> dict[str, Any] | None:
 def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iterator[Rows]:
     """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
     facts = Origin(how_to_join="--id-field {!r} joins the rows")
-    columns = _columns(next(records, (0, []))[1], kind, fields, facts)
+    names = next(records, (0, []))[1]
+    first = next(records, (0, {}))
+    records = itertools.chain([first] if first[0] else [], records)
+    columns = _columns(names, first[1], kind, fields, facts)
     reader = _Reader(columns, kind, fields, facts)
     read: Any = reader.read_document if columns.lists else reader.read_entry
 
@@ -150,30 +162,43 @@ def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iter
                 raise ValueError(Message(f"line {number}: ", *error.args[:1])) from None
         if not number:
             raise ValueError("no row in it")
-        reader.close()
 
     def batches() -> Iterator[Rows]:
-        if not columns.lists:
-            yield from entries_in_batches(entries(), facts, partial(values_of, kind=kind))
-            return
-        for rows in rows_in_batches(entries(), facts, by_key=columns.instance is not None, best_first=True):
-            memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in facts.columns.values()))
-            yield rows._replace(are_lists=reader.are_lists)
+        if columns.lists:
+            by_key = columns.instance is not None
+            for rows in rows_in_batches(entries(), facts, by_key=by_key, best_first=True):
+                memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in facts.columns.values()))
+                yield rows._replace(are_lists=reader.are_lists)
+        else:
+            for rows in entries_in_batches(entries(), facts, partial(values_of, kind=kind)):
+                reader.add_cells(rows.keys or ())
+                yield rows
+        reader.close()
 
     yield from without_vectors(batches(), ADVICE)
 
 
-def _columns(names: list[str], kind: str, fields: Fields, facts: Origin) -> TableColumns:
-    """Return what the fields are, as options or their names tell."""
+def _columns(
+    names: list[str], record: dict[str, Any], kind: str, fields: Fields, facts: Origin
+) -> TableColumns:
+    """Return what the fields are, as options, their names and the first record tell."""
     is_scores = kind == "scores"
     labels = fields.pred if is_scores else fields.true
     score = fields.score if is_scores and (fields.score in names or not fields.score_of_truth) else None
+
+    def lists_scores(name: str) -> bool:
+        """Tell whether a field of the first record holds several values."""
+        return len(cut(record.get(name), fields.separator) or ()) > 1
+
+    chosen = Chosen(fields.id, labels, score)
     try:
-        columns = choose_columns(names, kind, None, Chosen(fields.id, labels, score), joined=fields.joined)
+        columns = choose_columns(names, kind, None, chosen, joined=fields.joined, lists_scores=lists_scores)
     except ColumnsError as error:
         raise ValueError(Message(f"{error}; ", HOW)) from None
-    if columns.lists or is_scores or columns.value is not None or fields.score not in columns.unused:
+    if is_scores or columns.value is not None or fields.score not in columns.unused:
         return columns
+    if columns.lists and (fields.pred in names or named_as(names, PRED)):
+        return columns  # it has the scores of predictions
     facts.judged_by = fields.score
     return columns._replace(value=fields.score)
 
@@ -184,7 +209,9 @@ class _Reader:
     def __init__(self, columns: TableColumns, kind: str, fields: Fields, facts: Origin) -> None:
         lists, instance, label, value, further, _ = columns
         self._columns, self._kind, self._separator, self._notes = columns, kind, fields.separator, facts.notes
-        self._are_numbers: dict[str, bool | None] = dict.fromkeys(columns.may_judge)  # None of empty cells
+        self._entry_columns = EntryColumns(columns, kind)
+        self._list_columns = ListColumns(columns, kind)
+        self._cells: dict[str, list[Any]] = {name: [] for name in self._entry_columns.undecided}
         self._missing = Counter[str]()  # cells that are a word for a missing value
         self.are_lists = lists and value is None  # as zeros and ones, one for each label, may be
         is_scores, notes = kind == "scores", list[str]()
@@ -197,15 +224,15 @@ class _Reader:
         if instance is not None and fields.id is None:
             notes.append(f"ids in {shown(instance)}")
         self._notes += notes if lists else []
+        self._notes += notes_on_ranks(columns, kind)
         compared = further if lists and instance is None and fields.joined else ()
         self._hashes = facts.columns = {name: array("q") for name in compared}
 
     def read_entry(self, record: dict[str, Any], line: int) -> tuple[str, str, Any, int]:
         """Return the id of a row, a label of it, the cell of its value, and the line."""
         _, instance, label, value, _, _ = self._columns
-        for field, are_numbers in self._are_numbers.items():
-            if are_numbers is not False and (cell := record.get(field)) not in ("", None):
-                self._are_numbers[field] = decimal_number(str(cell).strip()) is not None
+        for field, cells in self._cells.items():
+            cells.append(record.get(field))
         key, name = id_of(record[instance]), name_of(record[label])
         return key, name, "1" if value is None else record[value], line
 
@@ -216,6 +243,9 @@ class _Reader:
         for name, hashes in self._hashes.items():
             hashes.append(hash(str(record.get(name))))
         labels, values = self._labels(record[label])
+        if undecided := self._list_columns.undecided:
+            cells = {name: cut(record.get(name), self._separator) for name in undecided}
+            self._list_columns.add(len(labels), cells)
         if value is not None:
             if values:
                 raise ValueError("labels with scores, and others in a field of scores")
@@ -250,17 +280,50 @@ class _Reader:
         parts = [text] if separator is None else text.split(None if separator == " " else separator)
         return [name for part in parts if (name := part.strip())]
 
+    def add_cells(self, keys: Sequence[str]) -> None:
+        """Look at the cells beside the labels of rows with these keys, which were read last."""
+        with _naming_field():
+            self._entry_columns.add(keys, self._cells)
+        undecided = self._entry_columns.undecided
+        self._cells = {name: [] for name in undecided}
+
     def close(self) -> None:
-        """Refuse labels without judgements next to numbers that may be these, and note missing values."""
-        for field in (field for field, are_numbers in self._are_numbers.items() if are_numbers):
-            text, name = (
-                f"column {field!r} may hold judgements of the labels; ",
-                Keyword("score_field", repr(field)),
-            )
-            raise ValueError(Message(text, name, " takes it for them, or leave it out"))
+        """Note columns that are left out and missing values, or refuse a column that may decide."""
+        further = self._list_columns if self._columns.lists else self._entry_columns
+        with _naming_field():
+            self._notes += further.notes()
         for word, n_cells in self._missing.items():
             note = f"{counted(n_cells, 'fields')} {word!r} in {shown(self._columns.label)} read as no label"
             self._notes.append(note)
+
+
+def cut(cell: Any, separator: str | None) -> list[Any] | tuple[Any, ...] | None:
+    """Return what a cell lists, as a tuple where it is a number or text that is cut; None of other values."""
+    if isinstance(cell, list):
+        return cell
+    if not isinstance(cell, str):
+        return (cell,) if isinstance(cell, int | float) else None
+    text = cell.strip()
+    if LISTS.fullmatch(text):
+        with contextlib.suppress(ValueError):
+            return cut(parsed(text), separator)
+        return None
+    if separator is not None:
+        return (*text.split(None if separator == " " else separator),) if text else ()
+    numbers = BETWEEN_NUMBERS.split(text)
+    return (*numbers,) if all(decimal_number(number) is not None for number in numbers) else None
+
+
+@contextlib.contextmanager
+def _naming_field() -> Iterator[None]:
+    """Say how to name a column that may decide."""
+    try:
+        yield
+    except DecidingColumnError as error:
+        if error.column is None:
+            raise
+        field = Keyword("score_field", repr(error.column))
+        raise ValueError(Message(f"{error}; ", field, " takes it for them, or leave it out")) from None
 
 
 def parsed(text: str) -> Any:

@@ -16,6 +16,7 @@ from xmleval.input.columns import (
     LABELS_COLUMN,
     Chosen,
     ColumnsError,
+    DecidingColumnError,
     NoLabelsError,
     TableColumns,
     choose_columns,
@@ -24,6 +25,7 @@ from xmleval.input.columns import (
     named_as,
 )
 from xmleval.input.csr import matrix_rows
+from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.objects.named import flat_rows, numbered_labels
 from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_missing
 from xmleval.input.tensors import as_list, is_sparse
@@ -67,36 +69,59 @@ def _origin(frame: Frame, id_column: Any, columns: list[Any]) -> Origin:
 
 def _choose(frame: Frame, argument: str, chosen: Chosen | None = None) -> TableColumns:
     """Return the columns of a long frame or one of lists."""
-    kind = "scores" if argument == "y_score" else "grades"
-    return choose_columns(frame.columns, kind, frame.holds_lists, chosen)
+    return choose_columns(frame.columns, _kind(argument), frame.holds_lists, chosen)
+
+
+def _kind(argument: str) -> str:
+    return "scores" if argument == "y_score" else "grades"
 
 
 def _rows(frame: Frame, argument: str, chosen: Chosen | None = None) -> Rows:
     columns = _choose(frame, argument, chosen)
-    _, instance, label, score, unused, is_usual = columns
-    labels = frame.values(label)
-    if columns.lists:
-        keys, match = frame.keys, None if frame.keys is None else BY_INDEX
-        if instance is not None and not is_usual:
-            keys, match = frame.values(instance), BY_KEY
-        keyed = instance if is_usual else None
-        origin = _origin(frame, keyed, unused + [keyed] * is_usual)
-        scores = None if score is None else frame.values(score)
-        rows = flat_rows(argument, labels, scores)
-        best_first = rows.best_first and argument == "y_score"
-        return rows._replace(keys=keys, match=match, best_first=best_first, origin=origin)
-    for name in columns.may_judge:
-        if frame.matrix([name]).dtype.kind in "biuf":
-            raise ColumnsError(f"column {name!r} may hold judgements of the labels")
-    keys = frame.values(instance)
+    return _list_rows(frame, argument, columns) if columns.lists else _long_rows(frame, argument, columns)
+
+
+def _list_rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
+    """Return the rows of a frame with a list of labels in each."""
+    labels = frame.values(columns.label)
+    keys, match = frame.keys, None if frame.keys is None else BY_INDEX
+    if columns.instance is not None and not columns.is_usual:
+        keys, match = frame.values(columns.instance), BY_KEY
+    keyed = columns.instance if columns.is_usual else None
+    origin = _origin(frame, keyed, columns.unused + [keyed] * columns.is_usual)
+    scores = None if columns.value is None else frame.values(columns.value)
+    rows = flat_rows(argument, labels, scores)
+    best_first = rows.best_first and argument == "y_score"
+    further = ListColumns(columns, _kind(argument), filter(frame.holds_lists, columns.unused))
+    cells = {name: frame.values(name) for name in further.undecided}
+    for row, row_labels in enumerate(labels):
+        n_labels = len(row_labels) if hasattr(row_labels, "__len__") else 0
+        further.add(n_labels, {name: _listed(column[row]) for name, column in cells.items()})
+    origin.notes += [*notes_on_ranks(columns, _kind(argument)), *further.notes()]
+    return rows._replace(keys=keys, match=match, best_first=best_first, origin=origin)
+
+
+def _listed(cell: Any) -> list[Any] | None:
+    """Return what a cell lists, None if it is no list."""
+    is_list = hasattr(cell, "__iter__") and not isinstance(cell, str)
+    return [*cell] if is_list else None
+
+
+def _long_rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
+    """Return the rows of a frame with a row for each label."""
+    keys = frame.values(columns.instance)
     if any(map(is_missing, {*keys})):
         row = next(row for row, key in enumerate(keys) if is_missing(key))
-        raise InputError(argument, f"column {instance!r} has no value", row=row)
-    ids, names = numbered_labels(argument, labels, np.arange(len(keys) + 1))
-    values = None if score is None else frame.matrix([score])[:, 0]
+        raise InputError(argument, f"column {columns.instance!r} has no value", row=row)
+    further = EntryColumns(columns, _kind(argument))
+    further.add(keys, {name: frame.values(name) for name in further.undecided})
+    notes = [*notes_on_ranks(columns, _kind(argument)), *further.notes()]
+    ids, names = numbered_labels(argument, frame.values(columns.label), np.arange(len(keys) + 1))
+    values = None if columns.value is None else frame.matrix([columns.value])[:, 0]
     if values is not None and values.dtype.kind not in "biuf":
-        raise InputError(argument, f"column {score!r} holds no numbers")
-    rows = Rows(keys, BY_KEY, np.arange(len(keys) + 1), ids, names, values, is_long=True)
+        raise InputError(argument, f"column {columns.value!r} holds no numbers")
+    ptr, origin = np.arange(len(keys) + 1), Origin("row", notes)
+    rows = Rows(keys, BY_KEY, ptr, ids, names, values, is_long=True, origin=origin)
     return rows.without_empty_names()
 
 
@@ -147,10 +172,13 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
 @contextlib.contextmanager
 def _asking_for_names(argument: str) -> Iterator[None]:
     """Ask for the names of columns that are not settled."""
+    how = "xmleval.from_df(df, instance=..., label=..., score=...) names them"
     try:
         yield
+    except DecidingColumnError as error:
+        how = "" if error.column is None else f"; {how}, or leave it out"
+        raise InputError(argument, f"{error}{how}") from None
     except ColumnsError as error:
-        how = "xmleval.from_df(df, instance=..., label=..., score=...) names them"
         raise InputError(argument, f"{error}; {how}") from None
 
 

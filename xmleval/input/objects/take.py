@@ -86,6 +86,8 @@ def take(
     for argument, rows in inputs.items() if label_list is None else ():
         for name in named_as(rows.names or [], INSTANCE) if rows.are_columns else ():
             notes.append(f"{argument}: column {name!r} is read as a label")
+    for argument, rows in inputs.items():
+        notes += rows.origin.noted(argument) if rows.origin is not None else []
     inputs = join_by_ids(inputs, notes)
     names = label_list if label_list or y_true is None else names_of_truth(arguments, inputs, notes)
     match = Match("y_true", names, listed=labels is not None, fits=fits)
