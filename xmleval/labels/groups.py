@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -155,6 +156,8 @@ def label_groups(
     limits = _checked(edges)
     if y_train is not None:
         train = take_truth("y_train", y_train, n_labels, labels)
+        for note in train.notes:
+            warnings.warn(note, stacklevel=2)
         truth = set_rows("y_train", train.inputs[0], train.n_labels)
         counts, names, numbered = count_labels_of(truth), train.label_names, train.closed
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
 from typing import Any
@@ -21,7 +22,7 @@ from xmleval.base.errors import (
 from xmleval.input.canonical import Truth
 from xmleval.input.csr import Source, as_array
 from xmleval.input.objects.named import dense_list
-from xmleval.input.objects.take import check_labels, has_label_names, take_truth
+from xmleval.input.objects.take import Taken, check_labels, has_label_names, take_truth
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import Propensity, by_name, check_propensity, for_names, nameless, of_labels
 from xmleval.kernels.labels import count_entries
@@ -134,6 +135,23 @@ def inverse_propensity(
     >>> [round(float(value), 4) for value in q]
     [12.4551, 9.6493]
     """
+    train = None if y_train is None else take_truth("y_train", y_train, n_labels, labels)
+    for note in () if train is None else train.notes:
+        warnings.warn(note, stacklevel=2)
+    return _estimate(train, a, b, label_counts, n_instances, n_labels, labels, dataset)
+
+
+def _estimate(
+    train: Taken | None,
+    a: float | None = None,
+    b: float | None = None,
+    label_counts: Any = None,
+    n_instances: int | None = None,
+    n_labels: int | None = None,
+    labels: Any = None,
+    dataset: str | None = None,
+) -> InversePropensity:
+    """Return inverse propensities of training labels, or of their counts."""
     if dataset is not None and (a, b) != (None, None):
         raise InputError("dataset", "give either the data set or a and b")
     of_data_set = None if dataset is None else published(dataset)
@@ -143,12 +161,11 @@ def inverse_propensity(
         default if constant is None else real_number(name, constant)
         for name, constant, default in zip("ab", (a, b), DEFAULT, strict=True)
     )
-    if (y_train is None) == (label_counts is None):
+    if (train is None) == (label_counts is None):
         raise InputError("y_train", "give either y_train or label_counts with n_instances")
-    if y_train is not None:
+    if train is not None:
         if n_instances is not None:
             raise InputError("n_instances", "only with label_counts; y_train has its own number of rows")
-        train = take_truth("y_train", y_train, n_labels, labels)
         truth = set_rows("y_train", train.inputs[0], train.n_labels)
         names, numbered = train.label_names, train.closed
         counts, n_instances = count_labels_of(truth), truth.n_rows
@@ -233,28 +250,31 @@ def given_or_estimated(
     if y_train is None:
         q, notes = of_labels("inverse_propensity", q, names)
         return check_propensity(by_name("inverse_propensity", q, names, in_order), n_labels), notes
-    estimate = y_train  # or, as of several models at once, its propensities
+    estimate: InversePropensity = y_train  # or, as of several models at once, its propensities
+    notes: list[str] = []
     if not isinstance(y_train, InversePropensity) or any(value is not None for value in constants.values()):
         if not in_order and not has_label_names("y_train", y_train):
             raise nameless("y_train")
-        estimate = estimated(y_train, n_labels, constants)
+        train = _take_training(y_train, n_labels)
+        estimate = _estimate(train, **constants)
+        notes += train.notes
     if names is None and estimate.numbered and estimate.size != n_labels:
         hint = f"; it {TRANSPOSED}; give its .T" if estimate.constants["n"] == n_labels else ""
         raise InputError("y_train", f"{counted(estimate.size, 'labels')}; {n_labels} were expected{hint}")
-    notes = of_labels("y_train", estimate, names)[1]
+    notes += of_labels("y_train", estimate, names)[1]
     return check_propensity(by_name("y_train", estimate, names, in_order), n_labels), notes
 
 
-def estimated(y_train: Any, n_labels: int, constants: dict[str, Any]) -> InversePropensity:
-    """Return inverse propensities of training labels beside a truth of ``n_labels``, which may have no names.
+def _take_training(y_train: Any, n_labels: int) -> Taken:
+    """Return training labels beside a truth of ``n_labels``, which may have no names.
 
     Nested lists of zeros and ones, one for each label, are an array, as they are of a truth.
     """
     if has_label_names("y_train", y_train):
-        return inverse_propensity(y_train, **constants)
+        return take_truth("y_train", y_train, None)
     if n_labels > 1:
         y_train = dense_list("y_train", y_train, n_labels)
-    return inverse_propensity(y_train, n_labels=n_labels, **constants)
+    return take_truth("y_train", y_train, n_labels)
 
 
 def _power(base: float, exponent: float) -> float:

@@ -194,7 +194,10 @@ class Rule:
         if self.by_name and not has_label_names("y_score", y_score):
             warning = "y_score has no names: its columns are taken in the order of the rule's label_names"
             warnings.warn(warning, stacklevel=2)
-        y_score = take(None, y_score, None, self.n_labels, names, fits=True).inputs[1]
+        taken = take(None, y_score, None, self.n_labels, names, fits=True)
+        for note in taken.notes:
+            warnings.warn(note, stacklevel=2)
+        y_score = taken.inputs[1]
         unlisted, kind = self.unlisted, self.decision.kind
         limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
         n_labels, ordered = self.n_labels, kind != "labels"
