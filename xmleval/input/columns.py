@@ -26,6 +26,11 @@ JUDGEMENT = (
     "relevance", "relevances", "rel", "relevant", "is_relevant", "grade", "grades", "judgement", "judgements",
     "judgment", "judgments", "label_value",
 )  # fmt: skip
+USERS = ("user", "userid", "uid", "customer", "customerid", "session", "sessionid", "visitorid")
+ITEMS = (
+    "item", "itemid", "iid", "movieid", "productid", "asin", "parentasin", "trackid", "songid", "bookid",
+    "newsid", "articleid", "businessid",
+)  # fmt: skip
 NO_VALUE = ("iteration", "iter", "rank")  # of TREC's files, beside judgements and scores
 MOST_SHOWN = 40  # characters of a name in a list of them
 WRITTEN_INDEX = re.compile(r"|index|level_0|unnamed: \d+")  # what pandas calls an index that it writes
@@ -181,6 +186,14 @@ class _Usual(NamedTuple):
             is_list = self.is_list or self.lists_scores or (lambda name: False)
             scores = [name for name in scores if name.lower() != "score" or is_list(name)]
         return only_one(judged or scores)
+
+
+def find_users_and_items(columns: Iterable[Any]) -> tuple[str, str] | None:
+    """Return the columns of users and of items where a table has both, None where it has not."""
+    plain = {re.sub(r"[_\- ]", "", name.lower()): name for name in columns if isinstance(name, str)}
+    users = [name for key, name in plain.items() if key in USERS]
+    items = [name for key, name in plain.items() if key in ITEMS]
+    return (users[0], items[0]) if users and items else None
 
 
 def named_as(columns: Iterable[Any], usual: Sequence[str]) -> list[Any]:

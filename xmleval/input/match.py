@@ -385,7 +385,8 @@ def distinct(
         first: dict[Any, int] = dict.fromkeys(before, -1)
         row = next(row for row, key in enumerate(keys) if first.setdefault(key, row) != row)
         error = rows.error if isinstance(rows, Rows) else InputError
-        raise error(argument, f"two rows are called {keys[row]!r}", row=row, value=keys[row])
+        hint = rows.origin.how_to_repeat if isinstance(rows, Rows) and rows.origin is not None else ""
+        raise error(argument, f"two rows are called {keys[row]!r}{hint}", row=row, value=keys[row])
     return place
 
 

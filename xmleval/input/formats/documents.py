@@ -144,6 +144,7 @@ def _json_record(line: str) -> dict[str, Any] | None:
 def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iterator[Rows]:
     """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
     facts = Origin(how_to_join="--id-field {!r} joins the rows")
+    facts.how_to_repeat = "; a file with a row for each label calls the field of labels 'label'"
     names = next(records, (0, []))[1]
     first = next(records, (0, {}))
     records = itertools.chain([first] if first[0] else [], records)

@@ -14,13 +14,16 @@ from xmleval.input.columns import (
     INSTANCE,
     LABEL_COLUMN,
     LABELS_COLUMN,
+    MOST_SHOWN,
     Chosen,
     ColumnsError,
     DecidingColumnError,
     NoLabelsError,
+    NoListsError,
     TableColumns,
     choose_columns,
     find_instance,
+    find_users_and_items,
     is_written_index,
     named_as,
 )
@@ -77,7 +80,10 @@ def _kind(argument: str) -> str:
 
 
 def _rows(frame: Frame, argument: str, chosen: Chosen | None = None) -> Rows:
-    columns = _choose(frame, argument, chosen)
+    try:
+        columns = _choose(frame, argument, chosen)
+    except NoListsError as error:
+        raise _text_error(frame, argument, error.column) from None
     return _list_rows(frame, argument, columns) if columns.lists else _long_rows(frame, argument, columns)
 
 
@@ -169,6 +175,18 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
     return Columns(table, Chosen(None if columns.is_usual else columns.instance, columns.label, score))
 
 
+def _text_error(frame: Frame, argument: str, column: Any) -> InputError:
+    """Return what to raise of a column of labels that holds texts."""
+    value = next((value for value in frame.values(column) if not is_missing(value)), None)
+    if not isinstance(value, str):
+        return InputError(argument, f"column {column!r} holds no lists, but {type(value).__name__}")
+    short = f"{value[:MOST_SHOWN]!r}"
+    text = f"column {column!r} holds text such as {short}, not lists; "
+    if value.strip().startswith(("[", "{", "(")):
+        return InputError(argument, f"{text}make lists of it, as json.loads or ast.literal_eval do")
+    return InputError(argument, f"{text}split it into lists, or make a list of each label: [{short}]")
+
+
 @contextlib.contextmanager
 def _asking_for_names(argument: str) -> Iterator[None]:
     """Ask for the names of columns that are not settled."""
@@ -239,6 +257,10 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
                 twice = next(value for n, value in enumerate(columns[name]) if value in columns[name][:n])
                 raise InputError(argument, f"column {name!r} has {twice!r} in two rows; {hint}")
         keyed = find_instance([name for name in ids if len({*columns[name]}) == len(columns[name])])
+    if (pair := find_users_and_items(names)) is not None and labels is None:
+        user, item = pair
+        how = f"xmleval.from_df(df, instance={user!r}, label={item!r}, score=...) reads them"
+        raise InputError(argument, f"columns {user!r} and {item!r} look like a row for each label; {how}")
     ids = [name for name in names if name == keyed or is_written_index(name)]
     labels_known = {*names}.difference(ids) if labels is None else {*labels}
     picked = [name for name in names if name in labels_known]
