@@ -30,20 +30,20 @@ class Origin:
     notes : what was settled by the names of fields or by what they hold, for messages
     columns : names of columns, and of rows of a file in order hashes of what they hold
     how_to_join : what to do about rows in another order; ``{!r}`` stands for the column that shows it
-    how_to_repeat : what to do where rows of one key are meant to have one label each
     judged_by : the column of judgements of a truth, where an option names it
     id_column : the column of a frame that names the rows, None if there is none
     values : gives the values of a column of a frame
+    how_to_repeat : what to do where rows of one key are meant to have one label each
     """
 
     unit: str = "line"
     notes: list[str] = field(default_factory=list)
     columns: dict[Any, Any] = field(default_factory=dict)
     how_to_join: str = ""
-    how_to_repeat: str = ""
     judged_by: str | None = None
     id_column: Any = None
     values: Any = None
+    how_to_repeat: str = ""
 
     def noted(self, name: str, *remarks: str) -> list[str]:
         """Return a note on what was settled in reading an input of this name, and these remarks."""
