@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,13 @@ def is_blank(cell: Any) -> bool:
     return cell in ("", *MISSING_WORDS) if isinstance(cell, str) else is_missing(cell)
 
 
+class Coded(NamedTuple):
+    """Cells as places among their different values."""
+
+    codes: Ints
+    values: list[Any]
+
+
 @dataclass
 class _Column:
     """What was seen of a column of a table with a row for each label.
@@ -79,11 +86,11 @@ class _Column:
     def are_numbers(self) -> bool:
         return self.lowest is not None and self.lowest < np.inf
 
-    def add(self, cells: Sequence[Any], of_row: Ints, first_entries: Ints, n_rows: int) -> None:
+    def add(self, cells: Sequence[Any] | Coded, of_row: Ints, first_entries: Ints, n_rows: int) -> None:
         """Add the cells of entries of rows ``of_row``; ``first_entries`` begin new rows."""
         if self.lowest is not None:
-            self._look_for_numbers(_distinct(cells))
-        hashes = np.fromiter((hash(str(cell)) for cell in cells), np.int64, len(cells))
+            self._look_for_numbers(cells.values if isinstance(cells, Coded) else _distinct(cells))
+        hashes = _hashes(cells.values)[cells.codes] if isinstance(cells, Coded) else _hashes(cells)
         if len(self.words) < MOST_WORDS:
             self.words.update(np.unique(hashes).tolist())
         if not self.differs:
@@ -93,10 +100,15 @@ class _Column:
 
     def _look_for_numbers(self, cells: Iterable[Any]) -> None:
         numbers = [judgement_of(cell) for cell in cells if not is_blank(cell)]
-        if None in numbers:
+        known = [number for number in numbers if number is not None]
+        if len(known) < len(numbers) or self.lowest is None:
             self.lowest = None
         else:
-            self.lowest = min([self.lowest, *numbers])
+            self.lowest = min([self.lowest, *known])
+
+
+def _hashes(cells: Sequence[Any]) -> Ints:
+    return np.fromiter((hash(str(cell)) for cell in cells), np.int64, len(cells))
 
 
 def _distinct(cells: Sequence[Any]) -> Iterable[Any]:
@@ -132,7 +144,7 @@ class EntryColumns:
     def _may_judge(self) -> bool:
         return not self._is_scores and not self._has_value
 
-    def add(self, keys: Sequence[Any], cells: Mapping[Any, Sequence[Any]]) -> None:
+    def add(self, keys: Sequence[Any], cells: Mapping[Any, Sequence[Any] | Coded]) -> None:
         """Add labels of rows with these keys, and the cells of columns beside them."""
         undecided = self.undecided
         if not undecided or not len(keys):

@@ -248,10 +248,10 @@ def given_or_estimated(
     if q is None and y_train is None:
         return None, []
     if y_train is None:
-        q, notes = of_labels("inverse_propensity", q, names)
-        return check_propensity(by_name("inverse_propensity", q, names, in_order), n_labels), notes
+        q, notes_on_names = of_labels("inverse_propensity", q, names)
+        return check_propensity(by_name("inverse_propensity", q, names, in_order), n_labels), notes_on_names
     estimate: InversePropensity = y_train  # or, as of several models at once, its propensities
-    notes: list[str] = []
+    notes = list[str]()
     if not isinstance(y_train, InversePropensity) or any(value is not None for value in constants.values()):
         if not in_order and not has_label_names("y_train", y_train):
             raise nameless("y_train")

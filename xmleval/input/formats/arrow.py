@@ -28,7 +28,7 @@ from xmleval.input.columns import (
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
+from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.glances import LIKE_A_SCORE, without_vectors
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.match import HELD_SHARE
@@ -209,6 +209,16 @@ def notes_on_columns(table: Opened, columns: TableColumns, kind: str) -> list[st
         raise ValueError(f"{error}{how}") from None
 
 
+def _coded(column: Any) -> Coded:
+    """Return the cells of a column by their places among its different values, a null among them."""
+    column = column.dictionary_decode() if hasattr(column, "dictionary") else column
+    try:
+        encoded = column.dictionary_encode(null_encoding="encode")
+    except (NotImplementedError, import_pyarrow().ArrowException):  # of lists
+        return Coded(np.arange(len(column)), column.to_pylist())
+    return Coded(as_numpy(encoded.indices), encoded.dictionary.to_pylist())
+
+
 def _look_at_cells(batches: Iterator[Any], key: str, further: EntryColumns | ListColumns, n_seen: int) -> int:
     """Look at the rows after ``n_seen`` until a column is decided, and return how many rows were seen."""
     undecided = further.undecided
@@ -216,13 +226,15 @@ def _look_at_cells(batches: Iterator[Any], key: str, further: EntryColumns | Lis
     for batch in batches:
         unseen = batch.slice(max(n_seen - n_rows, 0))
         n_rows += batch.num_rows
-        keys = unseen.column(key).to_pylist()
-        cells = {name: unseen.column(name).to_pylist() for name in undecided}
         if isinstance(further, EntryColumns):
-            further.add(keys, cells)
+            codes, values = _coded(unseen.column(key))
+            keys = [values[code] for code in codes.tolist()]
+            further.add(keys, {name: _coded(unseen.column(name)) for name in undecided})
         else:
-            for row, labels in enumerate(keys):
-                further.add(len(labels or ()), {name: column[row] for name, column in cells.items()})
+            cells = {name: unseen.column(name).to_pylist() for name in undecided}
+            sizes = unseen.column(key).value_lengths().fill_null(0).to_pylist()
+            for row, n_labels in enumerate(sizes):
+                further.add(n_labels, {name: column[row] for name, column in cells.items()})
         n_seen = max(n_seen, n_rows)
         if further.undecided != undecided:
             break

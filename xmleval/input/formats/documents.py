@@ -145,8 +145,8 @@ def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iter
     """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
     facts = Origin(how_to_join="--id-field {!r} joins the rows")
     facts.how_to_repeat = "; a file with a row for each label calls the field of labels 'label'"
-    names = next(records, (0, []))[1]
-    first = next(records, (0, {}))
+    names: list[str] = next(records, (0, []))[1]
+    first: tuple[int, dict[str, Any]] = next(records, (0, {}))
     records = itertools.chain([first] if first[0] else [], records)
     columns = _columns(names, first[1], kind, fields, facts)
     reader = _Reader(columns, kind, fields, facts)
