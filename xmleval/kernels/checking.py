@@ -42,6 +42,22 @@ def check_pointer(ptr: Labels, n_stored: int) -> tuple[int, int, int]:
 
 
 @kernel
+def look_at_sizes(ptr: Ints, most: int) -> tuple[int, int, int]:
+    """Return how many rows are not empty, and the largest size, up to ``most``, with its number of rows.
+
+    ptr : int64 (n + 1,)
+    """
+    n_filled = largest = n_largest = 0
+    for i in range(ptr.size - 1):
+        size = min(ptr[i + 1] - ptr[i], most)
+        n_filled += size > 0
+        if size > largest:
+            largest, n_largest = size, 0
+        n_largest += size == largest
+    return n_filled, largest, n_largest
+
+
+@kernel
 def find_outside(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, int]:
     """Find the first id that is out of range; ptr, labels : int64 (n + 1,), (s,)."""
     for i in range(ptr.size - 1):

@@ -18,6 +18,7 @@ from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import FIELDS, JACKKNIFE, PLACE, TESTS, Difference, correct, find_differences
+from xmleval.results.fairness import WHOLE, Fairness
 from xmleval.results.record import Lines, Number, Record, as_shown, measure_lines, members, symbols_of
 from xmleval.results.report import GROUPS_OF, Place, Report, mean_of
 from xmleval.results.result import Result
@@ -25,9 +26,7 @@ from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
 
-SAME_DEPTH = 1.01  # ratio of the numbers of labels a row lists up to which these are taken for equal
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-WHOLE: Place = ("", "")
 
 
 class Comparison(Result[Record]):
@@ -109,6 +108,7 @@ class Comparison(Result[Record]):
         pairs = combinations(names, 2) if baseline is None else product(names, [baseline])
         self.pairs = [(a, b) for a, b in pairs if test and a != b]
         self._parts = {WHOLE: self.reports, **dict(self._groups())}
+        self._fairness = Fairness(self._parts)
         self._tested = [place for place in self._parts if within or place == WHOLE] if test else []
         self.differences = correct([*self._find_differences(weight, clusters, row_groups)], self.level or 0.0)
         self._row_counts = {sum(d.outcomes) for d in self.differences if d.outcomes and not d.kind}
@@ -219,7 +219,7 @@ class Comparison(Result[Record]):
         return self.specs if of_tables else self._shared
 
     def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Mapping[str, Report], Comparison]:
-        _, lengths = self._unfair(WHOLE, specs)
+        lengths = self._fairness.longest(WHOLE, self._unfair(WHOLE, specs))
         too_short = {name: f" (lists of {length:.3g})" for name, length in lengths.items()}
         models = self.reports.items()
         return {f"{self.names[name]}{too_short.get(name, '')}": report for name, report in models}, self
@@ -257,31 +257,25 @@ class Comparison(Result[Record]):
         return lines
 
     def _is_fair(self, place: Place, spec: Spec, names: Collection[str] = ()) -> bool:
-        """Tell whether lists, by default all, hold about as many of the labels that a measure reads."""
-        reports = [self._parts[place][name] for name in names or self.reports]
-        lengths = [report.results.short.get(spec.name) for report in reports]
-        depths = [n or float(report.n_labels) for n, report in zip(lengths, reports, strict=True)]
-        # where lists are cut, they lose some labels of a group
-        return not any(lengths) or max(depths) <= (1.0 if place[0] == "groups" else SAME_DEPTH) * min(depths)
+        """Tell whether a measure can be compared between models, by default all."""
+        return self._fairness.have_like_lists(place, spec, names or [*self.reports])
 
-    def _unfair(self, place: Place, specs: Sequence[Spec]) -> tuple[list[str], dict[str, float]]:
-        """Return measures by which lists differ, and how many labels a row lists by model, if too few."""
-        unfair = [spec.name for spec in specs if not self._is_fair(place, spec)]
-        short = {name: report.results.short for name, report in self._parts[place].items()}
-        lengths = {name: [of_model[s] for s in unfair if s in of_model] for name, of_model in short.items()}
-        return unfair, {name: max(of_model) for name, of_model in lengths.items() if of_model}
+    def _unfair(self, place: Place, specs: Sequence[Spec]) -> list[Spec]:
+        """Return the measures by which not all models can be compared."""
+        return [spec for spec in specs if not self._is_fair(place, spec)]
 
     def _about_lists(self, names: Mapping[str, str]) -> list[str]:
         """Name the measures whose best value is not marked, and how many labels a row of each model lists."""
         lines = []
         for place in (WHOLE, *(place for place in self._tested if place[0] == "groups")):
-            unfair, lengths = self._unfair(place, self._specs_of(place))
+            unfair = self._unfair(place, self._specs_of(place))
+            lengths = self._fairness.longest(place, unfair)
             shown = ", ".join(f"{names[name]} {length:.4g}" for name, length in lengths.items())
             of_test = "models whose lists differ are not tested for"
             unmarked = of_test if self.test else "no value is marked as best for"
             reason = f"lists hold different numbers of labels a row ({shown}), so that {unmarked}"
             of_group = f"group {place[1]}: " if place[1] else ""
-            lines += [f"{of_group}{reason} {', '.join(unfair)}"] * bool(unfair)
+            lines += [f"{of_group}{reason} {', '.join(map(str, unfair))}"] * bool(unfair)
         return lines
 
     def records(self) -> list[Record]:

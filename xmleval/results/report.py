@@ -24,7 +24,7 @@ from xmleval.results.record import BOUNDS, Lines, Number, Record, as_shown, list
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec, read_results
 from xmleval.show.tables import Cell, Table, table_of
-from xmleval.states.results import Results
+from xmleval.states.results import ListLength, Results
 from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
 
@@ -633,13 +633,24 @@ def mean_of(reports: Sequence[Report]) -> Report:
         columns = [getattr(report.results, kind) for report in reports]
         by_name = {name: [column[name] for column in columns if name in column] for name in chain(*columns)}
         by_name.pop("threshold", None)  # of labels: each seed's own
-        whole = {n: each for n, each in by_name.items() if kind == "short" or len(each) == len(reports)}
+        whole = {n: each for n, each in by_name.items() if len(each) == len(reports)}
         return {n: sum(each) / len(each) for n, each in whole.items() if len({*map(np.size, each)}) == 1}
 
-    means = {kind: mean(kind) for kind in ("values", "rows", "labels", "replicates", "short")}
+    means = {kind: mean(kind) for kind in ("values", "rows", "labels", "replicates")}
     means |= {kind: getattr(first.results, kind) for kind in ("undefined_rows", "undefined_labels")}
     notes = list(dict.fromkeys(note for report in reports for note in report.notes))
-    return replace(first, results=Results(**means), notes=notes)
+    return replace(first, results=Results(**means, **_lists_of(reports)), notes=notes)
+
+
+def _lists_of(reports: Sequence[Report]) -> dict[str, Any]:
+    """Return which measures read lists that are cut, or too short, in any of several reports."""
+    cut = {name: True for report in reports for name in report.results.cut}
+    short = dict[str, ListLength]()
+    for name in chain(*(report.results.short for report in reports)):
+        lengths = [report.results.short[name] for report in reports if name in report.results.short]
+        mean = sum(length.mean for length in lengths) / len(lengths)
+        short[name] = ListLength(mean, max(length.deepest for length in lengths))
+    return {"cut": cut, "short": short}
 
 
 def flat_name(name: str, at: str) -> str:

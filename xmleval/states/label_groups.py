@@ -14,12 +14,13 @@ from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.states.parts import Parts
 from xmleval.states.plan import Plan
 from xmleval.states.rank_profile import RankProfile
-from xmleval.states.results import Part, Results
+from xmleval.states.results import ListLength, Part, Results
 from xmleval.states.state import State, States, new_states, state_class
 from xmleval.view.parts import LabelParts
 from xmleval.view.view import View
 
 ROWS, LABELS, SHARE = "rows", "labels", "share"
+KINDS = (ROWS, LABELS)  # of measures
 PROFILE = "rank_profile"
 
 
@@ -38,6 +39,7 @@ class LabelGroups(Parts):
         kinds: dict[str, list[Spec]] = {ROWS: [], LABELS: []}
         for spec in plan.specs:
             kinds[LABELS if _is_of_labels(plan, spec) else ROWS].append(spec)
+        self.of_labels = {spec.name for spec in kinds[LABELS]}
         self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.all_specs if spec.of_sets)
         linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == PROFILE)
         resources = resources._replace(memory=max(1, resources.memory // len(self.groups.names)))
@@ -61,7 +63,8 @@ class LabelGroups(Parts):
         widths = [[min(k, labels.size) for k in cutoffs] for labels in self.splits.labels]
         self.widths: Ints = np.array(widths, np.int64)  # labels that measures read, by group and cutoff
         self.column = {k: column for column, k in enumerate(cutoffs)}
-        self.sums = np.zeros_like(self.widths)  # of these, how many rows with relevant labels list
+        # of these, how many are listed, by `KINDS`: in rows with relevant labels, and in all rows
+        self.sums = np.zeros((len(KINDS), *self.widths.shape), np.int64)
 
     def split(self, view: View) -> Iterator[tuple[str, View]]:
         """Yield the rows within each group, and those of them that have relevant labels."""
@@ -71,10 +74,13 @@ class LabelGroups(Parts):
             if f"{LABELS}/{name}" in self.parts:
                 yield f"{LABELS}/{name}", rows
             yield f"{ROWS}/{name}", rows.with_relevant
-            ranking = rows.with_relevant.block.ranking
-            if ranking is not None:
-                sizes = row_sizes(ranking.ptr)
-                n_listed[number] += np.minimum(sizes[:, None], self.widths[number]).sum(axis=0)
+            for kind, part in enumerate(
+                (rows.with_relevant, rows) if self.of_labels else (rows.with_relevant,)
+            ):
+                ranking = part.block.ranking
+                if ranking is not None:
+                    sizes = row_sizes(ranking.ptr)
+                    n_listed[kind, number] += np.minimum(sizes[:, None], self.widths[number]).sum(axis=0)
         self.sums = n_listed
         if f"{SHARE}/{names[0]}" in self.parts:
             for name, credited in zip(names, self.splits.credited(view), strict=True):
@@ -93,13 +99,13 @@ class LabelGroups(Parts):
                     within.add(self.parts[f"{kind}/{name}"].finish())
             within.keep_only([spec.name for spec in specs])
             within.notes.clear()
-            within.short = self._short_lists(number, n_rows)
+            within.short = self._short_lists(number)
             results.groups[name] = Part(within, n_rows, labels.size)
             at_k = [spec for spec in specs if spec.k and spec.name in within.short]
-            if at_k:
+            if at_k and self.plan.unlisted is None:
                 deepest = max(at_k, key=lambda spec: spec.k or 0)
                 width = min(deepest.k or 0, labels.size)
-                few.append(f"{printable(name)} {within.short[deepest.name]:.3g} of {width}")
+                few.append(f"{printable(name)} {within.short[deepest.name].mean:.3g} of {width}")
             if f"{SHARE}/{name}" in self.parts:
                 states = self.parts[f"{SHARE}/{name}"]
                 share = states.finish()
@@ -113,15 +119,18 @@ class LabelGroups(Parts):
             results.notes["groups"] = f"{lists}: measures at k within it count the missing ones as wrong"
         return results
 
-    def _short_lists(self, group: int, n_rows: int) -> dict[str, float]:
-        """Return the measures that read more labels than some row lists, and how many of these rows list."""
-        if self.plan.unlisted is not None or not n_rows:
-            return {}
-        n_listed, widths = self.sums[group].tolist(), self.widths[group].tolist()
-        columns = {name: self.column[depth] for name, depth in self.depths.items()}
-        return {
-            name: n_listed[at] / n_rows for name, at in columns.items() if n_listed[at] < n_rows * widths[at]
-        }
+    def _short_lists(self, group: int) -> dict[str, ListLength]:
+        """Return the measures that read more labels than some row lists, and how many rows list."""
+        widths = self.widths[group].tolist()
+        short = dict[str, ListLength]()
+        for name, depth in self.depths.items():
+            kind = int(name in self.of_labels)
+            n_rows = self.n_rows[f"{KINDS[kind]}/{self.groups.names[group]}"]
+            column = self.column[depth]
+            n_listed = int(self.sums[kind, group, column])
+            if n_listed < n_rows * widths[column]:
+                short[name] = ListLength(n_listed / n_rows, widths[column])
+        return short
 
 
 def _is_of_labels(plan: Plan, spec: Spec) -> bool:

@@ -22,6 +22,13 @@ class Reliability(NamedTuple):
     hit_rate: Floats
 
 
+class ListLength(NamedTuple):
+    """How many labels rows list that list any: the mean, and the most."""
+
+    mean: float
+    deepest: int
+
+
 @dataclass
 class Results:
     """Values by name (NaN if undefined), with their intervals, counts and kept details."""
@@ -42,10 +49,12 @@ class Results:
     not_computed: dict[str, str] = field(default_factory=dict)
     # what was seen in the rows, and what it does to the values, by kind
     notes: dict[str, str] = field(default_factory=dict)
-    # specs that read more labels than the lists hold, and the mean number of labels that a row lists; where
-    # unlisted labels have a score, only if most rows list the same number of labels, as cut lists do. Within
-    # groups of labels, specs that read more than some row lists, and the mean number of these
-    short: dict[str, float] = field(default_factory=dict)
+    # specs that read lists which lack labels; where unlisted labels have a score, only if several rows list
+    # the same, greatest number of labels, as cut lists do
+    cut: dict[str, bool] = field(default_factory=dict)
+    # of these, specs that read more labels than the lists hold. Within groups of labels, specs that read more
+    # than some row lists, whether or not lists are cut
+    short: dict[str, ListLength] = field(default_factory=dict)
     # results within groups of labels, their parts of the values of all labels, and results of groups of rows,
     # by the name of the group
     groups: dict[str, Part] = field(default_factory=dict)

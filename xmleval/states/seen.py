@@ -12,8 +12,9 @@ from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec
 from xmleval.states.contents import Contents
+from xmleval.states.list_lengths import ListLengths, lengths_of
 from xmleval.states.plan import NO_GAPS, Plan
-from xmleval.states.results import Results
+from xmleval.states.results import ListLength, Results
 from xmleval.states.state import Arrays, State
 from xmleval.view.view import View
 
@@ -34,11 +35,12 @@ class Seen(State):
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
         self.n = dict.fromkeys(COUNTS, 0)
-        self.deepest = 0  # most labels that a row lists, as far as they are read, or up to 2
-        self.n_deepest = 0  # rows that list so many, where unlisted labels have a score
+        self.lengths = ListLengths()  # of lists, as far as they are read, or up to 2
         self.missing, self.highest = (1 << FIRST_IDS) - 1, -1  # ids, see `look_at_ids`
         cutoffs = sorted(filter(None, {*plan.reads.values()}))
-        self.cutoffs, self.deepest_read = np.array(cutoffs, np.int64), max([SEVERAL, *cutoffs])
+        self.cutoffs = np.array(cutoffs, np.int64)
+        # None where lists have all labels that were given
+        self.deepest_read = None if plan.depth is None else max([SEVERAL, *cutoffs])
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -68,19 +70,8 @@ class Seen(State):
             n["falling"] += raw.falls
             if self.cutoffs.size and ranking.scores is not None:
                 n["tied"] += count_tied(view, self.cutoffs)
-            deepest_read, scored = self.deepest_read, self.plan.unlisted is not None
-            if scored or self.deepest < deepest_read:
-                sizes = row_sizes(ranking.ptr)
-                deepest = int(sizes.max(initial=0))
-                n_deepest = int(np.count_nonzero(sizes == deepest)) if scored else 0
-                self._add_deepest(deepest if scored else min(deepest, deepest_read), n_deepest)
+            self.lengths = self.lengths.plus(lengths_of(ranking.ptr, self.deepest_read))
         self.n = n
-
-    def _add_deepest(self, deepest: int, n_rows: int) -> None:
-        """Add rows that list the most labels among some."""
-        before = self.n_deepest if self.deepest >= deepest else 0
-        self.n_deepest = before + (n_rows if deepest >= self.deepest else 0)
-        self.deepest = max(self.deepest, deepest)
 
     def _add_ids(self, missing: int, highest: int) -> None:
         """Add what was seen of ids; nothing more counts once id 0 was."""
@@ -91,7 +82,7 @@ class Seen(State):
     def merge(self, added: Seen) -> None:
         """Merge a state of other rows."""
         self.n = {name: n + added.n[name] for name, n in self.n.items()}
-        self._add_deepest(added.deepest, added.n_deepest)
+        self.lengths = self.lengths.plus(added.lengths)
         self._add_ids(added.missing, added.highest)
 
     def finish(self) -> Results:
@@ -138,8 +129,8 @@ class Seen(State):
 
     def _add_lists(self, results: Results) -> None:
         """Add what lists and their scores look like."""
-        n, n_labels = self.n, self.plan.n_labels
-        if not n["graded"] and (self.deepest >= SEVERAL or n["listed"] > n["rows"]):
+        n, n_labels, lengths = self.n, self.plan.n_labels, self.lengths
+        if not n["graded"] and (lengths.deepest >= SEVERAL or n["listed"] > n["rows"]):
             hint = "every score is 0 or 1, so that ranks within each are arbitrary; give predicted sets as "
             results.notes["binary"] = Message(hint, Keyword("y_pred"))
         elif n["tied"]:
@@ -147,31 +138,32 @@ class Seen(State):
             results.notes["ties"] = f"{TIES}{n['tied']}; {depends}"
         if n["rising"] and not n["falling"] and n["listed"] - n["rows"] >= LEAST_STEPS:
             results.notes["rises"] = RISING
-        mean, below = n["listed"] / n["rows"], self.plan.unlisted is None
-        are_cut = n["rows"] >= SEVERAL and 2 * self.n_deepest > n["rows"] and 0 < self.deepest < n_labels
-        if not (below or are_cut):
+        below = self.plan.unlisted is None
+        if not (below or lengths.are_cut(n["rows"], n_labels)):
             return  # rows do not end at a common depth: scores above a level, or all but zeros, lack nothing
+        results.cut = dict.fromkeys(self.plan.reads, True)
+        short = ListLength(n["listed"] / max(lengths.n_lists, 1), lengths.deepest)
         for name, depth in self.plan.reads.items():
-            if mean < n_labels if depth is None else self.deepest < depth:
-                results.short[name] = mean
+            if short.mean < n_labels if depth is None else short.deepest < depth:
+                results.short[name] = short
         if not (results.short and below):
             return
         cutoffs = sorted({spec.k for spec in self.plan.specs if spec.k and spec.name in results.short})
         if cutoffs:
             at_k = ", ".join([f"@{k}" for k in cutoffs])
-            hold = f"lists hold at most {counted(self.deepest, 'labels')}"
+            hold = f"lists hold at most {counted(lengths.deepest, 'labels')}"
             results.notes["depth"] = f"{hold}: measures {at_k} count the missing ones as wrong"
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        lists = np.array([self.deepest, self.n_deepest, self.missing, self.highest])
+        lists = np.array([*self.lengths, self.missing, self.highest])
         return {"counts": np.array([*self.n.values()]), "lists": lists}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.n = dict(zip(COUNTS, contents.take("counts", len(COUNTS)).tolist(), strict=True))
-        lists = contents.take("lists", 4, low=-1).tolist()
-        self.deepest, self.n_deepest, self.missing, self.highest = lists
+        *lengths, self.missing, self.highest = contents.take("lists", 5, low=-1).tolist()
+        self.lengths = ListLengths(*lengths)
 
 
 def count_tied(view: View, cutoffs: Ints) -> int:
