@@ -80,36 +80,61 @@ def relevant_among(labels: Labels, truth: Labels) -> int:
 @kernel
 def count_tied_rows(
     true_ptr: Ints, true_labels: Labels, ptr: Ints, labels: Labels, scores: Scores, cutoffs: Ints,
-    cut_ptr: Ints, cut_labels: Labels,
+    cut_ptr: Ints, cut_labels: Labels, noted: Bools, flags: Bools, counts: Ints,
 ) -> int:  # fmt: skip
-    """Count the rows with relevant and irrelevant labels of one score on both sides of a cutoff.
+    """Count the rows in which a measure depends on the order of labels with one score, some of them relevant.
+
+    Returned is the number of those whose hits down to any cutoff that is noted do.
 
     true_ptr, true_labels : int64 (n + 1,), (t,), increasing within a row
-    ptr, labels, scores : int64 (n + 1,), (s,), (s,), best first; cutoffs : int64 (c,), increasing
+    ptr, labels, scores : int64 (n + 1,), (s,), (s,), best first
+    cutoffs : int64 (c,), 0 for the number of relevant labels of a row
     cut_ptr, cut_labels : int64 (n + 1,), (r,), labels that were cut and score as the last entry of their row;
         cut_ptr is (0,) where there are none
+    noted : (c,); flags : (4, c), overwritten
+    counts : int64 (4, c), added to, by cutoff: rows of which hits depend on the order, whether there is any,
+        the rank of the first relevant label, or any rank
     """
-    n_rows = 0
+    n_noted = 0
     for i in range(ptr.size - 1):
         first, stop = ptr[i], ptr[i + 1]
         truth = true_labels[true_ptr[i] : true_ptr[i + 1]]
         n_cut = cut_ptr[i + 1] - cut_ptr[i] if cut_ptr.size else 0
+        deepest = 0
         for k in cutoffs:
-            p = first + k
-            if p > stop or (p == stop and n_cut == 0):
-                break
-            if p < stop and scores[p] != scores[p - 1]:
-                continue
-            score, start = scores[p - 1], p - 1
-            while start > first and scores[start - 1] == score:
-                start -= 1
+            deepest = max(deepest, k if k > 0 else truth.size)
+        is_tied = False
+        p = first
+        while p < stop and p < first + deepest:
+            start, score = p, scores[p]
+            p += 1
             while p < stop and scores[p] == score:
                 p += 1
-            size, n_relevant = p - start, relevant_among(labels[start:p], truth)
+            size = p - start + (n_cut if p == stop else 0)
+            if size == 1:
+                continue
+            n_relevant = relevant_among(labels[start:p], truth)
             if p == stop and n_cut:
-                size += n_cut
                 n_relevant += relevant_among(cut_labels[cut_ptr[i] : cut_ptr[i + 1]], truth)
-            if 0 < n_relevant < size:
-                n_rows += 1
-                break
-    return n_rows
+            if n_relevant == 0 or n_relevant == size:
+                continue
+            if not is_tied:
+                flags[:] = False
+                is_tied = True
+            above, is_first = start - first, relevant_among(labels[first:start], truth) == 0
+            for c in range(cutoffs.size):
+                k = cutoffs[c] if cutoffs[c] > 0 else truth.size
+                if above < k:
+                    flags[3, c] = True
+                    flags[2, c] |= is_first
+                    if k < above + size:
+                        flags[0, c] = True
+                        flags[1, c] |= is_first and size - n_relevant >= k - above
+        if is_tied:
+            is_noted = False
+            for c in range(cutoffs.size):
+                is_noted |= flags[0, c] and noted[c]
+                for kind in range(4):
+                    counts[kind, c] += flags[kind, c]
+            n_noted += is_noted
+    return n_noted

@@ -185,8 +185,10 @@ AT_K = partial(
     cutoff="required",
     conventions=("empty", "unlisted"),
 )
-HITS = partial(AT_K, reference=MANNING, state="rank_profile")
-GAINS = partial(HITS, reference=JARVELIN, conventions=("ndcg_ties", "gains", "empty", "unlisted"))
+HITS = partial(AT_K, reference=MANNING, state="rank_profile", ties="hits")
+GAINS = partial(
+    HITS, reference=JARVELIN, ties="order", conventions=("ndcg_ties", "gains", "empty", "unlisted")
+)
 RANKS = partial(AT_K, reference=MANNING, state="row_sums")
 COVERED = partial(AT_K, reference="Schultheis et al. 2023 (NeurIPS)", state="label_totals")
 NDCG = GAINS(
@@ -217,6 +219,7 @@ MRR = RANKS(
     formula="1 / rank of the first hit within k",
     reference="Voorhees 1999 (TREC-8)",
     value=reciprocal_rank,
+    ties="first",
     empty="zero",
     best=has_relevant,
 )
@@ -226,6 +229,7 @@ MAP = RANKS(
     symbol="MAP@{k}",
     formula="sum over hits in first k of P@rank / min(k, R)",
     value=average_precision,
+    ties="order",
     empty="undefined",
     best=ideal_average_precision,
     conventions=("map_norm", "empty", "unlisted"),
@@ -268,6 +272,7 @@ TABLE = (
         symbol="Hit@{k}",
         formula="[any hit in first k]",
         value=hit,
+        ties="any",
         empty="zero",
         best=has_relevant,
     ),
@@ -280,6 +285,7 @@ TABLE = (
         formula="sum over hits in first k of P@rank / R",
         reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
         value=average_precision_of_all,
+        ties="order",
         empty="undefined",
         best=ideal_recall,
     ),
@@ -289,6 +295,7 @@ TABLE = (
         symbol="R-Prec",
         formula="hits in first R / R",
         value=r_precision,
+        ties="hits",
         cutoff="none",
         empty="undefined",
         whole=True,
@@ -302,6 +309,7 @@ TABLE = (
         reference=MANNING,
         state="row_ratios",
         value=pooled_r_precision,
+        ties="hits",
         averages=("micro",),
         cutoff="none",
         whole=True,

@@ -85,6 +85,9 @@ class Metric:
     # {"", "zero", "undefined"}: value of the formula without relevant labels, for the convention `empty`: 0
     # or 0/0; "" if the convention does not apply
     empty: str = ""
+    # {"", "hits", "any", "first", "order"}: what of the order of equal scores it depends on: which labels are
+    # among those that it reads, whether any relevant one is, the rank of the first relevant one, or all ranks
+    ties: str = ""
     whole: bool = False  # whether it depends on the whole ranking, not only on the first k labels
     every_label: bool = False  # whether it depends on labels that are neither relevant nor listed
     gapless: bool = False  # whether it is undefined where labels have no score

@@ -28,6 +28,7 @@ RATIOS = (
         symbol="PSP@{k}",
         formula="sum over rows and hits of q / sum over rows of the k largest q of relevant labels",
         value=precision,
+        ties="hits",
     ),
     RATIO(
         name="psndcg",
@@ -35,6 +36,7 @@ RATIOS = (
         symbol="PSnDCG@{k}",
         formula="psdcg with both terms of each row divided by its ideal DCG@k",
         value=ndcg,
+        ties="order",
     ),
     RATIO(
         name="psr",
@@ -42,6 +44,7 @@ RATIOS = (
         symbol="PSR@{k}",
         formula="sum over rows and hits of q / R, divided by the ideal sum",
         value=recall,
+        ties="hits",
     ),
     RATIO(
         name="psdcg",
@@ -49,6 +52,7 @@ RATIOS = (
         symbol="PSDCG@{k}",
         formula="sum over rows and hits of q / log2(1 + rank), divided by the ideal sum",
         value=dcg,
+        ties="order",
     ),
 )
 

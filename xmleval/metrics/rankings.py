@@ -120,6 +120,7 @@ TABLE = (
         formula="[first label not in Y]",
         reference=SS00,
         value=one_error,
+        ties="hits",
         whole=False,
         every_label=False,
         direction="down",

@@ -66,6 +66,11 @@ class Spec:
         return "sets" in needs or self.state == SETS_OF_LABELS or of_first
 
     @cached
+    def ties(self) -> str:
+        """What it depends on of the order of equal scores, as in `Metric.ties`."""
+        return self.metric.ties or ("hits" if self.of_sets else "")
+
+    @cached
     def scores_of_all(self) -> bool:
         """Whether it reads the scores of all listed labels."""
         needs = self.metric.needs
@@ -117,8 +122,9 @@ class Spec:
         # the best values of grades are not known without these
         best = None if conventions.graded and metric.range[1] > 1 else metric.best
         by_row = replace(
-            metric, state="row_sums", value=metric.by_row, by_row=None, best=best, whole=metric.whole or tied
-        )
+            metric, state="row_sums", value=metric.by_row, by_row=None, best=best, whole=metric.whole or tied,
+            ties="" if tied else metric.ties,
+        )  # fmt: skip
         return replace(self, metric=by_row)
 
     def conventions(self, decision: str | None) -> list[str]:

@@ -18,7 +18,7 @@ from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import FIELDS, JACKKNIFE, PLACE, TESTS, Difference, correct, find_differences
-from xmleval.results.fairness import WHOLE, Fairness
+from xmleval.results.fairness import WHOLE, Fairness, grouped_measures
 from xmleval.results.record import Lines, Number, Record, as_shown, measure_lines, members, symbols_of
 from xmleval.results.report import GROUPS_OF, Place, Report, mean_of
 from xmleval.results.result import Result
@@ -114,7 +114,7 @@ class Comparison(Result[Record]):
         self._row_counts = {sum(d.outcomes) for d in self.differences if d.outcomes and not d.kind}
         self.n_tests = sum(not (math.isnan(d.p_value) or d.same_as) for d in self.differences)
         self.notes = self._shared_first({name: report.notes for name, report in self.reports.items()}, names)
-        self.notes += self._about_lists({name: name for name in names})
+        self.notes += self._about_comparability({name: name for name in names})
         self.labels = [*self._find_labels()] if worst else []
 
     def _groups(self) -> Iterator[tuple[Place, dict[str, Report]]]:
@@ -141,7 +141,10 @@ class Comparison(Result[Record]):
             vectors = None if weight is None else weight[rows], None if clusters is None else clusters[rows]
             specs = self._specs_of(place)
             for a, b in self.pairs:
-                tests = [(spec, self.test if self._is_fair(place, spec, (a, b)) else None) for spec in specs]
+                tests = [
+                    (spec, self.test if self._fairness.are_comparable(place, spec, (a, b)) else None)
+                    for spec in specs
+                ]
                 for each in find_differences(tests, results[a], results[b], self.level or 0.0, vectors):
                     yield each._replace(a=a, b=b, kind=place[0], group=place[1])
 
@@ -219,7 +222,8 @@ class Comparison(Result[Record]):
         return self.specs if of_tables else self._shared
 
     def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Mapping[str, Report], Comparison]:
-        lengths = self._fairness.longest(WHOLE, self._unfair(WHOLE, specs))
+        unlike = [spec for spec in self._with_unlike_lists(WHOLE) if spec in specs]
+        lengths = self._fairness.longest(WHOLE, unlike)
         too_short = {name: f" (lists of {length:.3g})" for name, length in lengths.items()}
         models = self.reports.items()
         return {f"{self.names[name]}{too_short.get(name, '')}": report for name, report in models}, self
@@ -228,7 +232,11 @@ class Comparison(Result[Record]):
         specs = tuple(self.specs)
         lines = {name: replace(each, specs=specs).footnotes() for name, each in self.reports.items()}
         shared = self._shared_first(lines, self.names.values())
-        return [*self._about_test(), *shared, *(f"note: {note}" for note in self._about_lists(self.names))]
+        return [
+            *self._about_test(),
+            *shared,
+            *(f"note: {note}" for note in self._about_comparability(self.names)),
+        ]
 
     def _shared_first(self, lines: Mapping[str, list[str]], names: Collection[str]) -> list[str]:
         """Return the lines that all reports have, and the others, behind the names of theirs if without."""
@@ -256,27 +264,51 @@ class Comparison(Result[Record]):
             lines += [f"no {test} {kept}"] if any(kind == "groups" for kind, _ in self._parts) else []
         return lines
 
-    def _is_fair(self, place: Place, spec: Spec, names: Collection[str] = ()) -> bool:
-        """Tell whether a measure can be compared between models, by default all."""
-        return self._fairness.have_like_lists(place, spec, names or [*self.reports])
+    def _about_comparability(self, names: Mapping[str, str]) -> list[str]:
+        """Name the measures that are not tested, or whose best value is not marked, and say why."""
+        return [*self._about_lists(names), *self._about_ties(names)]
 
-    def _unfair(self, place: Place, specs: Sequence[Spec]) -> list[Spec]:
-        """Return the measures by which not all models can be compared."""
-        return [spec for spec in specs if not self._is_fair(place, spec)]
+    def _with_unlike_lists(self, place: Place) -> list[Spec]:
+        """Return the measures by which not all models can be compared, as their lists differ."""
+        specs, names = self._specs_of(place), [*self.reports]
+        return [spec for spec in specs if not self._fairness.have_like_lists(place, spec, names)]
 
     def _about_lists(self, names: Mapping[str, str]) -> list[str]:
-        """Name the measures whose best value is not marked, and how many labels a row of each model lists."""
-        lines = []
-        for place in (WHOLE, *(place for place in self._tested if place[0] == "groups")):
-            unfair = self._unfair(place, self._specs_of(place))
-            lengths = self._fairness.longest(place, unfair)
-            shown = ", ".join(f"{names[name]} {length:.4g}" for name, length in lengths.items())
-            of_test = "models whose lists differ are not tested for"
-            unmarked = of_test if self.test else "no value is marked as best for"
-            reason = f"lists hold different numbers of labels a row ({shown}), so that {unmarked}"
-            of_group = f"group {place[1]}: " if place[1] else ""
-            lines += [f"{of_group}{reason} {', '.join(map(str, unfair))}"] * bool(unfair)
+        """Name the measures for which lists differ in length, and how many labels a row each model lists."""
+        measures_of = {place: self._with_unlike_lists(place) for place in self._compared_places()}
+        if not any(measures_of.values()):
+            return []
+        lengths = self._fairness.longest(WHOLE, measures_of[WHOLE])
+        shown = ", ".join(f"{names[name]} {length:.4g}" for name, length in lengths.items())
+        of_test = "models whose lists differ are not tested for"
+        unmarked = of_test if self.test else "no value is marked as best for"
+        numbers = f"different numbers of labels a row{f' ({shown})' if shown else ''}"
+        return [f"lists hold {numbers}, so that {unmarked} {grouped_measures(measures_of)}"]
+
+    def _about_ties(self, names: Mapping[str, str]) -> list[str]:
+        """Name the measures of each model that depend on the order of equal scores, and what to do."""
+        models_of = defaultdict[str, list[str]](list)
+        for name, shown in names.items():
+            measures_of = {
+                place: [s for s in self._specs_of(place) if self._fairness.is_decided_by_ties(place, s, name)]
+                for place in self._compared_places()
+            }
+            models_of[grouped_measures(measures_of)].append(shown)
+        models_of.pop("", None)
+        remedy = "give scores that differ, or measures that count ties, such as auc.samples"
+        lines = list[str]()
+        for measures, models in models_of.items():
+            verb = "are" if models[1:] else "is"
+            unmarked = f"{verb} not {'tested' if self.test else 'marked as best'} for {measures}"
+            reason = f"in half or more of the rows of {' and of '.join(models)}"
+            depends = f"{reason}, values depend on the order of equal scores"
+            subject = "they" if models[1:] else "it"
+            lines.append(f"{depends}, so that {subject} {unmarked}; {remedy}")
         return lines
+
+    def _compared_places(self) -> list[Place]:
+        """Return the places where models are compared: all, and groups where these are tested, too."""
+        return [WHOLE, *(place for place in self._tested if place != WHOLE)]
 
     def records(self) -> list[Record]:
         return [record for records in self._by_place.values() for record in records]
@@ -351,7 +383,8 @@ class Comparison(Result[Record]):
         values = [report[spec.name] for report in self._parts[place].values()]
         values = sorted((v for v in values if not math.isnan(v)), reverse=spec.metric.direction == "up")
         second = next((value for value in values if subtract(value, values[0])), math.nan)
-        is_marked = not math.isnan(second) and spec.metric.direction != "none" and self._is_fair(place, spec)
+        has_best = not math.isnan(second) and spec.metric.direction != "none"
+        is_marked = has_best and self._fairness.are_comparable(place, spec, [*self.reports])
         return (values[0], second) if is_marked else (math.nan, math.nan)
 
     def _pair_tables(self, kind: str, number: Number) -> list[Table]:

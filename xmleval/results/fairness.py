@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from xmleval.metrics.spec import Spec
@@ -9,6 +10,7 @@ from xmleval.results.report import Place, Report
 from xmleval.states.results import ListLength
 
 SAME_MEAN = 1.01  # ratio of the numbers of labels a row lists up to which these are taken for equal
+MOST_TIED = 0.5  # share of rows with ties from which they decide what the value of a model is
 WHOLE: Place = ("", "")
 Parts = Mapping[Place, Mapping[str, Report]]  # reports by model, of all and of each group
 
@@ -18,6 +20,17 @@ class Fairness:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
+
+    def are_comparable(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
+        """Tell whether a measure can be compared between models."""
+        has_ties = any(self.is_decided_by_ties(place, spec, name) for name in names)
+        return not has_ties and self.have_like_lists(place, spec, names)
+
+    def is_decided_by_ties(self, place: Place, spec: Spec, name: str) -> bool:
+        """Tell whether the order of equal scores decides the value in half of the rows or more."""
+        if place[0] == "groups" and spec.of_sets:  # which are decided over all labels
+            place = WHOLE
+        return self.parts[place][name].results.tied.get(spec.name, 0.0) >= MOST_TIED
 
     def have_like_lists(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Tell whether models list about as many of the labels that a measure reads."""
@@ -50,3 +63,19 @@ class Fairness:
             if any(lengths):
                 means[name] = max(length.mean for length in lengths if length)
         return means
+
+
+def grouped_measures(measures_of: Mapping[Place, Sequence[Spec]]) -> str:
+    """Return the names of measures of all rows and labels, and those of groups behind the groups."""
+    groups_of = defaultdict[str, list[str]](list)
+    for place, specs in measures_of.items():
+        if specs:
+            groups_of[", ".join(map(str, specs))].append(place[1])
+    texts = list[str]()
+    for measures, groups in groups_of.items():
+        within = [group for group in groups if group]
+        if "" in groups:
+            texts.append(measures)
+        if within:
+            texts.append(f"within {'groups' if within[1:] else 'group'} {', '.join(within)}: {measures}")
+    return "; ".join(texts)

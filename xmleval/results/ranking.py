@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations, compress
+from itertools import chain, combinations, compress, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import differing_settings
+from xmleval.results.fairness import MOST_TIED
 from xmleval.results.record import Lines, Number, as_shown
 from xmleval.results.report import Report, load_results
 from xmleval.results.result import Result
@@ -278,6 +279,7 @@ def rank(
     if len(ranks) <= FEW_DATA_SETS or len(models) <= FEW_MODELS:
         large = f"more than {FEW_DATA_SETS} data sets and {FEW_MODELS} models"
         notes += [f"chi-square and F are approximations for {large}; exact values are not offered"]
+    notes += _about_ties(by_name, data_sets, names, measure)
     return Ranking(
         metric=None if measure is None else str(measure),
         higher_is_better=is_up,
@@ -293,6 +295,21 @@ def rank(
         notes=notes,
         **tests,
     )
+
+
+def _about_ties(
+    results: Mapping[str, Models], data_sets: Iterable[str], models: Iterable[str], measure: Measure
+) -> list[str]:
+    """Return a note on values that the order of equal scores decides."""
+    cells = [
+        f"{model} on {data_set}"
+        for model, data_set in product(models, data_sets)
+        if isinstance(report := results[data_set][model], Report)
+        and report.tied_rows.get(str(measure), 0.0) >= MOST_TIED
+    ]
+    if not cells:
+        return []
+    return [f"in half or more of the rows, values depend on the order of equal scores: {', '.join(cells)}"]
 
 
 def _by_name(data_sets: Iterable[Any], models: Sequence[Any], matrix: Any) -> dict[str, Models]:

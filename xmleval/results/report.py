@@ -250,6 +250,19 @@ class Report(Result[Record], Mapping[str, float]):
         return self.results.undefined_labels
 
     @property
+    def tied_rows(self) -> dict[str, float]:
+        """Share of the rows with relevant labels whose value depends on the order of equal scores, by name.
+
+        Measures that no row of has such a value are absent.
+
+        Examples
+        --------
+        >>> evaluate(np.eye(2), np.array([[0.5, 0.5], [0.1, 0.9]]), metrics=["p@1", "p@2"]).tied_rows
+        {'p@1': 0.5}
+        """
+        return self.results.tied
+
+    @property
     def reliability(self) -> dict[str, dict[str, Floats]]:
         """Bins of each measure of calibration that has bins, by any spelling of its name.
 
@@ -518,6 +531,7 @@ class Report(Result[Record], Mapping[str, float]):
             groups[name] = {"training_rows": training_rows, **members, "shares": {**shares.get(name, {})}}
         row_groups = {name: part._attributes("n_rows", *valued) for name, part in self.row_groups.items()}
         within = {"groups": groups, "row_groups": row_groups, "reliability": self.results.reliability}
+        within["tied_rows"] = self.tied_rows
         return {
             "schema": SCHEMA,
             **self._attributes("values", "intervals", *ends, "thresholds", "n_rows", "n_labels"),
@@ -643,14 +657,18 @@ def mean_of(reports: Sequence[Report]) -> Report:
 
 
 def _lists_of(reports: Sequence[Report]) -> dict[str, Any]:
-    """Return which measures read lists that are cut, or too short, in any of several reports."""
+    """Return which measures read lists that are cut, too short, or tied, in any of several reports."""
     cut = {name: True for report in reports for name in report.results.cut}
     short = dict[str, ListLength]()
     for name in chain(*(report.results.short for report in reports)):
         lengths = [report.results.short[name] for report in reports if name in report.results.short]
         mean = sum(length.mean for length in lengths) / len(lengths)
         short[name] = ListLength(mean, max(length.deepest for length in lengths))
-    return {"cut": cut, "short": short}
+    tied = {
+        name: max(report.results.tied.get(name, 0.0) for report in reports)
+        for name in chain(*(report.results.tied for report in reports))
+    }
+    return {"cut": cut, "short": short, "tied": tied}
 
 
 def flat_name(name: str, at: str) -> str:

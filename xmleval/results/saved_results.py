@@ -106,11 +106,11 @@ def _results(contents: dict[str, Any], where: str) -> Results:
         members[kind] = {name: read(value, f"{where}{kind}: {name}") for name, value in pairs}
     pairs = members.pop("values").items()
     values = distinct_names((str(known_spec(name) or name), value) for name, value in pairs)
-    errors, ends = members.pop("standard_errors"), members.pop("confidence")
+    errors, ends, tied = (members.pop(kind) for kind in ("standard_errors", "confidence", "tied_rows"))
     shared = [name for name in ends if name in values and name in errors]
     halves = {name: max(abs(end - values[name]) for end in ends[name]) for name in shared}
     estimates = {n: Estimate(ends[n][0], ends[n][1], halves[n], errors[n], 0) for n in shared}
-    return Results(values, **members, estimates=estimates)
+    return Results(values, **members, tied=tied, estimates=estimates)
 
 
 def known_spec(name: str) -> Spec | None:
@@ -158,7 +158,7 @@ def _bins(value: Any, name: str) -> Reliability:
 
 
 READERS: dict[str, Callable[[Any, str], Any]] = {  # of results, by what each value is read with
-    **dict.fromkeys(("values", "thresholds", "standard_errors"), _number),
+    **dict.fromkeys(("values", "thresholds", "standard_errors", "tied_rows"), _number),
     **dict.fromkeys(("intervals", "confidence"), _ends),
     **dict.fromkeys(("undefined_rows", "undefined_labels"), _count),
     "reliability": _bins,

@@ -55,6 +55,8 @@ class Results:
     # of these, specs that read more labels than the lists hold. Within groups of labels, specs that read more
     # than some row lists, whether or not lists are cut
     short: dict[str, ListLength] = field(default_factory=dict)
+    # share of the rows with relevant labels in which the value depends on the order of equal scores
+    tied: dict[str, float] = field(default_factory=dict)
     # results within groups of labels, their parts of the values of all labels, and results of groups of rows,
     # by the name of the group
     groups: dict[str, Part] = field(default_factory=dict)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from xmleval.base.arrays import Ints, row_sizes
+from xmleval.base.arrays import Bools, Ints, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.base.errors import ALL_LABELS, RISING, TIES, Keyword, Message, counted
 from xmleval.input.canonical import LEAST_STEPS, Truth
@@ -21,10 +23,13 @@ from xmleval.view.view import View
 COUNTS = (
     "rows", "relevant", "listed",  # rows, their relevant labels, and the entries of their lists
     "tied",  # rows with equal scores on both sides of a cutoff
+    "labelled",  # rows with relevant labels
     "samples", "macro",  # rows that lack a score, as these averages read them: with pairs, and all
     "named", "judging", "unknown", "graded", "rising", "falling",  # blocks of which that is true
 )  # fmt: skip
 SEVERAL = 2  # labels, which have an order
+TIES_OF = ("hits", "any", "first", "order")  # as in `Metric.ties`
+N_RELEVANT, ALL_RANKS = 0, 1 << 62  # cutoffs: the number of relevant labels of a row, and the whole ranking
 
 
 class Seen(State):
@@ -38,7 +43,11 @@ class Seen(State):
         self.lengths = ListLengths()  # of lists, as far as they are read, or up to 2
         self.missing, self.highest = (1 << FIRST_IDS) - 1, -1  # ids, see `look_at_ids`
         cutoffs = sorted(filter(None, {*plan.reads.values()}))
-        self.cutoffs = np.array(cutoffs, np.int64)
+        self.ties = {spec.name: end for spec in plan.all_specs if (end := _tie_end(plan, spec))}
+        ends = {cutoff for _, cutoff in self.ties.values()}
+        self.cutoffs: Ints = np.array(sorted({*cutoffs, *ends}), np.int64)
+        self.noted = np.isin(self.cutoffs, cutoffs)
+        self.n_tied: Ints = np.zeros((len(TIES_OF), self.cutoffs.size), np.int64)  # rows by kind and cutoff
         # None where lists have all labels that were given
         self.deepest_read = None if plan.depth is None else max([SEVERAL, *cutoffs])
 
@@ -48,6 +57,7 @@ class Seen(State):
         n, raw = self.n.copy(), None if ranking is None else ranking.raw
         n["rows"] += view.n_rows
         n["relevant"] += n_relevant
+        n["labelled"] += int(np.count_nonzero(view.n_relevant))
         n["named"] += not block.by_id and view.n_rows > 0
         n["judging"] += block.judged is not None and block.judged.labels.size > n_relevant
         n["unknown"] += block.unknown
@@ -69,7 +79,9 @@ class Seen(State):
             n["rising"] += raw.rises
             n["falling"] += raw.falls
             if self.cutoffs.size and ranking.scores is not None:
-                n["tied"] += count_tied(view, self.cutoffs)
+                n_noted, n_tied = count_tied(view, self.cutoffs, self.noted)
+                n["tied"] += n_noted
+                self.n_tied = self.n_tied + n_tied
             self.lengths = self.lengths.plus(lengths_of(ranking.ptr, self.deepest_read))
         self.n = n
 
@@ -82,6 +94,7 @@ class Seen(State):
     def merge(self, added: Seen) -> None:
         """Merge a state of other rows."""
         self.n = {name: n + added.n[name] for name, n in self.n.items()}
+        self.n_tied = self.n_tied + added.n_tied
         self.lengths = self.lengths.plus(added.lengths)
         self._add_ids(added.missing, added.highest)
 
@@ -136,6 +149,10 @@ class Seen(State):
         elif n["tied"]:
             depends = "their values depend on the order of labels with equal scores"
             results.notes["ties"] = f"{TIES}{n['tied']}; {depends}"
+        for name, (kind, cutoff) in self.ties.items():
+            n_tied = int(self.n_tied[TIES_OF.index(kind), np.searchsorted(self.cutoffs, cutoff)])
+            if n_tied:
+                results.tied[name] = n_tied / n["labelled"]
         if n["rising"] and not n["falling"] and n["listed"] - n["rows"] >= LEAST_STEPS:
             results.notes["rises"] = RISING
         below = self.plan.unlisted is None
@@ -157,40 +174,87 @@ class Seen(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         lists = np.array([*self.lengths, self.missing, self.highest])
-        return {"counts": np.array([*self.n.values()]), "lists": lists}
+        return {"counts": np.array([*self.n.values()]), "lists": lists, "ties": self.n_tied}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.n = dict(zip(COUNTS, contents.take("counts", len(COUNTS)).tolist(), strict=True))
+        self.n_tied = contents.take("ties", *self.n_tied.shape, high=contents.n_rows)
         *lengths, self.missing, self.highest = contents.take("lists", 5, low=-1).tolist()
         self.lengths = ListLengths(*lengths)
 
 
-def count_tied(view: View, cutoffs: Ints) -> int:
-    """Count the rows with relevant and irrelevant labels of one score on both sides of a cutoff."""
+def _tie_end(plan: Plan, spec: Spec) -> tuple[str, int] | None:
+    """Return which ties a measure depends on, and down to which cutoff; None if on none."""
+    depth = plan.reads[spec.name]
+    if not spec.ties or depth == 0 or (spec.of_sets and depth is None):
+        return None
+    whole = N_RELEVANT if spec.ties == "hits" else ALL_RANKS
+    return spec.ties, depth or whole
+
+
+def count_tied(view: View, cutoffs: Ints, noted: Bools) -> tuple[int, Ints]:
+    """Count the rows whose values depend on the order of equal scores, as `count_tied_rows` does."""
     ranking, truth = view.ranking, view.block.truth
     assert ranking.scores is not None
+    counts: Ints = np.zeros((len(TIES_OF), cutoffs.size), np.int64)
     if ranking.ordered and view.unlisted is None:
         if ranking.cut_ties is None and not has_equal_neighbours(ranking.scores):
-            return 0
+            return 0, counts
         cut = ranking.cut_ties or Truth(np.empty(0, np.int64), truth.labels[:0])
         lists = ranking.ptr, ranking.labels, ranking.scores
-        return count_tied_rows(truth.ptr, truth.labels, *lists, cutoffs, cut.ptr, cut.labels)
+        arrays = cutoffs, cut.ptr, cut.labels, noted, np.empty(counts.shape, np.bool_), counts
+        return count_tied_rows(truth.ptr, truth.labels, *lists, *arrays), counts
+    groups = _tie_groups(view)
+    if not groups.rows.size:
+        return 0, counts
+    is_noted = np.zeros(view.n_rows, np.bool_)
+    for column, cutoff in enumerate(cutoffs.tolist()):
+        k = cutoff or view.n_relevant[groups.rows]
+        before = groups.above < k
+        across = before & (k < groups.above + groups.size)
+        no_hit_is_possible = groups.size - groups.n_relevant >= k - groups.above
+        kinds = across, across & groups.is_first & no_hit_is_possible, before & groups.is_first, before
+        for kind, depends in enumerate(kinds):
+            counts[kind, column] = np.unique(groups.rows[depends]).size
+        if noted[column]:
+            is_noted[groups.rows[across]] = True
+    return int(np.count_nonzero(is_noted)), counts
+
+
+class TieGroups(NamedTuple):
+    """Groups of labels with one score, some of them relevant and some not, int64 (g,) each.
+
+    rows : row of each, rising; above, size, n_relevant : numbers of labels; is_first : whether no relevant
+    label of the row is above it
+    """
+
+    rows: Ints
+    above: Ints
+    size: Ints
+    n_relevant: Ints
+    is_first: Bools
+
+
+def _tie_groups(view: View) -> TieGroups:
+    """Return the tie groups of a view that hold relevant and irrelevant labels."""
     above, tied = view.standing
+    rows: Ints = np.repeat(np.arange(view.n_rows), view.n_relevant)
+    highest = np.full(view.n_rows, ALL_RANKS, np.int64)
     is_tied = tied > 1
-    if not is_tied.any():
-        return 0
-    if view.unlisted is None:  # labels below all others earn nothing
-        is_tied &= view.positions > 0
-    places = np.flatnonzero(is_tied)
-    above, tied = above[places], tied[places]
-    rows = np.repeat(np.arange(view.n_rows), view.n_relevant)[places]
-    depends = np.zeros(view.n_rows, np.bool_)
-    for k in cutoffs.tolist():
-        across = np.flatnonzero((above < k) & (k < above + tied))
-        n_relevant = np.bincount(rows[across], minlength=view.n_rows)  # in the one group of its row
-        depends[rows[across][n_relevant[rows[across]] < tied[across]]] = True
-    return int(np.count_nonzero(depends))
+    if is_tied.any():
+        np.minimum.at(highest, rows, above)  # of labels below all others, none is above one with a score
+    if view.unlisted is None:
+        is_tied &= view.positions > 0  # labels below all others earn nothing
+    rows, above, tied = rows[is_tied], above[is_tied], tied[is_tied]
+    order = np.lexsort((above, rows))
+    rows, above, tied = rows[order], above[order], tied[order]
+    starts = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]) | (above[1:] != above[:-1]))[: rows.size])
+    n_relevant: Ints = np.diff(np.append(starts, rows.size))
+    mixed = n_relevant < tied[starts]
+    starts, n_relevant = starts[mixed], n_relevant[mixed]
+    is_first = above[starts] == highest[rows[starts]]
+    return TieGroups(rows[starts], above[starts], tied[starts], n_relevant, is_first)
 
 
 STATE = Seen
