@@ -82,7 +82,10 @@ def test_rank_gives_what_python_gives(results: Path, run: Run, metric: str) -> N
         name: {model: report["values"][metric] for model, report in reports.items()}
         for name, reports in saved.items()
     }
-    expected = rank(values, metric, alpha=0.1, control="lr.npz")
+    paths = {path.stem: path for path in sorted(results.glob("*.json"))}
+    expected = rank(paths, metric, alpha=0.1, control="lr.npz")
+    of_values = rank(values, metric, alpha=0.1, control="lr.npz")
+    assert (of_values.ranks, of_values.groups) == (expected.ranks, expected.groups)
     for words in ("results", "'results/*.json'"):
         line = f"rank {words} --metric {metric} --alpha 0.1 --control lr"
         assert run(line) == f"{expected}\n"

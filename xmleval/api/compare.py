@@ -42,6 +42,7 @@ def compare(
     clusters: Any = None,
     seeds: bool = False,
     worst: int = 0,
+    complete_lists: bool = False,
     **options: Any,
 ) -> Comparison:
     """Compare models on the same rows: differences, their intervals and p-values, and wins by rows.
@@ -75,6 +76,10 @@ def compare(
         Also name so many labels that differ most between each pair: by the first measure that has values by
         label, or else by the hits at its cutoff. This counts every label, which takes longer. The page then
         shows rows of the first two models, too, with their lists.
+    complete_lists : bool, default False
+        Whether all lists are as long as the models make them, so that values are compared as they are, as
+        trec_eval does. Default: lists may have been cut, and a measure that reads more labels than a list
+        holds is tested for models with lists of one length alone; rows without any list count 0.
     options : dict
         ``metrics``, ``k``, ``y_train``, ``sample_weight``, ``conventions`` and others of `evaluate`. With
         ``label_groups`` or ``row_groups``, models are also compared within each group.
@@ -128,6 +133,7 @@ def compare(
         clusters=None if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel(),
         row_groups=None if row_groups is None else check_row_groups(row_groups, first.n_rows),
         worst=worst,
+        complete_lists=complete_lists,
         lists_of=evaluated.lists_of if shows_lists else None,
     )
 

@@ -17,7 +17,9 @@ from xmleval.results.differences import JACKKNIFE
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 
 
-def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any) -> Comparison:
+def evaluate_for_figures(
+    models: Mapping[str, Any], y_true: Any, *, complete_lists: bool = False, **options: Any
+) -> Comparison:
     """Evaluate one or more models, and compare them, with all that figures show."""
     arguments = {"y_score", *(name for name, value in options.items() if value is not None)}
     asked = [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
@@ -48,4 +50,11 @@ def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any)
     reports = {name: report for name, (report,) in evaluated.reports.items()}
     names = [spec.name for spec in asked if all(spec.name in report for report in reports.values())]
     test = JACKKNIFE if are_compared else None
-    return Comparison(reports, only=names, test=test, within=False, lists_of=evaluated.lists_of)
+    return Comparison(
+        reports,
+        only=names,
+        test=test,
+        within=False,
+        complete_lists=complete_lists,
+        lists_of=evaluated.lists_of,
+    )

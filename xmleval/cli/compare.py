@@ -11,7 +11,7 @@ from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FIGURE, FILE, PAGE
 from xmleval.cli.messages import on_terminal, spelled
-from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, RESULT, SWITCH, Opt, command
+from xmleval.cli.options import COMPARED, COMPLETE_LISTS, CONFIDENCE, GROUPING, RESULT, SWITCH, Opt, command
 from xmleval.cli.output import about, write_figure, write_result, write_text
 from xmleval.cli.patterns import models_of
 from xmleval.cli.types import COUNT, Choice
@@ -31,6 +31,7 @@ COMPARISON = {
         extra=SWITCH,
     ),
     "worst": Opt(COUNT, "N"),
+    "complete_lists": COMPLETE_LISTS,
 }  # fmt: skip
 OUTPUTS = {
     **RESULT,

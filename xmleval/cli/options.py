@@ -68,6 +68,7 @@ def flag_of(name: str, opt: Opt) -> str:
 
 SWITCH, DISTANCES = {"flag_value": True, "default": False}, {"flag_value": False, "default": True}
 LIST, REQUIRED = {"multiple": True}, {"required": True}
+COMPLETE_LISTS = Opt(None, extra=SWITCH)  # of commands that compare models
 INPUTS = {
     "y_train": Opt(FILE, "Y_TRAIN", flag="--train"),
     "exclude": Opt(FILE),

@@ -10,7 +10,7 @@ import click
 from xmleval.api.compare import compare
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FIGURE, FILE
-from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, REQUIRED, Opt, command
+from xmleval.cli.options import COMPARED, COMPLETE_LISTS, CONFIDENCE, GROUPING, REQUIRED, Opt, command
 from xmleval.cli.output import write_figure
 from xmleval.cli.report import figures_of
 from xmleval.cli.types import Choice
@@ -26,6 +26,7 @@ OPTIONS = {
     "output": Opt(FIGURE, None, "The figure, as .png, .svg or .pdf.", extra=REQUIRED),
     "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],
+    "complete_lists": COMPLETE_LISTS,
 }  # fmt: skip
 EXAMPLES = """\
 xmleval plot Y.npz bert.npz tree.npz \\

@@ -13,7 +13,7 @@ from xmleval.api.drawn import evaluate_for_figures
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FILE, PAGE
 from xmleval.cli.messages import on_terminal, spelled
-from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, REQUIRED, Opt, command
+from xmleval.cli.options import COMPARED, COMPLETE_LISTS, CONFIDENCE, GROUPING, REQUIRED, Opt, command
 from xmleval.cli.output import about, tell_counts, write_text
 from xmleval.cli.patterns import models_of
 
@@ -22,6 +22,7 @@ OPTIONS = {
     "title": Opt(str, "TEXT", "Title of the page."),
     "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],
+    "complete_lists": COMPLETE_LISTS,
 }
 EXAMPLES = """\
 xmleval report Y.npz bert.npz tree.npz \\

@@ -13,7 +13,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.cached import cached
-from xmleval.base.errors import counted
+from xmleval.base.errors import Keyword, Message, counted
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
@@ -52,6 +52,8 @@ class Comparison(Result[Record]):
         Largest number of labels to name of each pair; the reports then keep labels.
     within : bool, default True
         Whether to compare within groups; these tests are corrected together with those of the whole.
+    complete_lists : bool, default False
+        Whether no list was cut, so that lists of other lengths are compared as they are.
     lists_of : callable, optional
         Takes two reports by name, a measure and numbers of rows, and returns what to show of these rows.
 
@@ -91,9 +93,11 @@ class Comparison(Result[Record]):
         row_groups: Groups | None = None,
         worst: int = 0,
         within: bool = True,
+        complete_lists: bool = False,
         lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
     ) -> None:
         self.seeds = {name: [r] if isinstance(r, Report) else [*r] for name, r in reports.items()}
+        self._say: Callable[[str], str] = str
         self.reports = {name: mean_of(of_seeds) for name, of_seeds in self.seeds.items()}
         self._has_seeds = max(map(len, self.seeds.values())) > 1
         names = [*self.reports]
@@ -108,7 +112,8 @@ class Comparison(Result[Record]):
         pairs = combinations(names, 2) if baseline is None else product(names, [baseline])
         self.pairs = [(a, b) for a, b in pairs if test and a != b]
         self._parts = {WHOLE: self.reports, **dict(self._groups())}
-        self._fairness = Fairness(self._parts)
+        self.complete_lists = complete_lists
+        self._fairness = Fairness(self._parts, complete_lists)
         self._tested = [place for place in self._parts if within or place == WHOLE] if test else []
         self.differences = correct([*self._find_differences(weight, clusters, row_groups)], self.level or 0.0)
         self._row_counts = {sum(d.outcomes) for d in self.differences if d.outcomes and not d.kind}
@@ -215,6 +220,7 @@ class Comparison(Result[Record]):
 
     def worded(self, say: Callable[[str], str]) -> Self:
         changed = super().worded(say)
+        changed._say = say
         changed.reports = {name: report.worded(say) for name, report in self.reports.items()}
         return changed
 
@@ -235,7 +241,7 @@ class Comparison(Result[Record]):
         return [
             *self._about_test(),
             *shared,
-            *(f"note: {note}" for note in self._about_comparability(self.names)),
+            *(f"note: {self._say(note)}" for note in self._about_comparability(self.names)),
         ]
 
     def _shared_first(self, lines: Mapping[str, list[str]], names: Collection[str]) -> list[str]:
@@ -257,6 +263,7 @@ class Comparison(Result[Record]):
         n_rows = max(self._row_counts, default=self._first.n_rows)
         tests, test, alpha = counted(self.n_tests, "tests"), TESTS[self.test], 1 - (self.level or 0.0)
         lines = [f"{mark}, p < {alpha:.4g}: {test}, Holm over {tests}{once}{within}, n = {n_rows} rows"]
+        lines += ["lists are compared as complete, however long they are"] * self.complete_lists
         if self.test != JACKKNIFE:
             without = [str(spec) for spec in self.specs if spec.name not in self._first.results.rows]
             lines += [f"no {test}, as no mean over rows: {', '.join(without)}"] if without else []
@@ -283,7 +290,9 @@ class Comparison(Result[Record]):
         of_test = "models whose lists differ are not tested for"
         unmarked = of_test if self.test else "no value is marked as best for"
         numbers = f"different numbers of labels a row{f' ({shown})' if shown else ''}"
-        return [f"lists hold {numbers}, so that {unmarked} {grouped_measures(measures_of)}"]
+        untested = f"lists hold {numbers}, so that {unmarked} {grouped_measures(measures_of)}"
+        remedy = "; if none of them was cut, give ", Keyword("complete_lists", "True")
+        return [Message(untested, *(remedy if self.test else ()))]
 
     def _about_ties(self, names: Mapping[str, str]) -> list[str]:
         """Name the measures of each model that depend on the order of equal scores, and what to do."""
@@ -454,7 +463,8 @@ class Comparison(Result[Record]):
             differences[difference.kind, difference.group].append(difference)
         comparison = contents["comparison"] = {
             "confidence_level": self.level, "test": self.test, "correction": "holm", "n_tests": self.n_tests,
-            "baseline": self.baseline, "differences": members(differences.pop(WHOLE), FIELDS),
+            "baseline": self.baseline, "complete_lists": self.complete_lists,
+            "differences": members(differences.pop(WHOLE), FIELDS),
         }  # fmt: skip
         for each in self.labels:
             pair = {"a": each.a, "b": each.b, "labels_by": each.label_column}

@@ -16,10 +16,13 @@ Parts = Mapping[Place, Mapping[str, Report]]  # reports by model, of all and of 
 
 
 class Fairness:
-    """What lists of several models allow, for all rows and labels and within each group."""
+    """What lists of several models allow, for all rows and labels and within each group.
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+    ``complete_lists`` tells that no list was cut.
+    """
+
+    def __init__(self, parts: Parts, complete_lists: bool) -> None:
+        self.parts, self.complete_lists = parts, complete_lists
 
     def are_comparable(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Tell whether a measure can be compared between models."""
@@ -35,7 +38,7 @@ class Fairness:
     def have_like_lists(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Tell whether models list about as many of the labels that a measure reads."""
         lengths = [self.short_length(place, spec, name) for name in names]
-        if not any(lengths):
+        if self.complete_lists or not any(lengths):
             return True
         if not all(lengths):
             return False
@@ -66,7 +69,7 @@ class Fairness:
 
 
 def grouped_measures(measures_of: Mapping[Place, Sequence[Spec]]) -> str:
-    """Return the names of measures of all rows and labels, and those of groups behind the groups."""
+    """Return the names of measures of all rows and labels, and of those within groups."""
     groups_of = defaultdict[str, list[str]](list)
     for place, specs in measures_of.items():
         if specs:
@@ -77,5 +80,5 @@ def grouped_measures(measures_of: Mapping[Place, Sequence[Spec]]) -> str:
         if "" in groups:
             texts.append(measures)
         if within:
-            texts.append(f"within {'groups' if within[1:] else 'group'} {', '.join(within)}: {measures}")
+            texts.append(f"{measures} within {'groups' if within[1:] else 'group'} {', '.join(within)}")
     return "; ".join(texts)
