@@ -1,6 +1,8 @@
 """How kernels are compiled and cached: whatever is wrong, they are compiled, and a warning says so."""
 
 import errno
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +17,9 @@ import pytest
 from numba import config
 from numba.core import caching
 
-from xmleval.kernels.jit import Cache, kernel
+from tests.commands import process
+from xmleval.kernels import jit
+from xmleval.kernels.jit import Cache, Files, kernel
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -155,3 +159,70 @@ def test_signal_handler_that_raises_leaves_a_kernel_whole(monkeypatch: pytest.Mo
     assert has_compiled.wait(60)
     assert compiled(2) == 4
     assert threads == [thread]  # compiled once, in spite of the handler
+
+
+CALLER = """
+from xmleval.kernels.callee import TERM, scale
+from xmleval.kernels.jit import kernel
+
+@kernel
+def compute(value):
+    return scale(value) + TERM
+"""
+CALLEE = """
+from xmleval.kernels.jit import kernel
+
+TERM = 1
+
+@kernel
+def scale(value):
+    return 2 * value
+"""
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), [
+    ("2 * value", "3 * value", "31"),
+    ("TERM = 1", "TERM = 5", "25"),
+], ids=["callee", "constant"])  # fmt: skip
+def test_kernel_is_compiled_again_where_another_file_changed(
+    tmp_path: Path, old: str, new: str, expected: str
+) -> None:
+    folder = tmp_path / "xmleval" / "kernels"
+    folder.mkdir(parents=True)
+    shutil.copy(str(jit.__file__), folder)
+    callee = folder / "callee.py"
+    for file in (folder.parent / "__init__.py", folder / "__init__.py"):
+        file.touch()
+    (folder / "caller.py").write_text(CALLER)
+    callee.write_text(CALLEE)
+    environment = {
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",  # Python itself takes a file of the same time and size for the same
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+    }
+
+    def run() -> list[str]:
+        code = "from xmleval.kernels.caller import compute, TERM; print(compute(10));"
+        code += "from xmleval.kernels.jit import Cache; print(Cache.n_compiled)"
+        done = process(code, python="-c", env=environment, cwd=tmp_path)
+        assert not done.stderr
+        return done.stdout.split()
+
+    assert run() == ["21", "2"]
+    assert run() == ["21", "0"]
+    times = callee.stat()
+    callee.write_text(CALLEE.replace(old, new))
+    os.utime(callee, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert run() == [expected, "2"]
+
+
+def test_kernel_of_other_sources_is_not_loaded_under_the_same_name(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:  # a process that began before the sources changed
+        earlier.setattr(jit, "hash_of_sources", lambda: b"earlier")
+        earlier.setattr(Files, "_save_index", lambda *_: None)  # it is about to
+        kernel(double)(np.arange(3))
+    before = Cache.n_compiled
+    assert kernel(double)(np.arange(3)).tolist() == [0, 2, 4]
+    assert Cache.n_compiled == before + 1

@@ -8,8 +8,9 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
+from importlib import resources
 from typing import Any, TypeVar
 
 from numba import config, njit
@@ -71,17 +72,38 @@ def _compile_undisturbed(compile_it: Callable[..., Any], *args: Any, **kwargs: A
     return outcome[0]
 
 
+@cache
+def hash_of_sources() -> bytes:
+    """Return the hash of all files of kernels, since callees and constants of other files are compiled in."""
+    digest = sha256()
+    sources = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".py")]
+    for source in sorted(sources, key=lambda file: file.name):
+        content = source.read_bytes()
+        digest.update(f"{source.name} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.digest()
+
+
 class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
     """Numba's files, named by what they hold: it numbers them, and two processes may take one number.
 
-    One of them would then run what the other compiled for values of another type.
+    One of them would then run what the other compiled for values of another type. Each file holds the
+    stamp of its sources, too: a process that began before they changed may still save what it compiles.
     """
 
     def save(self, key: Any, data: Any) -> None:
         """Save a compiled kernel, and then its name in the index."""
         name = self._data_name(int.from_bytes(sha256(repr(key).encode()).digest()[:8]))
-        self._save_data(name, data)
+        self._save_data(name, (self._source_stamp, data))
         self._save_index({**self._load_index(), key: name})
+
+    def load(self, key: Any) -> Any:
+        """Return a compiled kernel, or None if it is not saved or of other sources."""
+        saved = super().load(key)
+        if saved is None:
+            return None
+        stamp, data = saved
+        return data if stamp == self._source_stamp else None
 
 
 class Cache(caching.FunctionCache):  # type: ignore[misc]
@@ -92,8 +114,8 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        files = self._impl.filename_base, self._impl.locator.get_source_stamp()
-        self._cache_file = Files(self._cache_path, *files)
+        stamp = self._impl.locator.get_source_stamp(), hash_of_sources()
+        self._cache_file = Files(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return a compiled kernel, or None; log that kernels are compiled once there are several."""
