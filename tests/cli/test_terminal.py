@@ -6,6 +6,7 @@ import re
 import select
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -16,7 +17,7 @@ import xmleval
 from tests.commands import Run, process
 from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npy, npz
-from xmleval.cli import warmup
+from xmleval.cli import COMMANDS, warmup
 from xmleval.cli.evaluate import SECTIONS, evaluate
 from xmleval.cli.options import flag_of
 
@@ -39,13 +40,16 @@ sys.exit(main(sys.argv[1:]))
 WORDS = ["m", "--metrics", "p@1", "--format", "json", "--memory", "8KB"]
 
 
-def on_terminal(folder: Path, *words: str, columns: int = 100, piped: bool = True) -> tuple[str, str]:
+def on_terminal(
+    folder: Path, *words: str, columns: int = 100, piped: bool = True, env: Mapping[str, str] | None = None
+) -> tuple[str, str]:
     """Return what a Python process prints: on stdout, if it is a pipe, and on its terminal."""
     pty = pytest.importorskip("pty", reason="the system has no pseudo-terminals")
     ours, theirs = pty.openpty()
+    terminal = {"PYTHONPATH": HOME, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": str(columns)}
     process = subprocess.Popen(
         [sys.executable, *words], cwd=folder, stdout=subprocess.PIPE if piped else theirs, stderr=theirs,
-        env=os.environ | {"PYTHONPATH": HOME, "TERM": "xterm", "COLUMNS": str(columns)}, text=True,
+        env=os.environ | terminal | (env or {}), text=True,
     )  # fmt: skip
     os.close(theirs)
     shown = b""
@@ -95,6 +99,62 @@ def test_tables_fit_the_terminal_and_the_best_are_green(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert BEST not in done.stdout
     assert max(map(len, done.stdout.splitlines())) > 40
+
+
+COMMAND_LINES = (
+    "demo",
+    "evaluate Y.npz a.npz --metrics p@1 --save a.state --output a.json",
+    "evaluate Y.npz a.npz b.npz --metrics p@1 --output one.json",
+    "evaluate Y.npz b.npz a.npz --metrics p@1 --output two.json",
+    "evaluate Y.npz a.npz b.npz --metrics p@1",
+    "compare Y.npz a.npz b.npz --metrics p@1,r@1",
+    "diff Y.npz a.npz b.npz --metric p@1",
+    "rank one.json two.json",
+    "merge a.state",
+    "report Y.npz a.npz b.npz --metrics p@1 --output page.html",
+    "plot Y.npz a.npz b.npz --metrics p@1 --kind differences --output figure.svg",
+    "check a.json --min p@1=0",
+    "stats Y.npz",
+    "metrics",
+    "metrics p",
+    "convert a.npz other.npz --kind scores",
+    "fuse a.npz b.npz --output fused.npz",
+    "threshold fit Y.npz a.npz --measure f1.micro --output rule.npz",
+    "calibrate fit Y.npz a.npz --output map.json",
+    "bench --rows 100 --labels 20",
+    "warmup --help",
+)
+WITH_BEST = ("demo", "evaluate Y.npz a.npz b.npz", "compare")
+RUN_ALL = f"""
+import io, shlex, sys
+from xmleval.cli import main
+sys.stderr = io.StringIO()  # without progress
+for line in {COMMAND_LINES!r}:
+    code = main(shlex.split(line))
+    print("=== ran", line, code, flush=True)
+print(sys.stderr.getvalue())
+"""
+COLOUR = re.compile(r"\x1b\[[0-9;]*[349][0-7][;m]")
+
+
+@pytest.mark.slow
+def test_commands_print_colours_on_terminals_that_have_them(tmp_path: Path) -> None:
+    assert {line.split()[0] for line in COMMAND_LINES} == {*COMMANDS}
+    npz(tmp_path / "Y", make_truth())
+    npz(tmp_path / "a", make_truth() + 0.1 * make_scores(seed=1))
+    npz(tmp_path / "b", make_scores(seed=2))
+    for settings in ({}, {"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        printed = on_terminal(tmp_path, "-c", RUN_ALL, piped=False, env=settings)[1]
+        *outputs, errors = re.split(r"=== ran (.*) (\d)\n", printed)
+        lines, codes = outputs[1::3], outputs[2::3]
+        assert lines == [*COMMAND_LINES]
+        assert {*codes} == {"0"}, errors
+        for line, text in zip(lines, outputs[::3], strict=True):
+            assert "\\x1b" not in text, line  # an escape in letters
+            has_best = line.startswith(WITH_BEST) and "--output" not in line
+            assert (BEST in text) == (has_best and not settings), line
+            assert not (settings and COLOUR.search(text)), line
+            assert not ("TERM" in settings and "\x1b" in text), line
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from xmleval.cli.output import program_name, screen, show
+from xmleval.cli.output import program_name, screen, show, write_text
 from xmleval.demo import evaluate_demo, make_demo, save_demo
 from xmleval.results.comparison import Comparison
 
@@ -24,7 +24,9 @@ def demo(folder: Path | None) -> None:
     show(
         f"{n_train} training and {data.y_test.shape[0]} test instances, {n_labels} labels by a power law",
         "",
-        Comparison(evaluate_demo(data)).to_text(*screen()),
+    )
+    write_text(Comparison(evaluate_demo(data)).to_text(*screen()))
+    show(
         "P counts every hit alike, PSP weighs hits of rare labels more: the models swap places.",
         *(["", f"Wrote {len(written)} files to {folder}"] if written else []),
         "",
