@@ -287,12 +287,6 @@ REFUSALS = [
 ]  # fmt: skip
 # of options without the measures that they are for
 IDLE = [
-    Refusal("has no effect: none of .* has bounds",
-            lambda p: p.has("bounds") and lacks(p, lambda spec: spec.bounded(p.has("sample_weight"))),
-            dropping("bounds")),
-    Refusal("hierarchy= has no effect",
-            lambda p: p.has("hierarchy") and lacks(p, lambda spec: "hierarchy" in spec.needs),
-            dropping("hierarchy")),
     Refusal(
         f"{PER_LABEL}= needs",
         lambda p: p.has(PER_LABEL) and not p.scored and not has_sets(p)

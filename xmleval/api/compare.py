@@ -17,17 +17,18 @@ from xmleval.evaluation.blocks import Blocks
 from xmleval.evaluation.counts import OF_ROWS, evaluate_values, read_batch
 from xmleval.evaluation.files import Run, evaluate_files, open_run, state_files
 from xmleval.evaluation.reading import count_rows
-from xmleval.evaluation.settings import ARGUMENTS, refuse_unknown
+from xmleval.evaluation.settings import ARGUMENTS, GIVEN, refuse_unknown
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.shards import find_input
 from xmleval.input.tensors import as_plain
 from xmleval.input.vectors import of_rows
 from xmleval.labels.groups import check_row_groups
-from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics, parse_spec
+from xmleval.metrics.spec import DEFAULT_K, Spec, as_names, expand_metrics, parse_spec
 from xmleval.results.comparison import Comparison
 from xmleval.results.diff import LISTED, Lists, refuse_no_labels
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
+from xmleval.states.effects import given_options
 from xmleval.states.plan import Plan
 
 
@@ -118,7 +119,10 @@ def compare(
         asked = expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))
         refuse_no_labels("worst", [spec for spec, _ in asked])
         options["per_label"] = True
-    arguments = {"confidence": confidence, "clusters": clusters, "per_row": True, **options}
+    refuse_unknown(options, ARGUMENTS)
+    options["metrics"] = as_names(options.get("metrics"))
+    given = given_options(options["metrics"], options, 0)
+    arguments = {"confidence": confidence, "clusters": clusters, "per_row": True, **options, GIVEN: given}
     evaluated = evaluate_models(names, models, y_true, y_pred, seeds, arguments)
     first = next(iter(evaluated.reports.values()))[0]
     if not any(spec.needs for spec in first.specs):
@@ -151,7 +155,7 @@ def evaluate_models(
     names: Sequence[str], models: Any, y_true: Any, y_pred: Any, seeds: bool, options: Mapping[str, Any]
 ) -> Evaluated:
     """Evaluate models one after another; those of files in one pass."""
-    refuse_unknown(options, ARGUMENTS)
+    refuse_unknown(options, (*ARGUMENTS, GIVEN))
     pairs_of = {name: _of_seeds(name, models, y_pred, seeds) for name in names}  # scores and sets
     pairs = [(name, seed, pair) for name in names for seed, pair in enumerate(pairs_of[name])]
     inputs = {f"{name} {seed}" if seeds else name: pair for name, seed, pair in pairs}

@@ -7,8 +7,10 @@ from typing import Any
 
 from xmleval.api.compare import evaluate_models, names_of
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.evaluation.settings import ARGUMENTS, GIVEN, refuse_unknown
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.diff import Diff, find_changes
+from xmleval.states.effects import given_options
 
 
 def diff(
@@ -65,6 +67,9 @@ def diff(
     for name in filter(arguments.__contains__, options):
         reason = "diff keeps rows and labels of one measure, ", Keyword("metric"), "; leave this out"
         raise InputError(name, Message(*reason))
-    models_evaluated = evaluate_models(names, models, y_true, None, False, arguments | options)
+    refuse_unknown(options, ARGUMENTS)
+    given = given_options([metric], options, 0)
+    asked = {**arguments, **options, GIVEN: given}
+    models_evaluated = evaluate_models(names, models, y_true, None, False, asked)
     reports = {name: report for name, (report,) in models_evaluated.reports.items()}
     return find_changes([spec], reports, worst, models_evaluated.lists_of)

@@ -8,11 +8,12 @@ from typing import Any
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.evaluation.files import LABEL_TABLES
-from xmleval.evaluation.settings import GIVEN_AS
+from xmleval.evaluation.settings import GIVEN, GIVEN_AS
 from xmleval.labels.groups import DECILES
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.differences import JACKKNIFE
+from xmleval.states.effects import given_options
 
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 
@@ -38,14 +39,15 @@ def evaluate_for_figures(
     by_label = [spec for spec in asked if spec.by_label and "propensity" not in missing & {*spec.needs}]
     averages = [spec for spec in by_label if spec.average in ("macro", "weighted")]
     shown_by_label = [spec.name for spec in (*by_label[:1], *averages[:1])]
+    if "label_groups" not in arguments and "y_train" in arguments:
+        options["label_groups"] = DECILES
+    options[GIVEN] = given_options(options.get("metrics"), options, 0)
     options |= {
         "metrics": [*(options.get("metrics") or ["xmc"]), *against_k, "statistics"],
         "per_row": [spec.name for spec in asked] if are_compared else False,
         "per_label": shown_by_label if are_compared else False,
         "curve_points": POINTS,
     }
-    if "label_groups" not in arguments and "y_train" in arguments:
-        options["label_groups"] = DECILES
     evaluated = evaluate_models([*models], models, y_true, None, False, options)
     reports = {name: report for name, (report,) in evaluated.reports.items()}
     names = [spec.name for spec in asked if all(spec.name in report for report in reports.values())]

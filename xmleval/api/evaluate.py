@@ -128,7 +128,8 @@ def evaluate(
         trec_eval) or 2^grade - 1 (exp). Labels with a positive grade are relevant in other measures;
         ``judged@k`` counts all with a grade.
     link : {"none", "sigmoid"}, optional
-        For measures of calibration: sigmoid makes probabilities of logits. Rankings stay as they are.
+        For measures of calibration: sigmoid makes probabilities of logits. Rankings, and the scores that a
+        ``decision`` is about, stay as they are.
     sample_weight : array of shape (m,), or values by name, optional
         Weight of each instance: 0 or within 2^-30..2^20; a file is an .npy vector, or has one number a line.
     label_groups : LabelGroups, or array of shape (l,), or dict from labels to names of groups, optional

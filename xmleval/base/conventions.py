@@ -205,6 +205,23 @@ def resolve_conventions(value: str | Conventions | Mapping[str, Any] | None, **o
     return conventions
 
 
+def changed_fields(value: str | Conventions | Mapping[str, Any] | None) -> list[str]:
+    """Return the fields that a text or a dict sets to other values than its preset; none of a record.
+
+    Examples
+    --------
+    >>> changed_fields("sklearn,labels=present,empty=zero"), changed_fields("sklearn")
+    (['labels'], [])
+    """
+    if value is None or isinstance(value, Conventions):
+        return []
+    base = PRESETS["default"]
+    if isinstance(value, str):
+        base = PRESETS.get(value.partition(",")[0].strip(), base)
+    changed = resolve_conventions(value).as_dict()
+    return [name for name, setting in base.as_dict().items() if changed[name] != setting]
+
+
 def _fields_of(items: list[str]) -> dict[str, Any]:
     """Return the values of ``field=value`` texts."""
     values: dict[str, Any] = {}

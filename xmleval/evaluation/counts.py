@@ -30,6 +30,7 @@ from xmleval.input.vectors import keys_of_groups, of_rows
 from xmleval.labels.groups import refuse_many_groups
 from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report
+from xmleval.states.effects import idle_notes
 from xmleval.states.plan import SCORED, Plan, Settings
 from xmleval.states.state import States, new_states, state_class, table_bytes
 from xmleval.view.block import Block
@@ -120,6 +121,8 @@ def with_batch(
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
     blocks = Blocks(plan, batch, resources, start, dtypes, matched.by_id and not settings.named)
     notes = *matched.notes, *batch.notes, *settings.on_arguments, *blocks.notes
+    if counted.plan is None:
+        notes = *notes, *idle_notes(plan)
     if matched.grades and any(spec.metric.by_row for spec in plan.specs):
         notes = *notes, unread_grades("y_true")
     row_groups = counted.row_groups

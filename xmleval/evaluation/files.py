@@ -32,6 +32,7 @@ from xmleval.evaluation.reading import Progress, count_rows, progress
 from xmleval.evaluation.settings import (
     FILES,
     FILES_OF_LABELS,
+    GIVEN,
     MISSING,
     FileOptions,
     check_settings,
@@ -46,8 +47,9 @@ from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels
 from xmleval.input.shards import OF_DOCUMENTS, Input, with_fields
 from xmleval.input.small_texts import load_names
-from xmleval.metrics.spec import conventions_of
+from xmleval.metrics.spec import as_names, conventions_of
 from xmleval.results.report import Report, with_same_measures
+from xmleval.states.effects import given_options
 
 MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
     "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
@@ -151,9 +153,10 @@ def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool
 
 def settle(run: Run) -> None:
     """Settle what is counted for each report, and make the evaluators and what is told of excluded labels."""
-    arguments, rows, metrics = run.arguments, run.rows, run.arguments.get("metrics")
+    arguments, rows, metrics = run.arguments, run.rows, as_names(run.arguments.get("metrics"))
     of_sets = "y_pred" in rows.sets and not rows.scores and metrics is None
     options = {**arguments, "labels": None}  # which are names of rows
+    options.setdefault(GIVEN, given_options(metrics, arguments, max(run.label_counts)))
     names = *FILES_OF_LABELS, "y_train"
     paths = {name: path for name in names if (path := file_of(name, options.get(name))) is not None}
     if rows.pairs is not None:
@@ -244,6 +247,9 @@ def evaluate_files(
     if arguments.get("resume") and checkpoint is None:
         needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
         raise InputError("resume", Message(*needed))
+    if arguments.get("first_row") is not None and arguments.get("confidence") is None and pattern is None:
+        merged = Keyword("save"), " or ", Keyword("confidence")
+        raise InputError("first_row", Message("numbers rows of shards that are merged; give ", *merged))
     if arguments.get("y_pred") is not None and (rule := arguments.get("decision")) is not None:
         decision = Keyword("decision", str(rule))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))

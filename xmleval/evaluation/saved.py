@@ -11,7 +11,7 @@ from xmleval.base.budget import Resources, limited, machine_limit
 from xmleval.base.errors import positive_integer
 from xmleval.base.notes import notes_as_json, notes_from_json
 from xmleval.evaluation.counts import Counted
-from xmleval.evaluation.settings import check_settings, plan_of
+from xmleval.evaluation.settings import GIVEN, check_settings, plan_of
 from xmleval.files.saved import Saved, first_difference
 from xmleval.input.vectors import check_propensity
 from xmleval.labels.datasets import published
@@ -29,14 +29,15 @@ def saved_settings(settings: Settings) -> Saved:
     rule = None
     if settings.decision is not None and settings.decision.fitted:
         rule, arrays["decision"] = as_parts(settings.decision)
-    return Saved({"settings": settings.as_dict(), "constants": settings.constants, "rule": rule}, arrays)
+    meta = {"settings": settings.as_dict(), "constants": settings.constants, "rule": rule}
+    return Saved({**meta, "options": sorted(settings.given)}, arrays)
 
 
 def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     """Return the settings of a saved file, and take out their arrays; ValueError if these are none."""
     saved, rule, constants = meta["settings"], meta["rule"], meta["constants"]
     n_labels, explicit = saved["n_labels"], {name: bool(by_name) for name, by_name in saved["metrics"]}
-    options = {**saved, "conventions": saved["conventions"]}
+    options = {**saved, GIVEN: frozenset(map(str, meta["options"]))}
     if rule is not None:
         options["decision"] = from_parts(rule, arrays.pop("decision"))
     if "propensity" in arrays:

@@ -18,12 +18,14 @@ from xmleval.input.objects.take import check_labels
 from xmleval.labels.groups import DECILES, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import CONSTANTS, constants_of, given_or_estimated
-from xmleval.metrics.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
+from xmleval.metrics.spec import DEFAULT_K, Spec, as_names, conventions_of, expand_metrics
+from xmleval.states.effects import given_options
 from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, SCORED, Plan, Settings
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 from xmleval.view.rule import Rule, rule_for
 
 KEYED = "keys"  # of rows, by which they are in groups of the jackknife
+GIVEN = "given"  # among the arguments: options that the caller gave, where others are added to them
 OF_PROPENSITY = frozenset(["inverse_propensity", "y_train", *CONSTANTS])
 OF_LABELS = ("labels", *OF_PROPENSITY, "label_groups", "hierarchy")
 MISSING = "missing; expected the relevant labels of each row"
@@ -142,6 +144,7 @@ def check_settings(
     ``names`` of labels are those of rows; ``closed`` tells whether they were known before these. While the
     number of labels is not known, it is 0, and what depends on it is not checked.
     """
+    metrics = as_names(metrics)
     of_labels = {name: value for name in OF_LABELS if (value := options.get(name)) is not None}
     labels, rule = of_labels.get("labels"), options.get("decision")
     unsettled = (metrics, options) if labels is None and n_labels is None else None
@@ -191,6 +194,8 @@ def check_settings(
     if (curve_points := options.get("curve_points")) is not None:
         settings["curve_points"] = positive_integer("curve_points", curve_points, at_least=0)
     settings |= {"conventions": conventions, "propensity": propensity, "on_arguments": notes}
+    given = options.get(GIVEN)
+    settings["given"] = given_options(metrics, options, n_labels) if given is None else given
     return Settings(**settings, unsettled=unsettled, unknown=labels is not None, counts_cells=closed)
 
 
@@ -239,13 +244,6 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
     if probable and conventions.link == "none" and level is not None and not 0 <= level <= 1:
         outside = Message(f"{level:g} is outside 0..1; ", probable, " needs probabilities; ", LINKED)
         raise InputError("unlisted", outside)
-    if settings.bounds and not any(spec.bounded("sample_weight" in inputs) for spec in specs):
-        none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
-        weighing = [" with ", Keyword("sample_weight")] if any(s.bounded(False) for s in specs) else []
-        raise ValueError(Message(Keyword("bounds"), none, *weighing))
-    if settings.hierarchy is not None and not any("hierarchy" in spec.needs for spec in specs):
-        none = " has no effect: the measures in it, such as h_f1.micro, are not among "
-        raise ValueError(Message(Keyword("hierarchy"), none, ", ".join(map(str, specs))))
     if settings.per_label and not (met["sets"] or met["entry scores"] or any(spec.k for spec in specs)):
         either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
         raise ValueError(Message(Keyword("per_label"), " needs ", *either))

@@ -231,7 +231,7 @@ def given_groups(
     argument = "label_groups"
     if value is None:
         return None, []
-    if _are_edges(value, n_labels):
+    if are_edges(value, n_labels):
         if label_counts is None:
             needs = f"{value!r} are numbers of training rows; give ", Keyword("y_train")
             raise InputError(argument, Message(*needs, f", or the group of each of {n_labels} labels"))
@@ -251,7 +251,7 @@ def given_groups(
     return Groups(value.names, value.of, value.ranges), notes
 
 
-def _are_edges(value: Any, n_labels: int) -> bool:
+def are_edges(value: Any, n_labels: int) -> bool:
     """Tell whether groups are given by rising numbers of training rows or deciles, not one for each label."""
     if isinstance(value, str):
         return value == DECILES

@@ -100,6 +100,17 @@ class Spec:
         """Whether the jackknife gives a valid standard error."""
         return (self.average or "") not in self.metric.unsmooth
 
+    @property
+    def has_row_values(self) -> bool:
+        """Whether it is a mean of values of rows."""
+        table = self.metric.table
+        return self.state == "row_sums" or (self.state == "rank_profile" and table != "gains/ideals")
+
+    @property
+    def weighs(self) -> bool:
+        """Whether weights of rows affect it: neither distinct counts nor extremes have any."""
+        return self.smooth or bool(self.metric.weighted_state)
+
     def bounded(self, weighted: bool) -> bool:
         """Return whether bounds over all scores of unlisted labels can be computed."""
         pooled = weighted and self.metric.weighted_state
@@ -236,6 +247,12 @@ def conventions_of(metrics: str | Iterable[str] | None, options: Mapping[str, An
 def _has_grades(name: str) -> bool:
     """Tell whether a measure by this name has grades for gains."""
     return TREC_NDCG.fullmatch(name) is not None
+
+
+def as_names(metrics: Any) -> Any:
+    """Return names of measures that can be read twice, also of an iterator; what are none as they are."""
+    is_iterator = isinstance(metrics, Iterable) and not isinstance(metrics, str | list | tuple)
+    return [*metrics] if is_iterator else metrics
 
 
 def expand_metrics(

@@ -59,6 +59,7 @@ class Settings:
     counts_cells: bool = True  # whether measures of all labels are then computed: their number is known
     named: bool = False
     on_arguments: Sequence[str] = ()  # notes on the arguments
+    given: frozenset[str] = frozenset()  # options of the caller that may be without effect
     unsettled: tuple[Any, Any] | None = None  # metrics and options, until the number of labels is known
 
     def as_dict(self) -> dict[str, Any]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Bools, Ints, row_sizes
+from xmleval.base.arrays import Bools, Ints, Scores, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.base.errors import ALL_LABELS, RISING, TIES, Keyword, Message, counted
-from xmleval.input.canonical import LEAST_STEPS, Truth
+from xmleval.input.canonical import LEAST_STEPS, Ranking, Truth
 from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec
 from xmleval.states.contents import Contents
+from xmleval.states.effects import OF_GAINS, are_gains_idle, idle_note
 from xmleval.states.list_lengths import ListLengths, lengths_of
 from xmleval.states.plan import NO_GAPS, Plan
 from xmleval.states.results import ListLength, Results
@@ -25,6 +27,7 @@ COUNTS = (
     "tied",  # rows with equal scores on both sides of a cutoff
     "labelled",  # rows with relevant labels
     "samples", "macro",  # rows that lack a score, as these averages read them: with pairs, and all
+    "grades", "negative", "above_1",  # judged labels of a grade above 1, rows with scores below 0, above 1
     "named", "judging", "unknown", "graded", "rising", "falling",  # blocks of which that is true
 )  # fmt: skip
 SEVERAL = 2  # labels, which have an order
@@ -50,6 +53,8 @@ class Seen(State):
         self.n_tied: Ints = np.zeros((len(TIES_OF), self.cutoffs.size), np.int64)  # rows by kind and cutoff
         # None where lists have all labels that were given
         self.deepest_read = None if plan.depth is None else max([SEVERAL, *cutoffs])
+        self.looks_at_grades = plan.conventions.graded and are_gains_idle(plan)
+        self.looks_at_range = is_threshold_of_probabilities(plan)
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -61,6 +66,12 @@ class Seen(State):
         n["named"] += not block.by_id and view.n_rows > 0
         n["judging"] += block.judged is not None and block.judged.labels.size > n_relevant
         n["unknown"] += block.unknown
+        if self.looks_at_grades and block.judged is not None and block.judged.gains is not None:
+            n["grades"] += int(np.count_nonzero(block.judged.gains > 1))
+        if self.looks_at_range and ranking is not None and ranking.scores is not None:
+            ends = row_ends(ranking)
+            n["above_1"] += int(np.count_nonzero(ends[0] > 1))
+            n["negative"] += int(np.count_nonzero(ends[1] < 0))
         if block.by_id and self.missing & 1:
             for part in (block.judged or block.truth, block.pred):
                 if part is not None:
@@ -122,6 +133,10 @@ class Seen(State):
             hint = f"id 0 occurs nowhere, and {ids} {'do' if first > 1 else 'does'}: if ids count from 1, "
             does = "averages over labels and measures of all cells count label 0, too"
             results.notes["ids"] = f"{hint}subtract 1, or drop the first column of matrices; {does}"
+        if n["negative"] and n["above_1"]:
+            results.notes["logits"] = _about_logits(plan)
+        if self.looks_at_grades and not n["grades"]:
+            results.notes["gains"] = idle_note("gains", plan.specs, OF_GAINS)
         if any("scores" in spec.needs or "entry scores" in spec.needs for spec in plan.all_specs):
             self._add_lists(results)
         return results
@@ -182,6 +197,31 @@ class Seen(State):
         self.n_tied = contents.take("ties", *self.n_tied.shape, high=contents.n_rows)
         *lengths, self.missing, self.highest = contents.take("lists", 5, low=-1).tolist()
         self.lengths = ListLengths(*lengths)
+
+
+def row_ends(ranking: Ranking) -> tuple[Scores, Scores]:
+    """Return the first and the last score of each row that lists any."""
+    assert ranking.scores is not None
+    listing = ranking.ptr[:-1] < ranking.ptr[1:]
+    return ranking.scores[ranking.ptr[:-1][listing]], ranking.scores[ranking.ptr[1:][listing] - 1]
+
+
+def is_threshold_of_probabilities(plan: Plan) -> bool:
+    """Tell whether sets are made by a threshold between 0 and 1, as probabilities have."""
+    rule = plan.decision
+    is_used = plan.uses_decision and plan.higher_is_better
+    return rule is not None and is_used and rule.kind == "threshold" and 0 < rule.value < 1
+
+
+def _about_logits(plan: Plan) -> Message:
+    """Return the note that a threshold of probabilities meets what look like logits."""
+    assert plan.decision is not None
+    share = plan.decision.value
+    same = f"threshold{round(math.log(share / (1 - share)), 6) + 0.0:g}"
+    rule = Keyword("decision", str(plan.decision))
+    seen = " is compared with scores below 0 and above 1; if these are logits, give "
+    unused = [", as ", Keyword("link"), " is not for decisions"] if plan.conventions.link != "none" else []
+    return Message(rule, seen, Keyword("decision", same), " for the same probability", *unused)
 
 
 def _tie_end(plan: Plan, spec: Spec) -> tuple[str, int] | None:
