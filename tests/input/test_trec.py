@@ -49,6 +49,18 @@ def test_judgements_and_a_run_in_line_with_them() -> None:
         read_qrels("y.qrels", labels=["cow", "cat"])
 
 
+@pytest.mark.parametrize("rank", ["0", "-1", "1.5", "x", "1e1"])
+def test_runs_of_ms_marco_have_ranks_from_one(rank: str) -> None:
+    Path("y.qrels").write_text(QRELS)
+    Path("m.run").write_text(f"q1\tdog\t1\nq1\tcat\t{rank}\n")
+    message = f"m.run: line 2: rank '{rank}' is not a number from 1 up"
+    with pytest.raises(ValueError, match=f"^{message}"):
+        read_run("m.run", read_qrels("y.qrels"))
+    with pytest.raises(ValueError, match=f"^{message}"):
+        evaluate("y.qrels", "m.run", metrics="p@1")
+    assert f"xmleval: {message}" in answer(["evaluate", "y.qrels", "m.run"])[2]
+
+
 CELLS: list[Any] = [[[1, 0, 0], [0, 0, 0], [0, 0, 1]], [[1, 0, 0], [0, 1, 0], [1, 1, 0]], np.zeros((2, 3))]
 
 

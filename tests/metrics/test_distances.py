@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import xmleval
+from tests.damage import values_of
 from xmleval import evaluate
 from xmleval.thresholds import fit
 
@@ -26,6 +27,50 @@ def test_reports_tell_that_labels_are_predicted_at_smaller_distances() -> None:
     *_, thresholds = report.roc_curve()
     assert 0 in thresholds
     assert not np.signbit(thresholds[1:]).any()  # no threshold is a negative zero
+
+
+def f1_of(predicted: Any) -> float:
+    hits = np.sum(TRUTH * predicted)
+    return float(2 * hits / (TRUTH.sum() + predicted.sum()))
+
+
+@pytest.mark.parametrize("threshold", ["2", "0.5", "0", "-0.75", "-inf"])
+@pytest.mark.parametrize("shift", [0.0, -1.0])
+def test_threshold_predicts_labels_at_smaller_distances(threshold: str, shift: float) -> None:
+    distances = DISTANCES + shift
+    expected = f1_of(distances < float(threshold))
+    lists = np.argsort(distances, axis=1), np.sort(distances, axis=1)
+    options: dict[str, Any] = {"decision": f"threshold{threshold}", "higher_is_better": False}
+    metrics = ["f1.micro"]
+    for form in (distances, np.float32(distances), lists):
+        assert evaluate(TRUTH, form, metrics=metrics, **options)["f1.micro"] == expected
+    evaluator = xmleval.Evaluator(metrics, n_labels=6, **options)
+    evaluator.save("empty")
+    evaluator = xmleval.Evaluator.load("empty")
+    evaluator.update(TRUTH[:4], distances[:4])
+    evaluator.save("half")
+    evaluator = xmleval.Evaluator.load("half")
+    evaluator.update(TRUTH[4:], distances[4:])
+    assert evaluator.compute()["f1.micro"] == expected
+    np.save("y.npy", TRUTH)
+    np.save("s.npy", distances)
+    assert evaluate("y.npy", "s.npy", metrics=metrics, **options)["f1.micro"] == expected
+    words = f"y.npy s.npy --lower-is-better --decision threshold{threshold}"
+    assert values_of(metrics, words) == {"f1.micro": expected}
+    report = evaluate(TRUTH, distances, metrics=metrics, **options)
+    assert f"decision=threshold{threshold}" in report.signature()
+
+
+def test_threshold_of_distances_leaves_unlisted_labels_out() -> None:
+    near = np.where(DISTANCES < 1, DISTANCES, np.nan)
+    ids = [np.flatnonzero(~np.isnan(row)) for row in near]
+    lists = [[(label, row[label]) for label in labels] for row, labels in zip(near, ids, strict=True)]
+    for unlisted in (None, 1.0, 5.0):
+        report = evaluate(
+            TRUTH, lists, metrics=["f1.micro"], decision="threshold0.75", higher_is_better=False,
+            unlisted=unlisted, n_labels=6,
+        )  # fmt: skip
+        assert report["f1.micro"] == f1_of(DISTANCES < 0.75)
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -72,6 +72,21 @@ def test_note_says_that_no_label_is_judged_irrelevant() -> None:
     assert not any("judged" in note for note in parts[0].merge(parts[1]).compute().notes)
 
 
+def test_judged_is_a_share_of_what_a_short_list_holds() -> None:
+    qrels = {"a": {"x": 1, "y": 0}, "b": {"x": 2, "z": 0}, "c": {"y": 1, "w": 0}, "d": {"x": 1}}
+    run = {
+        "a": {"x": 3.0},  # 1 of 1
+        "b": {"w": 3.0, "z": 2.0},  # 1 of 2
+        "c": {"x": 4.0, "y": 3.0, "z": 2.0, "w": 1.0},  # 1 of the first 3 of 4
+        "d": {"y": 2.0, "z": 1.0},  # 0 of 2
+    }
+    options: dict[str, Any] = {"metrics": ["judged@3"], "gains": "linear", "labels": [*"wxyz"]}
+    rows = evaluate(qrels, run, **options, per_row=True).per_row()["judged@3"]
+    assert rows.tolist() == [1, 1 / 2, 1 / 3, 0]
+    without_list = evaluate({**qrels, "e": {"x": 1}}, {**run, "e": {}}, **options, per_row=True)
+    assert without_list.per_row()["judged@3"].tolist() == [1, 1 / 2, 1 / 3, 0, 0]
+
+
 def test_perfect_order_is_one_to_the_bit() -> None:
     rng = np.random.default_rng(0)
     grades = rng.random((50, 40)) * (rng.random((50, 40)) < 0.5)

@@ -74,6 +74,19 @@ def test_file_is_open_but_has_no_name_and_is_closed_in_the_end(folder: Path, mem
     assert open_files(folder) == []
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
+def test_merged_scores_are_in_the_file_of_their_evaluator(folder: Path) -> None:
+    first, second = (evaluator_of(1, *rows) for rows in HALVES)
+    assert len(open_files(folder)) == 2
+    first.merge(second)
+    del second
+    until = time.monotonic() + 9
+    while len(open_files(folder)) > 1 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert len(open_files(folder)) == 1
+    assert contents(first) == whole()
+
+
 @pytest.fixture
 def disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Room for so many bytes in all temporary files: they take what there is room for, and then nothing."""
