@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.damage import answer
 from tests.problems import SPECS
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, compare, evaluate
 from xmleval.metrics import GROUPS
+from xmleval.metrics.spellings import MEANT, meaning
 
 
 def names(metrics: Any, **cutoffs: Any) -> list[str]:
@@ -63,6 +65,82 @@ def test_spellings_of_a_measure(texts: str, name: str) -> None:
 def test_refusal_quotes_the_name_and_says_what_would_do(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         names(text)
+
+
+MEAN_OF_CLASSES = "here it is map@k or map@all (means over rows), or ap.macro (mean over labels"
+
+
+@pytest.mark.parametrize("text", ["map", "mAP", "MAP", " Map ", "mean_average_precision", "RetrievalMAP"])
+def test_bare_map_is_refused_since_it_may_be_that_of_labels(text: str) -> None:
+    message = re.escape(f"{text!r}: {MEAN_OF_CLASSES}")
+    one = np.eye(3)
+    for refused in (
+        lambda: names(text),
+        lambda: names(["p@1", text], k=5),
+        lambda: evaluate(one, one, metrics=[text]),
+        lambda: compare({"a": one, "b": one}, one, metrics=["p@1", text]),
+        lambda: evaluate(one, one, metrics="map@5", per_row=[text]),
+    ):
+        with pytest.raises(ValueError, match=f"^{message}"):
+            refused()
+    code, out, err = answer(["evaluate", "y.npy", "s.npy", "--metrics", f"p@1,{text}"])
+    assert (code, out) == (2, "")
+    assert MEAN_OF_CLASSES in err or "y.npy" in err
+
+
+def test_map_with_a_cutoff_is_that_of_rows() -> None:
+    assert names(["map@5", "mAP@5", "MAP@5", "map5"]) == ["map@5"]
+    assert names("map@k", k=[2, 9]) == names(" mAP @ K ", k=[2, 9]) == ["map@2", "map@9"]
+    assert names(["map_cut_5", "map_cut.5", "map_cut@5"]) == ["map_r@5"]
+    assert names("map@all") == ["map@all"]
+
+
+OTHERS = [
+    ("hit_rate@3 HitRate@3 hr@3 hit-ratio@3 hit_rate_at_3 HR3 RetrievalHitRate@3", "hit@3"),
+    ("HR hit_rate top_k_accuracy", "hit@k"),
+    ("RP@3 R-Precision@3 rprec@3 r_precision@3", "rcap@3: hits / min(k, R)"),
+    ("exact_match ExactMatch EMR MultilabelExactMatch exact_match_ratio", "subset_accuracy"),
+    ("zero_one_loss ZeroOneLoss", "1 - subset_accuracy"),
+    ("hamming_score", "accuracy.micro, which is 1 - hamming_loss"),
+    ("auprc.macro AUPRC_macro macro-AUPR pr_auc.macro AUC-PR.macro", "ap.macro"),
+    ("MultilabelAveragePrecision.macro", "ap.macro"),
+    ("AUPRC AUPR PR-AUC average_precision_score", "ap.micro, ap.macro or ap.weighted"),
+    ("auroc.micro micro_auroc MultilabelAUROC.micro", "auc.micro"),
+    ("AUROC ROC-AUC roc_auc", "auc.micro, auc.macro, auc.weighted or auc.samples"),
+    ("coverage@3 coverage_at_3", "label_coverage@3 of labels with a hit or pred_coverage@3 of "),
+    ("mean_reciprocal_rank@3 ReciprocalRank@3 mrr_at_3", "mrr@3"),
+    ("recall_at_3 RetrievalRecall@3", "r@3"), ("precision_at_3", "p@3"), ("ndcg_at_3", "ndcg@3"),
+    ("recall_at_k", "r@k"), ("AP@3", "map_r@3, divided by R, or map@3"),
+    ("macro_map map.macro mAP_macro cmAP", "ap.macro"), ("gap", "ap.micro"),
+    ("f1_score.macro f1_score_macro", "f1.macro"), ("jaccard_score.micro", "jaccard.micro"),
+    ("accuracy accuracy_score", "subset_accuracy of whole sets (scikit-learn's accuracy_score), or"),
+    ("matthews_corrcoef", "mcc.micro, mcc.macro or mcc.weighted"), ("neg_log_loss", "log_loss"),
+    ("ndcg_burges@3", 'ndcg@3 with gains="exp"'),
+    ("GiniIndex@3", "gini@3"), ("ItemCoverage@3", "pred_coverage@3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("texts", "meant"), OTHERS)
+def test_names_of_other_programs_are_refused_with_what_they_are_here(texts: str, meant: str) -> None:
+    for text in texts.split():
+        with pytest.raises(ValueError, match=f"^{re.escape(f'{text!r}: here it is {meant}')}"):
+            names(text)
+
+
+def test_what_names_of_other_programs_are_here_is_measured() -> None:
+    words = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z]+)?(?:\(\w+=[\d.]+\))?(?:@\w+)?")
+    for name in MEANT:
+        meant = meaning(name.replace("@", "@7")).split(":")[0].replace("@k", "@3")
+        measured = [word for word in words.findall(meant) if re.search(r"[.@_]", word)]
+        for word in measured or meant.split():
+            if word != "accuracy_score":  # of scikit-learn
+                assert names(word), name
+
+
+def test_names_of_other_programs_are_told_where_a_report_lacks_them() -> None:
+    report = evaluate(np.eye(3), np.eye(3), metrics=["ap.macro", "hit@1"])
+    with pytest.raises(KeyError, match=r"'auprc.macro' is not in this report; here it is ap.macro"):
+        report["auprc.macro"]
 
 
 def test_names_parse_back_and_symbols_differ() -> None:

@@ -13,7 +13,7 @@ from xmleval.base.conventions import Conventions, resolve_conventions
 from xmleval.base.errors import positive_integer
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
-from xmleval.metrics.spellings import canonical, nearest
+from xmleval.metrics.spellings import AMBIGUOUS, canonical, meaning, nearest
 
 GRAMMAR = re.compile(
     r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+|all))?"
@@ -177,24 +177,29 @@ def parse_spec(text: str) -> Spec:
     averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
     if not rows and not averages:
         within = "" if text == name else f"{text!r}: "
-        raise ValueError(f"{within}unknown measure {name!r}; {nearest(name)}")
+        raise _unknown(text, f"{within}unknown measure {name!r}; {nearest(name)}")
     rows = [metric for metric in rows if average in (metric.averages or (None,))]
     if not rows:
         choices = ", ".join(averages)
         problem = f"no average {average!r}" if average else "needs an average"
-        raise ValueError(
-            f"{text!r}: {problem}; " + (f"choose from {choices}" if choices else "it takes none")
-        )
+        choose = f"choose from {choices}" if choices else "it takes none"
+        raise _unknown(text, f"{text!r}: {problem}; {choose}")
     if k is not None and not 0 < k <= MOST_K:
         raise ValueError(f"{text!r}: k={k} is not {'positive' if k <= 0 else 'below 2^31'}")
     asked = "all" if whole else "none" if k is None else "required"
     rows = [m for m in rows if m.cutoff == asked or (m.cutoff == "optional" and not whole)]
     if not rows:
         why = {"none": "needs a cutoff, as in @5", "required": "takes no @k", "all": "takes no @all"}
-        raise ValueError(f"{text!r}: {name} {why[asked]}")
+        raise _unknown(text, f"{text!r}: {name} {why[asked]}")
     named = {item.partition("=")[0] for item in (match["params"] or "").split(",") if item}
     rows = [m for m in rows if named <= {*m.params} and (named or not m.params)] or rows
     return Spec(rows[0], average, _parse_params(text, rows[0], average, match["params"]), k)
+
+
+def _unknown(text: str, reason: str) -> ValueError:
+    """Return the error of a name: what it means here if other programs have it, otherwise the reason."""
+    meant = meaning(text)
+    return ValueError(f"{text!r}: here it is {meant}" if meant else reason)
 
 
 def _parse_params(
@@ -284,11 +289,12 @@ def expand_metrics(
 @lru_cache(maxsize=256)
 def _named(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     name = canonical(text)
-    if "@" in name:
+    is_at_each_k = "".join(text.lower().split()).endswith("@k")
+    if "@" in name or (name in AMBIGUOUS and not is_at_each_k):
         return (parse_spec(text),)
     cutoffs = {m.cutoff for m in TABLE if m.name == name} - {"all"}
     only_at_k = not cutoffs and canonical(f"{name}@") in {f"{m.name}@" for m in TABLE}  # prec, success ...
-    if cutoffs == {"required"} or only_at_k or text.strip().lower().endswith("@k"):
+    if cutoffs == {"required"} or only_at_k or is_at_each_k:
         return tuple(parse_spec(f"{name}@{k}") for k in ks)
     return (parse_spec(text),)
 
