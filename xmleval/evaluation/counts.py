@@ -32,7 +32,7 @@ from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report
 from xmleval.states.effects import idle_notes
 from xmleval.states.plan import SCORED, Plan, Settings
-from xmleval.states.state import States, new_states, state_class, table_bytes
+from xmleval.states.state import States, new_states, refuse_many_cells, state_class, table_bytes
 from xmleval.view.block import Block
 
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
@@ -106,6 +106,7 @@ def with_batch(
     if scored or (scored is None and (counted.plan is None or SCORED in counted.inputs)):
         inputs |= {SCORED}
     plan = counted.plan or plan_of(settings, inputs)
+    refuse_many_cells("y_true", plan, counted.n_rows + n_rows)
     if not plan.reads_scores:
         inputs -= {SCORED}
     before = counted.inputs - {KEYED}
@@ -179,6 +180,7 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
         text = "intervals need the number of each row in all shards; give each shard its "
         reason = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
         raise InputError("merge", Message(text, Keyword("first_row"), *reason, Keyword("confidence")))
+    refuse_many_cells("merge", added.plan, counted.n_rows + added.n_rows)
     row_groups = counted.row_groups | added.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
     spans = united(counted.spans, added.spans)

@@ -19,7 +19,7 @@ from xmleval.labels.groups import LabelGroups
 from xmleval.labels.hierarchy import from_edges
 from xmleval.states.contents import Contents
 from xmleval.states.plan import Settings
-from xmleval.states.state import new_states
+from xmleval.states.state import new_states, refuse_many_cells
 from xmleval.view.rule import as_parts, from_parts
 
 
@@ -90,6 +90,7 @@ def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted
         for name, pairs in meta["spans"].items()
     }
     plan = plan_of(settings, inputs)
+    refuse_many_cells("n_rows", plan, n_rows)
     states = new_states(plan, resources)
     states.from_contents(Contents(arrays, n_rows))
     return Counted(n_rows, plan, inputs, states, (), score_dtype, spans, place, states.row_groups, notes)

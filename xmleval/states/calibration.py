@@ -18,7 +18,7 @@ from xmleval.numerics.exact import NO_WEIGHT, SCALE, as_integer, limbs_of, scale
 from xmleval.states.contents import Contents
 from xmleval.states.plan import Plan
 from xmleval.states.results import Reliability, Results
-from xmleval.states.state import Arrays, State
+from xmleval.states.state import MOST_CELLS, MOST_LOSSES, Arrays, State
 from xmleval.view.facts import Binned
 from xmleval.view.pairs import Pairs, pairs_of
 from xmleval.view.view import View
@@ -41,6 +41,14 @@ class Calibration(State):
         self.lossy = any(not spec.params for spec in specs)
         self.losses: Ints = np.zeros((n, 2, LIMBS), np.int64)
         self.table_bytes = bytes_of([self.losses, *self.sums.values()])
+
+    @classmethod
+    def most_cells(cls, plan: Plan, specs: tuple[Spec, ...]) -> int | None:
+        """Return the limit of losses, or of pairs, where unlisted labels have a score."""
+        of_all = [] if plan.unlisted is None else [spec for spec in specs if spec.k is None]
+        if not of_all:
+            return None
+        return MOST_LOSSES if any(spec.metric.range[1] == np.inf for spec in of_all) else MOST_CELLS
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""

@@ -17,6 +17,7 @@ from xmleval.pooled.weight_sums import KeySums, Ranges, merged, n_ranges, tabula
 from xmleval.states.calibration import binned, bins_of, cutoffs_of, reliability_of
 from xmleval.states.plan import Plan
 from xmleval.states.results import Results
+from xmleval.states.state import MOST_CELLS
 from xmleval.states.summed_keys import SummedKeys
 from xmleval.view.facts import Binned
 from xmleval.view.pairs import pairs_of
@@ -38,6 +39,12 @@ class PairScores(SummedKeys):
         super().__init__(plan, specs, resources)
         self.cutoffs = cutoffs_of(specs)
         self.sums = {f"{k or 'all'}.{kind}": KeySums(1) for k in self.cutoffs for kind in (HITS, MISSES)}
+
+    @classmethod
+    def most_cells(cls, plan: Plan, specs: tuple[Spec, ...]) -> int | None:
+        """Return the limit of pairs, where unlisted labels have a score."""
+        of_all = plan.unlisted is not None and any(spec.k is None for spec in specs)
+        return MOST_CELLS if of_all else None
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""

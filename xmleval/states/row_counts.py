@@ -7,7 +7,9 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import SCALE, as_integer
+from xmleval.states.plan import Plan
 from xmleval.states.row_sums import RowSums, carried, counts_of
+from xmleval.states.state import MOST_CELLS
 from xmleval.view.facts import Counts
 from xmleval.view.view import View
 
@@ -17,6 +19,11 @@ class RowCounts(RowSums):
 
     keeps = False
     of_labels = True
+
+    @classmethod
+    def most_cells(cls, plan: Plan, specs: tuple[Spec, ...]) -> int | None:
+        """Return the limit of true negatives."""
+        return MOST_CELLS if any(spec.metric.every_label for spec in specs) else None
 
     def names(self) -> dict[str, Spec]:
         """Return the names of the sums, and the first measure that reads each."""

@@ -29,12 +29,11 @@ from xmleval.states.jackknife_values import entries_without, labels_without
 from xmleval.states.plan import Plan
 from xmleval.states.results import Results
 from xmleval.states.saved_keys import checked_counts, checked_keys, joined, rising
-from xmleval.states.state import Arrays, State
+from xmleval.states.state import MOST_CELLS, Arrays, State
 from xmleval.view.facts import Curve
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
-MOST_ENTRIES = 1 << 62  # rows times labels, where measures count all entries
 GOOD, BAD, MISSING = "relevant", "irrelevant", "missing"
 GROUPED = 8  # entries per label of a block from which grouping by label is faster than sorting keys
 
@@ -59,6 +58,11 @@ class ScoreRuns(State):
         self.store = self._new_store(SpillFile())
         self.last: list[Scores] = []  # for bounds: lowest score of each row
         self.n_left: list[Ints] = []  # for bounds: unlisted irrelevant labels of each row
+
+    @classmethod
+    def most_cells(cls, plan: Plan, specs: tuple[Spec, ...]) -> int | None:
+        """Return the limit of curves of all entries."""
+        return MOST_CELLS if Needs.of(plan, specs).cells else None
 
     def _new_store(self, file: SpillFile) -> Store:
         kinds = (GOOD, BAD, MISSING) if self.needs.bounds else (GOOD, BAD)
@@ -272,7 +276,6 @@ class ScoreRuns(State):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.n_rows = contents.n_rows
-        expect(self.n_rows * self.n_labels < MOST_ENTRIES, f"{self.n_rows} rows")
         width = int(contents.take("width", 1)[0])
         expect(width in (4, 8), f"scores of {width} bytes")
         self.dtype = np.dtype(f"f{width}")

@@ -24,6 +24,8 @@ from xmleval.view.block import Block
 from xmleval.view.view import View, in_groups
 
 Arrays = dict[str, Any]
+MOST_CELLS = 1 << 62  # rows times labels that cannot be counted: sums of two smaller counts fit in 64 bits
+MOST_LOSSES = MOST_CELLS >> 6  # cells whose losses, below 2^6 each, cannot be added up
 JACKKNIFE = "jackknife"  # the state of those that are counted apart for each jackknife group
 
 
@@ -49,6 +51,11 @@ class State:
         self.plan = plan
         self.specs = specs
         self.resources = resources
+
+    @classmethod
+    def most_cells(cls, plan: Plan, specs: tuple[Spec, ...]) -> int | None:
+        """Return the number of cells, rows times labels, that is too many for its counts; None without."""
+        return None
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -259,6 +266,20 @@ def new_states(plan: Plan, resources: Resources) -> States:
         fix = " leaves them; give more, or fewer measures over labels"
         raise InputError("confidence", Message(needs, Keyword("memory"), fix))
     return states
+
+
+def refuse_many_cells(argument: str, plan: Plan, n_rows: int) -> None:
+    """Refuse rows whose cells are too many for a state that counts all cells."""
+    n_cells = n_rows * plan.n_labels
+    if n_cells < MOST_LOSSES:
+        return
+    for name, specs in plan.states.items():
+        limit = state_class(name).most_cells(plan, specs)
+        if limit is not None and n_cells >= limit:
+            cells = f"{n_rows} rows of {plan.n_labels} labels have 2^{limit.bit_length() - 1} cells or more"
+            counting = specs[0] if specs else Keyword("curve_points")
+            fix = f"; give fewer rows or labels, or leave out {counting}, which counts all cells"
+            raise InputError(argument, Message(cells, fix))
 
 
 @cache
