@@ -48,6 +48,7 @@ SAVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "spilled": ({"metrics": "curves", "memory": 1}, {}),
     "intervals": (GROUPS, {}),
     "weighted intervals": (GROUPS, WEIGHTS),
+    "packed": ({"metrics": ["auc.micro", "ap.micro"], "curve_points": 5}, {}),
     "groups": (GROUPS | {"label_groups": [*"abacbba"]}, {"row_groups": np.arange(M) % 2}),
 }
 Arrays = dict[str, Any]
@@ -64,9 +65,11 @@ def arrays_of(evaluator: Evaluator) -> Arrays:
 @cache
 def saved(name: str) -> Arrays:
     options, inputs = SAVED[name]
+    lists = LISTS if name != "packed" else (LISTS[0], LISTS[1].astype(np.float32))
     evaluator = Evaluator(n_labels=N, **options)
-    evaluator.update(TRUTH, LISTS, **inputs)
-    return arrays_of(evaluator)
+    with small_limits() if name == "packed" else contextlib.nullcontext():
+        evaluator.update(TRUTH, lists, **inputs)
+        return arrays_of(evaluator)
 
 
 def values_of(arrays: Arrays) -> Any:
@@ -194,9 +197,14 @@ BROKEN: dict[str, dict[str, list[Any]]] = {
     },
     "weighted": {
         "weighted_scores/totals": [np.nan], "weighted_scores/width": [3],
-        "weighted_scores/cells.relevant.held": [-1, 0], "weighted_scores/columns.irrelevant.held": [7],
+        "weighted_scores/cells.relevant.held": [-1, 0, np.nan],
+        "weighted_scores/columns.irrelevant.held": [7],
     },
     "bounds": {"score_runs/last": [np.nan]},
+    "packed": {
+        "score_runs/first.cells.relevant": [0, 1, 0xFF80, 1 << 16], "score_runs/n_true": [0, N * M + 1],
+        "score_runs/first.cells.irrelevant": [0, 1, 0xFF80, -1], "score_runs/starts.cells.relevant": [0, 8],
+    },
     "spilled": {"score_runs/columns.irrelevant.run0": [-1], "score_runs/cells.relevant.run0": [np.nan]},
 }  # fmt: skip
 
@@ -211,6 +219,33 @@ def test_numbers_that_kernels_cannot_take_are_refused(case: str, tmp_path: Path)
             assert refused(path, {each: array for each, array in arrays.items() if each != name}), name
         for value in values:
             assert refused(path, {**arrays, name: np.full_like(arrays[name], value)}), (name, value)
+
+
+@pytest.mark.parametrize("side", ["relevant", "irrelevant"])
+def test_packed_scores_that_are_not_numbers_are_refused(side: str, tmp_path: Path) -> None:
+    """Moved to buckets at the ends of the numbers, where infinity is the last one and the first place."""
+    arrays, path = saved("packed"), tmp_path / "changed.npz"
+    first, starts = f"score_runs/first.cells.{side}", f"score_runs/starts.cells.{side}"
+    occurring = np.flatnonzero(np.diff(arrays[starts]))
+    lowest, highest = (int(arrays[first][0] + end) for end in occurring[[0, -1]])
+    for bucket, is_number in ((0x7E, False), (0x7F, False), (0x80, True), (0xFF80, True), (0xFF81, False)):
+        moved = bucket - (lowest if bucket < 1 << 15 else highest)
+        if arrays[first][0] + moved < 0 or highest + moved >= 1 << 16:
+            continue
+        told = refused(path, {**arrays, first: arrays[first] + moved})
+        assert bool(told) is not is_number, (hex(bucket), told)
+        if is_number:
+            assert str(Evaluator.load(path).compute())
+
+
+def test_weights_of_a_score_that_is_no_number_are_refused(tmp_path: Path) -> None:
+    arrays = saved("weighted")
+    for name in [name for name in arrays if re.search(r"(scores|top_scores)/.*\.held$", name)]:
+        width = next((4 for part in ("columns.relevant", "columns.irrelevant") if part in name), 3)
+        for word in range(width - 2):
+            alone = arrays[name][:width].copy()
+            alone[word] = np.nan
+            assert not alone.size or refused(tmp_path / "changed.npz", {**arrays, name: alone}), (name, word)
 
 
 @pytest.mark.parametrize(("memory", "dtype"), [(1, np.float32), (1, np.float64), (1 << 23, np.float32)])

@@ -20,6 +20,7 @@ from numba import carray
 from xmleval.base.arrays import Ints, Labels
 from xmleval.kernels.addresses import pointer_to
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.keys import LEAST_RANK, MOST_RANK
 
 HALF = 16
 N_PLACES = 1 << HALF
@@ -107,9 +108,10 @@ def pack_counts(table: Ints, listed: Labels, n: int, size: int, data: Ints, at: 
 
 
 @kernel
-def check_packed(starts: Ints, data: Ints) -> Any:
-    """Return the number of scores of packed counts, or -1 if other bytes than theirs would be read.
+def check_packed(first: int, starts: Ints, data: Ints) -> Any:
+    """Return the number of scores of packed counts, or -1 for bytes that are not theirs, or NaN.
 
+    first : the first bucket
     starts : int64 (b + 1,), from 0 up, multiples of 8, within ``data``, int64
     """
     total: Any = np.int64(0)
@@ -125,6 +127,7 @@ def check_packed(starts: Ints, data: Ints) -> Any:
         n_words = 0 if whole else (n + 3) // 4
         if end - at != HEADER + n_words + ((n << form) + 7) // 8:
             return -1
+        places = data[at + HEADER : at + HEADER + n_words].view(np.uint16)
         counts = data[at + HEADER + n_words : end]
         size = np.int64(0)
         for p in range(n):
@@ -138,6 +141,9 @@ def check_packed(starts: Ints, data: Ints) -> Any:
             else:
                 count = counts[p]
             if count < 0 or count > MOST or (count == 0 and not whole):
+                return -1
+            rank = ((first + i) << HALF) + (p if whole else np.int64(places[p]))
+            if count and (rank < LEAST_RANK or rank > MOST_RANK):
                 return -1
             size += count
             if size > MOST:

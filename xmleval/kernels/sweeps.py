@@ -180,6 +180,7 @@ def sweep(relevant: Scores, irrelevant: Scores, above: Ints, sums: CurveSums) ->
     seen = above[0]
     while i >= 0:
         score, start = relevant[i], i
+        i -= 1
         while i >= 0 and relevant[i] == score:
             i -= 1
         seen += start - i
@@ -206,12 +207,15 @@ def trace(
     seen, wrong = above[0], above[1]
     n_points = 0
     while i >= 0 or j >= 0:
-        score = relevant[i] if j < 0 or (i >= 0 and relevant[i] >= irrelevant[j]) else irrelevant[j]
+        # one of the two at least, whatever the scores are, so that it ends
+        is_relevant = i >= 0 and (j < 0 or not relevant[i] < irrelevant[j])
+        is_irrelevant = j >= 0 and (i < 0 or not irrelevant[j] < relevant[i])
+        score = relevant[i] if is_relevant else irrelevant[j]
         before, before_wrong = seen, wrong
-        if i >= 0 and relevant[i] == score:
+        if is_relevant:
             seen += n_relevant[i]
             i -= 1
-        if j >= 0 and irrelevant[j] == score:
+        if is_irrelevant:
             wrong += n_irrelevant[j]
             j -= 1
         ends = seen == totals[0] and wrong == totals[1]
@@ -255,6 +259,9 @@ def count_down(
         if at_unlisted and below:
             greater = irrelevant.size
         else:
+            if not at_unlisted:
+                group += 1
+                i -= 1
             while i >= 0 and relevant[i] == score:
                 group += 1
                 i -= 1

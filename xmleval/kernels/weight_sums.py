@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.products import multiply
@@ -90,8 +92,14 @@ def is_below(row: Floats, bound: Floats, n_words: int) -> bool:
 
 @kernel
 def is_table(table: Floats, before: Floats, n_words: int) -> bool:
-    """Return whether keys rise, from a row before on, float64 (w + 2,) or (0,), and sums are above 0."""
+    """Return whether keys rise, from a row before on, float64 (w + 2,) or (0,), and sums are above 0.
+
+    NaN is neither.
+    """
     for i in range(table.shape[0]):
+        for word in range(n_words):
+            if np.isnan(table[i, word]):
+                return False
         high, low = table[i, n_words], table[i, n_words + 1]
         if not (0.0 < high <= MOST and -high <= low <= high):
             return False

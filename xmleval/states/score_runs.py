@@ -279,9 +279,16 @@ class ScoreRuns(State):
         width = int(contents.take("width", 1)[0])
         expect(width in (4, 8), f"scores of {width} bytes")
         self.dtype = np.dtype(f"f{width}")
-        self.n_true = contents.take("n_true", *self.n_true.shape)
+        n_cells = self.n_rows * self.n_labels
+        most_true = self.n_rows if self.needs.columns else n_cells
+        self.n_true = contents.take("n_true", *self.n_true.shape, high=most_true)
         for name in self.store.piles:
             self._restore(contents, name)
+        if self.needs.cells:
+            n_relevant = int(self.n_true.sum())
+            for kind, most in ((GOOD, n_relevant), (BAD, n_cells - n_relevant)):
+                n_scores = self.store.size(f"{CELLS}.{kind}")
+                expect(n_scores <= most, f"{n_scores} scores of {most} {kind} entries")
         if self.needs.bounds:
             last = contents.take_chunks("last")
             self.n_left = [contents.take("n_left", last.size)]
