@@ -19,7 +19,7 @@ from xmleval.files.saved import Form, from_bytes, load_state, naming_damage, sav
 from xmleval.input.pieces import Pieces, joined, rows_between
 from xmleval.input.shards import FORMATS, Input, Shard
 
-FORM = Form("xmleval part", 4, "part of a run")
+FORM = Form("xmleval part", 5, "part of a run")
 SentState = str | bytes  # a file, or what it holds
 
 

@@ -18,6 +18,7 @@ from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positi
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, owned
+from xmleval.evaluation.row_keys import Kept, united_keys, with_keys
 from xmleval.evaluation.settings import KEYED, MISSING, check_settings, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, Spans, united
 from xmleval.input.csr import Source
@@ -57,6 +58,7 @@ class Counted:
     row_groups: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     waiting_bytes: int = 0  # size of the waiting rows
+    row_keys: Kept = ()  # hashes of the keys of rows that have keys
 
 
 def read_batch(
@@ -102,6 +104,9 @@ def with_batch(
     elif n_rows and source != ALONE:  # without any, no source is named, or copies made now would share it
         source = source or f"{OWN}{os.urandom(8).hex()}"
         spans, place = united(spans, {source: ((row, row + n_rows),)}), (source, row + n_rows)
+    row_keys = counted.row_keys
+    if matched.keys and source != ALONE:
+        row_keys = with_keys(row_keys, matched.keys)
     scored = False if batch.y_score is None else has_scores(batch.y_score)
     if scored or (scored is None and (counted.plan is None or SCORED in counted.inputs)):
         inputs |= {SCORED}
@@ -152,6 +157,7 @@ def with_batch(
         place=place,
         row_groups=row_groups,
         notes=joined_notes(counted.notes, notes) if notes else counted.notes,
+        row_keys=row_keys,
     )
 
 
@@ -183,7 +189,7 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
     refuse_many_cells("merge", added.plan, counted.n_rows + added.n_rows)
     row_groups = counted.row_groups | added.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
-    spans = united(counted.spans, added.spans)
+    spans, row_keys = united(counted.spans, added.spans), united_keys(counted.row_keys, added.row_keys)
     mine = settled(resources, counted).states if counted.n_rows else None
     theirs = added.states
     if settings.per_row and COMMON not in added.spans:  # rows of files, which follow one another
@@ -200,6 +206,7 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
         place=counted.place,
         row_groups=row_groups,
         notes=joined_notes(counted.notes, added.notes),
+        row_keys=row_keys,
     )
 
 

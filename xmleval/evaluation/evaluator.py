@@ -132,7 +132,9 @@ class Evaluator:
         Raises
         ------
         ValueError
-            If input is invalid, or differs in kind from earlier updates.
+            If input is invalid, differs in kind from earlier updates, or has a key of a row that was counted
+            before: call `reset` before another pass. Keys are those of dicts and of columns that name rows;
+            they are compared by their hashes, of 8 bytes each, which are kept and saved.
 
         Examples
         --------
@@ -173,8 +175,8 @@ class Evaluator:
             If ``other`` is no evaluator.
         ValueError
             If they differ (the message names the first difference), or rows of the other are counted already:
-            it is this evaluator, a copy, or holds rows that this one was merged from. With ``confidence``,
-            also if rows have neither ``first_row`` nor ``clusters`` nor keys.
+            it is this evaluator, a copy, or holds rows that this one was merged from, or rows with the same
+            keys. With ``confidence``, also if rows have neither ``first_row`` nor ``clusters`` nor keys.
 
         Examples
         --------

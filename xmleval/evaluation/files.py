@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.base.arrays import Ints
-from xmleval.base.budget import MEMORY, MemoryLimit, Resources, check_resources, limited
+from xmleval.base.budget import MEMORY, MemoryLimit, Resources, check_resources, limited, memory_limit
 from xmleval.base.errors import InputError, Keyword, Message, naming_files, positive_integer
 from xmleval.base.notes import joined_notes
 from xmleval.evaluation.beside import training_counts, with_files_read, with_values_of_rows
@@ -29,6 +29,7 @@ from xmleval.evaluation.inputs import (
     refuse_many_labels,
 )
 from xmleval.evaluation.reading import Progress, count_rows, progress
+from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
 from xmleval.evaluation.settings import (
     FILES,
     FILES_OF_LABELS,
@@ -45,6 +46,7 @@ from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.door import RESTRICTIONS
 from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels
+from xmleval.input.rows import BY_KEY
 from xmleval.input.shards import OF_DOCUMENTS, Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.metrics.spec import as_names, conventions_of
@@ -263,6 +265,8 @@ def evaluate_files(
         if count_run is None and checkpoint is not None:
             (WRITING.get() or opened).enter_context(_resumed(run, as_path(checkpoint)))
         reports = (count_run or count)(run, arguments.get("progress", False))
+        if states:
+            keep_row_keys(run)
         for evaluator, path in zip(run.evaluators, states, strict=False):
             evaluator.save(path)
     return run, dict(zip(run.names, reports, strict=True))
@@ -313,6 +317,16 @@ def reports_of(run: Run) -> list[Report]:
             report.excluded[name] |= run.excluded.get(name, {})
         reports.append(replace(report, **names))
     return with_same_measures(reports) if len(reports) > 1 else reports
+
+
+def keep_row_keys(run: Run) -> None:
+    """Give the evaluators, which counted rows by number, the keys of these rows."""
+    match = run.rows.matches[0]
+    if match.by == BY_KEY and match.keys:
+        memory_limit().take(ROW_KEY_BYTES * len(match.keys))
+        row_keys = with_keys((), match.keys)
+        for evaluator in run.evaluators:
+            evaluator.change(partial(replace, row_keys=row_keys))
 
 
 def state_files(pattern: Any, names: Sequence[str]) -> list[Path]:

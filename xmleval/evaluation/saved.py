@@ -11,6 +11,7 @@ from xmleval.base.budget import Resources, limited, machine_limit
 from xmleval.base.errors import positive_integer
 from xmleval.base.notes import notes_as_json, notes_from_json
 from xmleval.evaluation.counts import Counted
+from xmleval.evaluation.row_keys import restored_keys, saved_keys
 from xmleval.evaluation.settings import GIVEN, check_settings, plan_of
 from xmleval.files.saved import Saved, first_difference
 from xmleval.input.vectors import check_propensity
@@ -67,6 +68,8 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
 def saved_counts(counted: Counted) -> Saved:
     """Return what `restored` takes, after all rows were counted."""
     arrays = {} if counted.states is None else counted.states.arrays()
+    if counted.row_keys:
+        arrays |= {"row_keys": saved_keys(counted.row_keys)}
     meta = {
         "n_rows": counted.n_rows, "given": sorted(counted.inputs), "updated": counted.plan is not None,
         "score_dtype": counted.score_dtype, "spans": counted.spans, "place": counted.place,
@@ -78,6 +81,7 @@ def saved_counts(counted: Counted) -> Saved:
 def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted:
     """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
     meta, arrays = counts
+    row_keys = arrays.pop("row_keys", None)
     (source, row), notes = meta["place"], notes_from_json(meta["notes"])
     place = str(source), positive_integer("place", row, at_least=0)
     if meta["updated"] is not True:
@@ -93,4 +97,16 @@ def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted
     refuse_many_cells("n_rows", plan, n_rows)
     states = new_states(plan, resources)
     states.from_contents(Contents(arrays, n_rows))
-    return Counted(n_rows, plan, inputs, states, (), score_dtype, spans, place, states.row_groups, notes)
+    kept = () if row_keys is None else restored_keys(row_keys, n_rows)
+    return Counted(
+        n_rows=n_rows,
+        plan=plan,
+        inputs=inputs,
+        states=states,
+        score_dtype=score_dtype,
+        spans=spans,
+        place=place,
+        row_groups=states.row_groups,
+        notes=notes,
+        row_keys=kept,
+    )

@@ -34,8 +34,8 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 13, "saved evaluator")
-CHECKPOINT = Form("xmleval checkpoint", 12, "checkpoint")
+STATE = Form("xmleval state", 14, "saved evaluator")
+CHECKPOINT = Form("xmleval checkpoint", 13, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 
 
