@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+ID = re.compile("0|[1-9][0-9]{0,17}")  # of an int64
 WHOLE = re.compile(r"-?[0-9]{1,4000}")
 DECIMAL = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)"
 DECIMAL_TEXT, DECIMAL_BYTES = re.compile(DECIMAL, re.I), re.compile(DECIMAL.encode(), re.I)
@@ -19,6 +20,18 @@ def whole_number(text: object) -> int | None:
     (10, -3, None, None, None)
     """
     return int(text) if isinstance(text, str) and WHOLE.fullmatch(text) else None
+
+
+def id_number(text: object) -> int | None:
+    """Return the whole number that a string is, None of others, and of a code with a leading zero.
+
+    Examples
+    --------
+    >>> id_number("117"), id_number("0"), id_number("0117"), id_number("00")
+    (117, 0, None, None)
+    """
+    number = whole_number(text)
+    return None if number is None or str(number) != text else number
 
 
 def decimal_number(text: object) -> float | None:

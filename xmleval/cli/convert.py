@@ -40,7 +40,7 @@ WRITTEN = Opt(DATA, "OUT", "File to write, in the format that its name tells.", 
 def convert(source: Path, target: Path, **options: Any) -> None:
     """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
 
-    The data are held in memory, but for a matrix that becomes text or Parquet. Names of rows and labels
-    become numbers, in the order of TRUTH.
+    The data are held in memory, but for a matrix that becomes text or Parquet. TREC's files keep
+    names of rows and labels; in others they become numbers, in the order of TRUTH.
     """
     tell_notes(convert_files(source, target, shown=on_terminal(), **options))

@@ -13,7 +13,7 @@ from xmleval.base.arrays import Ints
 from xmleval.base.budget import PIECE_BYTES, Resources
 from xmleval.base.errors import naming_files, positive_integer
 from xmleval.base.notes import Note
-from xmleval.base.numerals import whole_number
+from xmleval.base.numerals import id_number
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import file_of
@@ -85,7 +85,7 @@ def with_files_read(
         edges = read_edges(path)
         pairs: Any = [*edges.values()]
         if names is None:
-            pairs = [[text if (n := whole_number(text)) is None else n for text in pair] for pair in pairs]
+            pairs = [[text if (n := id_number(text)) is None else n for text in pair] for pair in pairs]
         places, closed = [f"line {line}" for line in edges], not rows.by_name or rows.matches[0].closed
         values["hierarchy"] = given_hierarchy(pairs, n_labels, names, closed, places)
     rule = Rule.load(paths["decision"]) if "decision" in paths else values.get("decision")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +16,9 @@ from xmleval.evaluation.inputs import notes_of, prediction_batches, read_truth
 from xmleval.evaluation.reading import Progress, naming_rows, progress
 from xmleval.input.formats.arrays import NPY, NPZ
 from xmleval.input.formats.format import Format
-from xmleval.input.formats.trec import RUN, save
-from xmleval.input.match import listed_scores
+from xmleval.input.formats.trec import QRELS, RUN, save
+from xmleval.input.lines import words_of
+from xmleval.input.match import Match, listed_scores
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows
 from xmleval.input.shards import FORMATS, find_input, with_fields
@@ -37,8 +39,8 @@ def convert_files(
 ) -> list[str]:
     """Write files in the format that the name of the target tells, by number, and return notes.
 
-    The data are held in memory, but for a matrix that becomes text or Parquet. Names of rows and labels
-    become numbers, in the order of the truth ``like``.
+    The data are held in memory, but for a matrix that becomes text or Parquet. TREC's files keep names of
+    rows and labels that are one word each; in others they become numbers, in the order of the truth ``like``.
     """
     data, truth = find_files([(source, kind), (like, "truth")], **options)
     writer = writer_of(target, data.kind)
@@ -46,6 +48,9 @@ def convert_files(
         return write_rows(data.name, data.pieces(), data.kind, target, writer, n_labels, shown=shown)
     if data.kind == "truth":
         pieces, match, _ = read_truth(data, None)
+        if _keeps_names(writer, match):
+            save(target, stack_rows(pieces.read(STREAMED_BYTES)), "truth", match.keys, match.names)
+            return notes_of(data.name, match.origin)
         order = "rows and labels are numbered in the order in which it names them first"
         notes = notes_of(data.name, match.origin, order)
     elif truth is None:
@@ -56,8 +61,17 @@ def convert_files(
         notes = [*notes_of(truth.name, match.origin), *notes_of(data.name, placed.origin), *match.notes]
         if not placed.scored:
             notes.append(f"{data.name}: no scores, taken best first and written as -1, -2 and so on")
+        if _keeps_names(writer, match):
+            save(target, listed_scores(placed.rows(), match.names), "scores", match.keys, match.names)
+            return notes
         pieces = whole(listed_scores(placed.rows(), match.names), len(match.names))
     return [*notes, *write_rows(data.name, pieces, data.kind, target, writer, shown=shown)]
+
+
+def _keeps_names(writer: Format, match: Match) -> bool:
+    """Tell whether a format holds the names of rows and labels, which are words in TREC's files."""
+    names = itertools.chain(match.keys or (), match.names)
+    return writer in (QRELS, RUN) and all(words_of(name) == [name] for name in names)
 
 
 def find_files(

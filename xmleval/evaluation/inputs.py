@@ -28,7 +28,7 @@ from xmleval.input.lines import shown
 from xmleval.input.match import Batches, Match, listed_scores, refuse_scores, score_pieces, set_pieces
 from xmleval.input.objects.named import as_own_rows, rows_of_ids
 from xmleval.input.objects.take import as_rows, read_named, take
-from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
+from xmleval.input.pieces import LabelUse, Pieces, RowReader, whole
 from xmleval.input.rows import BY_KEY, Origin, Rows, missing_names_note, rows_by_id
 from xmleval.input.scores import by_number, has_scores, is_pair, list_rows, refuse_padding
 from xmleval.input.sets import set_rows
@@ -41,6 +41,7 @@ Named = tuple[str, Pieces]  # an input, and the name that messages call it by
 LOG = logging.getLogger("xmleval.evaluation")
 NAMELESS = "has no names, which ", Keyword("y_true"), " has"
 FIRST_BYTES = 1 << 16  # read to tell what the values of a file are
+MARKED_SHARE = 8  # one byte in so many of memory marks a label that occurs
 COUNT_BYTES = 16  # of a label, once its counts are added up
 
 
@@ -481,24 +482,49 @@ def label_counts_of(
     sized: list[Any] = [(Keyword(argument), replace(rows.truth[1], n_labels=n_given))]
     sized += [rows.truth, *(named for argument, named in rows.sets.items() if argument != "exclude")]
     common_label_count(sized)
-    label_counts, n_true, lone_piece = list[int](), 0, resources.lone_piece
+    label_counts = list[int]()
+    in_truth: LabelUse | None = None
     for place, match in enumerate(rows.matches):
         scores = rows.scores[place : place + 1]
         n_own = common_label_count([*sized, *scores])
-        if n_own is None:
-            n_true = n_true or count_columns(rows.truth[1], lone_piece)
-            if n_true < 1:
-                text = "no row has a label, and nothing tells how many labels there are"
-                raise ValueError(f"{rows.truth[0]}: {text}")
-            n_own = n_true
-            for name, pieces in scores:
-                n_listed = count_columns(pieces, lone_piece)
-                if n_true < n_listed <= MOST_LABELS:  # ids beyond these are refused with their row
-                    beyond = f"its ids go beyond the {n_true} of {rows.truth[0]}"
-                    match.notes.append(f"{name}: evaluated with {n_listed} labels; {beyond}")
-                    n_own = n_listed
+        if is_told(n_given, rows, scores):
+            label_counts.append(n_own or 0)
+            continue
+        if in_truth is None:
+            in_truth = LabelUse(int(memory_limit().left // MARKED_SHARE))
+            in_truth.read(rows.truth[1], resources.lone_piece)
+        n_true = in_truth.n_labels
+        if n_true < 1:
+            text = "no row has a label, and nothing tells how many labels there are"
+            raise ValueError(f"{rows.truth[0]}: {text}")
+        use, n_own = in_truth.copy(), n_true
+        for name, pieces in scores:
+            use.read(pieces, resources.lone_piece)
+            if n_true < use.n_labels <= MOST_LABELS:  # ids beyond these are refused with their row
+                beyond = f"its ids go beyond the {n_true} of {rows.truth[0]}"
+                match.notes.append(f"{name}: evaluated with {use.n_labels} labels; {beyond}")
+                n_own = use.n_labels
+        if "y_pred" in rows.sets:
+            use.read(rows.sets["y_pred"][1], resources.lone_piece)
+        match.notes += unused_notes(rows.truth[0], n_own, use.count())
         label_counts.append(n_own)
     return label_counts
+
+
+def is_told(n_given: int | None, rows: Inputs, scores: Sequence[Named]) -> bool:
+    """Tell whether an input knows the number of labels, more than its largest id."""
+    sets = (named for argument, named in rows.sets.items() if argument != "exclude")
+    sized = [pieces for _, pieces in (rows.truth, *sets, *scores) if pieces.n_labels is not None]
+    return n_given is not None or not all(pieces.ends_at_largest for pieces in sized)
+
+
+def unused_notes(truth: str, n_labels: int, n_used: int) -> list[Message]:
+    """Return a note where most labels occur nowhere, as where codes are read as ids."""
+    if 2 * n_used >= n_labels:
+        return []
+    unused = f"{truth}: {n_labels - n_used} of {n_labels} labels have no row and no score, as the largest id "
+    text = f"{unused}is {n_labels - 1}; averages over labels may count them; give "
+    return [Message(text, Keyword("n_labels"), ", or names if the ids are codes")]
 
 
 def common_label_count(inputs: Sequence[tuple[Any, Pieces]]) -> int | None:

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import gzip
 import io
+import re
 import zlib
 from array import array
 from collections import deque
@@ -37,6 +38,8 @@ TEXT_BYTES, ROW_BYTES = 4, 40  # of memory for a byte of a text that is parsed, 
 ID_BYTES = 24  # of memory for an id or a row of them, with copies
 WORKERS = 2  # threads that parse, beside one that reads and inflates
 SHOWN = 40  # characters of a file that a message quotes
+ASCII_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # as `str.split` knows them
+BETWEEN_WORDS = re.compile(f"[{ASCII_BLANKS}]+")
 
 
 class Lines(NamedTuple):
@@ -132,6 +135,10 @@ def parsed_lines(
         for number, line in enumerate(iter(partial(opened.readline, longest), b""), 1):
             if len(line) >= longest:
                 _check_length(number, len(line) + 1, LINE_BYTES)
+            if line.startswith(BOM):
+                raise ValueError(
+                    f"line {number}: begins with a byte order mark, as of another file; remove it"
+                )
             try:
                 parsed = None if number <= skipped else parse(line.decode("utf-8", errors).removesuffix("\n"))
             except UnicodeDecodeError as error:
@@ -140,6 +147,14 @@ def parsed_lines(
                 raise ValueError(f"line {number}: {error}") from None
             if parsed is not None:
                 yield number, parsed
+
+
+def words_of(line: str, n_cuts: int = -1) -> list[str]:
+    """Return what is between ASCII blanks; a no-break space, or another of Unicode, is part of a word."""
+    if line.isascii():
+        return line.split(None, n_cuts)
+    stripped = line.strip(ASCII_BLANKS)
+    return BETWEEN_WORDS.split(stripped, max(n_cuts, 0)) if stripped else []
 
 
 def listed_rows(lines: Iterable[tuple[int, list[int]]], n_bytes: int) -> Iterator[Rows]:

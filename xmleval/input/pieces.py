@@ -10,6 +10,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from xmleval.base.threads import Pool
 from xmleval.input.csr import as_signed
 from xmleval.input.rows import Rows
@@ -40,6 +42,8 @@ class Pieces:
         Whether names of rows or labels stand in it.
     notes : tuple of str
         What was settled in reading it, for the report.
+    ends_at_largest : bool
+        Whether ``n_labels`` is only one more than the largest id.
 
     Examples
     --------
@@ -57,6 +61,7 @@ class Pieces:
     least_labels: int = 0
     named: bool = False
     notes: tuple[str, ...] = ()
+    ends_at_largest: bool = False
 
 
 def whole(rows: Any, n_labels: int | None = None) -> Pieces:
@@ -138,12 +143,39 @@ def rows_between(name: str, pieces: Pieces, start: int, stop: int) -> Pieces:
     )
 
 
-def count_columns(pieces: Pieces, n_bytes: int) -> int:
-    """Return the number of labels, reading everything where nothing else tells it."""
-    if pieces.n_labels is not None:
-        return pieces.n_labels
-    highest = (int(as_signed(rows.labels).max(initial=-1)) for rows in pieces.read(n_bytes))
-    return max(pieces.least_labels, 1 + max(highest, default=0))
+class LabelUse:
+    """Which labels occur in rows, up to the largest that there is memory to mark, and how many there are."""
+
+    def __init__(self, most_marked: int) -> None:
+        self.n_labels = 0
+        self._most_marked = most_marked
+        self._n_beyond = 0  # entries of labels that cannot be marked
+        self._marks = np.zeros(1, np.bool_)
+
+    def read(self, pieces: Pieces, n_bytes: int) -> None:
+        """Mark the labels of all rows."""
+        self.n_labels = max(self.n_labels, pieces.n_labels or pieces.least_labels)
+        for rows in pieces.read(n_bytes):
+            labels = as_signed(rows.labels)
+            n_labels = int(labels.max(initial=-1)) + 1
+            self.n_labels = max(self.n_labels, n_labels)
+            n_marked = min(n_labels, self._most_marked)
+            if n_marked > self._marks.size:
+                self._marks.resize(min(2 * n_marked, self._most_marked), refcheck=False)
+            are_marked = (labels >= 0) & (labels < n_marked)
+            self._marks[labels[are_marked]] = True
+            self._n_beyond += int((labels >= n_marked).sum())
+
+    def count(self) -> int:
+        """Return how many labels occur at most."""
+        return int(self._marks.sum()) + self._n_beyond
+
+    def copy(self) -> LabelUse:
+        """Return what may mark more rows, and leaves this as it is."""
+        other = LabelUse(self._most_marked)
+        other.n_labels, other._n_beyond = self.n_labels, self._n_beyond
+        other._marks = self._marks.copy()
+        return other
 
 
 class RowReader:

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import memory_limit
-from xmleval.base.numerals import decimal_number, whole_number
+from xmleval.base.numerals import ID, decimal_number, id_number
 from xmleval.files.archive import open_npy, read_arrays
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.arrays import REAL, check_array
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import parsed_lines, read_at_once, shown
+from xmleval.input.lines import ASCII_BLANKS, parsed_lines, read_at_once, shown, words_of
 from xmleval.input.rows import INDEX_BYTES
 
 NAMES = "names of labels, one a line or a JSON list of them, each once"
@@ -46,17 +46,18 @@ def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[
 
     def parse(line: str) -> list[str] | None:
         nonlocal separator
-        line = line.strip()
+        line = line.strip(ASCII_BLANKS)
         if "\r" in line:
             raise ValueError("a carriage return within it; save the file with lines that end in \\n")
         if line and separator is None:
             separator = next((mark for mark in separators if mark in line or mark == " "), "")
         if not line or not separator:
             return [line] if line else None
-        cells = line.split() if separator == " " else next(csv.reader([line], delimiter=separator))
-        if len(cells) != 2 or not all(map(str.strip, cells)):
+        cells = words_of(line) if separator == " " else next(csv.reader([line], delimiter=separator))
+        cells = [cell.strip(ASCII_BLANKS) for cell in cells]
+        if len(cells) != 2 or not all(cells):
             raise ValueError(f"{shown(line)} is not two cells with text in both")
-        return [cell.strip() for cell in cells]
+        return cells
 
     for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), parse), 1):
         n_bytes += line_bytes + sum(map(len, cells))
@@ -124,7 +125,7 @@ class GroupLines(NamedTuple):
                 expected = f"expected {of}, tab or comma, {self.noun} on a line"
                 raise ValueError(f"{self.path}: {of}s have names; {expected}")
             return {place: name for place, (_, (name,)) in enumerate(self.lines)}, 0
-        number_of = whole_number if names is None else {name: i for i, name in enumerate(names)}.get
+        number_of = id_number if names is None else {name: i for i, name in enumerate(names)}.get
         groups, n_unknown = dict[int, str](), 0
         head = self.lines[0][1][0]
         for line, (key, group) in self.lines[head.lower() in HEADS and number_of(head) is None :]:
@@ -132,7 +133,7 @@ class GroupLines(NamedTuple):
             if number is None and names is not None:
                 n_unknown += 1
             elif number is None or number < 0 or (n is not None and number >= n):
-                outside = f"is not in 0..{n - 1}" if n is not None else "is no whole number"
+                outside = "is no whole number" if number is None or n is None else f"is not in 0..{n - 1}"
                 raise ValueError(f"{self.path}: line {line}: {of} {shown(key)} {outside}")
             elif number in groups:
                 raise ValueError(f"{self.path}: line {line}: a second {self.noun} for {of} {shown(key)}")
@@ -197,7 +198,7 @@ def read_pairs(path: Path) -> Pairs:
     pairs = array("q")
     with naming(path, PAIRS):
         for number, words in text_columns(path, PAIR_BYTES, " "):
-            if not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
+            if not all(map(ID.fullmatch, words)):
                 raise ValueError(f"line {number}: {shown(' '.join(words))} is no pair")
             pairs.extend((int(words[0]), int(words[1]), number))
         memory_limit().take(KEPT_BYTES * (len(pairs) // 3))

@@ -91,7 +91,12 @@ def behind_line(text: NDArray[np.uint8], p: Any) -> Any:
 
 @kernel
 def parse_id(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any]:
-    """Return the integer that starts at text[p], -1 if there is none that fits, and where it ends."""
+    """Return the integer that starts at text[p], -1 if there is none that fits, and where it ends.
+
+    None has a leading zero, which is a code's: 0117 and 117 are two codes and one integer.
+    """
+    if text[p] == ZERO and 48 <= text[p + U1] <= 57:
+        return -1, p
     start, label, n = p, U0, U8
     while n == U8:
         n, value = leading_digits(text, p)

@@ -18,13 +18,31 @@ from xmleval.base.numerals import DECIMAL, decimal_number, score_number
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.glances import VECTORS, vector_width, without_vectors
-from xmleval.input.lines import Lines, in_order, listed_rows, open_text, parsed_lines, shown, whole_lines
+from xmleval.input.lines import (
+    Lines,
+    in_order,
+    listed_rows,
+    open_text,
+    parsed_lines,
+    shown,
+    whole_lines,
+    words_of,
+)
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Origin, Rows, rows_by_id, rows_in_batches
 from xmleval.input.stack import sorted_rows
 from xmleval.input.writing import canonical, known_labels, replacing_text
 from xmleval.kernels.decimal import ODD, SPARE, round_decimals
-from xmleval.kernels.parsing import COLON, COMMA, HASH, blank_comments, count_byte, parse_entries, parse_lists
+from xmleval.kernels.parsing import (
+    COLON,
+    COMMA,
+    HASH,
+    SPACE,
+    blank_comments,
+    count_byte,
+    parse_entries,
+    parse_lists,
+)
 
 SCORES = "'rows labels' above lines of 'label:score ...'"
 TRUTH = "'rows features labels' above lines of 'label,label feature:value ...', or " + SCORES
@@ -36,7 +54,9 @@ MOST_DIGITS = 15  # of a label id, which leaves it far within an int64
 ADVICE = "write the ids of the ones"
 BLANKS = re.compile(rb"[ \t]+")
 UP_TO_BLANK = re.compile(rb"[^ \t\n]+?(?=[ \t\n]|\r\n)")
-LABEL = re.compile(rb"0*(\d+?)(?:\.0*)?")
+LABEL = re.compile(rb"(0|[1-9]\d*)(?:\.0*)?")
+CODE = re.compile(rb"0\d+(?:\.0*)?")
+CODES = "has a leading zero, as codes have; ids are whole numbers, and NAME.lines and .csv may hold names"
 FEATURE = re.compile(rb"\d[\d.+a-z-]*(?<=\d):[\d.+a-z-]+", re.IGNORECASE)
 ENTRY = re.compile(rb"\d+:" + DECIMAL.encode(), re.IGNORECASE)
 LABELS = "labels of a row on each line: ids, names, '__label__name ...', or 'label:score ...'"
@@ -44,6 +64,8 @@ ADVICE_OF_LINES = (
     "convert vectors with np.save(NAME.npy, np.loadtxt(...)), or write a header 'rows 0 labels' above ids"
 )
 IDS = re.compile(rb"\s*[0-9]{1,15}(?:[ \t,]+[0-9]{1,15})*[ \t,\r]*(?:\n|$)")
+ZERO, NINE = b"09"
+SCANNED_BYTES = 1 << 20
 PREFIX = "__label__"  # of fastText
 BEGIN_BYTES = 1 << 16  # which tell what is on the lines
 
@@ -162,6 +184,8 @@ def _fault(line: bytes, n_labels: int, has_features: bool, loose: bool = False) 
             return f"{shown(word)} is not {sought}"
     for text in ids:
         number = LABEL.fullmatch(text)
+        if CODE.fullmatch(text):
+            return f"{shown(text)} {CODES}"
         if number is None:
             return f"{shown(text)} is not a label id, a whole number from 0 up"
         if len(number[1]) > MOST_DIGITS or int(number[1]) >= n_labels:
@@ -191,9 +215,10 @@ def _begin(file: InputFile) -> bytes:
 
 
 def ids_pieces(path: Path, kind: str) -> Pieces:
-    """Read ids some rows at a time, as sets or as lists, unless the first line has names."""
+    """Read ids some rows at a time, as sets or as lists, unless they are names."""
     source = InputFile(path)
     begin = _begin(source)
+    are_ids = IDS.match(begin) is not None
 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, LABELS):
@@ -206,11 +231,26 @@ def ids_pieces(path: Path, kind: str) -> Pieces:
                 yield sorted_rows(rows.ptr, rows.labels, None, width, lines)
                 line = lines.stop
 
-    return Pieces(None, None, read, named=bool(begin.strip()) and not IDS.match(begin))
+    has_names = bool(begin.strip()) and not are_ids
+    return Pieces(None, None, read, named=has_names or (are_ids and _has_codes(source)))
+
+
+def _has_codes(file: InputFile) -> bool:
+    """Tell whether a word of digits has a leading zero; then all words are names."""
+    with naming(file.path, LABELS), open_text(file) as text:
+        before = b"\n"
+        while chunk := text.read(SCANNED_BYTES):
+            read = np.frombuffer(before + chunk, np.uint8)
+            is_first = (read[:-2] == COMMA) | (read[:-2] <= SPACE)
+            is_digit = (read[2:] >= ZERO) & (read[2:] <= NINE)
+            if (is_first & (read[1:-1] == ZERO) & is_digit).any():
+                return True
+            before = read[-2:].tobytes()
+    return False
 
 
 def _ids_of(line: str) -> list[int]:
-    words = line.replace(",", " ").split()
+    words = words_of(line.replace(",", " "))
     for word in words:
         if not (word.isdigit() and word.isascii()) or len(word) > MOST_DIGITS:
             raise ValueError(f"{shown(word)} is not a label id, a whole number from 0 up")
@@ -219,17 +259,28 @@ def _ids_of(line: str) -> list[int]:
 
 def named_lines(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the labels of each line that have names."""
-    file = InputFile(path)
-    is_fasttext = re.search(f"^{PREFIX}".encode(), _begin(file), re.MULTILINE) is not None
+    file, facts = InputFile(path), Origin()
+    begin = _begin(file)
+    is_fasttext = re.search(f"^{PREFIX}".encode(), begin, re.MULTILINE) is not None
     parse = partial(_names_of, kind=kind, prefix=PREFIX if is_fasttext else "")
+    if IDS.match(begin):
+        parse = partial(_codes_of, notes=facts.notes)
     entries = (("", *labels, number) for number, labels in parsed_lines(file, parse))
     with naming(path, LABELS):
-        yield from rows_in_batches(entries, Origin(), by_key=False, best_first=True)
+        yield from rows_in_batches(entries, facts, by_key=False, best_first=True)
+
+
+def _codes_of(line: str, notes: list[str]) -> tuple[list[str], None]:
+    """Return names between blanks or commas, as ids are; note once that one has a leading zero."""
+    words = words_of(line.replace(",", " "))
+    if not notes and (code := next((word for word in words if word[0] == "0" != word), None)):
+        notes.append(f"read as names, as {shown(code)} has a leading zero")
+    return words, None
 
 
 def _names_of(line: str, kind: str, prefix: str) -> tuple[list[str], list[float] | None]:
     """Return labels, and their scores if they have any: behind a colon or, of fastText, in the next word."""
-    words = line.split()
+    words = words_of(line)
     if prefix:
         labels = [*takewhile(lambda word: word.startswith(prefix), words)]
         if kind != "scores" or len(labels) == len(words):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count, islice, pairwise
 from pathlib import Path
@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
+from xmleval.base.numerals import ID
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import parsed_lines, shown
+from xmleval.input.lines import parsed_lines, shown, words_of
 from xmleval.input.pieces import Pieces, whole, with_names
 from xmleval.input.rows import Origin, Rows, entries_in_batches, rows_by_id
 from xmleval.input.stack import read_named
 from xmleval.input.writing import canonical, replacing_text
 
 MOST_FIELDS = 6
-NUMBER = re.compile("0|[1-9][0-9]{0,17}")
 Names = list[str] | None  # of rows or labels; numbers from 0 where there are none
 
 
@@ -65,14 +65,14 @@ def batches(path: Path, kind: str) -> Iterator[Rows]:
     def entries() -> Iterator[tuple[str, str, str, int]]:
         nonlocal layout
         n_fields = label = value = 0
-        for number, line in parsed_lines(InputFile(path), lambda line: line.strip() or None):
-            fields = line.split(maxsplit=MOST_FIELDS)
+        for number, fields in parsed_lines(InputFile(path), _fields_of):
             if not n_fields:
                 if layout is SCORES and len(fields) == RANKS.n_fields:
                     layout, facts.notes = RANKS, ["read as a run of MS MARCO, by rank"]
                 n_fields, label, value = layout[:3]
             if len(fields) != n_fields:
-                raise ValueError(f"line {number}: {len(line.split())} fields, not {n_fields}")
+                n_read = sum(len(words_of(field)) for field in fields)
+                raise ValueError(f"line {number}: {n_read} fields, not {n_fields}")
             yield fields[0], fields[label], fields[value], number
 
     with naming(path, expected):
@@ -81,23 +81,28 @@ def batches(path: Path, kind: str) -> Iterator[Rows]:
         )
 
 
+def _fields_of(line: str) -> list[str] | None:
+    """Return the fields of a line, the last with all that follow, None of a blank line."""
+    return words_of(line, MOST_FIELDS) or None
+
+
 def qrels_pieces(path: Path, kind: str) -> Pieces:
     """Read qrels whose names are the numbers of their rows and labels; the first lines mostly tell."""
     read = partial(batches, path, kind)
     for first in islice(read(), 1):
         for name in (*(first.keys or ()), *(first.names or ())):
-            if not NUMBER.fullmatch(name):
+            if not ID.fullmatch(name):
                 return with_names(path, f"{shown(name)} is no number")
     with memory_limit().lent():
         named = read_named(str(path), read, kind, None)
     names = named.row_names, named.label_names
-    rows, labels = ([*map(int, each)] if all(map(NUMBER.fullmatch, each)) else None for each in names)
+    rows, labels = ([*map(int, each)] if all(map(ID.fullmatch, each)) else None for each in names)
     if rows is None or labels is None or max(rows, default=-1) >= len(rows):  # some are left out
         return with_names(path)
     matrix, ids = named.matrix[np.argsort(rows)], np.array(labels, np.int64)
     by_id = rows_by_id(matrix.indptr.astype(np.int64), ids[matrix.indices], matrix.data)
     memory_limit().take(by_id.n_bytes)
-    return whole(by_id, max(labels, default=-1) + 1)
+    return replace(whole(by_id, max(labels, default=-1) + 1), ends_at_largest=True)
 
 
 def save(path: Path, data: Any, kind: str, row_names: Names = None, label_names: Names = None) -> None:
@@ -130,7 +135,7 @@ def _name(names: Names, number: int, kind: str) -> str:
         return str(number)
     if number >= len(names):
         raise ValueError(f"{kind}_names has {len(names)} names; {kind} {number} has none")
-    if names[number].split() != [names[number]]:
+    if words_of(names[number]) != [names[number]]:
         raise ValueError(f"{kind}_names: {shown(names[number])} is not one word, as TREC's files need")
     return names[number]
 

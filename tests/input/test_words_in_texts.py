@@ -1,0 +1,154 @@
+"""Words of texts are cut at ASCII blanks alone, and a code with a leading zero is no number."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Run, json_of
+from tests.damage import answer
+from tests.input.forms import write_table
+from xmleval import evaluate
+from xmleval.input.small_texts import read_group_lines, read_pairs
+from xmleval.io import read_qrels, read_truth
+
+Rows = list[list[str]]
+CODES = [["4019", "2"], ["117", "0117"], ["0117"]]
+PREDICTED = [["4019"], ["0117"], ["117"]]
+
+
+def write_lines(name: str, rows: Rows) -> str:
+    Path(f"{name}.lines").write_text("".join(f"{' '.join(row)}\n" for row in rows), encoding="utf-8")
+    return f"{name}.lines"
+
+
+def write_comma_lines(name: str, rows: Rows) -> str:
+    Path(f"{name}.lines").write_text("".join(f"{','.join(row)}\n" for row in rows), encoding="utf-8")
+    return f"{name}.lines"
+
+
+def write_scored_lines(name: str, rows: Rows) -> str:
+    if name == "t":
+        return write_lines(name, rows)
+    return write_lines(name, [[f"{label}:{-place / 4}" for place, label in enumerate(row)] for row in rows])
+
+
+def write_jsonl(name: str, rows: Rows) -> str:
+    write_table(Path(f"{name}.jsonl"), {"labels": rows})
+    return f"{name}.jsonl"
+
+
+def write_csv(name: str, rows: Rows) -> str:
+    text = "".join(f'"{json.dumps(row)[1:-1]}"\n'.replace('"', "") for row in rows)
+    Path(f"{name}.csv").write_text("labels;x\n" + text.replace("\n", ";\n"), encoding="utf-8")
+    return f"{name}.csv --separator ,"
+
+
+def write_trec(name: str, rows: Rows) -> str:
+    entries = [(row, place, label) for row, labels in enumerate(rows) for place, label in enumerate(labels)]
+    if name == "t":
+        lines = [f"{row} 0 {label} 1\n" for row, _, label in entries]
+    else:
+        lines = [f"{row} Q0 {label} {place + 1} {-place} run\n" for row, place, label in entries]
+    ending = "qrels" if name == "t" else "run"
+    Path(f"{name}.{ending}").write_text("".join(lines), encoding="utf-8")
+    return f"{name}.{ending}"
+
+
+WRITERS: list[Callable[[str, Rows], str]] = [
+    write_lines, write_comma_lines, write_scored_lines, write_jsonl, write_csv, write_trec
+]  # fmt: skip
+
+
+def value(truth: str, scores: str) -> float:
+    first, _, options = truth.partition(" ")
+    return float(json_of(f"evaluate {first} {scores.split()[0]} {options} --metrics p@1")["values"]["p@1"])
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_codes_with_leading_zeros_are_names_in_every_text(folder: Path, write: Callable[..., str]) -> None:
+    """A row without such a code may be first, in the truth or in the predictions."""
+    assert value(write("t", CODES), write("s", PREDICTED)) == pytest.approx(2 / 3)
+    assert value(write("t", PREDICTED), write("s", CODES)) == pytest.approx(1 / 3)
+    plain = [["4019"], ["117"], ["117"]]
+    assert value(write("t", CODES), write("s", plain)) == pytest.approx(2 / 3)
+    assert value(write("t", plain), write("s", CODES)) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("blank", ["\u00a0", "\u2009", "\u3000"])
+def test_blanks_of_unicode_are_parts_of_names(folder: Path, write: Callable[..., str], blank: str) -> None:
+    truth = [[f"New{blank}York", "Paris"], ["New"], ["Rome"]]
+    scores = [["New"], ["New"], [f"New{blank}York"]]
+    assert value(write("t", truth), write("s", scores)) == pytest.approx(1 / 3)
+
+
+def test_a_code_far_behind_the_first_line_makes_all_words_names(folder: Path) -> None:
+    """Also one that two reads of the file cut."""
+    for n_rows in (1, 349_524, 349_525, 349_526):
+        Path("t.lines").write_text("12\n" * n_rows + "0117\n")
+        report = evaluate("t.lines", "t.lines", metrics="p@1")
+        assert (report["p@1"], report.label_names) == (1.0, ["12", "0117"])
+    assert report.notes[0] == "t.lines: read as names, as '0117' has a leading zero"
+
+
+def test_ids_without_leading_zeros_stay_ids(folder: Path) -> None:
+    Path("t.lines").write_text("10,0\n2 100\n\n")
+    assert evaluate("t.lines", "t.lines", metrics="p@1").label_names is None
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("t.svm", "3,0117 1:0.5\n"), ("t.svm", "3 1:0.5\n00 1:0.5\n"), ("t.txt", "1 9 200\n0117 1:0.5\n"),
+    ("t.txt", "1 200\n0117:1\n"),
+])  # fmt: skip
+def test_codes_are_refused_where_labels_are_numbers(folder: Path, name: str, text: str) -> None:
+    Path(name).write_text(text)
+    with pytest.raises(ValueError, match=r"^t.*: line \d: '0[01]1?7?' has a leading zero, as codes have"):
+        read_truth(name)
+
+
+def test_codes_are_no_numbers_beside_ids(folder: Path) -> None:
+    Path("pairs.txt").write_text("0 07\n")
+    with pytest.raises(ValueError, match="line 1: '0 07' is no pair"):
+        read_pairs(Path("pairs.txt"))
+    Path("groups.txt").write_text("7\thead\n07\ttail\n")
+    with pytest.raises(ValueError, match="line 2: label '07' is no whole number"):
+        read_group_lines("label_groups", Path("groups.txt")).by_number("label", None, 10)
+
+
+def test_convert_keeps_names_in_the_files_of_trec(folder: Path) -> None:
+    write_lines("t", CODES)
+    write_scored_lines("s", CODES)
+    note = "read as names, as '0117' has a leading zero"
+    code, _, err = answer(["convert", "t.lines", "t.qrels", "--kind", "truth"])
+    assert (code, err) == (0, f"xmleval: t.lines: {note}\n")
+    code, _, err = answer(["convert", "s.lines", "s.run", "--kind", "scores", "--like", "t.lines"])
+    assert (code, err) == (0, f"xmleval: t.lines: {note}\n")
+    assert read_qrels("t.qrels").label_names == ["4019", "2", "117", "0117"]
+    assert value("t.qrels", "s.run") == 1.0
+
+
+def test_a_byte_order_mark_within_a_text_is_refused(folder: Path, refused: Run) -> None:
+    marked = "\ufeffq1 0 a 1\n".encode()
+    Path("t.qrels").write_bytes(marked + marked)
+    message = "t.qrels: line 2: begins with a byte order mark, as of another file; remove it"
+    assert refused("stats t.qrels").startswith(message)
+
+
+def test_most_labels_without_rows_and_scores_are_noted(folder: Path) -> None:
+    """Only where the largest id alone tells their number."""
+    Path("t.lines").write_text("4019 2\n7\n")
+    Path("s.lines").write_text("4019\n3\n")
+    Path("t.qrels").write_text("0 0 4019 1\n0 0 2 1\n1 0 7 1\n")
+    note = "{}: 4016 of 4020 labels have no row and no score, as the largest id is 4019; averages over labels"
+    for truth in ("t.lines", "t.qrels"):
+        assert [n[: len(note.format(truth))] for n in evaluate(truth, "s.lines", metrics="p@1").notes] == [
+            note.format(truth)
+        ]
+        assert not evaluate(truth, "s.lines", metrics="p@1", n_labels=4020).notes
+    Path("x.txt").write_text("2 4020\n4019:1 2:1\n7:1\n")
+    assert not evaluate("x.txt", "s.lines", metrics="p@1").notes
+    Path("t.lines").write_text("7 2\n7\n")
+    Path("s.lines").write_text("0\n3\n")
+    assert not evaluate("t.lines", "s.lines", metrics="p@1").notes
