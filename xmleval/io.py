@@ -197,7 +197,7 @@ def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
 
 
 def _named(path: PathLike, batches: Any, kind: str, like: Named | list[str] | None) -> Named:
-    return read_named(str(path), partial(batches, as_path(path), kind), kind, like)
+    return read_named(str(path), partial(batches, [as_path(path)], kind), kind, like)
 
 
 def read_names(path: PathLike) -> list[str]:

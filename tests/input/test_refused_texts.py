@@ -106,7 +106,7 @@ OPTIONS = [
     ("docs.csv --decision top3", "docs.csv: --decision needs a ranking, and its labels have no scores"),
     ("docs.csv --pred scored.jsonl", "scored.jsonl: its labels have scores; expected sets"),
     ("docs.csv --separator ''", "--separator: is empty"),
-    ("docs.csv Y.npz", "Y.npz: has no names, and others have; expected one file of predictions"),
+    ("docs.csv Y.npz", "Y.npz: has no names, and others have; expected predictions"),
 ]
 
 

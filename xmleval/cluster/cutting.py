@@ -156,7 +156,7 @@ def _places(source: Input) -> list[Place]:
         text = "its rows or labels have names; several processes count rows and labels by number"
         raise ValueError(f"{source.name}: {text}: `xmleval convert` makes an .npz of it")
     for shard, pieces in source.each:
-        if pieces.n_rows is None:
+        if pieces.n_rows is None or len(source.each) < len(source.shards):
             text = f"{shard.path}: only reading it whole tells its number of rows, before which it cannot be "
             raise ValueError(f"{text}divided; `xmleval convert` makes an .npz of it")
         n_bytes = sum(version_of(path).size for path in (shard.path, *shard.format.companions(shard.path)))

@@ -98,7 +98,7 @@ class Run:
     def sources(self) -> dict[str, str]:
         """Versions of the files of the truth, by the names that reading gives them."""
         sources = {str(shard.path): stamp(shard.path) for shard in self.inputs["y_true"][0].shards}
-        return sources | {self.rows.truth[0]: next(iter(sources.values()), "") if len(sources) < 2 else ""}
+        return sources | {self.rows.truth[0]: ", ".join(sources.values())}
 
     def refuse_values(self, asking: str) -> None:
         """Refuse inputs in memory, where an argument ``asking`` for files is given."""

@@ -170,7 +170,7 @@ def open_rows(
     if arguments.get("ranked") and predictions:
         raise InputError("ranked", "is for predictions in the truth's own file")
     shards = [] if predictions or fits else truth.shards
-    in_truth_file = len(shards) == 1 and shards[0].format.holds_both(shards[0].path)
+    in_truth_file = bool(shards) and shards[0].format.holds_both(shards[0].path)
     exclude, exclude_from = arguments.get("exclude"), arguments.get("exclude_from", "both")
     if exclude is not None or exclude_from != "both":
         exclude = _exclude_of(exclude, exclude_from, arguments.get("n_labels"))
@@ -326,10 +326,10 @@ def _batches(opened: Input, kind: str) -> Batches | None:
     if isinstance(opened, Held):
         rows = opened.rows
         return None if rows is None else lambda: [rows]
-    path, form = opened.shards[0]
-    if len(opened.shards) > 1 or form.rows is None or kind not in form.holds:
+    form = opened.shards[0].format
+    if form.rows is None or kind not in form.holds:
         return None
-    return partial(form.rows, path, opened.kind if kind == "truth" else kind)
+    return partial(form.rows, opened.paths, opened.kind if kind == "truth" else kind)
 
 
 def _truth_batches(truth: Input, predictions: Sequence[Input] = ()) -> Batches:
@@ -341,7 +341,7 @@ def _truth_batches(truth: Input, predictions: Sequence[Input] = ()) -> Batches:
     hint = ["; of names on each line, ", Keyword("input_format", "lines")] if ".txt" in truth.name else []
     if not truth.named:
         hint += [", or ", Keyword("labels"), " with the names of its columns"]
-    text = "; expected one file of relevant labels with names"
+    text = "; expected relevant labels with names"
     raise ValueError(Message(f"{truth.name}: ", *reason, text, *hint))
 
 
@@ -351,7 +351,7 @@ def prediction_batches(opened: Input, facts: Any = None, fields: Fields | None =
         (opened,) = with_fields(fields._replace(score_of_truth=True), opened)
     if (batches := _batches(opened, "scores")) is None:
         reason = "" if opened.named else "has no names, and others have; "
-        raise ValueError(f"{opened.name}: {reason}expected one file of predictions with names")
+        raise ValueError(f"{opened.name}: {reason}expected predictions with names")
     return batches
 
 
@@ -506,7 +506,8 @@ def label_counts_of(
                 n_own = use.n_labels
         if "y_pred" in rows.sets:
             use.read(rows.sets["y_pred"][1], resources.lone_piece)
-        match.notes += unused_notes(rows.truth[0], n_own, use.count())
+        if scores or "y_pred" in rows.sets:
+            match.notes += unused_notes(rows.truth[0], n_own, use.count())
         label_counts.append(n_own)
     return label_counts
 

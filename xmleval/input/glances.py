@@ -34,22 +34,44 @@ def refuse_vectors(argument: str, ptr: Ints, labels: NDArray[Any], n_labels: int
         raise InputError(argument, f"{VECTORS}; give an array of them, or ids as sets")
 
 
+class VectorGlance:
+    """Tells whether all rows so far are lists of zeros and ones, of one length.
+
+    ``advice`` is what to write in their place.
+    """
+
+    def __init__(self, advice: str) -> None:
+        self._advice = advice
+        self._width = 0
+        self._are_possible = True
+
+    def refuse(self, rows: Rows) -> None:
+        """Refuse rows that can be no lists of ids."""
+        self._are_possible &= rows.are_lists
+        if not self._are_possible or not rows.n_rows:
+            return
+        ids = rows.labels
+        if rows.names is not None:
+            ids = np.array([("0", "1", name).index(name) for name in rows.names], np.int64)[ids]
+        width, is_certain = vector_width(rows.ptr, ids)
+        self._are_possible = width > 0 and self._width in (0, width)
+        self._width = width
+        if self._are_possible and is_certain:
+            raise ValueError(f"{VECTORS}; {self._advice}")
+
+    def close(self) -> None:
+        """Refuse rows that may be ids, of which all have 0 and 1."""
+        if self._are_possible and self._width:
+            raise ValueError(f"0 and 1 in all rows: {VECTORS}; {self._advice}")
+
+
 def without_vectors(batches: Iterable[Rows], advice: str) -> Iterator[Rows]:
     """Yield the rows of a file, and refuse vectors among its lists: those that may be ids, at its end."""
-    width, are_possible = 0, True
+    glance = VectorGlance(advice)
     for rows in batches:
-        are_possible &= rows.are_lists
-        if are_possible and rows.n_rows:
-            ids, before = rows.labels, width
-            if rows.names is not None:
-                ids = np.array([("0", "1", name).index(name) for name in rows.names], np.int64)[ids]
-            width, is_certain = vector_width(rows.ptr, ids)
-            are_possible = width > 0 and before in (0, width)
-            if are_possible and is_certain:
-                raise ValueError(f"{VECTORS}; {advice}")
+        glance.refuse(rows)
         yield rows
-    if are_possible and width:
-        raise ValueError(f"0 and 1 in all rows: {VECTORS}; {advice}")
+    glance.close()
 
 
 def swapped_notes(truth: str, y_true: Any, scores: str, y_score: Any) -> list[str]:

@@ -189,6 +189,7 @@ class Match:
         number = self.row_number
         added, first = (number, 0) if seen.role == "y_true" else (seen.ignored, len(number))
         of_row = self._add(keys, number, added, first)
+        seen.refuse_other_file(of_row)
         if seen.present is None:
             seen.present = np.zeros(len(number), np.bool_)
         if (n_numbers := int(of_row.max(initial=-1)) + 1) > seen.present.size:
@@ -336,6 +337,8 @@ class Seen:
     present : of rows by key, which numbers of rows occurred
     by_index : whether both sides must have the same keys
     ignored : rows that the truth does not have, by the next numbers
+    files : those that were read of several
+    file_of : which of them had a row by number, counted from 1; 0 for none
     """
 
     role: str
@@ -346,6 +349,25 @@ class Seen:
     by_index: bool = False
     ignored: dict[Any, int] = field(default_factory=dict)
     unknown: dict[int, None] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    file_of: Ints = field(default_factory=lambda: np.zeros(1, np.int32))
+
+    def refuse_other_file(self, of_row: Ints) -> None:
+        """Refuse rows that another file of several has, too."""
+        file = getattr(getattr(self.rows, "origin", None), "file", "")
+        if not file:
+            return
+        if self.files[-1:] != [file]:
+            self.files.append(file)
+        if (n_numbers := int(of_row.max(initial=-1)) + 1) > self.file_of.size:
+            self.file_of.resize(2 * n_numbers, refcheck=False)
+        files = self.file_of[of_row]
+        if (is_other := (files > 0) & (files < len(self.files))).any():
+            row = int(is_other.argmax())
+            key, other = self.rows.keys[row], self.files[files[row] - 1]
+            reason = f"row {key!r} is also in {other}; expected each row in one file"
+            raise self.rows.error(self.argument, reason, row, key)
+        self.file_of[of_row] = len(self.files)
 
 
 def join_models(

@@ -15,6 +15,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, pointer
 
 TWICE = "label {!r} occurs twice{}; expected each label once in a row"
+ADVICE_OF_RANKS = "write scores with all fields, 'instance Q0 label rank score tag', or as .csv"
 MADE_BYTES, ROW_BYTES = 48, 16  # of memory for an entry and a row while rows are put together
 
 
@@ -83,6 +84,17 @@ class PlacedRows:
             self._runs.append(self._file.write(iter([entries]), entries.size, entries.dtype))
             self._parts, self.n_bytes = [], 0
 
+    def _refuse_equal_ranks(self, ptr: Ints, values: NDArray[Any], first: int) -> None:
+        """Refuse a rank that stands twice in a row, as scores do that are taken for ranks."""
+        rows = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
+        order = np.lexsort((values, rows))
+        is_same = (values[order[1:]] == values[order[:-1]]) & (rows[order[1:]] == rows[order[:-1]])
+        if is_same.any():
+            entry = int(order[1:][is_same].min())
+            key = self._cell(first + int(rows[entry]), 0)[0] if self._cell else first + int(rows[entry])
+            rank = -int(values[entry])
+            raise InputError(self._argument, f"row {key!r} has rank {rank} twice; {ADVICE_OF_RANKS}")
+
     def _by_row(self, parts: list[NDArray[Any]]) -> NDArray[Any]:
         """Return entries sorted by row, or refuse a label that stands twice in one."""
         entries = np.concatenate([part for part in parts if part.size] or parts[:1])
@@ -121,6 +133,8 @@ class PlacedRows:
         else:
             entries = self._parts[0][self._ptr[first] : self._ptr[last]]
         values = entries["value"].copy() if self.scored else None
+        if values is not None and getattr(self.origin, "are_ranks", False):
+            self._refuse_equal_ranks(ptr, values, first)
         rows = Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first)
         return rows._replace(is_written=not self._are_columns, are_columns=self._are_columns)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ class Origin:
     id_column : the column of a frame that names the rows, None if there is none
     values : gives the values of a column of a frame
     how_to_repeat : what to do where rows of one key are meant to have one label each
+    file : the one of several files that follow one another, "" where there is one
+    are_ranks : whether values are the negatives of ranks, of which each row has no two
     """
 
     unit: str = "line"
@@ -44,6 +47,12 @@ class Origin:
     id_column: Any = None
     values: Any = None
     how_to_repeat: str = ""
+    file: str = ""
+    are_ranks: bool = False
+
+    def of_file(self, path: Path, paths: Sequence[Path]) -> Origin:
+        """Return the origin of the rows of one of some files, with notes and columns of all."""
+        return replace(self, file=str(path)) if len(paths) > 1 else self
 
     def noted(self, name: str, *remarks: str) -> list[str]:
         """Return a note on what was settled in reading an input of this name, and these remarks."""
@@ -178,7 +187,8 @@ class Rows(NamedTuple):
         if self.places is None:
             return InputError(argument, reason, row=row, value=value)
         unit = "row" if self.origin is None else self.origin.unit
-        return InputError(argument, Message(f"{unit} {self.places[row]}: ", reason), value=value)
+        file = "" if self.origin is None else self.origin.file
+        return InputError(file or argument, Message(f"{unit} {self.places[row]}: ", reason), value=value)
 
     def refuse_first(self, argument: str, noun: str, bad: Bools, start: int, *reason: object) -> None:
         """Refuse the first flagged value, if any is, of rows from ``start`` on: noun, value and reason."""
@@ -335,37 +345,46 @@ def entries_in_batches(
         yield Rows(keys, BY_KEY, *columns, places=np.array(places, np.int64), is_long=True, origin=origin)
 
 
-def rows_in_batches(
-    entries: Iterable[tuple[str, Sequence[str], Sequence[float] | None, int]],
-    origin: Origin,
-    *,
-    by_key: bool = True,
-    best_first: bool = False,
-) -> Iterator[Rows]:
-    """Yield the rows of a reader that gives the key, the labels, their values and the place of each."""
-    entries, is_full, is_scored = iter(entries), True, None
-    while is_full:
-        keys, labels, values = list[str](), list[str](), list[float]()
-        sizes, places, n_bytes, is_full = list[int](), list[int](), 0, False
-        for key, row_labels, row_values, place in entries:
-            if row_labels and is_scored not in (None, row_values is not None):
-                raise ValueError(f"{origin.unit} {place}: labels with scores, and others without")
-            is_scored = row_values is not None if row_labels else is_scored
-            keys.append(key)
-            labels += row_labels
-            values += row_values or ()
-            sizes.append(len(row_labels))
-            places.append(place)
-            n_bytes += ENTRY_BYTES * (1 + len(row_labels)) + len(key) + sum(map(len, row_labels))
-            if is_full := n_bytes > CHECKED_BYTES:
-                break
-        yield Rows(
-            keys if by_key else None,
-            BY_KEY if by_key else None,
-            pointer(sizes),
-            *numbered(labels),
-            np.array(values, np.float64) if values else None,
-            best_first,
-            np.array(places, np.int64),
-            origin=origin,
-        )
+@dataclass
+class RowBatches:
+    """Rows in batches, of one file or of several, whose labels all have scores, or none has.
+
+    by_key : whether rows have names
+    best_first : whether the order of labels tells their rank
+    is_scored : whether labels had scores so far; None before the first label
+    """
+
+    by_key: bool = True
+    best_first: bool = False
+    is_scored: bool | None = None
+
+    def read(
+        self, entries: Iterable[tuple[str, Sequence[str], Sequence[float] | None, int]], origin: Origin
+    ) -> Iterator[Rows]:
+        """Yield the rows of a reader that gives the key, the labels, their values and the place of each."""
+        entries, is_full = iter(entries), True
+        while is_full:
+            keys, labels, values = list[str](), list[str](), list[float]()
+            sizes, places, n_bytes, is_full = list[int](), list[int](), 0, False
+            for key, row_labels, row_values, place in entries:
+                if row_labels and self.is_scored not in (None, row_values is not None):
+                    raise ValueError(f"{origin.unit} {place}: labels with scores, and others without")
+                self.is_scored = row_values is not None if row_labels else self.is_scored
+                keys.append(key)
+                labels += row_labels
+                values += row_values or ()
+                sizes.append(len(row_labels))
+                places.append(place)
+                n_bytes += ENTRY_BYTES * (1 + len(row_labels)) + len(key) + sum(map(len, row_labels))
+                if is_full := n_bytes > CHECKED_BYTES:
+                    break
+            yield Rows(
+                keys if self.by_key else None,
+                BY_KEY if self.by_key else None,
+                pointer(sizes),
+                *numbered(labels),
+                np.array(values, np.float64) if values else None,
+                self.best_first,
+                np.array(places, np.int64),
+                origin=origin,
+            )

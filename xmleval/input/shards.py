@@ -51,7 +51,20 @@ class Input:
     @cached_property
     def each(self) -> list[tuple[Shard, Pieces]]:
         """Its files with the rows of each; to tell whether they have names may take reading all."""
+        first = self.shards[0]
+        if first.format.together and (pieces := first.format.read_together(self.paths, self.kind)):
+            return [(first, pieces)]
         return [(s, s.format.read(s.path, self.kind)) for s in self.shards]
+
+    @property
+    def paths(self) -> list[Path]:
+        """Its files, which must be of one format, without those that are read with them."""
+        path, form = self.shards[0]
+        for other_path, other in self.shards:
+            if other.name != form.name:
+                text = f"{other_path}: a {other.title}, and {path} is a {form.title}"
+                raise ValueError(f"{text}; expected files of one format where rows or labels have names")
+        return [shard.path for shard in self.shards]
 
     @property
     def named(self) -> bool:
@@ -71,6 +84,8 @@ class Input:
 
     def pieces(self) -> Pieces:
         """Return its rows."""
+        if len(self.each) < len(self.shards):
+            return self.each[0][1]
         return joined([(str(shard.path), pieces) for shard, pieces in self.each])
 
 
@@ -111,9 +126,9 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
 def read_sets(path: Path) -> Any:
     """Read label sets whole: a sparse array, or `Named` where they have names."""
     label_sets = find_input(path, "truth", None)
-    file, form = label_sets.shards[0]
-    if label_sets.named and form.rows and len(label_sets.shards) == 1:
-        return read_named(str(file), partial(form.rows, file, "truth"), "truth", None)
+    form = label_sets.shards[0].format
+    if label_sets.named and form.rows:
+        return read_named(label_sets.name, partial(form.rows, label_sets.paths, "truth"), "truth", None)
     pieces = label_sets.pieces()
     rows = stack_rows(pieces.read(sys.maxsize))
     return rows if isinstance(rows, np.ndarray) else rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
@@ -168,9 +183,8 @@ def completed(path: Path) -> Path:
 
 
 def _files(path: Path) -> list[Path]:
-    if path.is_dir():  # of which files that are always read by name may be anything
-        endings = tuple(end for form in FORMATS if form.pieces for end in form.extensions)
-        files = [file for file in path.iterdir() if file.name.lower().endswith(endings)]
+    if path.is_dir():
+        files = _of_known_formats([*path.iterdir()])
         missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
     elif glob.has_magic(str(path)) and not is_there(completed(path)):
         files = path.matches() if isinstance(path, RemotePath) else [*map(Path, glob.glob(str(path)))]
@@ -183,6 +197,16 @@ def _files(path: Path) -> list[Path]:
     if not files:
         raise ValueError(missing)
     return sorted({*files} - second_files, key=in_order)
+
+
+def _of_known_formats(files: list[Path]) -> list[Path]:
+    """Return the files of a folder that hold data; next to arrays, CSV and JSON may hold anything."""
+    for has_pieces in (True, False):
+        endings = tuple(end for form in FORMATS for end in form.extensions if bool(form.pieces) == has_pieces)
+        known = [file for file in files if file.name.lower().endswith(endings) and file.name[0] != "."]
+        if known:
+            return known
+    return []
 
 
 def in_order(path: Path) -> list[tuple[bool, int, str]]:

@@ -144,11 +144,19 @@ def npy_pieces(path: Path, kind: str) -> Pieces:
     return with_names(path) if are_names else array_pieces(arrays, LIST, partial(list_rows, "list"))
 
 
-def named_lists(path: Path, kind: str) -> Iterator[Rows]:
-    """Yield the rows of a list of names of labels; an empty name fills a slot."""
-    arrays, facts, place = _open_list(path), Origin("row"), 0
-    if arrays[0].dtype.kind != "U":
-        raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
+def named_lists(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+    """Yield the rows of lists of names of labels; an empty name fills a slot."""
+    opened = [_open_list(path) for path in paths]
+    for path, arrays in zip(paths, opened, strict=True):
+        if arrays[0].dtype.kind != "U":
+            raise ValueError(f"{path}: expected predictions with names, as TRUTH has them")
+        if len(arrays) != len(opened[0]):
+            raise ValueError(f"{path}: expected scores in all files, or in none, unlike {paths[0]}")
+        yield from _named_list(arrays, Origin("row").of_file(path, paths))
+
+
+def _named_list(arrays: Sequence[Array], facts: Origin) -> Iterator[Rows]:
+    place = 0
     for labels, *scores in array_pieces(arrays, LIST, lambda *parts: parts).read(PIECE_BYTES):
         filled, places = labels != "", place + np.arange(len(labels))
         values = scores[0][filled].astype(np.float64) if scores else None

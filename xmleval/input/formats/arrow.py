@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,10 +31,10 @@ from xmleval.input.csr import as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
-from xmleval.input.glances import LIKE_A_SCORE, without_vectors
+from xmleval.input.glances import LIKE_A_SCORE, VectorGlance, without_vectors
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.match import HELD_SHARE
-from xmleval.input.pieces import Pieces
+from xmleval.input.pieces import Pieces, joined
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, Origin, Rows, pointer
 from xmleval.input.writing import canonical, known_labels
@@ -168,6 +170,7 @@ class Table(NamedTuple):
     n_labels: int | None
     named: bool  # whether instances or labels are texts, or their columns are not named as those of numbers
     joining: list[str]  # of lists whose rows have no names: further columns of texts or integers
+    notes: tuple[str, ...] = ()  # of rows by number
 
 
 def look_at(table: Opened, kind: str) -> Table:
@@ -313,28 +316,47 @@ def _called(type_: Any) -> str:
     return str(type_.value_type if is_text(type_) and hasattr(type_, "value_type") else type_)[:SHOWN]
 
 
-def named_rows(path: Path, kind: str) -> Iterator[Rows]:
-    """Yield the rows of a file, one for each instance or for each label; the names of integers are digits."""
-    with naming(path, EXPECTED):
-        yield from without_vectors(_batches(InputFile(path), kind, True, BATCH_BYTES), ADVICE)
+def named_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+    """Yield the rows of files, one for each instance or for each label; the names of integers are digits."""
+    glance, facts = VectorGlance(ADVICE), Origin("row", how_to_join=RENAME)
+    first: TableColumns | None = None
+    for path in paths:
+        file = InputFile(path)
+        with naming(path, EXPECTED):
+            with opened(file) as opened_table:
+                columns = look_at(opened_table, kind).columns
+                notes = [f"ids in {shown(columns.instance)}"] if columns.is_usual else []
+                notes += notes_on_columns(opened_table, columns, kind)
+                facts.notes += [note for note in notes if note not in facts.notes]
+            first = first or columns
+            if columns._replace(unused=first.unused) != first:
+                raise ValueError(f"columns {shown(', '.join(columns.read))}, unlike those of {paths[0]}")
+            for rows in _batches(file, kind, True, BATCH_BYTES, facts.of_file(path, paths)):
+                glance.refuse(rows)
+                yield rows
+            if path is paths[-1]:
+                glance.close()
 
 
-def _batches(file: InputFile, kind: str, named: bool, n_bytes: int) -> Iterator[Rows]:
-    """Yield the rows of a table, ``named`` or by number; those of a long one have one label each."""
+def _batches(
+    file: InputFile, kind: str, named: bool, n_bytes: int, facts: Origin, start: int = 0
+) -> Iterator[Rows]:
+    """Yield the rows of a table, ``named`` or by number; those of a long one have one label each.
+
+    ``start`` is the number that its first row has among those of several files.
+    """
     first = 0
     with opened(file) as opened_table:
         table = look_at(opened_table, kind)
         columns = table.columns
         joining = table.joining if named else []
-        facts = Origin("row", columns={name: array("q") for name in joining}, how_to_join=RENAME)
+        for name in joining:
+            facts.columns.setdefault(name, array("q"))
         if columns.is_usual:
-            facts.notes.append(f"ids in {shown(columns.instance)}")
             columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
-        if named:
-            facts.notes += notes_on_columns(opened_table, table.columns, kind)
         is_unscored = columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
         for batch in opened_table.batches(columns.read + joining, n_bytes):
-            rows = _rows_of(batch, kind, table._replace(columns=columns), named, first)
+            rows = _rows_of(batch, kind, table._replace(columns=columns), named, first, start)
             first += rows.n_rows
             memory_limit().check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
             are_lists = is_unscored and not is_text(batch.column(columns.label).type.value_type)
@@ -342,7 +364,7 @@ def _batches(file: InputFile, kind: str, named: bool, n_bytes: int) -> Iterator[
             _hash_cells(facts.columns, batch)
 
 
-def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Rows:
+def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int, start: int) -> Rows:
     """Return the rows of a batch, of which row ``first`` of the table is the first."""
     lists, instance, label, value, *_ = table.columns
     places, is_list = first + np.arange(batch.num_rows), lists and kind == "scores"
@@ -355,7 +377,7 @@ def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Ro
         else:
             keys = cells.ids()
             wrong = ", where lists stand in the order of their rows" if lists else " is negative"
-            cells.refuse(keys != places if lists else keys < 0, f"{instance} {{}}{wrong}", keys)
+            cells.refuse(keys != start + places if lists else keys < 0, f"{instance} {{}}{wrong}", keys)
     cells = cells_of(batch, label, first, lists)
     ptr, names, values = cells.ptr, None, None
     if named:
@@ -377,45 +399,93 @@ def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Ro
     return Rows(keys, match, ptr, labels, names, values, is_list, *of_file, is_written=not lists)
 
 
-def _placed(batches: Iterator[Rows], instance: str) -> PlacedRows:
-    """Return the instances 0, 1, ... of a table with a row for each label, which may be in any order."""
+def _placed(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
+    """Return the instances 0, 1, ... of a table with a row for each label, which may be in any order.
+
+    ``path`` is what messages about all of it name.
+    """
     placed = PlacedRows(instance, memory_limit().left / HELD_SHARE)
     n_rows = n_entries = 0
     for rows in batches:
         keys: Any = rows.keys
         n_rows, n_entries = max(n_rows, int(keys.max(initial=-1)) + 1), n_entries + keys.size
-        # a false number would make us allocate that much memory
-        if n_rows > min(ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries, 1 << 31):
-            raise ValueError(f"{n_rows} instances with {n_entries} labels")
-        memory_limit().check(PLACED_BYTES * n_rows)
-        placed.add(rows, rows.labels, keys)
-    placed.close(n_rows)
-    memory_limit().check(ROW_ENTRY_BYTES * placed.most_labels)
+        with naming(path, EXPECTED):
+            # a false number would make us allocate that much memory
+            if n_rows > min(ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries, 1 << 31):
+                raise ValueError(f"{n_rows} instances with {n_entries} labels")
+            memory_limit().check(PLACED_BYTES * n_rows)
+            placed.add(rows, rows.labels, keys)
+    with naming(path, EXPECTED):
+        placed.close(n_rows)
+        memory_limit().check(ROW_ENTRY_BYTES * placed.most_labels)
     return placed
 
 
-def read_pieces(path: Path, kind: str) -> Pieces:
-    """Return the rows of a file by number."""
-    file = InputFile(path)
-    with naming(path, EXPECTED), opened(file) as opened_table:
+def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
+    """Return the rows of files that follow one another by number."""
+    files, tables, shards, named = [*map(InputFile, paths)], list[Table](), list[tuple[str, Pieces]](), False
+    start = 0
+    for path, file in zip(paths, files, strict=True):
+        read = partial(_read_lists, file, kind, start)
+        table, start = _look_at_numbers(file, kind, start)
+        named |= table.named
+        shards.append((str(path), Pieces(None, table.n_labels, read, notes=table.notes)))
+        tables.append(table)
+    first = tables[0].columns
+    for path, table in zip(paths, tables, strict=True):
+        if (table.columns.lists, table.columns.instance) != (first.lists, first.instance):
+            columns = shown(", ".join(table.columns.read))
+            raise ValueError(f"{path}: columns {columns}, unlike those of {paths[0]}; expected {EXPECTED}")
+    pieces = replace(joined(shards), named=named)
+    if first.lists:
+        return pieces
+
+    def read_long(n_bytes: int) -> Iterator[Rows]:
+        whole = paths[0].parent if len(paths) > 1 else paths[0]
+        yield from _placed(_long_batches(files, kind, n_bytes), whole, first.instance).read(n_bytes)
+
+    return replace(pieces, read=read_long, locate=None)
+
+
+def _look_at_numbers(file: InputFile, kind: str, start: int) -> tuple[Table, int]:
+    """Return a table, with names where it does not number its rows from ``start`` on, and the next number."""
+    with naming(file.path, EXPECTED), opened(file) as opened_table:
         table = look_at(opened_table, kind)
-        named, first, instance = table.named, 0, table.columns.instance
-        is_numbered = not named and table.columns.lists and instance is not None
+        instance = table.columns.instance
+        is_numbered = not table.named and table.columns.lists and instance is not None
+        first = 0
         for batch in opened_table.batches([instance], BATCH_BYTES) if is_numbered else ():
             numbers = cells_of(batch, instance, first, False).ids()
-            if named := bool((numbers != first + np.arange(batch.num_rows)).any()):
-                break  # it does not number the rows in their order
+            if (numbers != start + first + np.arange(batch.num_rows)).any():
+                return table._replace(named=True), start
             first += batch.num_rows
-        notes = () if named else (*notes_on_columns(opened_table, table.columns, kind),)
+        notes = () if table.named else (*notes_on_columns(opened_table, table.columns, kind),)
+    return table._replace(notes=notes), start + first
 
-    def read(n_bytes: int) -> Iterator[Rows]:
-        with naming(path, EXPECTED):
-            batches = without_vectors(_batches(file, kind, False, n_bytes), ADVICE)
-            if not table.columns.lists:
-                batches = _placed(batches, table.columns.instance).read(n_bytes)
-            yield from batches
 
-    return Pieces(None, table.n_labels, read, named=named, notes=notes)
+def _read_lists(file: InputFile, kind: str, start: int, n_bytes: int) -> Iterator[Rows]:
+    """Yield the rows of a table of lists by number."""
+    with naming(file.path, EXPECTED):
+        yield from without_vectors(_batches(file, kind, False, n_bytes, Origin("row"), start), ADVICE)
+
+
+def _long_batches(files: Sequence[InputFile], kind: str, n_bytes: int) -> Iterator[Rows]:
+    """Yield the rows of tables with a row for each label, and refuse an instance of two files."""
+    file_of: Ints = np.zeros(1, np.int32)
+    for place, file in enumerate(files, 1):
+        with naming(file.path, EXPECTED):
+            for rows in _batches(file, kind, False, n_bytes, Origin("row")):
+                yield rows  # whose numbers are checked now
+                instances: Any = rows.keys
+                if (n_instances := int(instances.max(initial=-1)) + 1) > file_of.size:
+                    file_of.resize(2 * n_instances, refcheck=False)
+                places = file_of[instances]
+                if (is_other := (places > 0) & (places < place)).any():
+                    row = int(is_other.argmax())
+                    other = files[places[row] - 1].path
+                    text = f"row {instances[row]} is also in {other}; expected each row in one file"
+                    raise ValueError(text)
+                file_of[instances] = place
 
 
 def columns_beside(path: Path, kind: str) -> list[str]:
@@ -474,7 +544,8 @@ ARROW = Format(
     name="arrow",
     title="Parquet or Arrow file",
     extensions=(".parquet", ".arrow", ".feather"),
-    pieces=read_pieces,
+    pieces=lambda path, kind: read_pieces([path], kind),
+    together=read_pieces,
     rows=named_rows,
     write=save_table,
     keeps_order=True,

@@ -35,7 +35,7 @@ from xmleval.input.columns import (
 )
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
-from xmleval.input.glances import LIKE_A_SCORE, without_vectors
+from xmleval.input.glances import LIKE_A_SCORE, VectorGlance
 from xmleval.input.lines import (
     LINE_BYTES,
     LONGEST_LINE,
@@ -45,7 +45,7 @@ from xmleval.input.lines import (
     read_at_once,
     shown,
 )
-from xmleval.input.rows import MISSING_WORDS, Origin, Rows, entries_in_batches, rows_in_batches
+from xmleval.input.rows import MISSING_WORDS, Origin, RowBatches, Rows, entries_in_batches
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
@@ -141,42 +141,55 @@ def _json_record(line: str) -> dict[str, Any] | None:
     return record
 
 
-def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iterator[Rows]:
-    """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
-    facts = Origin(how_to_join="--id-field {!r} joins the rows")
-    facts.how_to_repeat = "; a file with a row for each label calls the field of labels 'label'"
-    names: list[str] = next(records, (0, []))[1]
-    first: tuple[int, dict[str, Any]] = next(records, (0, {}))
-    records = itertools.chain([first] if first[0] else [], records)
-    columns = _columns(names, first[1], kind, fields, facts)
-    reader = _Reader(columns, kind, fields, facts)
-    read: Any = reader.read_document if columns.lists else reader.read_entry
+class _Documents:
+    """Reads the rows of files: relevant labels, judged ones with their grades, or predictions.
 
-    def entries() -> Iterator[Any]:
-        number = 0
+    ``names`` are those of the fields of the first file, which the others have, too.
+    """
+
+    def __init__(self, names: list[str], record: dict[str, Any], kind: str, fields: Fields) -> None:
+        self.names, self._kind = names, kind
+        self.facts = Origin(how_to_join="--id-field {!r} joins the rows")
+        self.facts.how_to_repeat = "; a file with a row for each label calls the field of labels 'label'"
+        self._columns = _columns(names, record, kind, fields, self.facts)
+        self._reader = _Reader(self._columns, kind, fields, self.facts)
+        self._batches = RowBatches(by_key=self._columns.instance is not None, best_first=True)
+        self._glance = VectorGlance(ADVICE)
+        self._n_rows = 0
+
+    def read(self, records: Iterator[tuple[int, Any]], origin: Origin) -> Iterator[Rows]:
+        """Yield the rows of a file."""
+        entries = self._entries(records)
+        if not self._columns.lists:
+            for rows in entries_in_batches(entries, origin, partial(values_of, kind=self._kind)):
+                self._reader.add_cells(rows.keys or ())
+                yield rows
+            return
+        for rows in self._batches.read(entries, origin):
+            memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in origin.columns.values()))
+            documents = rows._replace(are_lists=self._reader.are_lists)
+            self._glance.refuse(documents)
+            yield documents
+
+    def _entries(self, records: Iterator[tuple[int, Any]]) -> Iterator[Any]:
+        """Yield what the reader makes of each record."""
+        read: Any = self._reader.read_document if self._columns.lists else self._reader.read_entry
         for number, record in records:
             try:
-                yield read(record, number)
+                entry = read(record, number)
             except KeyError as error:
                 raise ValueError(f"line {number}: no field {shown(error.args[0])}") from None
             except ValueError as error:
                 raise ValueError(Message(f"line {number}: ", *error.args[:1])) from None
-        if not number:
+            self._n_rows += 1
+            yield entry
+
+    def close(self) -> None:
+        """Refuse files without a row, or with what may be something else, once all are read."""
+        if not self._n_rows:
             raise ValueError("no row in it")
-
-    def batches() -> Iterator[Rows]:
-        if columns.lists:
-            by_key = columns.instance is not None
-            for rows in rows_in_batches(entries(), facts, by_key=by_key, best_first=True):
-                memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in facts.columns.values()))
-                yield rows._replace(are_lists=reader.are_lists)
-        else:
-            for rows in entries_in_batches(entries(), facts, partial(values_of, kind=kind)):
-                reader.add_cells(rows.keys or ())
-                yield rows
-        reader.close()
-
-    yield from without_vectors(batches(), ADVICE)
+        self._reader.close()
+        self._glance.close()
 
 
 def _columns(
@@ -447,10 +460,10 @@ def _json(value: Any) -> str:
     return shown(value) if isinstance(value, str) else json.dumps(value)[:SHOWN]
 
 
-def run_rows(path: Path, kind: str) -> Iterator[Rows]:
+def run_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Yield the rows of judgements, which are integers unless grades are asked for, or of scores."""
 
-    def entries() -> Iterator[tuple[str, list[str], list[float], int]]:
+    def entries(path: Path) -> Iterator[tuple[str, list[str], list[float], int]]:
         try:
             objects = parse_json(read_at_once(path).decode())
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -466,16 +479,34 @@ def run_rows(path: Path, kind: str) -> Iterator[Rows]:
             except ValueError as error:
                 raise ValueError(f"instance {shown(row)}: {error}") from None
 
-    with naming(path, EXPECTED_RUN):
-        yield from rows_in_batches(entries(), Origin("row"))
+    batches = RowBatches()
+    for path in paths:
+        with naming(path, EXPECTED_RUN):
+            yield from batches.read(entries(path), Origin("row").of_file(path, paths))
+
+
+def _listed(names: list[str]) -> str:
+    return shown(", ".join(names))
 
 
 def _format(
     files: Format, records: Records, expected: str, fields: Fields, file_at: Any = InputFile
 ) -> Format:
-    def rows(path: Path, kind: str) -> Iterator[Rows]:
-        with naming(path, expected):
-            yield from _rows(records(file_at(path)), kind, fields)
+    def rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+        documents: _Documents | None = None
+        for path in paths:
+            with naming(path, expected):
+                of_file = records(file_at(path))
+                names: list[str] = next(of_file, (0, []))[1]
+                first: tuple[int, dict[str, Any]] = next(of_file, (0, {}))
+                of_file = itertools.chain([first] if first[0] else [], of_file)
+                if documents is None:
+                    documents = _Documents(names, first[1], kind, fields)
+                elif records is csv_rows and {*names} != {*documents.names}:
+                    raise ValueError(f"fields {_listed(names)}, not {_listed(documents.names)} of {paths[0]}")
+                yield from documents.read(of_file, documents.facts.of_file(path, paths))
+                if path is paths[-1]:
+                    documents.close()
 
     def holds_both(path: Path) -> bool:
         with naming(path, expected):

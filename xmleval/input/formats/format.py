@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,9 @@ class Format:
     pieces : callable, optional
         Reads rows by number, some at a time, or tells that they have names, as they always do without it.
     rows : callable, optional
-        Reads rows in batches, with names.
+        Reads the rows of files that follow one another, in batches, with names.
+    together : callable, optional
+        Reads several files as ``pieces`` reads one, where rows are told by number in all of them.
     holds_both : callable
         ``holds_both(path)`` tells whether a file of relevant labels also has predictions.
     for_fields : callable, optional
@@ -64,7 +66,8 @@ class Format:
     extensions: tuple[str, ...] = ()
     holds: tuple[str, ...] = ("truth", "scores")
     pieces: Callable[[Path, str], Pieces] | None = None
-    rows: Callable[[Path, str], Iterator[Rows]] | None = None
+    rows: Callable[[Sequence[Path], str], Iterator[Rows]] | None = None
+    together: Callable[[Sequence[Path], str], Pieces] | None = None
     holds_both: Callable[[Path], bool] = lambda path: False
     for_fields: Callable[[Fields], Format] | None = None
     companions: Callable[[Path], list[Path]] = lambda path: []
@@ -78,10 +81,20 @@ class Format:
 
     def read(self, path: Path, kind: str) -> Pieces:
         """Return rows by number, or tell that they have names, or refuse another kind (@private)."""
+        self._refuse_other_kind(path, kind)
+        return with_names(path) if self.pieces is None else self.pieces(path, kind)
+
+    def read_together(self, paths: Sequence[Path], kind: str) -> Pieces | None:
+        """Return the rows of several files as `read` does, None where each tells its own (@private)."""
+        if self.together is None or len(paths) < 2:
+            return None
+        self._refuse_other_kind(paths[0], kind)
+        return self.together(paths, kind)
+
+    def _refuse_other_kind(self, path: Path, kind: str) -> None:
         content, expected = ("scores",) * 2 if kind == "scores" else ("truth", "relevant labels")
         if content not in self.holds:
             raise ValueError(f"{path}: a {self.title} holds no {content}; expected a file of {expected}")
-        return with_names(path) if self.pieces is None else self.pieces(path, kind)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise, takewhile, zip_longest
 from pathlib import Path
@@ -29,7 +29,7 @@ from xmleval.input.lines import (
     words_of,
 )
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Origin, Rows, rows_by_id, rows_in_batches
+from xmleval.input.rows import Origin, RowBatches, Rows, rows_by_id
 from xmleval.input.stack import sorted_rows
 from xmleval.input.writing import canonical, known_labels, replacing_text
 from xmleval.kernels.decimal import ODD, SPARE, round_decimals
@@ -257,17 +257,21 @@ def _ids_of(line: str) -> list[int]:
     return [*map(int, words)]
 
 
-def named_lines(path: Path, kind: str) -> Iterator[Rows]:
+def named_lines(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Yield the labels of each line that have names."""
-    file, facts = InputFile(path), Origin()
-    begin = _begin(file)
-    is_fasttext = re.search(f"^{PREFIX}".encode(), begin, re.MULTILINE) is not None
-    parse = partial(_names_of, kind=kind, prefix=PREFIX if is_fasttext else "")
-    if IDS.match(begin):
-        parse = partial(_codes_of, notes=facts.notes)
-    entries = (("", *labels, number) for number, labels in parsed_lines(file, parse))
-    with naming(path, LABELS):
-        yield from rows_in_batches(entries, facts, by_key=False, best_first=True)
+    facts, batches = Origin(), RowBatches(by_key=False, best_first=True)
+    parse: Callable[[str], tuple[list[str], list[float] | None]] | None = None
+    for path in paths:
+        file = InputFile(path)
+        begin = _begin(file)
+        if parse is None and IDS.match(begin):
+            parse = partial(_codes_of, notes=facts.notes)
+        elif parse is None:
+            is_fasttext = re.search(f"^{PREFIX}".encode(), begin, re.MULTILINE) is not None
+            parse = partial(_names_of, kind=kind, prefix=PREFIX if is_fasttext else "")
+        entries = (("", *labels, number) for number, labels in parsed_lines(file, parse))
+        with naming(path, LABELS):
+            yield from batches.read(entries, facts.of_file(path, paths))
 
 
 def _codes_of(line: str, notes: list[str]) -> tuple[list[str], None]:

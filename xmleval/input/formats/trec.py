@@ -18,6 +18,7 @@ from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import parsed_lines, shown, words_of
 from xmleval.input.pieces import Pieces, whole, with_names
+from xmleval.input.placed import ADVICE_OF_RANKS
 from xmleval.input.rows import Origin, Rows, entries_in_batches, rows_by_id
 from xmleval.input.stack import read_named
 from xmleval.input.writing import canonical, replacing_text
@@ -57,28 +58,53 @@ QRELS_LINES = "TREC qrels, lines of: instance, 0, label, relevance"
 RUN_LINES = "a run, lines of: instance, Q0, label, rank, score, tag; or MS MARCO's: instance, label, rank"
 
 
-def batches(path: Path, kind: str) -> Iterator[Rows]:
-    """Yield judgements or scores, a row for each; the first line tells whether a run has ranks alone."""
-    layout, expected = (SCORES, RUN_LINES) if kind == "scores" else (JUDGEMENTS, QRELS_LINES)
-    facts = Origin()
+class _Lines:
+    """Reads the lines of files, of which the first tells whether a run has ranks alone."""
 
-    def entries() -> Iterator[tuple[str, str, str, int]]:
-        nonlocal layout
+    def __init__(self, kind: str) -> None:
+        self._layout = SCORES if kind == "scores" else JUDGEMENTS
+        self._is_first = True
+        self._has_first_rank = False
+        self.facts = Origin()
+
+    def entries(self, path: Path) -> Iterator[tuple[str, str, str, int]]:
+        """Yield the instance, the label, the text of the value and the number of each line."""
         n_fields = label = value = 0
         for number, fields in parsed_lines(InputFile(path), _fields_of):
+            if self._is_first and self._layout is SCORES and len(fields) == RANKS.n_fields:
+                self._layout, self.facts.are_ranks = RANKS, True
+                self.facts.notes.append("read as a run of MS MARCO, by rank")
+            self._is_first = False
             if not n_fields:
-                if layout is SCORES and len(fields) == RANKS.n_fields:
-                    layout, facts.notes = RANKS, ["read as a run of MS MARCO, by rank"]
-                n_fields, label, value = layout[:3]
+                n_fields, label, value = self._layout[:3]
             if len(fields) != n_fields:
                 n_read = sum(len(words_of(field)) for field in fields)
                 raise ValueError(f"line {number}: {n_read} fields, not {n_fields}")
             yield fields[0], fields[label], fields[value], number
 
-    with naming(path, expected):
-        yield from entries_in_batches(
-            entries(), facts, lambda *columns: layout.values(*columns) * (-1 if layout is RANKS else 1)
-        )
+    def values(self, texts: Sequence[str], numbers: Sequence[int]) -> NDArray[np.float64]:
+        """Return judgements or scores; of ranks, the first is the highest score."""
+        values = self._layout.values(texts, numbers)
+        if self._layout is not RANKS:
+            return values
+        self._has_first_rank |= bool((values == 1).any())
+        return -values
+
+    def close(self) -> None:
+        """Refuse ranks of which none is 1, once all lines are read."""
+        if self._layout is RANKS and not self._has_first_rank:
+            raise ValueError(f"no rank is 1; {ADVICE_OF_RANKS}")
+
+
+def batches(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+    """Yield judgements or scores, a row for each."""
+    lines, expected = _Lines(kind), RUN_LINES if kind == "scores" else QRELS_LINES
+    for path in paths:
+        with naming(path, expected):
+            facts = lines.facts
+            yield from entries_in_batches(lines.entries(path), facts.of_file(path, paths), lines.values)
+            if path is paths[-1]:
+                lines.close()
 
 
 def _fields_of(line: str) -> list[str] | None:
@@ -86,9 +112,9 @@ def _fields_of(line: str) -> list[str] | None:
     return words_of(line, MOST_FIELDS) or None
 
 
-def qrels_pieces(path: Path, kind: str) -> Pieces:
+def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     """Read qrels whose names are the numbers of their rows and labels; the first lines mostly tell."""
-    read = partial(batches, path, kind)
+    read, path = partial(batches, paths, kind), paths[0]
     for first in islice(read(), 1):
         for name in (*(first.keys or ()), *(first.names or ())):
             if not ID.fullmatch(name):
@@ -145,7 +171,8 @@ QRELS = Format(
     title="TREC qrels with numbers for names",
     extensions=(".qrels", ".qrels.gz"),
     holds=("truth",),
-    pieces=qrels_pieces,
+    pieces=lambda path, kind: qrels_pieces([path], kind),
+    together=qrels_pieces,
     rows=batches,
     write=lambda path, data, kind, n_labels: save(path, data, "truth"),
 )
