@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from xmleval.base.budget import memory_limit
@@ -21,39 +20,66 @@ from xmleval.input.pieces import Pieces
 EXPECTED = "an ARFF file whose labels are attributes {0,1}"
 EXPECTED_XML = "MULAN's <labels> with one <label name=...> for each label"
 ATTRIBUTE_BYTES = 400  # of memory for an attribute, or an element of XML
+QUOTED = re.compile(r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")""", re.S)
+ATTRIBUTE = re.compile(rf"(?P<name>{QUOTED.pattern}|[^\s{{]+)(?:\s+|(?=\{{))(?P<type>.+)", re.S)
+VALUE = re.compile(rf"\s*({QUOTED.pattern}(?=\s*(?:,|$))|[^,]*?)\s*(,|$)", re.S)
+WORD = re.compile(rf"{QUOTED.pattern}(?=[\s,]|$)|%.*|[^\s,]+", re.S)
+SPARSE = re.compile(rf"[0-9]+\s+(?:{QUOTED.pattern}(?=\s*(?:,|$))|[^,]*[^,\s])", re.S)
+COMMENTED = re.compile(rf"(\{{(?:{QUOTED.pattern}|[^}}])*+\}})\s*%.*", re.S)
+ESCAPE = re.compile(r"\\(.)", re.S)
 MEKA = re.compile(r"(?<!\S)-C\s+([+-]?[0-9]{1,9})(?![0-9])(?!.*weka\.filters\.unsupervised\.attribute)", re.S)
 
 
-def cells(line: str, separator: str | None = None) -> list[str] | None:
-    """Return values, which may be in the quotes that come first; None of a blank line or a comment."""
-    line = line.strip()
-    if line[:1] in ("", "%"):
+class Header(NamedTuple):
+    """What is above ``@data``, the last of ``n_lines``.
+
+    ``names`` of attributes are as they are written, between any quotes; ``are_binary`` tells which are {0,1}.
+    """
+
+    relation: str
+    names: list[str]
+    are_binary: list[bool]
+    n_lines: int
+
+
+def unescaped(name: str) -> str:
+    """Return a name without the backslashes that are before quotes and others."""
+    return ESCAPE.sub(lambda found: {"n": "\n", "r": "\r", "t": "\t"}.get(found[1], found[1]), name)
+
+
+def unquoted(text: str) -> str:
+    """Return a value or a name without the quotes around it."""
+    return text[1:-1] if QUOTED.fullmatch(text) else text
+
+
+def _declaration(line: str) -> tuple[str, str, str] | None:
+    """Return the keyword of a line, the rest and the line; None of a blank line or a comment."""
+    stripped = line.strip()
+    if stripped[:1] in ("", "%"):
         return None
-    if "'" not in line and '"' not in line:
-        return line.split(separator)
-    quote = re.sub("[^'\"]+", "", line)[0]
-    how: Any = {"quotechar": quote, "escapechar": "\\", "skipinitialspace": True}
-    return next(csv.reader([line.replace("\t", " ")], delimiter=separator or " ", **how))
+    keyword, *rest = stripped.split(None, 1)
+    return keyword.lower(), "".join(rest), stripped
 
 
-def read_header(file: InputFile) -> tuple[str, list[str], list[bool], int]:
-    """Return the name of the relation, those of attributes, which are {0,1}, and the line of ``@data``."""
+def read_header(file: InputFile) -> Header:
+    """Read what is above the rows."""
     relation, names, are_binary, number = "", list[str](), list[bool](), 0
     n_bytes, limit = 0, memory_limit().left
-    for number, (word, *words) in parsed_lines(file, cells, "replace"):
-        if word.lower() == "@data":
-            return relation, names, are_binary, number
-        if word.lower() == "@relation":
-            relation = " ".join(words)
-        elif word.lower() == "@attribute" and len(words) > 1:
-            names.append(words[0])
-            are_binary.append(re.sub("['\"]|%.*", "", "".join(words[1:])) == "{0,1}")
-            n_bytes += ATTRIBUTE_BYTES + len(words[0])
+    for number, (keyword, rest, line) in parsed_lines(file, _declaration, "replace"):
+        attribute = ATTRIBUTE.fullmatch(rest)
+        if keyword == "@data":
+            return Header(relation, names, are_binary, number)
+        if keyword == "@relation":
+            relation = unquoted(rest)
+        elif keyword == "@attribute" and attribute is not None:
+            name = unquoted(attribute["name"])
+            names.append(name)
+            are_binary.append(re.sub(r"['\"\s]|%.*", "", attribute["type"]) == "{0,1}")
+            n_bytes += ATTRIBUTE_BYTES + len(name)
             if n_bytes > limit:
                 memory_limit().check(n_bytes)
         else:
-            line = shown(" ".join([word, *words]))
-            raise ValueError(f"line {number}: {line} is not @relation, @attribute NAME TYPE or @data")
+            raise ValueError(f"line {number}: {shown(line)} is not @relation, @attribute NAME TYPE or @data")
     raise ValueError(f"it ends after line {number} without @data")
 
 
@@ -87,11 +113,7 @@ def read_labels(path: Path) -> list[str]:
 def find_labels(relation: str, names: list[str], listed: list[str]) -> list[int]:
     """Return the attributes that an XML file lists, or MEKA's ``-C n`` in the relation's name, as labels."""
     if listed:
-        places, counts = {name: place for place, name in enumerate(names)}, Counter(names + listed)
-        for name in listed:
-            if name not in places or counts[name] != 2:
-                raise ValueError(f"{shown(name)} is not the name of one attribute and of one label in XML")
-        return [places[name] for name in listed]
+        return find_listed(names, listed)
     option, n = MEKA.search(relation.partition(":")[2]), len(names)
     count = int(option[1]) if option else 0
     if not 1 <= abs(count) <= n:
@@ -100,31 +122,91 @@ def find_labels(relation: str, names: list[str], listed: list[str]) -> list[int]
     return [*range(n)[:count]] if count > 0 else [*range(n)[count:]]
 
 
+def find_listed(names: list[str], listed: list[str]) -> list[int]:
+    """Return the attributes of some labels: by their names as they are written, else without backslashes."""
+    places: list[dict[str, list[int]]] = [{}, {}]
+    for place, name in enumerate(names):
+        for known, spelled in zip(places, (name, unescaped(name)), strict=True):
+            known.setdefault(spelled, []).append(place)
+    found = []
+    for name in listed:
+        spellings = (places[0].get(name), places[1].get(name), places[1].get(unescaped(name)))
+        found.append(next(filter(None, spellings), []))
+    n_labels = Counter(place for each in found for place in each)
+    for name, each in zip(listed, found, strict=True):
+        if len(each) != 1 or n_labels[each[0]] != 1:
+            raise ValueError(f"{shown(name)} is not the name of one attribute and of one label in XML")
+    return [place for (place,) in found]
+
+
+def values_between_commas(line: str) -> list[str]:
+    """Return the values of a line; commas in quotes separate none."""
+    values, end, separator = list[str](), 0, ","
+    while separator:
+        value = VALUE.match(line, end)
+        assert value is not None  # it matches any text
+        text, separator = value.groups()
+        values.append(unquoted(text))
+        end = value.end()
+    return values
+
+
+def dense_values(line: str, n: int) -> list[str]:
+    """Return the ``n`` values of a row, between commas or blanks."""
+    has_quotes = "'" in line or '"' in line
+    values = values_between_commas(line) if has_quotes else line.split(",")
+    if len(values) == n and "%" not in line:
+        return values
+    words = [unquoted(word) for word in WORD.findall(line) if word[0] != "%"]
+    if len(words) == n and ",," not in line:
+        return words
+    if len(values) != n:
+        raise ValueError(f"{len(values)} values for {n} attributes")
+    return values
+
+
+def sparse_values(line: str, n: int) -> dict[int, str]:
+    """Return the values of a row by the places of their attributes."""
+    if "%" in line and (commented := COMMENTED.fullmatch(line)):
+        line = commented[1]
+    has_quotes = "'" in line or '"' in line
+    inner = line[1:-1]
+    if has_quotes:
+        pairs = [pair.split(None, 1) for pair in SPARSE.findall(inner)]
+        is_whole = not SPARSE.sub("", inner).strip(", \t")
+        tokens = [token for pair in pairs for token in pair]
+        n_pairs = len(pairs) if is_whole else -1
+    else:
+        tokens = inner.replace(",", " ").split()
+        n_pairs = inner.count(",") + bool(tokens)
+        if len(tokens) != 2 * n_pairs:  # some values have blanks
+            tokens = [token for pair in inner.split(",") for token in pair.strip().split(None, 1)]
+    are_numbers = not tokens or "".join(tokens[::2]).isdecimal()
+    row = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=False)) if are_numbers else {}
+    if line[-1] != "}" or len(row) != n_pairs or max(row, default=0) >= n:
+        raise ValueError(f"{shown(line)} is not {{attribute value, ...}} with each of 0..{n - 1} once")
+    return row
+
+
 def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] | None:
     """Return the labels of one row, rising, None of a comment; ``labels`` are rising ids by their places."""
-    line, n = line.strip(), len(names)
-    if line.startswith("{"):
-        tokens = line[1:-1].replace(",", " ").split()
-        n_pairs = line.count(",") + bool(tokens)
-        if len(tokens) != 2 * n_pairs:  # some values have blanks
-            tokens = [token for pair in line[1:-1].split(",") for token in pair.strip().split(None, 1)]
-        are_numbers = not tokens or "".join(tokens[::2]).isdecimal()
-        row: Any = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=False)) if are_numbers else {}
-        if line[-1] != "}" or len(row) < n_pairs or max(row, default=0) >= n:
-            raise ValueError(f"{shown(line)} is not {{attribute value, ...}} with each of 0..{n - 1} once")
-        places = labels.keys() & row.keys()
-    elif (row := cells(line, ",")) is None:
+    line, row = line.strip(), dict[int, str]()
+    if line[:1] in ("", "%"):
         return None
-    elif len(row) != n:
-        raise ValueError(f"{len(row)} values for {n} attributes")
+    if line[0] == "{":
+        row = sparse_values(line, len(names))
+        places = [*labels.keys() & row.keys()]
+        marks = [row[place] for place in places]
     else:
-        places = labels.keys()
-    marks = [row[place] for place in places]
+        values = dense_values(line, len(names))
+        places = [*labels]
+        marks = [values[place] for place in places]
     if not {*marks} <= {"0", "1"}:
-        marks = [mark.strip() for mark in marks]
+        marks = [unquoted(mark.strip()).strip() for mark in marks]
         for place, mark in zip(places, marks, strict=True):
             if mark not in ("0", "1"):
-                raise ValueError(f"value {shown(mark)} of label {shown(names[place])} is not 0 or 1")
+                label = shown(unescaped(names[place]))
+                raise ValueError(f"value {shown(mark)} of label {label} is not 0 or 1")
     return sorted([labels[place] for place, mark in zip(places, marks, strict=True) if mark == "1"])
 
 
@@ -132,16 +214,18 @@ def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
     """Read the header of an ARFF file, packed or not, and find its labels; rows are read in batches."""
     file, listed = InputFile(path), [name for xml in labels_file(path) for name in read_labels(xml)]
     with naming(path, EXPECTED):
-        relation, names, are_binary, end = read_header(file)
-        places = find_labels(relation, names, listed)
+        header = read_header(file)
+        places = find_labels(header.relation, header.names, listed)
         for place in places:
-            if not are_binary[place]:
-                raise ValueError(f"label {shown(names[place])} is not of type {{0,1}}")
-    parse = partial(labels_of, names=names, labels={place: label for label, place in enumerate(places)})
+            if not header.are_binary[place]:
+                raise ValueError(f"label {shown(unescaped(header.names[place]))} is not of type {{0,1}}")
+    parse = partial(
+        labels_of, names=header.names, labels={place: label for label, place in enumerate(places)}
+    )
 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, EXPECTED):
-            yield from listed_rows(parsed_lines(file, parse, "replace", end), n_bytes)
+            yield from listed_rows(parsed_lines(file, parse, "replace", header.n_lines), n_bytes)
 
     return Pieces(None, len(places), read)
 
