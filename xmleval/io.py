@@ -287,7 +287,8 @@ def write_qrels(
 ) -> None:
     r"""Write relevant labels as TREC qrels; names have no blanks, and are by default numbers from 0.
 
-    A row without labels, and the last label where no row has it, are written as judged and not relevant.
+    A row without labels, and a label that no row has, by name or the last one, are written as judged and not
+    relevant.
 
     Examples
     --------

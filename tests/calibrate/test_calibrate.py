@@ -151,5 +151,5 @@ def test_files_are_fitted_and_mapped(run: Callable[..., str], refused: Callable[
     run("calibrate apply m.json S.run --output P.run")
     lines = [" ".join(line.split()[:5]) for line in Path("P.run").read_text().splitlines()]
     assert lines == ["q2 Q0 b 1 1.0", "q2 Q0 a 2 0.0", "q1 Q0 a 1 1.0", "q1 Q0 c 2 0.0"]
-    message = refused("calibrate apply m.json S.run --output P.npz")
-    assert "S.run: has names; expected a TREC run (.run) as --output" in message
+    message = refused("calibrate apply m.json S.run --output P.txt")
+    assert "P.txt: no scores with names, as S.run has, are written in this format; expected" in message

@@ -74,7 +74,7 @@ def test_rules_go_by_the_names_of_labels(folder: Path, run: Run, listed: bool) -
     sets = rule.apply(test_scores).toarray()
     columns = [saved.label_names.index(name) for name in NAMES]
     run("threshold apply test.run --rule rule.npz --output sets.npz")
-    np.testing.assert_array_equal(read_truth("sets.npz").toarray()[:, columns], sets)
+    np.testing.assert_array_equal(sp.load_npz("sets.npz").toarray()[:, columns], sets)
     if not listed:
         whole = json_of(f"{line.format('fit.qrels fit.run')} --save s")
         assert json_of("merge s") == whole

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.calibrate.calibrator import Calibrator
-from xmleval.evaluation.convert import find_files, save_run, write_rows, writer_of
+from xmleval.evaluation.convert import find_files, write_data, write_rows, writer_of
 from xmleval.evaluation.inputs import read_scores_alone
 from xmleval.evaluation.reading import Progress
 from xmleval.input.stack import as_rows
@@ -17,10 +17,10 @@ def apply_to_files(
 ) -> tuple[int, int, list[str]]:
     """Write scores with the probabilities of a saved map in their place.
 
-    It returns the number of rows, that of probabilities, and notes. Scores with names become a TREC run.
+    It returns the number of rows, that of probabilities, and notes.
     """
-    writer = writer_of(target, "scores")
     (source,) = find_files([(scores, "scores")], **options)
+    writer = writer_of(target, "scores", source.name if source.named else None)
     calibrator, n_rows, n_entries = Calibrator.load(saved), 0, 0
 
     def mapped(rows: Any) -> Any:
@@ -32,8 +32,7 @@ def apply_to_files(
 
     notes = list[str]()
     if source.named:
-        rows, *names = read_scores_alone(source, None)
-        save_run(target, writer, source.name, mapped(rows), *names)
+        notes = write_data(source.name, mapped(read_scores_alone(source, None)), "scores", target)
     else:
         pieces = source.pieces()
         notes = write_rows(source.name, pieces, "scores", target, writer, change=mapped, shown=shown)

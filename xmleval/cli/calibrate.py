@@ -56,8 +56,8 @@ def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
 def apply(model: Path, scores: Path, output: Path, **options: Any) -> None:
     """Write SCORES with the probabilities that MODEL gives in place of the scores.
 
-    MODEL is a file that `xmleval calibrate fit` wrote. A list keeps its order. SCORES with names are written
-    as a TREC run (.run).
+    MODEL is a file that `xmleval calibrate fit` wrote. A list keeps its order. Names of rows and labels are
+    kept.
     """
     n_rows, n_entries, notes = apply_to_files(model, scores, output, on_terminal(), **options)
     tell_notes(notes)

@@ -17,9 +17,11 @@ from xmleval.evaluation.convert import convert_files, writer_of
 OPTIONS = {
     "kind": Opt(click.Choice(["truth", "scores"]), None, "What IN holds, where its format may hold either."),
     "n_labels": Opt(LABEL_COUNT, "N", "Number of labels, where IN does not tell it."),
-    "like": Opt(FILE, "TRUTH", "Relevant labels with names, for a TREC run or named scores."),
+    "like": Opt(
+        FILE, "TRUTH", "Relevant labels with names: write the numbers that it gives to rows and labels."
+    ),
     **FORMAT,
-}
+}  # fmt: skip
 
 
 class Data(Output):
@@ -40,7 +42,8 @@ WRITTEN = Opt(DATA, "OUT", "File to write, in the format that its name tells.", 
 def convert(source: Path, target: Path, **options: Any) -> None:
     """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
 
-    The data are held in memory, but for a matrix that becomes text or Parquet. TREC's files keep
-    names of rows and labels; in others they become numbers, in the order of TRUTH.
+    The data are held in memory, but for a matrix by number that becomes text or Parquet. Names of rows and
+    labels are kept in .parquet, .csv, .jsonl, .qrels and .run. In others, and with --like, they become
+    numbers, in the order of TRUTH.
     """
     tell_notes(convert_files(source, target, shown=on_terminal(), **options))

@@ -16,7 +16,7 @@ from xmleval.cli.messages import notes_told, tell_notes
 from xmleval.cli.options import FORMAT, INPUTS, MEASURES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, NUMBER, Choice, Parsed, read_names, read_number
-from xmleval.evaluation.convert import write_scores, writer_of
+from xmleval.evaluation.convert import find_files, write_data, writer_of
 
 WEIGHTS = Parsed(lambda text: [*map(read_number, read_names(text))])
 OPTIONS = {
@@ -40,11 +40,13 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> N
     """Join the lists of several models into one, row by row.
 
     Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them, held in memory. Ties
-    are broken by the smaller label. Files with names are matched by them; OUT is then a TREC run (.run).
+    are broken by the smaller label. Files with names are matched by them, and OUT has them.
     """
-    writer_of(output, "scores")
+    fields = {name: options[name] for name in FORMAT if name in options}
+    files = find_files([(path, "scores") for path in scores], **fields)
+    writer_of(output, "scores", next((file.name for file in files if file.named), None))
     with notes_told(), naming_files({"predictions": "SCORES"}):
         rows, n_labels = fuse_rows([*scores], rule, options)
-    tell_notes(write_scores(output, rows, n_labels, str(scores[0])))
+    tell_notes(write_data(str(scores[0]), rows, "scores", output, n_labels))
     size = f"{counted(rows.n_rows, 'rows')} x {counted(n_labels, 'labels')}"
     write_text(f"{size}, {rows.labels.size} listed ({rule} of {len(scores)})")

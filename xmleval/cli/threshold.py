@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import click
-import scipy.sparse
 
 from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import counted
+from xmleval.cli.convert import WRITTEN
 from xmleval.cli.files import FILE, PLAIN
-from xmleval.cli.messages import notes_told, on_terminal
+from xmleval.cli.messages import notes_told, on_terminal, tell_notes
 from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, NUMBER, Choice
-from xmleval.files.output import replacing
 from xmleval.thresholds import fit as fit_files
 from xmleval.thresholds.applying import apply_to_files
 from xmleval.thresholds.fitting import FALLBACKS
@@ -39,7 +38,7 @@ APPLY = {
     "features": Opt(FILE),
     "labels": INPUTS["labels"],
     **{n: o for n, o in FORMAT.items() if n != "true_field"},
-    "output": Opt(PLAIN, "SETS", "File for the sets, a sparse 0/1 matrix (.npz).", extra=REQUIRED),
+    "output": WRITTEN._replace(metavar="SETS"),
 }
 
 
@@ -69,13 +68,11 @@ def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
 def apply(scores: Path, saved: Path, output: Path, **options: Any) -> None:
     """Write the sets that a rule makes of SCORES, as `xmleval evaluate --pred` reads them.
 
-    Where SCORES has names, rows are in the order in which it names them first, and columns in that of
-    --labels, or else of the labels that the rule was fitted to.
+    Where SCORES has names, SETS has them, too. Its rows are in the order in which SCORES names them first; in
+    a matrix (.npz), columns are in the order of --labels, or else of the labels that the rule was fitted to.
     """
-    options["progress"] = on_terminal()
+    options |= {"progress": on_terminal(), "saved": saved, "scores": scores, "target": output}
     with notes_told():
-        sets = apply_to_files(saved, scores, options.pop("features"), options.pop("labels"), options)
-    with replacing(output) as file:
-        scipy.sparse.save_npz(file, sets)
-    n_rows, n_labels = sets.shape
-    write_text(f"{counted(n_rows, 'rows')} x {counted(n_labels, 'labels')}, {sets.nnz} predicted")
+        n_rows, n_labels, n_predicted, notes = apply_to_files(**options)
+    tell_notes(notes)
+    write_text(f"{counted(n_rows, 'rows')} x {counted(n_labels, 'labels')}, {n_predicted} predicted")

@@ -25,7 +25,7 @@ from xmleval.input.door import PAIRS, RESTRICTIONS, IdPairs, make_door, pairs_of
 from xmleval.input.formats.documents import Fields
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
-from xmleval.input.match import Batches, Match, listed_scores, refuse_scores, score_pieces, set_pieces
+from xmleval.input.match import Batches, Match, as_scores, refuse_scores, score_pieces, set_pieces
 from xmleval.input.objects.named import as_own_rows, rows_of_ids
 from xmleval.input.objects.take import as_rows, read_named, take
 from xmleval.input.pieces import LabelUse, Pieces, RowReader, whole
@@ -318,7 +318,8 @@ def is_numbered(truth: Input, labels: list[str]) -> bool:
     """Tell whether the labels of a truth are numbers of listed names, and not names themselves."""
     if truth.named or not truth.shards:
         return not truth.named
-    return truth.shards[0].format.rows is None or all(whole_number(name) is None for name in labels)
+    form = truth.shards[0].format
+    return form.rows is None or form.are_ids or all(whole_number(name) is None for name in labels)
 
 
 def _batches(opened: Input, kind: str) -> Batches | None:
@@ -327,7 +328,8 @@ def _batches(opened: Input, kind: str) -> Batches | None:
         rows = opened.rows
         return None if rows is None else lambda: [rows]
     form = opened.shards[0].format
-    if form.rows is None or kind not in form.holds:
+    is_nameless = form.rows is None or (form.are_ids and not opened.named)
+    if form.rows is None or is_nameless or kind not in form.holds:
         return None
     return partial(form.rows, opened.paths, opened.kind if kind == "truth" else kind)
 
@@ -549,10 +551,8 @@ def refuse_many_labels(name: str, n_labels: int, label_bytes: int = COUNT_BYTES)
     memory_limit().check(label_bytes * n_labels, f"{name}: counting {counted(n_labels, 'labels')} ")
 
 
-def read_scores_alone(
-    opened: Input, label_names: list[str] | None, named_by: object = None
-) -> tuple[Rows, list[str], list[str]]:
-    """Read scores with names, and the names of its rows and labels.
+def read_scores_alone(opened: Input, label_names: list[str] | None, named_by: object = None) -> Rows:
+    """Read scores with the names of rows and labels.
 
     Rows are in the order in which they appear first. Labels are those that ``named_by`` names, or the file.
     """
@@ -562,7 +562,8 @@ def read_scores_alone(
     if match.unknown:
         text = f"label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of {named_by}; give "
         raise ValueError(Message(f"{opened.name}: {text}", Keyword("labels"), ", the names of all"))
-    return listed_scores(placed.rows(), names), [*match.row_names], names
+    rows = as_scores(placed.rows(), names)
+    return rows._replace(keys=match.keys, match=match.by, names=names, origin=match.origin)
 
 
 def first_rows(name: str, pieces: Pieces) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from xmleval.base.errors import InputError
 from xmleval.files.output import replacing
@@ -19,6 +20,14 @@ from xmleval.input.stack import stack_rows
 from xmleval.input.tensors import shape_of
 
 PIECE_BYTES = 8 << 20
+
+
+class WrittenRow(NamedTuple):
+    """A row to be written: its key, None without one, and its labels by name with any scores, best first."""
+
+    key: str | None
+    labels: list[str]
+    scores: list[float] | None
 
 
 @contextlib.contextmanager
@@ -49,6 +58,37 @@ def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tup
             row = None if error.row is None else first + error.row
             raise InputError(argument, error.reason, row=row, value=error.value) from None
         first += rows.n_rows
+
+
+def written_rows(
+    data: Any, kind: str, n_labels: int | None, check_name: Callable[[str, str], None]
+) -> Iterator[WrittenRow]:
+    """Yield each row by name; ids are called by their digits.
+
+    ``check_name(name, noun)`` refuses the name of a row or of a label that the format does not keep.
+    """
+    keys, names = names_of(data)
+    for key in keys or ():
+        check_name(key, "row")
+    for name in names or ():
+        check_name(name, "label")
+    row = 0
+    for _, block in canonical(data, kind, n_labels):
+        ids, scores = block.labels.tolist(), getattr(block, "scores", None)
+        labels = [*map(str, ids)] if names is None else [names[label] for label in ids]
+        values = None if scores is None else scores.tolist()
+        for start, stop in pairwise(block.ptr.tolist()):
+            key = None if keys is None else keys[row]
+            yield WrittenRow(key, labels[start:stop], None if values is None else values[start:stop])
+            row += 1
+
+
+def names_of(data: Any) -> tuple[list[str] | None, list[str] | None]:
+    """Return the names of rows and of labels as text, None of rows in order and of labels by id."""
+    if not isinstance(data, Rows):
+        return None, None
+    keys = None if data.keys is None else [*map(str, data.keys)]
+    return keys, None if data.names is None else [*map(str, data.names)]
 
 
 def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:

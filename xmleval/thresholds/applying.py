@@ -14,24 +14,32 @@ import scipy.sparse
 from xmleval.base.budget import MEMORY, Resources, memory_bytes
 from xmleval.base.errors import InputError, Keyword, Message, other_rows
 from xmleval.base.notes import Note
+from xmleval.evaluation.convert import write_data, writer_of
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import open_input, read_scores_alone
 from xmleval.evaluation.reading import naming_rows, progress
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.pieces import Pieces, RowReader, whole
+from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.thresholds.features import read_features
 from xmleval.view.rule import Rule
 
 
-def apply_to_files(saved: Path, y_score: Any, features: Any, labels: Any, options: Any) -> Any:
-    """Return the sets that a saved rule makes of scores in a file, read row by row, as a sparse array."""
+def apply_to_files(
+    saved: Path, scores: Path, target: Path, features: Any, labels: Any, **options: Any
+) -> tuple[int, int, int, list[str]]:
+    """Write the sets that a saved rule makes of scores, read row by row.
+
+    It returns the numbers of rows, of labels and of predicted labels, and notes.
+    """
     refuse_unknown(options, FileOptions.__annotations__)
-    source = open_input("y_score", y_score, options.get("input_format"))
+    source = open_input("y_score", scores, options.get("input_format"))
     (source,) = with_fields(fields_of(options), source)
-    rule, pieces = _by_number(saved, source, labels)
+    writer_of(target, "sets", source.name if source.named else None)  # refuses before anything is read
+    rule, pieces, rows = _by_number(saved, source, labels)
     if features is not None and source.named:
         raise InputError("features", f"are by number, and {source.name} has names")
     looked_at, files = read_features(features), {"features": features} if is_file(features) else {}
@@ -47,25 +55,31 @@ def apply_to_files(saved: Path, y_score: Any, features: Any, labels: Any, option
     if looked_at is not None and looked_at.shape[0] != reader.n_taken:
         text = other_rows(looked_at.shape[0], reader.n_taken, source.name)
         raise ValueError(f"{files.get('features', 'features')}: {text}")
-    return scipy.sparse.vstack(sets, format="csr")
+    matrix = scipy.sparse.vstack(sets, format="csr")
+    chosen = rows_by_id(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
+    if rows is not None:
+        chosen = chosen._replace(keys=rows.keys, match=rows.match, names=rows.names)
+    notes = write_data(source.name, chosen, "sets", target, rule.n_labels)
+    return chosen.n_rows, rule.n_labels, chosen.labels.size, notes
 
 
-def _by_number(saved: Path, source: Input, labels: Any) -> tuple[Rule, Pieces]:
-    """Return a rule and the scores that it is for, by number; scores with names are matched by them."""
+def _by_number(saved: Path, source: Input, labels: Any) -> tuple[Rule, Pieces, Rows | None]:
+    """Return a rule and the scores that it is for, by number, and these with their names, if any."""
     rule = Rule.load(saved)
     if not source.named:
         if labels is not None:
             raise InputError("labels", "is for files with names")
         if rule.by_name:
             raise ValueError(f"{saved}: knows labels by name, and {source.name} has none")
-        return rule, source.pieces()
+        return rule, source.pieces(), None
     if labels is None and rule.label_names is None:
         text = f"{source.name}: has names, which {saved} has not; give "
         raise ValueError(Message(text, Keyword("labels")))
     names = load_names(as_path(labels)) if is_file(labels) else labels
     names = [*map(str, names or rule.label_names or ())]
-    rows = read_scores_alone(source, names, labels or saved)[0]
+    rows = read_scores_alone(source, names, labels or saved)
     n_unknown = len({*names}.difference(rule.label_names or names))
     if n_unknown:
         warnings.warn(Note(str(saved), "labels unknown in fitting", n_unknown), stacklevel=4)
-    return replace(rule.for_labels(names), label_names=None), whole(rows, len(names))
+    numbered = rows._replace(keys=None, match=None)  # names order equal scores
+    return replace(rule.for_labels(names), label_names=None), whole(numbered, len(names)), rows

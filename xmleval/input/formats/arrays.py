@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,13 +21,14 @@ from xmleval.files.archive import Archive, Array, open_npy, read_arrays, write_a
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
-from xmleval.input.csr import matrix_rows, refuse_pointer
+from xmleval.input.csr import as_signed, matrix_rows, refuse_pointer
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.pieces import Pieces, whole, with_names
-from xmleval.input.rows import Origin, Rows, numbered, pointer, rows_by_id
+from xmleval.input.lines import shown
+from xmleval.input.pieces import Pieces, count_columns, whole, with_names
+from xmleval.input.rows import BY_KEY, Origin, Rows, numbered, pointer, rows_by_id
 from xmleval.input.scores import list_rows, refuse_padding
-from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
-from xmleval.input.writing import canonical, ranked
+from xmleval.input.stack import as_rows, rows_as_csr, rows_as_lists, stack_rows
+from xmleval.input.writing import canonical, names_of, ranked
 
 ROW_ENTRY_BYTES = 64  # of memory for each entry of a row that is evaluated
 LABELS, SCORES = "_indices.npy", "_scores.npy"
@@ -44,6 +46,8 @@ DENSE_SCORES = (
 REAL = "biuf"  # kinds of dtypes
 MATRIX = "a SciPy sparse matrix as scipy.sparse.save_npz writes it"
 TRUTH = "pairs of an instance and a label, integers 'labels' of shape (pairs, 2)"
+MATRIX_WITH_NAMES = "a sparse matrix with texts 'row_names' or 'label_names', each once, beside it"
+ROW_NAMES, LABEL_NAMES = "row_names", "label_names"
 OF_MATRICES = ("format", "shape", "data", "indptr")
 SCHEMES = ("csr", "csc", "bsr", "coo", "dia")
 INDICES = ("indices", "indptr", "row", "col", "coords", "offsets")
@@ -315,31 +319,94 @@ def _truth_pieces(archive: Archive) -> Pieces:
 def npz_pieces(path: Path, kind: str) -> Pieces:
     """Read a CSR matrix, or other scores, some rows at a time; other matrices are converted whole."""
     archive = open_npz(path)
+    return with_names(path) if _has_names(archive) else _pieces_of(archive, kind)
+
+
+def _pieces_of(archive: Archive, kind: str) -> Pieces:
+    """Return the rows of an archive by number."""
     if not any(name in archive for name in OF_MATRICES):
         if kind == "scores" and (arrays := _find_list(archive)):
             return array_pieces(arrays, LIST, partial(list_rows, "list"))
         if kind == "scores" and "scores" in archive:
-            return dense_pieces(path, kind, archive["scores"])
+            return dense_pieces(archive.file.path, kind, archive["scores"])
         if kind != "scores" and "labels" in archive and "prediction_ids" in archive:
             return _truth_pieces(archive)
     return _matrix_pieces(archive, kind)
 
 
+def _has_names(archive: Archive) -> bool:
+    return ROW_NAMES in archive or LABEL_NAMES in archive
+
+
+def named_matrix(path: Path, kind: str) -> Iterator[Rows]:
+    """Yield the rows of a matrix or of a list, with the names of rows and labels beside it."""
+    archive, facts, row = open_npz(path), Origin("row"), 0
+    if not _has_names(archive):
+        raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
+    keys, names = (_read_names(archive, name) for name in (ROW_NAMES, LABEL_NAMES))
+    pieces = _pieces_of(archive, kind)
+    width = count_columns(pieces, PIECE_BYTES) if names is None else len(names)
+    names = [*map(str, range(width))] if names is None else names
+    with naming(path, MATRIX_WITH_NAMES):
+        if pieces.n_labels not in (None, width):
+            raise ValueError(f"{pieces.n_labels} labels with {width} names")
+        if keys is not None and pieces.n_rows != len(keys):
+            raise ValueError(f"{pieces.n_rows} rows with {len(keys)} names")
+    for rows in pieces.read(PIECE_BYTES):
+        rows = as_rows(rows, kind)
+        rows = rows.only(rows.labels != -1) if rows.best_first else rows
+        with naming(path, MATRIX_WITH_NAMES):
+            bad = np.flatnonzero((rows.labels < 0) | (rows.labels >= width))[:1].tolist()
+            if bad:
+                raise ValueError(
+                    f"row {row + rows.row_of(bad[0])}: label id {rows.labels[bad[0]]} has no name"
+                )
+        places = np.arange(row, row + rows.n_rows)
+        is_set = rows.values is not None and rows.values.dtype.kind == "b"  # as which sets are written
+        yield rows._replace(
+            keys=None if keys is None else keys[row : row + rows.n_rows],
+            match=None if keys is None else BY_KEY,
+            ptr=rows.ptr.astype(np.int64),
+            labels=as_signed(rows.labels).astype(np.int64),
+            names=names,
+            values=None if is_set else rows.values,
+            best_first=rows.best_first or is_set,
+            places=places,
+            origin=facts,
+        )
+        row += rows.n_rows
+
+
+def _read_names(archive: Archive, name: str) -> list[str] | None:
+    """Return distinct names from an archive, None where it has none."""
+    if name not in archive:
+        return None
+    with naming(archive.file.path, MATRIX_WITH_NAMES):
+        array = check_array(archive[name], "U", 1)
+        memory_limit().take(2 * array.n_bytes)
+        names: list[str] = read_arrays([array])[0].tolist()
+        if len({*names}) < len(names):
+            twice = next(each for each, n in Counter(names).items() if n > 1)
+            raise ValueError(f"{name} has {shown(twice)} twice")
+    return names
+
+
 def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
-    """Write a sparse matrix, or a list that has no scores, or any number of labels, as one."""
-    arrays: dict[str, Any] = {}
+    """Write a sparse matrix, or a list that has no scores, or any number of labels, as one, and names."""
     data = stack_rows(data.read(PIECE_BYTES)) if isinstance(data, Pieces) else data
+    keys, names = names_of(data)
+    width = n_labels if names is None else len(names)
     if data.best_first and (n_labels is None or data.values is None):
         lists = zip(("indices", "scores"), rows_as_lists(data), strict=True)
         arrays = {name: array for name, array in lists if array is not None}
     else:
-        blocks = (block for _, block in canonical(data, "entries", n_labels))
-        matrix = rows_as_csr(stack_rows(blocks) if data.best_first else data, n_labels)
+        blocks = (block for _, block in canonical(data, "entries", width))
+        matrix = rows_as_csr(stack_rows(blocks) if data.best_first else data, width)
+        arrays = {"indices": matrix.indices, "indptr": matrix.indptr, "format": np.array(b"csr")}
+        arrays |= {"shape": np.array(matrix.shape), "data": matrix.data, "_is_array": np.array(True)}
+    arrays |= {name: np.array(each, str) for name, each in ((ROW_NAMES, keys), (LABEL_NAMES, names)) if each}
     with replacing(path) as file:
-        if arrays:
-            write_archive(file, arrays.items())
-        else:
-            scipy.sparse.save_npz(file, matrix, compressed=False)
+        write_archive(file, arrays.items())
 
 
 NPY = Format(
@@ -364,5 +431,8 @@ NPZ = Format(
     title="SciPy sparse matrix",
     extensions=(".npz",),
     pieces=npz_pieces,
+    rows=named_matrix,
+    are_ids=True,
     write=write_npz,
+    keeps_names=True,
 )

@@ -37,7 +37,7 @@ from xmleval.input.match import HELD_SHARE
 from xmleval.input.pieces import Pieces, joined
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, Origin, Rows, pointer
-from xmleval.input.writing import canonical, known_labels
+from xmleval.input.writing import canonical, known_labels, names_of
 
 EXPECTED = (
     "a Parquet or Arrow file with a row for each instance (columns labels, scores: lists) "
@@ -515,16 +515,26 @@ def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) ->
     pa = import_pyarrow()
     is_ipc = str(path).lower().endswith((".arrow", ".feather"))
     make_writer = pa.ipc.new_file if is_ipc else pa.parquet.ParquetWriter
-    width = known_labels(data, n_labels)
+    keys, names = names_of(data)
+    width = known_labels(data, n_labels) if names is None else None
     metadata = None if width is None else {"n_labels": str(width)}
+    key_type = {} if keys is None else {"instance": pa.string()}
+    label_type = pa.int64() if names is None and keys is None else pa.string()
     with replacing(path) as file, contextlib.ExitStack() as closing:
-        writer = None
+        writer, row = None, 0
         for _, block in canonical(data, kind, n_labels):
-            columns = {"labels": _lists(pa, block.ptr, block.labels.astype(np.int64))}
+            columns, stop = dict[str, Any](), row + block.ptr.size - 1
+            if keys is not None:
+                columns["instance"] = pa.array(keys[row:stop], pa.string())
+            labels: Any = block.labels.astype(np.int64)
+            if names is not None:
+                labels = pa.array(names, pa.string()).take(pa.array(labels))
+            columns["labels"] = _lists(pa, block.ptr, pa.array(labels).cast(label_type))
             scores = getattr(block, "scores", None)
             if scores is not None:
                 columns["scores"] = _lists(pa, block.ptr, scores)
             batch = pa.record_batch(columns)
+            row = stop
             if writer is None:
                 schema = batch.schema.with_metadata(metadata)
                 writer = closing.enter_context(make_writer(file, schema))
@@ -532,7 +542,7 @@ def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) ->
                 raise ValueError(f"{kind}: rows of {batch.schema.types[-1]} after rows of another type")
             writer.write_batch(batch)
         if writer is None:  # no rows at all
-            schema = pa.schema({"labels": pa.list_(pa.int64())}, metadata)
+            schema = pa.schema({**key_type, "labels": pa.list_(label_type)}, metadata)
             closing.enter_context(make_writer(file, schema))
 
 
@@ -548,5 +558,6 @@ ARROW = Format(
     together=read_pieces,
     rows=named_rows,
     write=save_table,
+    keeps_names=True,
     keeps_order=True,
 )

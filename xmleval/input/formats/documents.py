@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
-from xmleval.base.errors import Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
@@ -46,6 +47,7 @@ from xmleval.input.lines import (
     shown,
 )
 from xmleval.input.rows import MISSING_WORDS, Origin, RowBatches, Rows, entries_in_batches
+from xmleval.input.writing import WrittenRow, replacing_text, written_rows
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
@@ -489,6 +491,62 @@ def _listed(names: list[str]) -> str:
     return shown(", ".join(names))
 
 
+def save_json_lines(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+    """Write an object for each row: its instance, if rows have keys, its labels, and their scores."""
+    with replacing_text(path) as file:
+        for row in written_rows(data, kind, n_labels, _refuse_name):
+            fields = {} if row.key is None else {"instance": _json_text(row.key)}
+            members = (f'"{name}": {text}' for name, text in (fields | _lists_of(row)).items())
+            file.write(f"{{{', '.join(members)}}}\n".encode())
+
+
+def save_csv(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+    """Write the same fields as CSV, lists as JSON; between tabs where the name ends in .tsv."""
+    delimiter = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
+    with replacing_text(path) as file:
+        encoded = SimpleNamespace(write=lambda text: file.write(text.encode()))
+        table, is_first = csv.writer(encoded, delimiter=delimiter, lineterminator="\n"), True
+        for row in written_rows(data, kind, n_labels, _refuse_field):
+            fields = {} if row.key is None else {"instance": row.key}
+            fields |= _lists_of(row)
+            if is_first:
+                table.writerow([*fields])
+            table.writerow([*fields.values()])
+            is_first = False
+
+
+def _lists_of(row: WrittenRow) -> dict[str, str]:
+    """Return the labels of a row, and their scores if they have some, as JSON."""
+    if row.scores is None:
+        return {"labels": _json_text(row.labels)}
+    return {"labels": _json_text(row.labels), "scores": f"[{', '.join(map(_number_text, row.scores))}]"}
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _number_text(number: float) -> str:
+    """Return a number as JSON has it, of which one beyond the largest is read as infinity."""
+    return repr(number).replace("inf", "1e999")
+
+
+def _refuse_name(name: str, noun: str) -> None:
+    """Refuse a name that would be read as another one."""
+    if not name or name != name.strip():
+        fault = "is empty" if not name else "has a blank at an end"
+        text = f"{noun} {shown(name)} {fault}, which CSV and JSON Lines do not keep; rename it"
+        raise InputError(f"{noun}_names", text)
+
+
+def _refuse_field(name: str, noun: str) -> None:
+    """Refuse a name that CSV would not keep."""
+    _refuse_name(name, noun)
+    if noun == "row" and name.splitlines() != [name]:
+        text = f"row {shown(name)} has a line break, which CSV does not keep; rename it"
+        raise InputError("row_names", text)
+
+
 def _format(
     files: Format, records: Records, expected: str, fields: Fields, file_at: Any = InputFile
 ) -> Format:
@@ -519,12 +577,22 @@ def _format(
     return replace(files, rows=rows, holds_both=holds_both, for_fields=for_fields)
 
 
-CSV = Format(name="csv", title="CSV file of documents", extensions=(".csv", ".csv.gz", ".tsv", ".tsv.gz"))
+CSV = Format(
+    name="csv",
+    title="CSV file of documents",
+    extensions=(".csv", ".csv.gz", ".tsv", ".tsv.gz"),
+    write=save_csv,
+    keeps_names=True,
+    keeps_order=True,
+)
 CSV = _format(CSV, csv_rows, EXPECTED, Fields())
 JSONL = Format(
     name="jsonl",
     title="JSON Lines of documents",
     extensions=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
+    write=save_json_lines,
+    keeps_names=True,
+    keeps_order=True,
 )
 JSONL = _format(JSONL, json_rows, EXPECTED_JSON, Fields())
 JSON = Format(

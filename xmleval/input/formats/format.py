@@ -42,6 +42,8 @@ class Format:
         Reads the rows of files that follow one another, in batches, with names.
     together : callable, optional
         Reads several files as ``pieces`` reads one, where rows are told by number in all of them.
+    are_ids : bool
+        Whether labels are ids where no names are in the file, and their digits are no names.
     holds_both : callable
         ``holds_both(path)`` tells whether a file of relevant labels also has predictions.
     for_fields : callable, optional
@@ -49,8 +51,10 @@ class Format:
     companions : callable
         ``companions(path)`` tells which other files are read with a file.
     write : callable, optional
-        ``write(path, data, kind, n_labels)`` writes `Rows` by id, or `Pieces` of sparse rows, whole or not at
-        all.
+        ``write(path, data, kind, n_labels)`` writes `Rows` by id or, where it ``keeps_names``, with names, or
+        `Pieces` of sparse rows, whole or not at all.
+    keeps_names : bool
+        Whether it writes the names of rows and labels.
     keeps_order : bool
         Whether equal scores of a list that it writes are read in the order of the list.
 
@@ -68,11 +72,20 @@ class Format:
     pieces: Callable[[Path, str], Pieces] | None = None
     rows: Callable[[Sequence[Path], str], Iterator[Rows]] | None = None
     together: Callable[[Sequence[Path], str], Pieces] | None = None
+    are_ids: bool = False
     holds_both: Callable[[Path], bool] = lambda path: False
     for_fields: Callable[[Fields], Format] | None = None
     companions: Callable[[Path], list[Path]] = lambda path: []
     write: Callable[[Path, Any, str, int | None], None] | None = None
+    keeps_names: bool = False
     keeps_order: bool = False
+
+    def writes(self, kind: str, named: bool) -> bool:
+        """Tell whether `evaluate` reads what it writes of a kind: truth, scores, or sets (@private)."""
+        content = "scores" if kind == "scores" else "truth"
+        if self.write is None or content not in self.holds or (named and not self.keeps_names):
+            return False
+        return not (kind == "sets" and named) or "scores" in self.holds  # as which named sets are read
 
     @property
     def endings(self) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
+from xmleval.base.errors import InputError
 from xmleval.base.numerals import ID
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
@@ -21,7 +22,7 @@ from xmleval.input.pieces import Pieces, whole, with_names
 from xmleval.input.placed import ADVICE_OF_RANKS
 from xmleval.input.rows import Origin, Rows, entries_in_batches, rows_by_id
 from xmleval.input.stack import read_named
-from xmleval.input.writing import canonical, replacing_text
+from xmleval.input.writing import canonical, names_of, replacing_text
 
 MOST_FIELDS = 6
 Names = list[str] | None  # of rows or labels; numbers from 0 where there are none
@@ -133,7 +134,8 @@ def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
 
 def save(path: Path, data: Any, kind: str, row_names: Names = None, label_names: Names = None) -> None:
     """Write relevant labels or scores, as `xmleval.io.write_qrels` and `write_run` do."""
-    word, rows, last, highest = "0" if kind == "truth" else "Q0", count(), -1, -1
+    word, rows = "0" if kind == "truth" else "Q0", count()
+    last, listed = -1, set[int]()
     with replacing_text(path) as file:
 
         def write(row: int, entries: Iterable[tuple[int, object]]) -> None:
@@ -143,17 +145,19 @@ def save(path: Path, data: Any, kind: str, row_names: Names = None, label_names:
 
         for n_labels, block in canonical(data, kind):
             labels, scores = block.labels.tolist(), getattr(block, "scores", None)
-            last, highest = n_labels - 1, max([highest, *labels])
+            last = n_labels - 1
+            listed.update(labels if kind == "truth" else ())
             for (start, stop), row in zip(pairwise(block.ptr.tolist()), rows, strict=False):
                 ids, ranks = labels[start:stop], range(1, stop - start + 1)
                 if kind == "truth":
                     write(row, [(label, 1) for label in ids] or [(last, 0)])
-                    highest = highest if ids else last
+                    listed.update(() if ids else (last,))
                     continue
                 values = [-float(rank) for rank in ranks] if scores is None else scores[start:stop].tolist()
                 write(row, zip(ids, map("{} {!r} xmleval".format, ranks, values), strict=True))
-        if kind == "truth" and highest < last and next(rows):
-            write(0, [(last, 0)])
+        if kind == "truth" and next(rows):
+            expected = [last] if label_names is None else range(len(label_names))
+            write(0, [(label, 0) for label in expected if label not in listed])
 
 
 def _name(names: Names, number: int, kind: str) -> str:
@@ -162,7 +166,7 @@ def _name(names: Names, number: int, kind: str) -> str:
     if number >= len(names):
         raise ValueError(f"{kind}_names has {len(names)} names; {kind} {number} has none")
     if words_of(names[number]) != [names[number]]:
-        raise ValueError(f"{kind}_names: {shown(names[number])} is not one word, as TREC's files need")
+        raise InputError(f"{kind}_names", f"{shown(names[number])} is not one word, as TREC's files need")
     return names[number]
 
 
@@ -174,7 +178,8 @@ QRELS = Format(
     pieces=lambda path, kind: qrels_pieces([path], kind),
     together=qrels_pieces,
     rows=batches,
-    write=lambda path, data, kind, n_labels: save(path, data, "truth"),
+    write=lambda path, data, kind, n_labels: save(path, data, "truth", *names_of(data)),
+    keeps_names=True,
 )
 RUN = Format(
     name="run",
@@ -182,5 +187,6 @@ RUN = Format(
     extensions=(".run", ".run.gz"),
     holds=("scores",),
     rows=batches,
-    write=lambda path, data, kind, n_labels: save(path, data, "scores"),
+    write=lambda path, data, kind, n_labels: save(path, data, "scores", *names_of(data)),
+    keeps_names=True,
 )
