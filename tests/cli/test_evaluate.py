@@ -50,7 +50,7 @@ def test_form_of_output_is_that_of_its_option_or_suffix(folder: Path, run: Run, 
         assert printed == getattr(report, f"to_{name}")().rstrip("\n") + "\n"
     suffixes = {"table": ["", ".txt"], "markdown": [".md", ".markdown"], "latex": [".tex"], "csv": [".CSV"]}
     outputs = [f"out{suffix}" for suffix in suffixes.get(name, [f".{name}"])]
-    for output in (*outputs, f"x.json --format {name}"):
+    for output in (*outputs, f"x.txt --format {name}"):
         assert run(f"{line} --output {output}") == ""
         assert Path(output.split()[0]).read_text(encoding="utf-8") == printed
 

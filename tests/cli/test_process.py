@@ -108,24 +108,21 @@ def test_more_memory_than_there_is_is_refused(folder: Path, refused: Run, monkey
 
 # what stands behind the name of an input; the last word is the output
 INPUTS = """
-evaluate Y_test.npz m --output m_scores.npy
-evaluate Y_test.npz m --output hard.npy
-evaluate Y_test.npz 'parts/p*' --output link/p1.npz
+evaluate Y_test.npz m --output hard
+evaluate Y_test.npz 'parts/p*' --save link/p1.npz
 evaluate Y_test.npz m --decision rule.npz --metrics sets --save rule.npz
-evaluate Y_test.npz m --train mulan.arff --output mulan.xml
 evaluate q.qrels r.run --labels names.txt --output names.txt
 convert m there/../m_scores.npy
-stats 'parts/p*' --output parts/p0.npz
-bench Y_test.npz 'parts/p*' --output parts/p0.npz
-threshold fit Y_test.npz m --rule row --measure f1.samples --features q.npy --output q.npy
+stats names.txt --input-format lines --output names.txt
+bench Y_test.npz names.txt --output names.txt
+threshold fit Y_test.npz parts/p0.npz --measure f1.samples --output parts/p0.npz
+threshold fit Y_test.npz m --rule row --measure f1.samples --features features.npz --output features.npz
 threshold apply 'parts/p*' --rule rule.npz --output parts/p0.npz
 merge state --output state
 """
 
 
 def test_output_never_takes_the_place_of_an_input(folder: Path, refused: Run, run: Run) -> None:
-    Path("mulan.arff").write_text("@relation x\n@attribute a {0,1}\n@data\n1\n")
-    Path("mulan.xml").write_text('<labels><label name="a"/></labels>')
     Path("parts").mkdir()
     Path("there").mkdir()
     for number, rows in enumerate([slice(1), slice(1, 4)]):
@@ -133,7 +130,8 @@ def test_output_never_takes_the_place_of_an_input(folder: Path, refused: Run, ru
     Path("q.qrels").write_text("a 0 x 1\n")
     Path("r.run").write_text("a Q0 x 1 0.5 m\n")
     Path("names.txt").write_text("x\n")
-    os.link("m_scores.npy", "hard.npy")
+    os.link("m_scores.npy", "hard")
+    Path("features.npz").touch()
     Path("link").symlink_to("parts")
     run("threshold fit Y_test.npz m --measure f1.micro --output rule.npz")
     run("evaluate Y_test.npz m --save state --output state.txt")
@@ -150,7 +148,7 @@ evaluate Y_test.npz m --output {}
 evaluate Y_test.npz m --save {}
 convert m {}.npz --kind scores
 stats Y_test.npz --output {}
-threshold apply m --rule rule.npz --output {}
+threshold apply m --rule rule.npz --output {}.npz
 merge state --save {}
 """
 

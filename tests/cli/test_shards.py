@@ -111,7 +111,7 @@ def test_states_of_several_scores_are_called_by_their_names(folder: Path, run: R
     names = {"s_a_0.npz.npz", "s_other_a_0.npz.npz", "a_0.state", "m_indices.state"}
     assert {str(path) for path in {*Path().iterdir()} - before} == names
     line = "evaluate Y_test.npz a_0.npz b_0.npz --metrics p@1 --save"
-    assert refused(f"{line} {{}}_0.npz --output a_0_0.npz").startswith("two outputs have one name")
+    assert refused(f"{line} {{}}_0 --output a_0_0").startswith("two outputs have one name")
     assert refused(f"{line} {{}}.npz") == "a_0.npz: is an input; expected another file for the output"
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Floats, Ints, Scores
 from xmleval.base.errors import InputError, counted
 from xmleval.files.input import InputFile
-from xmleval.files.output import replacing
+from xmleval.files.output import refuse_ending, replacing
 from xmleval.files.remote import as_path
 from xmleval.input.csr import as_array
 from xmleval.input.objects.named import as_own_rows, is_pair_dict
@@ -179,6 +179,7 @@ or dicts of scores by label, in a list or a dict
             saved |= {"slope": self.slope, "intercept": self.intercept}
         else:
             saved |= {"scores": self.scores.tolist(), "levels": self.levels.tolist()}
+        refuse_ending(Path(path), "a calibrator", ("", ".json"))
         with replacing(Path(path)) as file:
             file.write(f"{json.dumps(saved, indent=1)}\n".encode())
 

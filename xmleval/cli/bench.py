@@ -73,13 +73,13 @@ def bench(
             seconds.append(time.perf_counter() - start)
     n_threads = check_resources(MEMORY, threads).threads
     results = {"metrics": metrics, "threads": n_threads, **summary(y_true, y_score, seconds, report)}
-    if output_format == "json" or output is not None:
+    if output_format == "json":
         write_text(json.dumps(results, indent=2), output)
         return
     size = f"{results['rows']} rows x {results['labels']} labels, {results['scores']} scores"
     lines = [f"{name.replace('_per_', '/').replace('_', ' ')}: {results[name]:,.4g}" for name in SHOWN]
     settings_text = f"{', '.join(metrics)}; {results['threads']} threads, median of {results['runs']} runs"
-    show(f"{size}, {results['bytes'] / 1e9:.3g} GB", *lines, settings_text)
+    show(f"{size}, {results['bytes'] / 1e9:.3g} GB", *lines, settings_text, path=output)
 
 
 def summary(y_true: Any, y_score: Any, seconds: list[float], report: Any) -> dict[str, Any]:

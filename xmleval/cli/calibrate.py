@@ -13,7 +13,7 @@ from xmleval.calibrate import fit as fit_files
 from xmleval.calibrate.applying import apply_to_files
 from xmleval.calibrate.calibrator import METHODS
 from xmleval.cli.convert import WRITTEN
-from xmleval.cli.files import FILE, PLAIN
+from xmleval.cli.files import FILE, MODEL
 from xmleval.cli.messages import notes_told, on_terminal, tell_notes
 from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
@@ -25,7 +25,7 @@ FIT = {
     "labels": INPUTS["labels"],
     **FORMAT,
     **RESOURCES,
-    "output": Opt(PLAIN, "MODEL", "File for the map, JSON.", extra=REQUIRED),
+    "output": Opt(MODEL, "MODEL", "File for the map, JSON.", extra=REQUIRED),
 }
 APPLY = {name: opt for name, opt in FORMAT.items() if name != "true_field"} | {"output": WRITTEN}
 

@@ -32,7 +32,7 @@ class Data(Output):
         return [path, *writer_of(path).companions(path)]
 
 
-DATA = Data(plain=False)
+DATA = Data("data", None)
 WRITTEN = Opt(DATA, "OUT", "File to write, in the format that its name tells.", extra=REQUIRED)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from xmleval.api.evaluate import evaluate as evaluate_files
-from xmleval.cli.files import FILE, TEXT
+from xmleval.cli.files import FILE, TABLE
 from xmleval.cli.messages import on_terminal
 from xmleval.cli.options import EVALUATION, RESULT, RUNS, SAVE, Opt, command
 from xmleval.cli.output import write_details, write_result
@@ -28,12 +28,14 @@ xmleval evaluate Y.npz bert.npz \\
 OF_RESULT = {
     **RESULT,
     "per_label_file": Opt(
-        TEXT, None,
-        "CSV file for every label: support, tp, fp, fn and the averages over labels asked for, worst first.",
+        TABLE, None,
+        "File for every label, .csv or .jsonl: support, tp, fp, fn and the averages over labels asked for, "
+        "worst first.",
         "--per-label",
     ),
     "per_row_file": Opt(
-        TEXT, None, "CSV file for every row: the measures of rows asked for, worst first.", "--per-row"
+        TABLE, None, "File for every row, .csv or .jsonl: the measures of rows asked for, worst first.",
+        "--per-row",
     ),
 }  # fmt: skip
 SECTIONS = EVALUATION | {"Output": OF_RESULT | SAVE, "Resources": EVALUATION["Resources"] | RUNS}

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from xmleval.base.errors import import_optional
-from xmleval.files.output import refuse_input, refuse_unwritable
+from xmleval.files.output import ARCHIVE, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path
 
 COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
@@ -29,11 +29,21 @@ class FileName(click.Path):
 
 
 class Output(FileName):
-    """The path of a file to be written; of ``plain`` ones, no name of a compressed file is taken."""
+    """The path of a file to be written.
 
-    def __init__(self, plain: bool = True) -> None:
+    Parameters
+    ----------
+    noun : str
+        What is written, in messages.
+    endings : sequence of str or None
+        Endings of its names, "" of none; None where something else decides them.
+    others : bool
+        Whether endings that tell nothing are taken, too.
+    """
+
+    def __init__(self, noun: str, endings: Sequence[str] | None, others: bool = False) -> None:
         super().__init__()
-        self.plain = plain
+        self.noun, self.endings, self.others = noun, endings, others
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path of a name, or refuse it."""
@@ -50,11 +60,8 @@ class Output(FileName):
 
     def refuse(self, path: Path) -> None:
         """Refuse a file that cannot be written, or that programs could not read by its name."""
-        suffix = path.suffix.lower()
-        if self.plain and suffix in COMPRESSED:
-            example = path.stem if Path(path.stem).suffix else "result.json"
-            text = f"results are not written compressed; expected a name without {suffix}, such as {example}"
-            raise ValueError(f"{path}: {text}")
+        if self.endings is not None:
+            refuse_ending(path, self.noun, self.endings, self.others)
         refuse_unwritable(path)
 
 
@@ -63,6 +70,11 @@ class Text(Output):
 
     def refuse(self, path: Path) -> None:
         """Refuse a file that cannot be written."""
+        suffix = path.suffix.lower()
+        if suffix in COMPRESSED:
+            example = path.stem if Path(path.stem).suffix else "result.json"
+            text = f"results are not written compressed; expected a name without {suffix}, such as {example}"
+            raise ValueError(f"{path}: {text}")
         if not path.exists() or path.is_file() or path.is_dir():
             super().refuse(path)
         elif not os.access(path, os.W_OK):
@@ -73,20 +85,21 @@ class Drawing(Text):
     """The path of a page or of a figure, by what it is, the endings of its names and what draws it."""
 
     def __init__(self, noun: str, extra: str, endings: Sequence[str], libraries: Sequence[str]) -> None:
-        super().__init__()
-        self.noun, self.extra, self.endings, self.libraries = noun, extra, endings, libraries
+        super().__init__(noun, endings)
+        self.extra, self.libraries = extra, libraries
 
     def refuse(self, path: Path) -> None:
         """Refuse what cannot be drawn."""
-        if path.suffix.lower() not in self.endings:
-            raise ValueError(f"{path}: {self.noun} is written as {', '.join(filter(None, self.endings))}")
+        super().refuse(path)
         for name in self.libraries:
             import_optional(name, self.noun, self.extra)
         os.environ.setdefault("MPLBACKEND", "agg")  # no window is opened
-        super().refuse(path)
 
 
-FILE, TEXT, PLAIN, STATE = FileName(), Text(), Output(), Output(plain=False)
+FILE, RESULT = FileName(), Text("the result", None)  # of which --format has a say
+TABLE = Text("a table of labels or rows", ("", ".csv", ".jsonl"))
+STATE, RULE = Output("a state", ARCHIVE, others=True), Output("a rule", ARCHIVE, others=True)
+MODEL = Text("a calibrator", ("", ".json"), others=True)
 PAGE = Drawing("a page", "html", ("", ".html", ".htm"), ["jinja2", "matplotlib"])
 FIGURE = Drawing("a figure", "plot", (".png", ".svg", ".pdf"), ["matplotlib"])
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.base.conventions import CHOICES, PRESETS
-from xmleval.cli.files import FILE, STATE, TEXT, FileName, refuse_outputs
+from xmleval.cli.files import FILE, STATE, FileName, refuse_outputs
+from xmleval.cli.files import RESULT as RESULT_FILE
 from xmleval.cli.messages import FLAGS
 from xmleval.cli.patterns import refuse_predictions
 from xmleval.cli.types import (
@@ -30,6 +31,7 @@ from xmleval.cli.types import (
     Parsed,
     Whole,
 )  # fmt: skip
+from xmleval.files.output import refuse_ending
 from xmleval.input.shards import FORMATS
 from xmleval.labels.datasets import PUBLISHED
 from xmleval.metrics import GROUPS
@@ -37,10 +39,7 @@ from xmleval.metrics.spec import DEFAULT_K
 from xmleval.show.tables import FORMS
 
 Function = Callable[..., Any]
-SUFFIXES = {
-    **dict.fromkeys([".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"], "none"),
-    **{suffix: form for form, suffixes in FORMS.items() for suffix in suffixes},
-}
+PLAIN_TEXT = ("", ".txt")  # endings of a result in any form
 NARROW = 60  # columns below which the help of an option is on lines of its own
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
 
@@ -206,19 +205,24 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
 
     def by_suffix(context: click.Context, parameter: click.Parameter, form: str | None) -> str:
         output: Path | None = context.params.get("output")  # read first, see `OUTPUT`
-        suffix = "" if form or output is None else output.suffix.lower()
-        by_name = SUFFIXES.get(suffix, "table")
-        if by_name not in forms:
-            text = f"--output: no result is written as {suffix}; --format names the form: {', '.join(forms)}"
-            raise click.UsageError(text, context)
-        return form or by_name
+        if output is None:
+            return form or "table"
+        if form is not None:
+            refuse_ending(output, f"{form} (--format)", (*PLAIN_TEXT, *FORMS[form]))
+            return form
+        form_of = {ending: name for name in forms for ending in FORMS[name]}
+        refuse_ending(output, "the result", (*PLAIN_TEXT, *form_of), others=False)
+        return form_of.get(output.suffix.lower(), "table")
 
     help_text = f"Form of the result: {', '.join(forms)}; default by the suffix of --output, else a table."
     return Opt(Choice(forms), "FORM", help_text, "--format", {"callback": by_suffix})
 
 
 OUTPUT = Opt(
-    TEXT, None, "File for the result, written whole or not at all; default stdout.", extra={"is_eager": True}
+    RESULT_FILE,
+    None,
+    "File for the result, written whole or not at all; default stdout.",
+    extra={"is_eager": True},
 )
 RESULT = {"output_format": format_option([*FORMS]), "output": OUTPUT}
 Sections = Mapping[str, Mapping[str, Opt]]

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from xmleval.cli.files import files_of
 from xmleval.cli.messages import spelled, tell_notes, write_stdout
 from xmleval.files.input import digest
 from xmleval.files.output import naming_output, replacing
-from xmleval.results.details import csv_lines, label_columns, row_columns, without_labels
+from xmleval.results.details import csv_lines, json_lines, label_columns, row_columns, without_labels
 from xmleval.results.report import Report
 from xmleval.results.result import Result
 
@@ -47,9 +47,9 @@ def screen() -> tuple[int | None, bool]:
     return shutil.get_terminal_size().columns, colour
 
 
-def show(*parts: RenderableType) -> None:
-    """Print text as it stands, and tables in the width of the terminal."""
-    text, columns = io.StringIO(), screen()[0]
+def show(*parts: RenderableType, path: Path | None = None) -> None:
+    """Print text as it stands, and tables in the width of the terminal; or write them to a file."""
+    text, columns = io.StringIO(), None if path is not None else screen()[0]
     console = Console(
         file=text, force_terminal=bool(columns) or None, width=columns or WIDE, highlight=False, markup=False,
         emoji=False,
@@ -59,7 +59,7 @@ def show(*parts: RenderableType) -> None:
             console.print(*map(printable, part.split("\n")), sep="\n", soft_wrap=True)
         else:
             console.print(part)
-    write_stdout("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
+    write_text("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()), path)
 
 
 def write_text(text: str, path: Path | None = None) -> None:
@@ -104,13 +104,20 @@ def text_in(form: str, result: Result[Any], path: Path | None) -> str:
 
 
 def write_details(reports: Mapping[str, Report], per_label: Path | None, per_row: Path | None) -> None:
-    """Write the results of every label, and of every row, as CSV."""
+    """Write the results of every label, and of every row, in the form that the name of a file tells."""
     if per_label is not None:
-        write_lines(csv_lines(reports, label_columns), per_label)
+        write_lines(_lines_in(per_label, reports, label_columns), per_label)
         if missing := without_labels(next(iter(reports.values()))):
             tell_notes([f"{per_label}: {', '.join(missing)}: no values by label"])
     if per_row is not None:
-        write_lines(csv_lines(reports, row_columns), per_row)
+        write_lines(_lines_in(per_row, reports, row_columns), per_row)
+
+
+def _lines_in(
+    path: Path, reports: Mapping[str, Report], columns_of: Callable[[Report], Any]
+) -> Iterator[str]:
+    lines = json_lines if path.suffix.lower() == ".jsonl" else csv_lines
+    return lines(reports, columns_of)
 
 
 def tell_counts(result: Result[Any]) -> None:

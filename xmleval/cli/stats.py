@@ -34,10 +34,10 @@ def stats(truth: Path, output_format: str, output: Path | None, **options: Any) 
     """
     with notes_told():
         values = label_statistics(truth, progress=on_terminal(), **options)
-    if output_format == "json" or output is not None:
+    if output_format == "json":
         write_text(json.dumps(as_json_value(values), indent=2), output)
         return
     table = Table("", Column(justify="right"), box=None, pad_edge=False, show_header=False)
     for name, value in values.items():
         table.add_row(name, "undefined" if math.isnan(value) else f"{value:.6g}")
-    show(table)
+    show(table, path=output)

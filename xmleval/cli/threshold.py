@@ -10,7 +10,7 @@ import click
 from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import counted
 from xmleval.cli.convert import WRITTEN
-from xmleval.cli.files import FILE, PLAIN
+from xmleval.cli.files import FILE, RULE
 from xmleval.cli.messages import notes_told, on_terminal, tell_notes
 from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
@@ -31,7 +31,7 @@ FIT = {
     "labels": INPUTS["labels"],
     **FORMAT,
     **RESOURCES,
-    "output": Opt(PLAIN, "RULE", "File for the rule, an .npz archive.", extra=REQUIRED),
+    "output": Opt(RULE, "RULE", "File for the rule, an .npz archive.", extra=REQUIRED),
 }  # fmt: skip
 APPLY = {
     "saved": Opt(FILE, "RULE", "File that `xmleval threshold fit` wrote.", "--rule", REQUIRED),

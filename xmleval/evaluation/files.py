@@ -41,7 +41,7 @@ from xmleval.evaluation.settings import (
     refuse_unknown,
 )
 from xmleval.files.input import digest, stamp
-from xmleval.files.output import locked, refuse_input, refuse_unwritable
+from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.door import RESTRICTIONS
 from xmleval.input.formats.documents import Fields
@@ -259,6 +259,7 @@ def evaluate_files(
         settle(run)
         states = state_files(pattern, run.names) if pattern is not None else []
         for path in states:
+            refuse_ending(path, "a saved evaluator", ARCHIVE)
             refuse_unwritable(path)
         for file in itertools.chain(*run.files.values()) if states else ():
             refuse_input(file, states)

@@ -10,13 +10,21 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 from xmleval.files.remote import RemotePath
 
 LOCK = "checkpoint.lock"
+TELLING = {  # endings of names that tell what a file holds
+    ".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".md", ".markdown", ".tex", ".latex",
+    ".html", ".htm", ".xml", ".yaml", ".yml", ".toml", ".xlsx", ".svg", ".png", ".pdf", ".gif",
+    ".jpg", ".jpeg", ".npz", ".npy", ".mat", ".parquet", ".arrow", ".feather", ".run", ".qrels",
+    ".lines", ".svm", ".svmlight", ".libsvm", ".arff", ".state", ".pkl", ".pickle", ".gz", ".bz2",
+    ".xz", ".zst", ".zip",
+}  # fmt: skip
+ARCHIVE = ("", ".state", ".npz", ".zip")  # endings of states and rules, which are archives of arrays
 PREFIX = 50  # characters of a name that a hidden name begins with; all of them may be too many
 
 
@@ -41,6 +49,17 @@ def refuse_unwritable(path: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
     if not os.access(folder, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def refuse_ending(path: Path, noun: str, endings: Sequence[str], others: bool = True) -> None:
+    """Refuse a name that tells of something else than the file would hold.
+
+    ``endings`` are those of such a file, "" of names without any; with ``others``, it may have one that tells
+    nothing, too.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in endings and not (others and suffix not in TELLING):
+        raise ValueError(f"{path}: {noun} is written as {', '.join(filter(None, endings))}")
 
 
 def refuse_input(file: Path, outputs: Iterable[Path]) -> None:

@@ -18,7 +18,7 @@ from xmleval.base.budget import OverLimitError, memory_limit
 from xmleval.base.errors import Message
 from xmleval.files.archive import DAMAGE, Archive, read_arrays, write_archive
 from xmleval.files.input import InputFile
-from xmleval.files.output import replacing
+from xmleval.files.output import ARCHIVE, refuse_ending, replacing
 
 LARGE = re.compile("(^|/)(score_runs|weighted_scores)/c").search  # scores, which may exceed memory
 JSON_VALUE_BYTES = 100  # of memory for an empty list, or a short string and its place in a list
@@ -54,6 +54,7 @@ def meta_of(meta: dict[str, Any], form: Form) -> NDArray[np.uint8]:
 
 def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
     """Write a saved file atomically."""
+    refuse_ending(path, f"a {form.name}", ARCHIVE)
     with replacing(path) as file:
         write_archive(file, [("meta", meta_of(saved.meta, form)), *saved.arrays.items()])
 

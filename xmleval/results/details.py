@@ -1,7 +1,8 @@
-"""Results of every label and of every row, as CSV that starts with the worst."""
+"""Results of every label and of every row, as CSV or JSON Lines that start with the worst."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from xmleval.base.errors import InputError
 from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
-from xmleval.show.tables import as_csv, csv_text
+from xmleval.show.tables import as_csv, as_json_value, csv_text
 
 COUNTS = ("tp", "fp", "fn")
 OF_ROWS = ("row_sums", "rank_profile")  # states that keep row values
@@ -68,6 +69,16 @@ def csv_lines(reports: Mapping[str, Report], columns_of: Callable[[Report], Colu
         for start in range(0, absent.size, LINES):
             rows = zip(*(column[start : start + LINES].tolist() for column in table), strict=True)
             yield "".join(",".join(map(field, row)) + "\n" for row in rows)
+
+
+def json_lines(reports: Mapping[str, Report], columns_of: Callable[[Report], Columns]) -> Iterator[str]:
+    """Yield an object for each row of the same table; what is undefined is null."""
+    for model, report in reports.items():
+        columns = columns_of(report)
+        model_name = {"scores": model} if len(reports) > 1 else {}
+        for values in zip(*(column.tolist() for column in columns.values()), strict=True):
+            row = model_name | dict(zip(columns, values, strict=True))
+            yield f"{json.dumps(as_json_value(row), ensure_ascii=False)}\n"
 
 
 def field(value: float | str) -> str:
