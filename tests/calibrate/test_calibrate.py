@@ -120,7 +120,7 @@ def test_scores_that_cannot_be_fitted_or_mapped_are_refused() -> None:
         (lambda: fit(one, np.array([[0.5, np.inf]])), "y_score: scores are infinite"),
         (lambda: fit(one, sp.csr_array((1, 2))), "y_score: no label has a score"),
         (lambda: fit(eye, eye, sample_weight=[0, 0]), "no label has a score in a row of weight above 0"),
-        (lambda: apply({"q": 0.5}), "or dicts of scores by label"),
+        (lambda: apply({"q": 0.5}), "row 0: 0.5 is not a list of labels"),
         (lambda: apply(np.array([[1.0, 0.0], [np.nan, 0.0]])), "row 1: score nan"),
     ]
     for call, message in refused:

@@ -7,6 +7,7 @@ import shlex
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -180,7 +181,11 @@ def test_saved_objects_have_no_name_of_another_form(ending: str) -> None:
     truth, scores = sp.csr_array(read_truth("Y_test.npz")), read_scores("scores.npz")
     evaluator = Evaluator(["p@1"])
     evaluator.update(truth, scores)
-    objects = {"state": evaluator, "rule": fit(truth, scores, "f1.micro"), "map": fit_map(truth, scores)}
+    objects: dict[str, Any] = {
+        "state": evaluator,
+        "rule": fit(truth, scores, "f1.micro"),
+        "map": fit_map(truth, scores),
+    }
     for name, saved in objects.items():
         path = Path(f"{name}.{ending}" if ending else name)
         allowed = {"json", "xyz", ""} if name == "map" else {"npz", "state", "xyz", ""}

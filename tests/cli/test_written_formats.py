@@ -211,7 +211,7 @@ def check(write: str, accepted: set[str], lines: dict[str, str], reference: str,
 
 def test_written_lists_keep_every_score_and_the_order_of_equal_ones(folder: Path) -> None:
     numbers = [float("inf"), 1 / 3, 1 / 3, 1e-300, -0.5, float("-inf")]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"instance": "q,\n1", "labels": list("cbadef"), "scores": numbers},
         {"instance": "q 2", "labels": ["a"]},
     ]
@@ -274,7 +274,8 @@ def test_evaluate_refuses_names_that_do_not_fit_the_matrix_beside_them(
 ) -> None:
     sp.save_npz("m.npz", sp.csr_array(np.eye(2)))
     with np.load("m.npz") as matrix:
-        np.savez("m.npz", **matrix, **{name: np.array(value) for name, value in arrays.items()})
+        members: dict[str, Any] = {**matrix, **{name: np.array(value) for name, value in arrays.items()}}
+        np.savez("m.npz", **members)
     Path("Y.qrels").write_text("q1 0 a 1\nq2 0 b 1\n")
     expected = "expected a sparse matrix with texts 'row_names' or 'label_names', each once, beside it"
     text = refused("evaluate Y.qrels m.npz --metrics p@1")

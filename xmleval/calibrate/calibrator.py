@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ from xmleval.base.arrays import Floats, Ints, Scores
 from xmleval.base.errors import InputError, counted
 from xmleval.files.input import InputFile
 from xmleval.files.output import refuse_ending, replacing
-from xmleval.files.remote import as_path
+from xmleval.files.remote import as_path, is_file
 from xmleval.input.csr import as_array
-from xmleval.input.objects.named import as_own_rows, is_pair_dict
+from xmleval.input.objects.entries import open_entries, read_predictions, refuse_no_scores
+from xmleval.input.objects.named import as_own_rows
 from xmleval.input.rows import Rows
 from xmleval.input.scores import is_pair, pair_members
 from xmleval.input.tensors import as_plain, is_sparse
@@ -84,15 +84,16 @@ class Calibrator:
 
         Parameters
         ----------
-        y_score : sparse or dense scores (m, l), (labels, scores) arrays (m, k), lists of (id, score) pairs, \
-or dicts of scores by label, in a list or a dict
-            Scores, of which higher ones are better. Empty slots of a list, with label -1, stay as they are.
+        y_score : sparse or dense scores (m, l), (labels, scores) arrays (m, k), lists, dicts or frame
+            Scores, or the path of a file of them, as `fit` takes them, of which higher ones are better.
+            Empty slots of a list, with label -1, stay as they are.
 
         Returns
         -------
-        csr_array, array, pair of arrays, lists or dicts
+        csr_array, array, pair, lists, dicts or frame
             The same form, with probabilities: float32 for scores of float32 or narrower, else float64. A list
-            keeps its order. In a matrix, labels of one step of an isotonic map become level.
+            keeps its order. In a matrix, labels of one step of an isotonic map become level. Of a file, what
+            `xmleval.io.read_scores` returns or, with names, ``{row: {label: probability}}``.
 
         Raises
         ------
@@ -102,11 +103,10 @@ or dicts of scores by label, in a list or a dict
         if isinstance(y_score, Rows):
             rows = np.repeat(np.arange(y_score.n_rows), np.diff(y_score.ptr))
             return y_score._replace(values=self._of_list(y_score.labels, y_score.values, rows))
-        y_score = as_own_rows("y_score", y_score)
-        if isinstance(y_score, list):
-            return self._of_rows(y_score)
-        if isinstance(y_score, dict) and not is_sparse(y_score) and not is_pair_dict(y_score):
-            return dict(zip(y_score, self._of_rows([*y_score.values()]), strict=True))
+        y_score = read_predictions(y_score) if is_file(y_score) else as_own_rows("y_score", y_score)
+        if (entries := open_entries("y_score", y_score)) is not None:
+            listed = refuse_no_scores("y_score", entries, "probabilities")
+            return entries.with_scores(self._mapped(listed, entries.row_of))
         if is_pair(y_score):
             labels, scores = pair_members("y_score", y_score, 0)
             rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
@@ -131,20 +131,6 @@ or dicts of scores by label, in a list or a dict
         probabilities, filled = scores.astype(_dtype_of(scores)), labels >= 0
         probabilities[filled] = self._mapped(scores[filled], rows[filled])
         return probabilities
-
-    def _of_rows(self, dicts: list[Any]) -> list[Any]:
-        lists = [row.items() if isinstance(row, Mapping) else row for row in dicts]
-        try:
-            scores = np.array([score for row in lists for _, score in row], np.float64)
-        except (TypeError, ValueError):
-            text = "expected lists of (id, score) pairs, or dicts of scores by label"
-            raise InputError("y_score", text) from None
-        rows = np.repeat(np.arange(len(lists)), [len(row) for row in lists])
-        values = iter(self._mapped(scores, rows).tolist())
-        kinds = [dict if isinstance(row, Mapping) else list for row in dicts]
-        return [
-            kind((label, next(values)) for label, _ in row) for kind, row in zip(kinds, lists, strict=True)
-        ]
 
     def _mapped(self, scores: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
         """Return the probabilities of scores, (n,), which are in these rows."""

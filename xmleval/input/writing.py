@@ -78,8 +78,8 @@ def written_rows(
         labels = [*map(str, ids)] if names is None else [names[label] for label in ids]
         values = None if scores is None else scores.tolist()
         for start, stop in pairwise(block.ptr.tolist()):
-            key = None if keys is None else keys[row]
-            yield WrittenRow(key, labels[start:stop], None if values is None else values[start:stop])
+            row_key = None if keys is None else keys[row]
+            yield WrittenRow(row_key, labels[start:stop], None if values is None else values[start:stop])
             row += 1
 
 

@@ -15,10 +15,15 @@ import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS, Floats
 from xmleval.base.errors import InputError, Keyword, Message
+from xmleval.base.notes import Note
 from xmleval.base.numerals import decimal_number
-from xmleval.files.remote import as_path
+from xmleval.files.remote import as_path, is_file
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
-from xmleval.input.objects.take import has_label_names, take
+from xmleval.input.match import as_scores, numbers_of_columns
+from xmleval.input.objects.entries import Entries, open_entries, read_predictions
+from xmleval.input.objects.named import as_own_rows
+from xmleval.input.objects.take import take
+from xmleval.input.rows import pointer, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.vectors import for_names
 from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_unfit
@@ -163,17 +168,19 @@ class Rule:
 
         Parameters
         ----------
-        y_score : sparse or dense scores (m, n_labels), (labels, scores) arrays (m, k), or lists
-            Scores as `xmleval.evaluate` takes them. If the rule knows labels by name and these have none,
-            columns are taken in the order of ``label_names``, with a warning.
+        y_score : sparse or dense scores (m, n_labels), (labels, scores) arrays (m, k), lists, dicts or frame
+            Scores, or the path of a file of them, as `fit` takes them. Labels with names are matched by
+            name. If the rule knows labels by name and these have none, columns are taken in the order of
+            ``label_names``, with a warning.
         features : array or sparse matrix of shape (m, n_features), optional
             Features, if the rule was fitted to features. The threshold of a row does not depend on other
             rows.
 
         Returns
         -------
-        scipy.sparse.csr_array of bool, shape (m, n_labels)
-            True for predicted labels.
+        scipy.sparse.csr_array of bool, shape (m, n_labels), lists, dict or frame
+            True for predicted labels. Of scores with names, the same form with the predicted labels alone:
+            lists of names, by key if rows have keys; a wide frame of bool.
 
         Raises
         ------
@@ -190,14 +197,42 @@ class Rule:
         """
         if y_score is None:
             raise InputError("y_score", "missing; a rule is applied to scores")
-        names = None if self.label_names is None else [*self.label_names]
-        if self.by_name and not has_label_names("y_score", y_score):
+        y_score = read_predictions(y_score) if is_file(y_score) else as_own_rows("y_score", y_score)
+        entries = open_entries("y_score", y_score)
+        origin = None if entries is None else entries.rows.origin
+        for note in [] if origin is None else origin.noted("y_score"):
+            warnings.warn(note, stacklevel=2)
+        if entries is not None and not (entries.rows.keys is None and entries.rows.names is None):
+            return self._apply_by_name(entries, features)
+        if self.by_name:
             warning = "y_score has no names: its columns are taken in the order of the rule's label_names"
             warnings.warn(warning, stacklevel=2)
-        taken = take(None, y_score, None, self.n_labels, names, fits=True)
-        for note in taken.notes:
-            warnings.warn(note, stacklevel=2)
-        y_score = taken.inputs[1]
+        names = None if self.label_names is None else [*self.label_names]
+        numbers = take(None, y_score, None, self.n_labels, names, fits=True).inputs[1]
+        return self._sets_of(numbers, features)
+
+    def _apply_by_name(self, entries: Entries, features: Any) -> Any:
+        """Return the form of entries with the predicted labels alone."""
+        rows, row_of, rule = entries.rows, entries.row_of, replace(self, label_names=None)
+        names, labels = rows.names, np.asarray(rows.labels, np.int64)
+        if names is not None and self.label_names is None and not rows.named:  # columns called by numbers
+            numbers = numbers_of_columns(names)
+            labels = labels if numbers is None else numbers[labels]
+        elif names is not None:
+            rule = replace(self.for_labels(names), label_names=None)
+            n_unknown = len({*names}.difference(self.label_names or names))
+            if n_unknown and self.decision.kind in PER_LABEL:
+                warnings.warn(Note("y_score", "labels unknown in fitting", n_unknown), stacklevel=3)
+        order = np.argsort(row_of, kind="stable")
+        ptr = pointer(np.bincount(row_of, minlength=entries.n_rows))
+        values = None if rows.values is None else np.asarray(rows.values)[order]
+        numbered = rows_by_id(ptr, labels[order], values, rows.best_first)
+        sets = rule._sets_of(as_scores(numbered, names if rows.named else None), features)
+        chosen = np.repeat(np.arange(entries.n_rows), np.diff(sets.indptr)) * rule.n_labels + sets.indices
+        return entries.as_sets(np.isin(row_of * rule.n_labels + labels, chosen))
+
+    def _sets_of(self, y_score: Any, features: Any) -> Any:
+        """Return sets by number, as a sparse array."""
         unlisted, kind = self.unlisted, self.decision.kind
         limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
         n_labels, ordered = self.n_labels, kind != "labels"

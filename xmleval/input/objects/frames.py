@@ -35,11 +35,12 @@ from xmleval.input.tensors import as_list, is_sparse
 
 
 class Frame(NamedTuple):
-    """Columns by name, and the index of the rows, if there is one."""
+    """Columns by name, the index of the rows, if there is one, and the frame of a library itself."""
 
     columns: list[Any]
     column: Callable[[Any], Any]
     matrix: Callable[[list[Any]], Any]
+    source: Any
     keys: list[Any] | None = None
 
     def values(self, name: Any) -> list[Any]:
@@ -204,14 +205,17 @@ def open_frame(argument: str, value: Any) -> Frame | None:
     """Return the columns of a frame, None if a value is no frame."""
     if hasattr(value, "iloc") and hasattr(value, "columns"):  # pandas
         index = value.index.tolist()
-        return Frame(value.columns.tolist(), value.__getitem__, lambda names: _pandas(value, names), index)
+        return Frame(
+            value.columns.tolist(), value.__getitem__, lambda names: _pandas(value, names), value, index
+        )
     if hasattr(value, "get_column") and hasattr(value, "columns"):  # polars
-        return Frame([*value.columns], value.get_column, lambda names: value.select(names).to_numpy())
+        return Frame([*value.columns], value.get_column, lambda names: value.select(names).to_numpy(), value)
     if hasattr(value, "column_names") and hasattr(value, "column"):  # Arrow
         return Frame(
             [*value.column_names],
             value.column,
             lambda names: np.column_stack([value.column(name).to_numpy() for name in names]),
+            value,
         )
     is_column = hasattr(value, "to_list") or hasattr(value, "to_pylist")
     if is_column or not hasattr(value, "__arrow_c_stream__"):
@@ -236,6 +240,58 @@ def _pandas(frame: Any, names: list[Any]) -> Any:
     if cells.dtype.kind == "O" and all(kind.kind in "biuf" for kind in kinds):
         cells = frame.to_numpy(dtype=np.float64, na_value=np.nan)  # types that allow for missing values
     return cells
+
+
+def frame_rows(argument: str, frame: Frame, value: Any) -> tuple[Rows, TableColumns | None]:
+    """Return the rows of a frame, which may have chosen columns, and its columns; None of a wide one."""
+    chosen = value.chosen if isinstance(value, Columns) else None
+    with _asking_for_names(argument):
+        try:
+            columns = _choose(frame, argument, chosen)
+        except NoLabelsError:
+            return read_frame(argument, frame, None), None
+        return _rows(frame, argument, chosen), columns
+
+
+def replace_columns(frame: Frame, columns: dict[Any, Any]) -> Any:
+    """Return a copy of a frame with other values in some of its columns."""
+    source = frame.source
+    if hasattr(source, "iloc"):
+        copied = source.copy()
+        for name, values in columns.items():
+            copied[name] = values if isinstance(values, np.ndarray) else _objects(values)
+        return copied
+    if hasattr(source, "with_columns"):
+        return source.with_columns(
+            [type(source.get_column(name))(name, values) for name, values in columns.items()]
+        )
+    import pyarrow  # whose table it is
+
+    for name, values in columns.items():
+        source = source.set_column(source.column_names.index(name), name, pyarrow.array(values))
+    return source
+
+
+def _objects(values: list[Any]) -> Any:
+    """Return lists as an array of objects, which a column of pandas takes as they are."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def keep_rows(frame: Frame, kept: Any, names: list[Any]) -> Any:
+    """Return some columns of a frame, and some of its rows, all where ``kept`` is None."""
+    source = frame.source
+    if hasattr(source, "iloc"):
+        return source[names] if kept is None else source.loc[kept, names]
+    source = source.select(names)
+    if kept is None:
+        return source
+    if hasattr(source, "get_column"):
+        return source.filter([*map(bool, kept)])
+    import pyarrow  # whose table it is
+
+    return source.filter(pyarrow.array(kept))
 
 
 def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Rows:

@@ -1,0 +1,134 @@
+"""Rules and calibrators applied to predictions in every form: the same form, and the values of any other."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.input.forms import NAMED, Rows, write_rows
+from xmleval import calibrate, evaluate
+from xmleval.io import Named
+from xmleval.thresholds import fit
+
+TRUTH: Rows = {
+    "q1": {"red": 1, "green": 1}, "q2": {"blue": 1}, "q3": {"green": 1, "blue": 1}, "q4": {"red": 1}
+}  # fmt: skip
+SCORES: Rows = {
+    "q1": {"red": 0.75, "green": 0.5, "blue": 0.125},
+    "q2": {"green": 0.25, "blue": 0.875, "red": 0.375},
+    "q3": {"blue": 0.5, "red": 0.625, "green": 0.25},
+    "q4": {"blue": 0.5, "green": 0.375, "red": 1.0},
+}
+FORMS = [name for name, form in NAMED.items() if "y_score" in form.roles]
+FITTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "constant": ("f1.micro", {}),
+    "label": ("f1.macro", {"rule": "label"}),
+    "rank": ("f1.micro", {"rule": "rank"}),
+}
+
+
+def made(form: str, scores: Rows, role: str = "y_score") -> Any:
+    return NAMED[form].make(scores, role)
+
+
+def truth_for(form: str) -> Any:
+    """Return a truth that rows of a form are matched with: by key, by an index, or in order."""
+    if NAMED[form].keyed is None:
+        return pytest.importorskip("pandas").Series([[*row] for row in TRUTH.values()], index=[*TRUTH])
+    return TRUTH if NAMED[form].keyed else [[*row] for row in TRUTH.values()]
+
+
+def kind_of(value: Any) -> Any:
+    """What a form is: its type, and those of its rows."""
+    if isinstance(value, dict | list):
+        rows = [*value.values()] if isinstance(value, dict) else value
+        return type(value), *({*map(type, rows)})
+    return type(value)
+
+
+@pytest.mark.parametrize("rule", FITTED)
+@pytest.mark.parametrize("form", FORMS)
+def test_rule_apply_returns_the_sets_of_evaluate_in_the_form_of_the_scores(form: str, rule: str) -> None:
+    measure, options = FITTED[rule]
+    fitted = fit(TRUTH, SCORES, measure, **options)
+    scores, y_true = made(form, SCORES), truth_for(form)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sets = fitted.apply(scores)
+    names = ["f1.micro", "f1.samples", "subset_accuracy"]
+    expected = dict(evaluate(TRUTH, SCORES, decision=fitted, metrics=names))
+    labels = ["red", "green", "blue"] if NAMED[form].wide else None
+    assert dict(evaluate(y_true, y_pred=sets, metrics=names, labels=labels)) == expected
+    if "Series" not in form and hasattr(scores, "columns"):
+        assert type(sets) is type(scores)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_calibrator_apply_returns_probabilities_in_the_form_of_the_scores(form: str) -> None:
+    fitted = calibrate.fit(TRUTH, SCORES, "platt")
+    assert calibrate.fit(truth_for(form), made(form, SCORES), "platt").slope == pytest.approx(fitted.slope)
+    before = repr(made(form, SCORES))
+    scores = made(form, SCORES)
+    applied = fitted.apply(scores)
+    assert repr(scores) == before or " at 0x" in before  # the caller's stays as it is
+    values = [*FLAT]
+    mapped = dict(zip(values, fitted.apply(np.array([values]))[0].tolist(), strict=True))
+    expected = {key: {name: mapped[score] for name, score in row.items()} for key, row in SCORES.items()}
+    names = ["p@1", "p@2", "ndcg@3", "brier"]
+    report = evaluate(truth_for(form), applied, metrics=names)
+    other = evaluate(TRUTH, expected, metrics=names)
+    assert dict(report) == pytest.approx(dict(other), rel=1e-6 if "float32" in form else 1e-15)
+    if form not in ("ranx", "array of lists") and not isinstance(scores, tuple) and "stream" not in form:
+        assert kind_of(applied) == kind_of(scores)
+
+
+FLAT = dict.fromkeys(score for row in SCORES.values() for score in row.values())
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "form", ["run", "json", "jsonl", "csv", "parquet", "lists of jsonl", "lists of parquet"]
+)
+def test_files_are_applied_to_as_dicts_of_their_names(form: str) -> None:
+    if "parquet" in form:
+        pytest.importorskip("pyarrow")
+    rule, calibrator = fit(TRUTH, SCORES, "f1.micro"), calibrate.fit(TRUTH, SCORES, "platt")
+    path = write_rows("s", form, SCORES)
+    applied, sets = calibrator.apply(Path(path)), rule.apply(path)
+    assert applied == calibrator.apply(SCORES)
+    assert {key: {*row} for key, row in sets.items()} == {
+        key: {*row} for key, row in rule.apply(SCORES).items()
+    }
+
+
+def test_named_matrices_stay_named_matrices() -> None:
+    import scipy.sparse as sp
+
+    rule, calibrator = fit(TRUTH, SCORES, "f1.micro"), calibrate.fit(TRUTH, SCORES, "platt")
+    names = ["red", "green", "blue"]
+    matrix = sp.csr_array(np.array([[row[name] for name in names] for row in SCORES.values()]))
+    named = Named(matrix, [*SCORES], names)
+    sets, applied = rule.apply(named), calibrator.apply(named)
+    assert (sets.row_names, sets.label_names, applied.label_names) == ([*SCORES], names, names)
+    expected = rule.apply(SCORES)
+    assert [[names[i] for i in np.flatnonzero(row)] for row in sets.matrix.toarray()] == [
+        [name for name in names if name in expected[key]] for key in SCORES
+    ]
+    np.testing.assert_array_equal(applied.matrix.toarray(), calibrator.apply(matrix.toarray()))
+
+
+def test_labels_that_a_rule_does_not_know_are_never_predicted_and_warned_of() -> None:
+    rule = fit(TRUTH, SCORES, "f1.macro", rule="label")
+    scores = {key: {"pink": 9.0, **row} for key, row in SCORES.items()}
+    with pytest.warns(UserWarning, match="1 label did not occur in fitting; it is never predicted"):
+        sets = rule.apply(scores)
+    assert sets == rule.apply(SCORES)
+
+
+def test_calibrators_refuse_names_without_scores() -> None:
+    calibrator = calibrate.fit(TRUTH, SCORES, "platt")
+    for value in ([["red", "blue"], ["green"]], {"q1": ["red"]}):
+        with pytest.raises(ValueError, match="y_score: has no scores, which probabilities are made of"):
+            calibrator.apply(value)

@@ -1,0 +1,255 @@
+"""Predictions in any form: their entries end to end, and the same form with other scores, or as sets."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.base.arrays import Bools, Ints
+from xmleval.base.errors import InputError
+from xmleval.files.remote import as_path
+from xmleval.input.columns import Chosen
+from xmleval.input.match import Match, as_scores
+from xmleval.input.objects.frames import Columns, Frame, frame_rows, keep_rows, open_frame, replace_columns
+from xmleval.input.objects.named import flat_rows, is_pair_dict, read_pair
+from xmleval.input.objects.take import is_nameless
+from xmleval.input.rows import Named, Rows, numbered, pointer
+from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
+
+Cells = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The entries of predictions with names or keys, and what makes the same form of them.
+
+    rows : labels with any scores; of a matrix every cell
+    row_of : row of each entry, by number
+    n_rows : number of rows, which a long table has fewer of than lines
+    with_scores : returns the form with these scores in place of its own
+    as_sets : returns the form with the labels of the entries that are kept
+    """
+
+    rows: Rows
+    row_of: Ints
+    n_rows: int
+    with_scores: Callable[[Cells], Any]
+    as_sets: Callable[[Bools], Any]
+
+
+def read_predictions(value: Any) -> Any:
+    """Return the predictions in a file: arrays without names, else dicts of scores by label."""
+    from xmleval.input.shards import find_input  # imports all formats
+
+    opened = find_input(as_path(value), "scores", None)
+    if not opened.named:
+        rows = stack_rows(opened.pieces().read(sys.maxsize))
+        if isinstance(rows, np.ndarray):
+            return rows
+        return rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, opened.pieces().n_labels)
+    path, form = opened.shards[0]
+    if len(opened.shards) > 1 or form.rows is None:
+        raise ValueError(f"{opened.name}: expected one file of predictions with names")
+    match = Match(opened.name, ())
+    placed = match.place("y_true", opened.name, partial(form.rows, path, "scores"))
+    rows = as_scores(placed.rows(), match.label_names)
+    return _as_lists(rows._replace(keys=match.keys, names=match.label_names))
+
+
+def _as_lists(rows: Rows) -> Any:
+    """Return rows as dicts of scores by label, or as lists where there are none, by key if they have keys."""
+    names = [rows.label(entry) for entry in range(rows.labels.size)]
+    items = names if rows.values is None else [*zip(names, rows.values.tolist(), strict=True)]
+    make = list if rows.values is None else dict
+    lists = [make(items[start:stop]) for start, stop in pairwise(rows.ptr.tolist())]
+    return lists if rows.keys is None else dict(zip(rows.keys, lists, strict=True))
+
+
+def open_entries(argument: str, value: Any) -> Entries | None:
+    """Return the entries of predictions, None of arrays and of lists without names, keys and scores."""
+    if is_nameless(argument, value):
+        return None
+    if isinstance(value, Named):
+        return _of_matrix(value, value.rows(argument))
+    if isinstance(value, Columns):
+        return _of_frame(argument, value.frame, value)
+    if isinstance(value, tuple):
+        rows = read_pair(argument, value)
+        return None if rows is None else _of_lists(rows, _pair_maker(rows), lambda lists: lists)
+    is_table = not isinstance(value, list | dict | np.ndarray)
+    if is_table and (frame := open_frame(argument, value)) is not None:
+        return _of_frame(argument, frame, value)
+    return _of_rows(argument, value)
+
+
+def _of_matrix(named: Named, rows: Rows) -> Entries:
+    """Return the entries of a matrix with names."""
+
+    def with_data(data: Cells) -> Named:
+        own = rows._replace(values=data, labels=rows.labels.copy(), ptr=rows.ptr.astype(np.int64))
+        return replace(named, matrix=rows_as_csr(own, len(rows.names or ())))
+
+    def as_sets(kept: Bools) -> Named:
+        chosen = with_data(kept)
+        chosen.matrix.eliminate_zeros()
+        return chosen
+
+    return Entries(rows, _row_of(rows), rows.n_rows, with_data, as_sets)
+
+
+def _of_frame(argument: str, frame: Frame, value: Any) -> Entries:
+    """Return the entries of a frame: wide, long, or of lists; those of `from_df` make such a one."""
+    if isinstance(value, Columns):
+        entries, chosen = _of_table(argument, frame, value), value.chosen
+
+        def with_scores(cells: Cells) -> Columns:
+            return _chosen(entries.with_scores(cells), chosen)
+
+        def as_sets(kept: Bools) -> Columns:
+            return _chosen(entries.as_sets(kept), chosen._replace(value=None))
+
+        return replace(entries, with_scores=with_scores, as_sets=as_sets)
+    return _of_table(argument, frame, value)
+
+
+def _chosen(made: Any, chosen: Chosen) -> Columns:
+    frame = open_frame("y_score", made)
+    assert frame is not None
+    return Columns(frame, chosen)
+
+
+def _of_table(argument: str, frame: Frame, value: Any) -> Entries:
+    rows, table = frame_rows(argument, frame, value)
+    if table is None:
+        return _of_wide_frame(frame, rows)
+    if table.lists:
+        return _of_lists(rows, *_list_columns(frame, table, rows))
+    of_row, keys = numbered([*(rows.keys or ())])
+
+    def with_scores(values: Cells) -> Any:
+        return replace_columns(frame, {table.value: values})
+
+    def as_sets(kept: Bools) -> Any:
+        return keep_rows(frame, kept, [name for name in frame.columns if name != table.value])
+
+    return Entries(rows, of_row, len(keys), with_scores, as_sets)
+
+
+def _of_wide_frame(frame: Frame, rows: Rows) -> Entries:
+    """Return the cells of a frame with a column for each label."""
+    n_columns, columns = len(rows.names or ()), rows.names or []
+    names = [columns[label] for label in range(n_columns)]
+
+    def with_cells(cells: Cells) -> Any:
+        matrix = cells.reshape(-1, n_columns)
+        return replace_columns(frame, {name: matrix[:, place] for place, name in enumerate(names)})
+
+    matrix = rows
+    if not rows.is_matrix:  # of sparse columns, what is not stored is 0
+        cells = rows_as_csr(rows, n_columns).toarray()
+        matrix = rows._replace(
+            values=cells, labels=np.arange(n_columns), ptr=pointer([n_columns] * rows.n_rows)
+        )
+    elif not np.array_equal(rows.labels, np.arange(n_columns)):
+        matrix = rows.by_label(None)
+    cells = matrix.part(0, matrix.n_rows)
+    return Entries(cells, _row_of(cells), cells.n_rows, with_cells, with_cells)
+
+
+def _list_columns(frame: Frame, table: Any, rows: Rows) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return what makes a frame of lists with other scores, and one of sets."""
+
+    def with_scores(names: list[list[Any]], scores: list[list[float]]) -> Any:
+        if table.value is not None:
+            return replace_columns(frame, {table.label: names, table.value: scores})
+        made = [*map(_like, frame.values(table.label), names, scores)]
+        return replace_columns(frame, {table.label: made})
+
+    def as_sets(names: list[list[Any]]) -> Any:
+        kept = keep_rows(frame, None, [name for name in frame.columns if name != table.value])
+        changed = open_frame("y_score", kept)
+        assert changed is not None
+        return replace_columns(changed, {table.label: names})
+
+    return with_scores, as_sets
+
+
+def _of_rows(argument: str, value: Any) -> Entries | None:
+    """Return the entries of a list, dict or series of rows."""
+    if isinstance(value, dict):
+        items, keys = [*value.values()], [*value]
+        if is_pair_dict(value):
+            return None
+    else:
+        items, keys = [*value], None
+    first = next((row for row in items if hasattr(row, "__len__") and len(row)), None)
+    is_dense = isinstance(first, list | tuple | np.ndarray) and isinstance(first[0], int | float | np.number)
+    if keys is None and (is_dense or first is None):
+        return None
+    rows = flat_rows(argument, items)
+
+    def outer(made: list[Any]) -> Any:
+        if keys is not None:
+            return dict(zip(keys, made, strict=True))
+        is_series = hasattr(value, "iloc") and hasattr(value, "index")
+        return type(value)(made, index=value.index) if is_series else made
+
+    def with_scores(names: list[list[Any]], scores: list[list[float]]) -> Any:
+        return outer([*map(_like, items, names, scores)])
+
+    return _of_lists(rows._replace(keys=keys), with_scores, outer)
+
+
+def _of_lists(rows: Rows, with_scores: Callable[..., Any], as_sets: Callable[..., Any]) -> Entries:
+    """Return entries of rows, which functions make of the labels, and of the scores, of each row."""
+    names = [rows.label(entry) for entry in range(rows.labels.size)]
+
+    def scored(values: Cells) -> Any:
+        return with_scores(_split(names, rows.ptr), _split(values.tolist(), rows.ptr))
+
+    def chosen(kept: Bools) -> Any:
+        sets = [name for name, is_kept in zip(names, kept.tolist(), strict=True) if is_kept]
+        return as_sets(_split(sets, pointer(kept)[rows.ptr]))
+
+    return Entries(rows, _row_of(rows), rows.n_rows, scored, chosen)
+
+
+def _pair_maker(rows: Rows) -> Callable[..., Any]:
+    """Return what makes a pair of lists of names and lists of scores."""
+    return lambda names, scores: (names, scores)
+
+
+def _like(row: Any, names: Sequence[Any], scores: Sequence[float]) -> Any:
+    """Return labels and scores as a row has them: by label, as pairs, or as hits."""
+    if isinstance(row, Mapping):
+        return dict(zip(names, scores, strict=True))
+    first = next(iter(row), None)
+    pairs: list[Any] = [*zip(names, scores, strict=True)]
+    if isinstance(first, Mapping):
+        key = "corpus_id" if "corpus_id" in first else "label"
+        pairs = [{key: name, "score": score} for name, score in pairs]
+    elif isinstance(first, list):
+        pairs = [*map(list, pairs)]
+    return tuple(pairs) if isinstance(row, tuple) else pairs
+
+
+def _split(items: list[Any], ptr: Ints) -> list[list[Any]]:
+    return [items[start:stop] for start, stop in pairwise(ptr.tolist())]
+
+
+def _row_of(rows: Rows) -> Ints:
+    return np.repeat(np.arange(rows.n_rows), np.diff(rows.ptr))
+
+
+def refuse_no_scores(argument: str, entries: Entries, purpose: str) -> Cells:
+    """Return the scores of entries, or refuse entries without any."""
+    if entries.rows.values is None and entries.rows.labels.size:
+        raise InputError(argument, f"has no scores, which {purpose} are made of")
+    return np.empty(0) if entries.rows.values is None else np.asarray(entries.rows.values)
