@@ -7,11 +7,12 @@ dicts of rows, which have values by label.
 import itertools
 import json
 import tempfile
+from collections import UserDict, UserList, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -275,6 +276,14 @@ def chunked_array(items: list[Any]) -> Any:
     return pytest.importorskip("pyarrow").chunked_array([[item] for item in items])
 
 
+def pair_of(column: Callable[[Rows, list[Any]], Any]) -> Make:
+    """Return what makes a pair of columns, of lists of labels and of their scores."""
+    return lambda rows, role: (
+        column(rows, [[*row] for row in rows.values()]),
+        column(rows, [[*row.values()] for row in rows.values()]),
+    )
+
+
 def pair_of_names(rows: Rows, role: str) -> Any:
     return np.array([[*row] for row in rows.values()]), np.array([[*row.values()] for row in rows.values()])
 
@@ -357,10 +366,23 @@ def frames_of(library: str) -> dict[str, Form]:
 
 
 SCORES_ALONE, SETS_ALONE = ("y_score",), ("y_true", "y_pred")
+PAIRED_COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
+    "lists": list, "tuples": tuple, "object arrays": object_array, "UserLists": UserList,
+    "polars Series": polars_series, "chunked arrays": chunked_array,
+    "cells of Arrow": lambda lists: [*chunked_array(lists)],
+}  # fmt: skip
 NAMED: dict[str, Form] = {
     "dict of dicts": Form(lambda rows, role: rows, True, True),
     "ranx": Form(lambda rows, role: SimpleNamespace(keys=rows.keys, to_dict=lambda: rows), True, True),
     "list of dicts": Form(lambda rows, role: [*rows.values()], False, True),
+    "mapping of mappings": Form(
+        lambda rows, role: UserDict({key: MappingProxyType(row) for key, row in rows.items()}), True, True
+    ),
+    "mapping of lists": Form(
+        lambda rows, role: MappingProxyType(dict(zip(rows, members(rows, role), strict=True))), True
+    ),
+    "list of mappings": Form(lambda rows, role: [*map(UserDict, rows.values())], False, True),
+    "deque": Form(lambda rows, role: deque(members(rows, role))),
     "dict of lists": Form(lambda rows, role: dict(zip(rows, members(rows, role), strict=True)), True),
     "lists": Form(members),
     "tuples": Form(lambda rows, role: [*map(tuple, members(rows, role))]),
@@ -370,6 +392,23 @@ NAMED: dict[str, Form] = {
     ),
     "hits": Form(hits("corpus_id"), roles=SCORES_ALONE),
     "pipeline": Form(hits("label"), roles=SCORES_ALONE),
+    "hits in mappings": Form(
+        lambda rows, role: [[*map(UserDict, row)] for row in hits("label")(rows, role)], roles=SCORES_ALONE
+    ),
+    **{
+        f"pair of {name}": Form(pair_of(lambda rows, lists, make=make: make(lists)), roles=SCORES_ALONE)
+        for name, make in PAIRED_COLUMNS.items()
+    },
+    "pair of Series": Form(pair_of(series), None, roles=SCORES_ALONE),
+    "dict of columns": Form(
+        lambda rows, role: dict(zip(("indices", "scores"), pair_of(series)(rows, role), strict=True)),
+        None,
+        roles=SCORES_ALONE,
+    ),
+    "scores before labels": Form(
+        lambda rows, role: pair_of(lambda rows, lists: object_array(lists))(rows, role)[::-1],
+        roles=SCORES_ALONE,
+    ),
     "pair of arrays": Form(pair_of_names, wide=True, roles=SCORES_ALONE),
     "sets": Form(lambda rows, role: [*map(set, members(rows, role))], roles=SETS_ALONE),
     "arrays": Form(lambda rows, role: [np.array(row, "U9") for row in members(rows, role)], roles=SETS_ALONE),

@@ -1,14 +1,16 @@
 """Weights, propensities, groups and rules follow the names or numbers of rows and labels."""
 
 import itertools
+from collections import UserDict
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.input.test_named_objects import FULL, NAMES, QRELS, ROWS, TAGS, matrix
-from xmleval import Evaluator, Report, evaluate, inverse_propensity
+from xmleval import Evaluator, Report, calibrate, compare, evaluate, fuse, inverse_propensity
 from xmleval.thresholds import fit
 
 Y, S = matrix(QRELS), matrix(FULL).toarray()
@@ -40,6 +42,7 @@ def assert_same(report: Report, expected: Report = EXPECTED) -> None:
 
 BY_LABEL: dict[str, Callable[[Any], Any]] = {
     "dict": lambda values: dict(zip(NAMES[::-1], values, strict=True)),
+    "mapping": lambda values: UserDict(zip(NAMES[::-1], values, strict=True)),
     "Series": lambda values: pandas().Series(values, index=NAMES[::-1]),
     "frame with an index": lambda values: pandas().DataFrame({"value": values}, index=NAMES[::-1]),
     "frame of two columns": lambda values: pandas().DataFrame({"label": NAMES[::-1], "value": values}),
@@ -59,9 +62,38 @@ def test_values_of_labels_are_matched_by_name(form: str) -> None:
 def test_values_of_rows_are_matched_by_key() -> None:
     by_key = dict(zip(ROWS[::-1], WEIGHTS[::-1], strict=True))
     truths: list[Any] = [QRELS, pandas().Series(TAGS, index=ROWS), pandas().DataFrame(DENSE, ROWS, NAMES)]
-    for y_true, weights in itertools.product(truths, (by_key, pandas().Series(by_key))):
+    for y_true, weights in itertools.product(truths, (by_key, UserDict(by_key), pandas().Series(by_key))):
         options = OPTIONS | {"sample_weight": weights}
         assert_same(evaluate(y_true, FULL, labels=NAMES, metrics=MEASURES, **options))
+
+
+def test_mapping_is_taken_wherever_a_dict_is() -> None:
+    fields = MappingProxyType({"unlisted": 0.0})
+    expected = evaluate(DENSE, S, metrics=MEASURES[1:], conventions={"unlisted": 0.0})
+    assert_same(evaluate(DENSE, S, metrics=MEASURES[1:], conventions=fields), expected)
+    pair = UserDict(indices=np.argsort(-S), scores=-np.sort(-S))
+    assert_same(evaluate(DENSE, pair, metrics=MEASURES[1:]), BY_NUMBER)
+    models: Any = MappingProxyType({"a": UserDict(FULL), "b": FULL})
+    for report in compare(models, UserDict(QRELS), metrics=["p@1"]).reports.values():
+        assert report["p@1"] == EXPECTED["p@1"] or report["p@1"] == BY_NUMBER["p@1"]
+    truth, scores = UserDict(QRELS), UserDict(FULL)
+    assert str(fit(truth, scores, "f1.micro")) == str(fit(QRELS, FULL, "f1.micro"))
+    fitted = calibrate.fit(QRELS, FULL)
+    assert str(calibrate.fit(truth, scores)) == str(fitted)
+    assert fitted.apply(scores) == fitted.apply(FULL)
+    assert fuse([scores, FULL]) == fuse([FULL, FULL])
+    assert inverse_propensity(truth).tolist() == inverse_propensity(QRELS).tolist()
+    groups = UserDict(zip(NAMES, GROUPS, strict=True))
+    assert repr(evaluate(TAGS, SCORED, metrics=["p@1"], label_groups=groups).groups) == repr(
+        evaluate(TAGS, SCORED, metrics=["p@1"], label_groups=dict(groups)).groups
+    )
+    for name in ("row_groups", "clusters"):
+        by_key = dict(zip(ROWS, GROUPS, strict=True))
+        reports = [
+            evaluate(QRELS, FULL, metrics=["p@1"], confidence=0.9, **{name: values})
+            for values in (by_key, UserDict(by_key))
+        ]
+        assert reports[0].to_dict() == reports[1].to_dict()
 
 
 def test_propensities_know_the_names_of_labels() -> None:

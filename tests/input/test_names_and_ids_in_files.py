@@ -10,8 +10,9 @@ import pytest
 
 from tests.damage import answer
 from tests.examples import Y_TEST
-from tests.input.forms import with_index_type, write_table
+from tests.input.forms import Rows, with_index_type, write_rows, write_table
 from xmleval import evaluate
+from xmleval.input.rows import MISSING_WORDS
 
 IDS = np.argsort(-np.random.default_rng(0).random(Y_TEST.shape), axis=1)[:, :3]
 
@@ -23,7 +24,7 @@ def f1_and_notes(line: str) -> tuple[float, str]:
     return report["values"]["f1.micro"], "; ".join(report["notes"])
 
 
-@pytest.mark.parametrize("word", ["nan", "NaN", "None", "NaT", "<NA>"])
+@pytest.mark.parametrize("word", MISSING_WORDS)
 def test_words_for_missing_values_are_noted(folder: Path, word: str) -> None:
     """They are labels, but in text."""
     note = f"{word!r} counts as a label; leave it out where it stands for a missing value"
@@ -37,6 +38,27 @@ def test_words_for_missing_values_are_noted(folder: Path, word: str) -> None:
     write_table(Path("d.jsonl"), {"tags": [[word], ["a"]], "predicted": [[word], ["b"]]})
     value, notes = f1_and_notes("d.jsonl")
     assert (value, notes.count(note)) == (1 / 2, 1)
+
+
+@pytest.mark.parametrize("word", [*MISSING_WORDS, "NA"])
+def test_word_for_a_missing_value_is_a_noted_label_in_every_format(word: str) -> None:
+    """NA is also Namibia, so that it is one in a text field of CSV, too."""
+    note = f"{word!r} counts as a label; leave it out where it stands for a missing value"
+    judged: Rows = {"q1": {word: 1}, "q2": {"a": 1}}
+    scored: Rows = {"q1": {word: 0.5}, "q2": {"a": 0.5}}
+    for form in ("run", "json", "csv", "jsonl", "parquet", "lists of jsonl", "lists of parquet"):
+        truth, scores = write_rows("t", form, judged, False), write_rows("s", form, scored)
+        report = evaluate(truth, scores, metrics=["p@1"])
+        assert (report["p@1"], report.notes.count(note)) == (1, 1), form
+    Path("t.lines").write_text(f"{word} b\na\n")
+    assert note in evaluate("t.lines", "t.lines", metrics=["p@1"]).notes
+    for text in (f'"[""{word}""]"', f"{word}|b", *["NA"] * (word == "NA")):
+        Path("d.csv").write_text(f"tags,predicted\n{text},{text}\na,a\n")
+        value, notes = f1_and_notes("d.csv --separator |")
+        assert (value, notes.count(note)) == (1, 1), text
+    Path("names.txt").write_text(f"a\n{word}\n")
+    np.save("eye.npy", np.eye(2))
+    assert note in evaluate("eye.npy", "eye.npy", labels="names.txt", metrics=["p@1"]).notes
 
 
 @pytest.mark.parametrize("dtype", ["u1", "u4", "u8", "i2", ">u4", ">i8"])

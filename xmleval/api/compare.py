@@ -31,6 +31,8 @@ from xmleval.results.report import Report, with_same_measures
 from xmleval.states.effects import given_options
 from xmleval.states.plan import Plan
 
+FIRST = "; they come before the truth: compare(models, y_true)"
+
 
 def compare(
     models: Mapping[str, Any] | None,
@@ -191,9 +193,10 @@ def names_of(models: Any, y_pred: Any) -> list[str]:
     """Return the names of the models, or refuse what is no dict of two or more."""
     dicts = {name: value for name, value in (("models", models), ("y_pred", y_pred)) if value is not None}
     for argument, value in dicts.items() or {"models": None}.items():
-        if not isinstance(value, Mapping):
-            text = f"{type(value).__name__} is not a dict; give models by name, as in {{'a': .., 'b': ..}}"
-            raise InputError(argument, text)
+        if not isinstance(value, Mapping) or (argument == "models" and _holds_rows(value)):
+            text = f"{type(value).__name__} is not a dict of models"
+            hint = f"give them by name, as in {{'a': .., 'b': ..}}{FIRST if argument == 'models' else ''}"
+            raise InputError(argument, f"{text}; {hint}")
         if len(value) < 2:
             raise InputError(argument, f"{len(value)} given; expected two or more to compare")
         for name, of_model in value.items():
@@ -205,6 +208,12 @@ def names_of(models: Any, y_pred: Any) -> list[str]:
     if any({*names} != {*value} for value in dicts.values()):
         raise InputError("y_pred", f"has other models ({', '.join(dicts['y_pred'])}) than {', '.join(names)}")
     return names
+
+
+def _holds_rows(value: Mapping[Any, Any]) -> bool:
+    """Tell whether a dict is a truth or a run, whose rows hold values of labels."""
+    row = next(iter(value.values()), None)
+    return isinstance(row, Mapping) and isinstance(next(iter(row.values()), None), int | float | np.number)
 
 
 def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[Any, Any]]:

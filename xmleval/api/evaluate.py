@@ -16,7 +16,7 @@ from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.report import Report
 from xmleval.view.rule import Rule
 
-PATHS = (str, os.PathLike, dict)  # and the models of a dict
+PATHS = (str, os.PathLike, Mapping)  # and the models of a dict
 OF_RUNS = ("first_row", "checkpoint", "resume", "ranked", "save", "workers", "scheduler")
 WITH_FILES = (*OF_RUNS, *(FileOptions.__annotations__.keys() - {"progress"}))  # for files alone
 
@@ -230,10 +230,10 @@ def evaluate(
     from xmleval.results.comparison import Comparison
 
     models = {} if y_score is None else {"y_score": y_score}
-    if isinstance(y_score, dict) and not y_score:
+    if isinstance(y_score, Mapping) and not y_score:
         raise InputError("y_score", "is empty; expected scores, or files of models by name")
     if file_of("y_score", y_score) is not None:
-        models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
+        models = dict(y_score) if isinstance(y_score, Mapping) else {str(y_score): y_score}
     reports = evaluate_files(arguments, models, counting_of(arguments))[1]
     result: Any = Comparison(reports) if len(reports) > 1 else reports.popitem()[1]
     report: Report = result

@@ -32,6 +32,11 @@ NOTE_KINDS = {
     ),
     "ignored rows": NoteKind("row{s} {are} not in the truth", IGNORED),
     "unknown labels": NoteKind("predicted label{s} never occur{v} in the truth", (WRONG,), adds=False),
+    "similar labels": NoteKind(
+        "unknown label{s} differ{v} from the truth's in spelling alone",
+        ("rename {them} where the same is meant",),
+        adds=False,
+    ),
     "unknown columns": NoteKind("column{s} {are} no label{s} of the truth", BY_NAME, adds=False),
     "labels without column": NoteKind(
         "label{s} of the truth {have} no column", ("{they} count{v} as not predicted",), adds=False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xmleval.base.budget import Resources
@@ -66,7 +66,7 @@ def add_files(evaluator: Evaluator, task: Task) -> None:
 
 def add_block(evaluator: Evaluator, first_row: int, block: Any) -> None:
     """Count rows in memory: (y_true, y_score), or a dict of arguments of `Evaluator.update`."""
-    named = block if isinstance(block, dict) else dict(zip(("y_true", "y_score"), block, strict=False))
+    named = block if isinstance(block, Mapping) else dict(zip(("y_true", "y_score"), block, strict=False))
     try:
         evaluator.update(**named, first_row=first_row)
     except InputError as error:
@@ -90,9 +90,9 @@ def add_states(evaluator: Evaluator, states: Sequence[SentState | ValueError]) -
 def size_of(block: Any) -> tuple[int, int]:
     """Return the number of rows of a block, and of labels, 0 where its truth does not tell it."""
     pair = isinstance(block, tuple | list) and len(block) == 2
-    if not (pair or (isinstance(block, dict) and "y_true" in block)):
+    if not (pair or (isinstance(block, Mapping) and "y_true" in block)):
         raise InputError("blocks", f"{type(block).__name__} is not (y_true, y_score), nor a dict of them")
-    truth = block["y_true"] if isinstance(block, dict) else block[0]
+    truth = block["y_true"] if isinstance(block, Mapping) else block[0]
     shape: Any = getattr(truth, "shape", ())
     return (int(shape[0]), int(shape[1])) if len(shape) == 2 else (len(truth), 0)
 

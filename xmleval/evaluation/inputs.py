@@ -25,7 +25,15 @@ from xmleval.input.door import PAIRS, RESTRICTIONS, IdPairs, make_door, pairs_of
 from xmleval.input.formats.documents import Fields
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
-from xmleval.input.match import Batches, Match, as_scores, refuse_scores, score_pieces, set_pieces
+from xmleval.input.match import (
+    Batches,
+    Match,
+    as_scores,
+    as_sets,
+    refuse_scores,
+    score_pieces,
+    set_pieces,
+)
 from xmleval.input.objects.named import as_own_rows, rows_of_ids
 from xmleval.input.objects.take import as_rows, read_named, take
 from xmleval.input.pieces import LabelUse, Pieces, RowReader, whole
@@ -134,6 +142,10 @@ class Held(Input):
                 self.notes[:] = match.notes
             elif isinstance(value, list) and n_labels is not None:
                 rows = rows_of_ids(self.argument, value)
+            elif self.read is not None:
+                is_scores = self.kind == "scores"
+                rows = as_scores(self.read, None) if is_scores else as_sets(self.read, self.kind == "grades")
+                rows = rows._replace(keys=None, match=None, names=None)
             else:
                 if self.kind == "scores" and is_sparse(value):
                     refuse_padding(self.argument, value)
@@ -204,6 +216,7 @@ def open_rows(
             for each in (truth, *of_model, *sets.values()):
                 if not isinstance(each, Held):
                     match.notes += Origin(notes=[*each.pieces().notes]).noted(each.name)
+            match.notes += missing_names_note(labels or ())
     if models and truth.kind == "grades":
         grades = first_rows(*rows.truth)
         for (name, pieces), match in zip(rows.scores, rows.matches, strict=True):

@@ -100,7 +100,7 @@ def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
 
 def file_of(argument: str, value: Any) -> Path | None:
     """Return the file that an argument is given as, None where it is a value; some are texts themselves."""
-    if argument == "y_score" and isinstance(value, dict):  # of several models
+    if argument == "y_score" and isinstance(value, Mapping):  # of several models
         value = next(filter(is_file, value.values()), None)
     if not is_file(value) or (argument == "label_groups" and value == DECILES):
         return None

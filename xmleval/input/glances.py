@@ -1,8 +1,10 @@
-"""What is seen of scores before they are ranked and cut, and of label sets before they are counted."""
+"""What is seen of scores and label sets before they are counted, and of names that are not the truth's."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ VECTORS = "rows of zeros and ones, one for each label, look like label ids"
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 MOST_GRADE = 10
 MOST_VALUES = 1 << 16  # of each side, from which it is told whether they look swapped
+MOST_NAMES = 1 << 14  # of each side that are compared as people spell them
 
 
 def vector_width(ptr: Ints, labels: NDArray[Any]) -> tuple[int, bool]:
@@ -87,6 +90,26 @@ def swapped_notes(truth: str, y_true: Any, scores: str, y_score: Any) -> list[st
         return []
     right = f"the scores of {scores} are whole numbers from 0 to {MOST_GRADE}"
     return [f"{truth}: its grades {wrong}, and {right}; are the truth and the scores swapped?"]
+
+
+def similar_names(unknown: Iterable[Any], names: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Return unknown names with those of the truth that differ in spelling alone; of many, the first."""
+    unknown_by_spelling: dict[str, Any] = {}
+    for name in islice(unknown, MOST_NAMES):
+        unknown_by_spelling.setdefault(_plainly_spelled(name), name)
+    spelled = ((_plainly_spelled(name), name) for name in islice(names, MOST_NAMES))
+    return [
+        (unknown_by_spelling.pop(spelling), name)
+        for spelling, name in spelled
+        if spelling in unknown_by_spelling
+    ]
+
+
+def _plainly_spelled(name: Any) -> str:
+    """Return a name in one case and Unicode form, with single blanks in place of hyphens and underscores."""
+    text = str(name)
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return " ".join(text.casefold().replace("_", " ").replace("-", " ").split())
 
 
 def unread_grades(truth: str) -> Message:

@@ -6,7 +6,7 @@ import copy
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count, islice, permutations, repeat
+from itertools import chain, count, permutations, repeat
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from xmleval.base.errors import InputError, Keyword, Message, counted, other_row
 from xmleval.base.notes import Note
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
+from xmleval.input.glances import similar_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, INDEX_BYTES, LabelNames, Named, Origin, Rows, no_labels, order_ties
@@ -29,6 +30,7 @@ SHOWN_COLUMNS = 3  # in a note
 IN_ORDER = "columns were brought in the order of their numbers"
 BY_POSITION = "labels were read by position, as {} has no names of them"
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
+SAME_ROWS = "; where the order is the same, give both after reset_index(drop=True)"
 Batches = Callable[[], Iterable[Rows]]  # gives the rows of an input from its beginning
 
 
@@ -66,6 +68,7 @@ class Match:
         self.n_unmatched_pairs = 0
         self.n_bytes = 0  # of names of rows and labels
         self.origin: Any = None
+        self.of_file = False  # whether the truth is read from one
 
     def fork(self) -> Match:
         """Return the same labels for another model, whose unknown labels and notes are its own."""
@@ -96,8 +99,9 @@ class Match:
 
     @cached
     def are_numbers(self) -> bool:
-        """Whether the rows are called by their numbers."""
-        return self.keys == [*map(str, range(self.n_rows or 0))]
+        """Whether the rows are called by their numbers, as text or as integers."""
+        keys: list[Any] = [*range(self.n_rows or 0)]
+        return self.keys in (keys, [*map(str, keys)])
 
     def know_all(self) -> None:
         """Take unknown labels for labels, as where something is fitted."""
@@ -166,6 +170,7 @@ class Match:
         seen.rows, seen.n_rows = rows, seen.n_rows + getattr(rows, "n_rows", 0)
         if seen.role == "y_true":
             self.origin, self.by = rows.origin, by
+            self.of_file = rows.places is not None
             if by == BY_KEY:
                 return self._number_keys(seen, keys)
             self.keys, self.n_rows = keys, seen.n_rows
@@ -177,7 +182,11 @@ class Match:
             seen.by_index = True
         elif keys is None and self.are_numbers:
             return None
-        elif keys is None or (self.keys is None and {*keys} - self.row_number.keys()):
+        elif (
+            self.keys is None and keys is not None and all(isinstance(key, int | np.integer) for key in keys)
+        ):
+            keys = [*map(str, keys)]
+        if keys is None or (self.keys is None and {*keys} - self.row_number.keys()):
             with_names, without = (argument, self.truth) if self.keys is None else (self.truth, argument)
             message = f"rows of {with_names} have names and those of {without} have none; give ids to both"
             hint = f", or call rows by their numbers, 0 to {self.n_rows - 1}" if self.n_rows else ""
@@ -210,7 +219,7 @@ class Match:
         if labels.size and (
             rows.named if number is None else names is None and are_texts and not self.closed
         ):
-            raise self.unlike(seen.argument, rows.named)
+            raise self.unlike(seen.argument, rows)
         if number is None or (names is None and are_texts):
             return labels
         if names is None:
@@ -228,10 +237,9 @@ class Match:
             codes[new[order]] = self._add(new_names, number, number, 0)
             self.n_labels = max(self.n_labels, len(number))
         elif new_names and self.listed and (self.fits or is_truth):
-            message = f"label {new_names[0]!r} is not one of the {self.n_labels} given ones; "
-            hint = Keyword("labels"), f" must name {counted(len(new_names), 'labels')} more"
             row = rows.row_of(int(entries[first.min()]))
-            raise rows.error(seen.argument, Message(message, *hint), row, new_names[0])
+            reason = self._not_listed(new_names, is_text_of_id=rows.places is None)
+            raise rows.error(seen.argument, reason, row, new_names[0])
         else:
             codes[new[order]] = self._add(new_names, self.unknown, self.unknown, self.n_labels)
             seen.unknown |= dict.fromkeys(codes[new[order]].tolist())
@@ -256,13 +264,43 @@ class Match:
             raise InputError(argument, f"no column for label {missing[0]!r}{hint}")
         self.note(argument, "labels without column", len(missing))
         self.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
+        self._note_similar(argument, unknown)
         return self._add(columns, number, self.unknown, self.n_labels)
 
-    def unlike(self, argument: str, named: bool) -> InputError:
-        """Return what to raise of labels with names, or without, unlike those of the truth."""
-        with_names, without = (argument, self.truth) if named else (self.truth, argument)
+    def unlike(self, argument: str, rows: Rows | None = None) -> InputError:
+        """Return what to raise of rows whose labels have names, or none, unlike those of the truth."""
+        names, with_names, without = self.number or (), self.truth, argument
+        if rows is not None and rows.named:
+            names, with_names, without = rows.names or (), argument, self.truth
         message = f"labels of {with_names} have names and those of {without} have none; give "
-        return InputError(argument, Message(message, Keyword("labels"), ", the name of each column"))
+        example, hint = next(iter(names), None), ""
+        of_files = self.of_file or (rows is not None and rows.places is not None)
+        if _is_text_of_id(example) and not of_files:
+            hint = f"; {example!r} is text: as an integer, it is an id"
+        return InputError(argument, Message(message, Keyword("labels"), ", the name of each column", hint))
+
+    def _not_listed(self, names: Sequence[Any], is_text_of_id: bool) -> Message:
+        """Return what is wrong with names that are not among the listed ones."""
+        similar, hint = similar_names(names[:1], self.number or ()), ""
+        but = f", but {similar[0][1]!r} is" if similar else ""
+        message = f"label {names[0]!r} is not one of the {self.n_labels} given ones{but}; "
+        if is_text_of_id and self._may_be_places(names):
+            hint = "; it is text: as an integer, it is a place in the list"
+        more = f" must name {counted(len(names), 'labels')} more"
+        return Message(message, Keyword("labels"), more, hint)
+
+    def _may_be_places(self, names: Sequence[Any]) -> bool:
+        """Tell whether names are texts of places among the listed labels, whose names are other texts."""
+        listed = next(iter(self.number or ()), None)
+        if not self.listed or not isinstance(listed, str) or _is_text_of_id(listed):
+            return False
+        return all(_is_text_of_id(name) and int(name) < self.n_labels for name in names)
+
+    def _note_similar(self, argument: str, unknown: Sequence[Any]) -> None:
+        """Note unknown labels that look like those of the truth, or like ids of these."""
+        pairs = similar_names(unknown, self.number or ())
+        example = f"{pairs[0][0]!r} for {pairs[0][1]!r}" if pairs else ""
+        self.note(argument, "similar labels", len(pairs), example)
 
     def _close(self, seen: Seen) -> None:
         """Note what all rows of an input tell, or refuse it."""
@@ -280,12 +318,17 @@ class Match:
             for column in (name for name in names if name in self.origin.columns):
                 if is_other_order(origin.hashes(column), self.origin.hashes(column)):
                     message = f"column {column!r} has the values of {self.truth}'s in another order"
-                    raise InputError(argument, f"{message}; {origin.how_to_join.format(column)}")
+                    raise InputError(argument, Message(f"{message}; ", *origin.joined_by(column)))
             if self.n_rows not in (None, seen.n_rows):
                 raise InputError(argument, other_rows(seen.n_rows, self.n_rows or 0, self.truth))
         if seen.unknown and seen.role in PREDICTIONS and not self.fits:
-            example = next(islice(self.unknown, next(iter(seen.unknown)) - self.n_labels, None))
-            self.note(argument, "unknown labels", len(seen.unknown), repr(example))
+            names = [*self.unknown]
+            unknown = [names[number - self.n_labels] for number in seen.unknown]
+            self.note(argument, "unknown labels", len(unknown), repr(unknown[0]))
+            self._note_similar(argument, unknown)
+            if seen.rows.places is None and self._may_be_places(unknown):
+                text = f"{argument}: {unknown[0]!r} is text, which is a name; integers are places in "
+                self.notes.append(Message(text, Keyword("labels")))
 
     def _note_rows(self, seen: Seen, present: NDArray[np.bool_]) -> None:
         """Note rows by key that one side alone has, or refuse them."""
@@ -295,20 +338,26 @@ class Match:
             self.notes.append(f"{argument}: rows were brought in the order of {self.truth}'s index")
             if seen.ignored:
                 extra = f"row {next(iter(seen.ignored))!r} is not one of {self.truth}"
-                raise InputError(argument, extra + SAME_ORDER.format(argument))
+                out = f"; leave it out, or add it to {self.truth}"
+                raise InputError(argument, extra + (SAME_ROWS if seen.n_rows == self.n_rows else out))
         expects_rows = seen.role != "exclude" and not seen.by_index and bool(seen.n_rows and present.size)
         if expects_rows and n_empty == present.size:
             extra, expected = (repr(next(iter(names))) for names in (seen.ignored, self.row_number))
             message = f"no row is one of {self.truth}, as {extra} is not; expected names like {expected}"
             raise InputError(argument, message)
         if n_empty and (seen.by_index or seen.rows.are_columns):
-            hint = SAME_ORDER.format(argument) if seen.by_index else ""
+            hint = f"; add it, or leave it out of {self.truth}"
             raise InputError(argument, f"no row {missing!r}, which {self.truth} has{hint}")
         if seen.role in PREDICTIONS:
             self.note(argument, "rows without predictions", n_empty)
             self.note(argument, "ignored rows", len(seen.ignored))
         if seen.role == "candidates":
             self.note(argument, "rows without candidates", n_empty)
+
+
+def _is_text_of_id(name: Any) -> bool:
+    """Tell whether a name is the text of a label id."""
+    return isinstance(name, str) and name.isascii() and name.isdecimal()
 
 
 def names_of_truth(arguments: dict[str, Any], inputs: dict[str, Any], notes: list[str]) -> list[Any] | None:

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Ints, Labels, Scores, label_dtype
 from xmleval.base.cached import cached
-from xmleval.base.errors import InputError, Message
+from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.input.columns import hashed
 
-MISSING_WORDS = ("None", "nan", "NaN", "NaT", "<NA>")  # as pandas and NumPy print what is not there
+# as pandas, NumPy, databases and spreadsheets print what is not there
+MISSING_WORDS = ("None", "nan", "NaN", "NaT", "<NA>", "NULL", "null", "N/A", "#N/A")
+DOUBTFUL_NAMES = (*MISSING_WORDS, "NA")  # of labels, which are noted; NA is also Namibia
 BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
 INDEX_BYTES = 100  # of memory for a name in an index, beside the name
 ENTRY_BYTES = 64  # of memory for an entry until it is matched
@@ -37,6 +39,7 @@ class Origin:
     how_to_repeat : what to do where rows of one key are meant to have one label each
     file : the one of several files that follow one another, "" where there is one
     are_ranks : whether values are the negatives of ranks, of which each row has no two
+    join_option : the keyword that joins rows in another order by a column, in place of ``how_to_join``
     """
 
     unit: str = "line"
@@ -49,6 +52,7 @@ class Origin:
     how_to_repeat: str = ""
     file: str = ""
     are_ranks: bool = False
+    join_option: str = ""
 
     def of_file(self, path: Path, paths: Sequence[Path]) -> Origin:
         """Return the origin of the rows of one of some files, with notes and columns of all."""
@@ -61,6 +65,12 @@ class Origin:
             return []
         parts = [part for text in settled for part in (", ", *Message(text).parts)]
         return [Message(f"{name}: ", *parts[1:])]
+
+    def joined_by(self, column: Any) -> tuple[str | Keyword, ...]:
+        """Return what to do about rows in another order, which a column shows."""
+        if self.join_option:
+            return Keyword(self.join_option, repr(column)), " joins the rows"
+        return (self.how_to_join.format(column),)
 
     def hashes(self, column: Any) -> array[int]:
         """Return the hashes of a column."""
@@ -314,8 +324,10 @@ def is_missing(value: Any) -> bool:
 
 def missing_names_note(*label_names: Container[Any]) -> list[str]:
     """Return a note where labels are called as missing values are printed."""
-    words = ", ".join([repr(word) for word in MISSING_WORDS for names in label_names if word in names])
-    return [f"{words} counts as a label; leave it out where it stands for a missing value"] if words else []
+    words = [word for word in DOUBTFUL_NAMES if any(word in names for names in label_names)]
+    listed = ", ".join(map(repr, words))
+    hint = "counts as a label; leave it out where it stands for a missing value"
+    return [f"{listed} {hint}"] if words else []
 
 
 def entries_in_batches(

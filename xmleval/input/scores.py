@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,8 +103,8 @@ def by_number(argument: str, value: Any, n_labels: int | None) -> Any:
 
 def pair_members(argument: str, value: Any, n_labels: int | None) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return labels and scores: members of a dict or of `torch.topk` by name, else integers are labels."""
-    named = isinstance(value, dict) or (hasattr(value, "indices") and hasattr(value, "values"))
-    if isinstance(value, dict):
+    named = isinstance(value, Mapping) or (hasattr(value, "indices") and hasattr(value, "values"))
+    if isinstance(value, Mapping):
         value = value.get("indices"), value.get("scores")
     elif named:
         value = value.indices, value.values
@@ -128,7 +128,7 @@ def pair_members(argument: str, value: Any, n_labels: int | None) -> tuple[NDArr
 def is_pair(value: Any) -> bool:
     """Tell whether a value holds labels and scores, or labels alone."""
     is_tuple = isinstance(value, tuple) and not isinstance(value, Rows)
-    return is_tuple or (isinstance(value, dict) and not is_sparse(value))
+    return is_tuple or (isinstance(value, Mapping) and not is_sparse(value))
 
 
 def list_width(value: Any, n_labels: int) -> int | None:
@@ -144,7 +144,7 @@ def has_scores(value: Any) -> bool | None:
         return value.values is not None or (False if value.labels.size else None)
     if not is_pair(value):
         return True
-    members = (None, value.get("scores")) if isinstance(value, dict) else value
+    members = (None, value.get("scores")) if isinstance(value, Mapping) else value
     return len(members) == 2 and members[1] is not None
 
 

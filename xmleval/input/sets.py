@@ -7,9 +7,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.arrays import MOST_LABELS, Floats
-from xmleval.base.errors import Keyword, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.input.canonical import Facts, Truth
 from xmleval.input.csr import Source, as_array, check_shape, matrix_rows, sorted_part
 from xmleval.input.glances import refuse_vectors
@@ -48,8 +49,10 @@ def set_rows(
     if is_sparse(value):
         value, width = matrix_rows(argument, value, n_labels), value.shape[1]
     elif not isinstance(value, Rows):
-        value = as_array(argument, value)
-        width = check_shape(argument, value.shape, n_labels)[1]
+        array = as_array(argument, value)
+        if not is_graded:
+            refuse_ids(argument, value, array, n_labels)
+        value, width = array, check_shape(argument, array.shape, n_labels)[1]
         value = array_rows(value)
     width, n_rows = max(width, len(value.names or ())), value.n_rows
     entry_bytes = float(value.values.dtype.itemsize) if value.is_matrix else 16.0
@@ -57,10 +60,35 @@ def set_rows(
     def block(start: int, stop: int) -> Truth:
         rows = value.part(start, stop, zeros=is_graded)
         rows = rows if rows.are_columns else sorted_part(argument, rows, width, start)[0]
-        return _truth(argument, rows, start, gains)
+        return _truth(argument, rows, start, gains, width)
 
     row_bytes = (32.0 if is_graded else entry_bytes) * int(value.ptr[-1]) / max(n_rows, 1)
     return Source(n_rows, width, row_bytes, block)
+
+
+def refuse_ids(argument: str, value: Any, array: NDArray[Any], n_labels: int | None) -> None:
+    """Refuse integers that are label ids, one or a few in each row, not zeros and ones of all labels."""
+    are_few = array.ndim == 2 and n_labels is not None and array.shape[1] != n_labels
+    if not (are_few or array.ndim == 1) or array.dtype.kind not in "iu" or not array.size:
+        return
+    outside = np.flatnonzero((array != 0) & (array != 1))
+    if array.ndim == 2 and not outside.size:
+        return
+    holds = f"shape {array.shape} has {'one number' if array.ndim == 1 else 'numbers'} in each row"
+    if outside.size:
+        holds = f"{holds}, such as {array.flat[outside[0]]}, not zeros and ones of all labels"
+    rows = f"{argument}.tolist()"
+    if array.ndim == 1:
+        is_array = isinstance(value, np.ndarray) or hasattr(value, "detach")
+        rows = f"{argument}[:, None].tolist()" if is_array else f"[[label] for label in {argument}]"
+    elif isinstance(value, Rows):
+        rows = f"{argument}.to_numpy().tolist()"
+    elif isinstance(value, list | tuple):
+        rows = "the lists"
+    elif (array < 0).any():
+        rows = f"[[i for i in row if i >= 0] for row in {argument}.tolist()]"
+    message = f"{holds}; of label ids, give {rows} with ", Keyword("n_labels"), ", the number of labels"
+    raise InputError(argument, Message(*message))
 
 
 def remembered(truth: Source[Truth]) -> Source[Truth]:
@@ -77,7 +105,7 @@ def relevant_of(truth: Truth) -> Truth:
     return Truth(pointer(relevant)[truth.ptr], truth.labels[relevant])
 
 
-def _truth(argument: str, rows: Rows, start: int, gains: str | None) -> Truth:
+def _truth(argument: str, rows: Rows, start: int, gains: str | None, width: int) -> Truth:
     """Return the labels of checked rows with the gains of their grades, or those with 1, not 0."""
     if gains in GRADED:
         return Truth(rows.ptr, rows.labels, _gains(argument, rows, start, gains == "exp"))
@@ -90,7 +118,10 @@ def _truth(argument: str, rows: Rows, start: int, gains: str | None) -> Truth:
     if math.isfinite(value):
         whole = value == int(value)
         hints += [] if whole else ["; it looks like a score: are the truth and the scores swapped?"]
-        if gains is not None:
+        if whole and width == 1:
+            need = "; of label ids, give a list for each row, [[id], ..], with ", Keyword("n_labels")
+            hints += [*need, ", the number of labels"]
+        elif gains is not None:
             need = "; grades need " if whole else " Grades need "
             hints += [need, Keyword("gains", "'linear'"), " or 'exp'"]
     rows.refuse_first(argument, "value", bad, start, "is neither 0 nor 1 in a label set", *hints)

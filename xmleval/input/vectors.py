@@ -46,15 +46,19 @@ class Propensity(NamedTuple):
 
 def of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
     """Return a vector with an entry for each row in the order of the names of rows, if both have any."""
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         refuse_order({argument: _keys(value), "y_true": names})
     return by_name(argument, value, names)
 
 
 def _keys(value: Any) -> list[Any] | None:
     """Return the names of the entries of a vector, None if they have none."""
+    if hasattr(value, "label_names"):  # of labels, whose groups would be the keys
+        return None
+    if isinstance(value, Mapping):
+        return [*value]
     index = getattr(value, "index", None)
-    return [*value] if isinstance(value, dict) else None if callable(index) else as_list(index)
+    return None if callable(index) else as_list(index)
 
 
 def for_names(values: Any, names: Sequence[Any], asked: Sequence[Any], missing: Any) -> NDArray[Any]:
@@ -74,7 +78,7 @@ def _places(argument: str, keys: list[Any]) -> dict[Any, int]:
 
 def of_labels(argument: str, value: Any, names: list[Any] | None) -> tuple[Any, list[str]]:
     """Return values of labels, of a frame as a dict by name or as a list, and a note on names beside ids."""
-    frame = None if isinstance(value, np.ndarray | list | tuple | dict) else open_frame(argument, value)
+    frame = None if isinstance(value, np.ndarray | list | tuple | Mapping) else open_frame(argument, value)
     if frame is not None:
         keys, columns = frame.keys, frame.columns
         value_columns = [name for name in columns if name != LABEL_COLUMN]
@@ -106,7 +110,7 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
             which = "knows labels by name, and y_true has none; give ", Keyword("labels")
             raise InputError(argument, Message(*which))
         return value if names in (None, value.label_names) else value.for_labels(names)
-    keys, is_dict = _keys(value), isinstance(value, dict)
+    keys, is_dict = _keys(value), isinstance(value, Mapping)
     if keys is None and in_order:
         return value
     if keys is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,7 +93,7 @@ def names_of(data: Any) -> tuple[list[str] | None, list[str] | None]:
 
 def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
     if kind == "scores" and is_pair(data):
-        pair = data if isinstance(data, dict) else {"indices": data[0], "scores": data[1]}
+        pair = data if isinstance(data, Mapping) else {"indices": data[0], "scores": data[1]}
         data = list_rows("scores", *pair_members("scores", pair, None))
     n_labels = n_labels or known_labels(data, None)
     if n_labels is None and isinstance(data, Rows):

@@ -151,7 +151,7 @@ class _Documents:
 
     def __init__(self, names: list[str], record: dict[str, Any], kind: str, fields: Fields) -> None:
         self.names, self._kind = names, kind
-        self.facts = Origin(how_to_join="--id-field {!r} joins the rows")
+        self.facts = Origin(join_option="id_field")
         self.facts.how_to_repeat = "; a file with a row for each label calls the field of labels 'label'"
         self._columns = _columns(names, record, kind, fields, self.facts)
         self._reader = _Reader(self._columns, kind, fields, self.facts)

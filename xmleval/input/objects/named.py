@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints
@@ -16,22 +18,15 @@ from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, no_labels, nu
 from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, shape_of
 
 NUMBERS = (int, float, np.integer, np.floating)
+SHOWN = 80  # characters of a value that a message quotes
 PLAIN = frozenset({int, str})  # types of labels alone
+OWN_ROWS = frozenset({list, tuple, dict, set, frozenset})  # types of rows that are read as they are
 CLASS_ONE = "y_score: a list as predict_proba returns it; the scores of class 1, its second column, are taken"
 
 
 def read_rows(argument: str, value: Any) -> Rows | None:
     """Return what dicts, series and lists of rows hold, None if it has neither names nor keys."""
-    keys, match = None, None
-    is_plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
-    if isinstance(value, dict):
-        keys, match, rows = [*value], BY_KEY, None if is_pair_dict(value) else [*value.values()]
-    elif isinstance(value, np.ndarray):
-        rows = value.tolist() if value.ndim == 1 and value.dtype.kind in "OU" else None
-    else:
-        rows, index = [*value] if is_plain else as_list(value), getattr(value, "index", None)
-        if index is not None and not callable(index):
-            keys, match = as_list(index), BY_INDEX
+    rows, keys, match = (None, None, None) if is_pair_dict(value) else _held_rows(argument, value)
     if rows is None:
         return None
     for number, row in enumerate(rows):
@@ -40,14 +35,60 @@ def read_rows(argument: str, value: Any) -> Rows | None:
     if is_sparse(matrix := next((row for row in rows if row is not None), None)):
         message = f"a {type(matrix).__name__} is no list of labels; `xmleval.compare` takes models by name"
         raise InputError(argument, message, row=0)
-    filled = (n for n, row in enumerate(rows) if row is not None and getattr(row, "__len__", lambda: 1)())
-    if (filled_row := next(filled, None)) is None:
+    is_plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
+    filled_row = _first_filled(argument, rows)
+    if filled_row is None:
         return None if is_plain else no_labels(len(rows))._replace(keys=keys, match=match)
     first = rows[filled_row]
     if isinstance(first, str):
         raise _no_list(argument, filled_row, first)
     is_row = has_names(first) if is_plain else hasattr(first, "__iter__")  # of a vector, entries are numbers
     return flat_rows(argument, rows)._replace(keys=keys, match=match) if is_row else None
+
+
+def _held_rows(argument: str, value: Any) -> tuple[list[Any] | None, list[Any] | None, str | None]:
+    """Return the rows of a dict, a list or a column, None of others, their keys, and how these match."""
+    if isinstance(value, Mapping):
+        if isinstance(value, NpzFile):
+            message = f"an archive of arrays ({', '.join(value)}); give its name, or one of them"
+            raise InputError(argument, message)
+        return _without_cells([*value.values()]), [*value], BY_KEY
+    if isinstance(value, np.ndarray):
+        is_column = value.ndim == 1 and value.dtype.kind in "OTU"
+        return _without_cells(value.tolist()) if is_column else None, None, None
+    if isinstance(value, list | tuple):
+        return _without_cells([*value]), None, None
+    index = getattr(value, "index", None)
+    if index is None or callable(index):
+        return as_list(value), None, None
+    return as_list(value), as_list(index), BY_INDEX
+
+
+def _without_cells(rows: list[Any]) -> list[Any]:
+    """Return rows with lists in place of the cells of an Arrow column, of which such a list may be made."""
+    if not any(hasattr(kind, "as_py") for kind in {*map(type, rows)}):
+        return rows
+    return [row.as_py() if hasattr(row, "as_py") else row for row in rows]
+
+
+def _first_filled(argument: str, rows: list[Any]) -> int | None:
+    """Return the first row that is no empty list, None if there is none; refuse missing ones beside lists."""
+    filled, missing = None, None
+    for number, row in enumerate(rows):
+        if _is_missing_row(row):
+            missing = number if missing is None else missing
+        elif getattr(row, "__len__", lambda: 1)():
+            filled = number
+            break
+    holds_lists = filled is None or isinstance(rows[filled], str) or hasattr(rows[filled], "__iter__")
+    if missing is not None and holds_lists:
+        raise _no_list(argument, missing, rows[missing])
+    return filled
+
+
+def _is_missing_row(row: Any) -> bool:
+    """Tell whether a row stands for none, as frames hold them."""
+    return row is None or (not hasattr(row, "__len__") and is_missing(row))
 
 
 def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
@@ -58,61 +99,119 @@ def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
     return flat_rows(argument, [[item for item in row if isinstance(item, str)] for row in rows])
 
 
-def read_pair(argument: str, pair: tuple[Any, ...]) -> Rows | None:
-    """Return lists of names with scores, from a pair of arrays or lists; None of ids."""
-    labels, scores = pair if len(pair) == 2 else (None, None)
-    if isinstance(labels, np.ndarray) and labels.ndim == 2 and labels.dtype.kind in "OU":
-        labels = labels.tolist()
-    lists = labels if isinstance(labels, list) else []
-    if not has_names(next((row for row in lists if not isinstance(row, list | tuple) or row), ())):
+def read_pair(argument: str, pair: Any) -> Rows | None:
+    """Return lists of labels with scores, from a pair of columns, arrays or lists; None of arrays of ids.
+
+    Names are the labels in either place, as are integers; the columns of pandas have an index.
+    """
+    if isinstance(pair, Mapping):
+        pair = pair["indices"], pair.get("scores")
+    if len(pair) != 2:
+        hint = "give rows in a list"
+        raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(pair)} items; {hint}")
+    members = [_pair_member(argument, member) for member in pair]
+    if all(member.rows and isinstance(member.rows[0], str) for member in members):
+        hint = "a tuple holds labels and scores, a list of each for every row; give rows in a list"
+        raise _no_list(argument, 0, pair[0][0], hint)
+    firsts = [_first_label(member.rows) for member in members]
+    are_names = isinstance(firsts[0], str) or isinstance(firsts[1], str)
+    if not are_names and not any(member.is_column for member in members):
         return None
-    return flat_rows(argument, lists, None if scores is None else as_plain(argument, scores))
+    if _are_labels(firsts[1]) and not _are_labels(firsts[0]):
+        members.reverse()
+    labels, scores = members
+    if labels.rows is None:
+        return None
+    if None not in (labels.keys, scores.keys) and labels.keys != scores.keys:
+        raise InputError(argument, "the index of its labels is not that of its scores; give both the same")
+    rows = flat_rows(argument, labels.rows, scores.value if scores.rows is None else scores.rows)
+    if not are_names and rows.values is not None and rows.values.dtype.kind in "iu":
+        message = "two lists of integers that can both be labels; give the scores as floating-point numbers"
+        raise InputError(argument, message)
+    keys = scores.keys if labels.keys is None else labels.keys
+    return rows._replace(keys=keys, match=None if keys is None else BY_INDEX)
+
+
+class _PairMember(NamedTuple):
+    """One of a pair of labels and scores; its rows where it is a column or a list of lists, and their index.
+
+    is_column : whether no array is made of it, as of a column of lists, or lists of several lengths
+    """
+
+    value: Any
+    rows: list[Any] | None
+    keys: list[Any] | None
+    is_column: bool
+
+
+def _pair_member(argument: str, value: Any) -> _PairMember:
+    """Return one of a pair of labels and scores."""
+    if hasattr(value, "columns") and hasattr(value, "to_numpy"):  # a frame of the best labels, or scores
+        index = getattr(value, "index", None)
+        return _PairMember(value, value.to_numpy().tolist(), as_list(index), True)
+    if isinstance(value, np.ndarray) and value.ndim == 2:
+        has_texts = value.dtype.kind in "OTU" and not can_be_numbers(value)
+        return _PairMember(value, value.tolist() if has_texts else None, None, False)
+    if value is None or isinstance(value, Mapping):
+        return _PairMember(value, None, None, False)
+    rows, keys, _ = _held_rows(argument, [*value] if _is_other_list(value) else value)
+    if rows is None:
+        return _PairMember(as_plain(argument, value), None, None, False)
+    lists = [row for row in rows if hasattr(row, "__len__") and not isinstance(row, str)]
+    is_list = isinstance(value, list | tuple) and not hasattr(value[0] if value else None, "as_py")
+    is_column = bool(lists) and (not is_list or len({len(row) for row in lists}) > 1)
+    return _PairMember(value, rows, keys, is_column)
+
+
+def _first_label(rows: list[Any] | None) -> Any:
+    """Return the first entry of the first list that has any, None of anything else."""
+    lists = (row for row in rows or () if hasattr(row, "__iter__") and not isinstance(row, str))
+    entries: Iterator[Any] = chain.from_iterable(lists)
+    return next(entries, None)
+
+
+def _are_labels(first: Any) -> bool:
+    """Tell whether the first entry of lists is a label, not a score."""
+    return isinstance(first, str | int | np.integer)
 
 
 def without_labels(value: Any) -> Rows | None:
     """Return lists that are all empty, None if there is anything in them."""
     are_empty = isinstance(value, list) and all(
-        isinstance(row, list | tuple | dict) and not row for row in value
+        isinstance(row, list | tuple | Mapping) and not row for row in value
     )
     return no_labels(len(value)) if are_empty else None
 
 
-def is_pair_dict(value: dict[Any, Any]) -> bool:
+def is_pair_dict(value: Any) -> bool:
     """Tell whether a dict holds arrays of ``indices`` and ``scores``, not rows."""
-    return "indices" in value and {*value} <= {"indices", "scores"}
+    return isinstance(value, Mapping) and "indices" in value and {*value} <= {"indices", "scores"}
 
 
 def has_names(row: Any) -> bool:
     """Tell whether a row of a list is more than numbers."""
     if isinstance(row, np.ndarray):
-        return row.dtype.kind in "OU"
-    if isinstance(row, dict | set | frozenset):
+        return row.dtype.kind in "OTU"
+    if isinstance(row, Mapping | Set):
         return True
     first = next(iter(row), None) if hasattr(row, "__iter__") and not hasattr(row, "detach") else None
     first = next(iter(first), None) if isinstance(first, tuple | list) else first
-    return isinstance(first, str | dict)
+    return isinstance(first, str | Mapping)
 
 
 def flat_rows(argument: str, rows: list[Any], scores: Any = None) -> Rows:
     """Return rows of one kind, and ``scores`` in lists of their own, end to end; refuse another kind."""
-    scores = scores.to_numpy() if hasattr(scores, "iloc") else scores
-    if scores is not None:
-        if is_sparse(scores) or getattr(scores, "shape", None) == () or not hasattr(scores, "__len__"):
-            raise InputError(argument, f"{type(scores).__name__} is no list of scores for each row")
-        if len(rows) != len(scores):
-            raise InputError(argument, f"{counted(len(rows), 'rows')} of labels with {len(scores)} of scores")
+    scores = None if scores is None else _lists_of_scores(argument, scores, len(rows))
+    rows = _plain_rows(rows)
+    mappings = _mappings_among(rows)
     ends = np.zeros(len(rows) + 1, np.int64)
     labels, values = list[Any](), list[Any]()
     best_first = are_lists = True
     for number, row in enumerate(rows):
-        if isinstance(row, np.ndarray) or hasattr(row, "detach"):
-            row = row.tolist()
         if scores is not None:
-            for part in (row, scores[number]):
-                if isinstance(part, str | dict | set | frozenset) or not hasattr(part, "__len__"):
-                    raise InputError(argument, f"{part!r} is not a list", row=number, value=part)
-            values.extend(part.tolist() if isinstance(part, np.ndarray) else part)
-        if isinstance(row, dict):
+            _refuse_no_pair(argument, number, row, scores[number])
+            values.extend(scores[number])
+        if isinstance(row, mappings):
             labels.extend(row)
             values.extend(row.values())
             best_first = are_lists = False
@@ -125,24 +224,70 @@ def flat_rows(argument: str, rows: list[Any], scores: Any = None) -> Rows:
                     raise InputError(argument, "a set has no order; give y_pred, or scores", row=number)
             if PLAIN.issuperset(map(type, row)):
                 labels.extend(row)
-                row = ()
-            for item in row:
-                pair = item
-                if isinstance(item, dict):
-                    names = "corpus_id" if "corpus_id" in item else "label", "score"
-                    pair = [item[name] for name in names if name in item]
-                if not isinstance(pair, tuple | list):
-                    pair = [item]
-                elif len(pair) != 2:
-                    raise InputError(argument, f"{item!r} is not a label with its score", row=number)
-                labels.append(pair[0])
-                values.extend(pair[1:])
+            else:
+                _add_items(argument, number, row, labels, values)
         ends[number + 1] = len(labels)
         if (values or scores is not None) and len(values) != len(labels):
             raise InputError(argument, "expected one score for each label, or for none", row=number)
     flat = Rows(None, None, ends, *numbered_labels(argument, labels, ends), None, best_first)
     scores = _as_values(argument, flat, values) if values else None
     return flat._replace(values=scores, are_lists=are_lists).without_empty_names()
+
+
+def _plain_rows(rows: list[Any]) -> list[Any]:
+    """Return rows with lists in place of arrays, tensors and columns."""
+    if OWN_ROWS.issuperset(map(type, rows)):
+        return rows
+    return [_plain_row(row) for row in rows]
+
+
+def _plain_row(row: Any) -> Any:
+    """Return a list in place of an array, a tensor or a column."""
+    if isinstance(row, np.ndarray) or hasattr(row, "detach"):
+        return row.tolist()
+    column = None if type(row) in OWN_ROWS else as_list(row)
+    return row if column is None else column
+
+
+def _mappings_among(items: Iterable[Any]) -> tuple[type, ...]:
+    """Return the types of items that are dicts or other mappings; a look at each item would take longer."""
+    return tuple(kind for kind in {*map(type, items)} if issubclass(kind, Mapping))
+
+
+def _add_items(argument: str, row: int, items: Any, labels: list[Any], values: list[Any]) -> None:
+    """Add the labels of a row, and their scores: pairs, or dicts such as search engines return."""
+    hits = _mappings_among(items)
+    for item in items:
+        pair = item
+        if isinstance(item, hits):
+            names = "corpus_id" if "corpus_id" in item else "label", "score"
+            pair = [item[name] for name in names if name in item]
+        if not isinstance(pair, tuple | list):
+            pair = [item]
+        elif len(pair) != 2:
+            raise InputError(argument, f"{item!r} is not a label with its score", row=row)
+        labels.append(pair[0])
+        values.extend(pair[1:])
+
+
+def _lists_of_scores(argument: str, scores: Any, n_rows: int) -> list[Any]:
+    """Return the scores of each row as a list, where they are one, or refuse other scores."""
+    if (column := as_list(scores)) is not None:
+        scores = column
+    elif hasattr(scores, "iloc"):
+        scores = scores.to_numpy()
+    if is_sparse(scores) or getattr(scores, "shape", None) == () or not hasattr(scores, "__len__"):
+        raise InputError(argument, f"{type(scores).__name__} is no list of scores for each row")
+    if n_rows != len(scores):
+        raise InputError(argument, f"{counted(n_rows, 'rows')} of labels with {len(scores)} of scores")
+    return _plain_rows([*scores])
+
+
+def _refuse_no_pair(argument: str, number: int, labels: Any, scores: Any) -> None:
+    """Refuse labels or scores of a row that are no list."""
+    for part in (labels, scores):
+        if isinstance(part, str | Mapping | Set) or not hasattr(part, "__len__"):
+            raise _no_list(argument, number, part)
 
 
 def rows_of_ids(argument: str, lists: Any) -> Rows:
@@ -194,32 +339,52 @@ def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:
     raise InputError(argument, message, row=rows.row_of(bad), value=values[bad])
 
 
-def _no_list(argument: str, row: int, value: Any) -> InputError:
+def _shown(value: Any) -> str:
+    """Return the beginning of a value as a message quotes it."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def _no_list(argument: str, row: int, value: Any, hint: str = "") -> InputError:
+    """Return what to raise of a row that is no list."""
     reason = "not a list of labels"
-    if isinstance(value, str):
-        reason = f"text, {reason}; split it, or give [{value!r}]"
-    return InputError(argument, f"{value!r} is {reason}", row=row, value=value)
+    if hint:
+        reason = f"{reason}; {hint}"
+    elif isinstance(value, str):
+        reason = f"text, {reason}; split it, or give [{_shown(value)}]"
+    elif _is_missing_row(value):
+        reason = f"{reason}; give [] where there are none, or leave the row out"
+    elif isinstance(value, int | np.integer):
+        reason = f"{reason}; where it is the only one, give [{value}]"
+    return InputError(argument, f"{_shown(value)} is {reason}", row=row, value=value)
 
 
 def dense_list(argument: str, value: Any, width: int | None) -> Any:
     """Return a list of the rows of a dense array of that width as an array, any other value as it is."""
     if not isinstance(value, list) or not width:
         return value
-    if all(hasattr(row, "__len__") and not isinstance(row, str) for row in value):
-        sizes = {len(row) for row in value}
-        are_ids = len(sizes) > 1 or sizes == {0} or any(isinstance(row, set | frozenset) for row in value)
-        if not are_ids and sizes not in (set(), {width}):
-            are_ids = any(isinstance(item, tuple) or item not in (0, 1) for row in value for item in row)
-        if are_ids:
-            return value
-    return as_array(argument, value)
+    if not all(hasattr(row, "__len__") and not isinstance(row, str) for row in value):
+        return value
+    sizes = {len(row) for row in value}
+    are_ids = len(sizes) > 1 or sizes == {0} or any(isinstance(row, set | frozenset) for row in value)
+    if not are_ids and sizes not in (set(), {width}):
+        are_ids = any(isinstance(item, tuple) or item not in (0, 1) for row in value for item in row)
+    return value if are_ids else as_array(argument, value)
+
+
+def _is_other_list(value: Any) -> bool:
+    """Tell whether a value is a sequence as other libraries and `collections` have them."""
+    is_own = isinstance(value, list | tuple | str | bytes | range)
+    return not is_own and isinstance(value, Sequence) and as_list(value) is None
 
 
 def as_own_rows(argument: str, value: Any) -> Any:
-    """Return ranx objects as dicts and lists of arrays as one array or pair; other values as they are."""
+    """Return ranx objects as dicts, lists of arrays as one array or pair and other sequences as lists."""
     if not (isinstance(value, list) and value and all(map(shape_of, value))):
         is_run = hasattr(value, "to_dict") and hasattr(value, "keys") and not hasattr(value, "iloc")
-        return value.to_dict() if is_run and not isinstance(value, dict) else value
+        if is_run and not isinstance(value, Mapping):
+            return value.to_dict()
+        return [*value] if _is_other_list(value) else value
     are_floats = all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in value)
     are_scores = argument == "y_score" and are_floats
     if len(value) == 2 and not are_scores:

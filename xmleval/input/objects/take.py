@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from xmleval.input.objects.named import (
     CLASS_ONE,
     as_own_rows,
     dense_list,
+    is_pair_dict,
     numbered_labels,
     read_array,
     read_pair,
@@ -26,7 +27,7 @@ from xmleval.input.objects.named import (
     without_labels,
 )
 from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
-from xmleval.input.sets import list_sets
+from xmleval.input.sets import list_sets, refuse_ids
 from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
 
 PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
@@ -113,7 +114,7 @@ def take(
             matched[argument] = match.place_rows(argument, argument, rows)
         elif value is not None and argument != "y_true":
             if match.number is not None and not match.closed:
-                raise match.unlike(argument, named=False)
+                raise match.unlike(argument)
             match.row_numbers(argument, argument, None)
     if fits:
         match.know_all()
@@ -123,8 +124,7 @@ def take(
             refuse_other_count(n_labels, len(label_names))
         n_labels = match.n_labels
     if inputs and not n_labels:
-        which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
-        raise InputError(next(iter(inputs)), Message("does not tell what labels there are; give ", *which))
+        raise _unsized(inputs, "y_score" if y_true is None else "y_true")
     are_texts = isinstance(next(iter(all_names), None), str)
     for argument, value in arguments.items():
         if argument in matched:
@@ -154,6 +154,16 @@ def take(
         match.keys if match.by == BY_KEY else None,
         match.n_unmatched_pairs,
     )
+
+
+def _unsized(inputs: dict[str, Rows], argument: str) -> InputError:
+    """Return what to raise where no input tells the labels: of ids, not even how many there are."""
+    which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", a list of all"
+    example = next((rows.label(0) for rows in inputs.values() if rows.labels.size), None)
+    hint = f"; or ids as text, {str(example)!r} for {example}, which are names"
+    is_id = isinstance(example, int)
+    message = "does not tell what labels there are; give ", *which, hint if is_id else ""
+    return InputError(argument, Message(*message))
 
 
 def keyed(rows: Rows) -> Rows:
@@ -267,20 +277,31 @@ def read_named(argument: str, value: Any, names: list[Any] | None) -> Rows | Non
     value = as_own_rows(argument, value)
     if isinstance(value, np.ndarray) and value.ndim == 2:
         return read_array(argument, value)
-    if isinstance(value, tuple) and argument == "y_score":
+    if argument == "y_score" and (isinstance(value, tuple) or is_pair_dict(value)):
         return read_pair(argument, value)
     refuse_other(argument, value)
     if isinstance(value, Columns | Named):
         return value.rows(argument)
-    frame = None if isinstance(value, list | dict | np.ndarray) else open_frame(argument, value)
+    frame = None if isinstance(value, list | Mapping | np.ndarray) else open_frame(argument, value)
     return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)
+
+
+def _refuse_ids_beside(truth: Any, n_labels: int) -> None:
+    """Refuse a truth whose columns hold label ids, next to arrays of all labels."""
+    array = truth.values if isinstance(truth, Rows) else truth
+    if isinstance(array, np.ndarray) and array.ndim == 2:
+        refuse_ids("y_true", truth, array, n_labels)
 
 
 def _refuse_transposed(arguments: dict[str, Any], n_labels: int | None) -> None:
     truth = shape_of(arguments["y_true"])
     for argument in ("y_score", "y_pred"):
         shape = shape_of(arguments[argument])
-        if truth is None or shape is None or shape == truth or shape[::-1] != truth:
+        if truth is None or shape is None or shape == truth:
+            continue
+        if shape[0] == truth[0]:
+            _refuse_ids_beside(arguments["y_true"], shape[1])
+        if shape[::-1] != truth:
             continue
         wrong, right = ("y_true", shape) if n_labels == shape[1] else (argument, truth)
         message = f"shape {right[::-1]} is the transpose of {right}; rows are instances: give {wrong}.T"
