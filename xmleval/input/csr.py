@@ -19,6 +19,9 @@ from xmleval.kernels.checking import BAD_LABEL, FINE, UNSORTED, check_labels, ch
 T = TypeVar("T")
 BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
 MOST_ID = np.iinfo(np.int64).max
+NO_PAIR = (
+    "a tuple must be (labels, scores or None), not {} items; give rows, or arrays of predict_proba, in a list"
+)
 NEEDS_N_LABELS = "lists of label ids need n_labels=, the number of labels"
 
 
@@ -56,19 +59,34 @@ class Source(NamedTuple, Generic[T]):
 def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> tuple[int, int]:
     """Return (rows, labels) of a matrix, or refuse its shape."""
     if len(shape) != 2:
-        hint = f"and {NEEDS_N_LABELS}"
-        if argument != "y_score":
-            hint = "given as y_score; are the truth and the scores swapped?" if len(shape) == 3 else ""
-        hint = hint and f"; a top-k list is a tuple (labels, scores), {hint}"
+        hint = _hint_of_dimensions(argument, shape, n_labels)
         raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels){hint}")
     if n_labels is not None and shape[1] != n_labels:
         turned = shape[0] == n_labels and argument not in ("y_score", "y_pred")  # which the truth tells
         hint = f"; it {TRANSPOSED}; give its .T" if turned else ""
-        message = f"shape {shape} has {counted(shape[1], 'labels')}; {n_labels} were expected{hint}"
+        if argument == "y_score" and (shape[1], n_labels) == (2, 1):
+            hint = "; of predict_proba, the scores of class 1 are y_score[:, 1:]"
+        elif argument == "y_score" and n_labels == 1 < shape[1]:
+            hint = "; where y_true lists label ids, give n_labels="
+        expected = f"{n_labels} {'was' if n_labels == 1 else 'were'} expected"
+        message = f"shape {shape} has {counted(shape[1], 'labels')}; {expected}{hint}"
         raise InputError(argument, message)
     if not 1 <= shape[1] <= MOST_LABELS:
         raise InputError(argument, f"shape {shape} does not have 1..2^40 labels")
     return shape[0], shape[1]
+
+
+def _hint_of_dimensions(argument: str, shape: tuple[int, ...], n_labels: int | None) -> str:
+    """Return what to do about an array that has not two dimensions."""
+    if argument == "y_score" and len(shape) == 3 and shape[2] == 2:
+        return "; of predict_proba's arrays, the scores of class 1 are y_score[:, :, 1].T"
+    if argument == "y_score" and len(shape) == 1 and n_labels == 1:
+        return "; of one label, give y_score[:, None]"
+    pair = "; a top-k list is a tuple (labels, scores),"
+    if argument == "y_score":
+        return f"{pair} and {NEEDS_N_LABELS}"
+    is_pair = len(shape) == 3
+    return f"{pair} given as y_score; are the truth and the scores swapped?" if is_pair else ""
 
 
 def as_array(argument: str, value: Any) -> NDArray[Any]:
@@ -86,6 +104,7 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
         array = array.astype(np.float32)
     if array.dtype.kind not in "biuf":
         hint = "; copy it to a NumPy array" if array.ndim == 0 else ""
+        hint = "; decode bytes to text" if array.dtype.kind == "S" else hint
         hint = "; .astype(float) makes numbers of it" if can_be_numbers(array) else hint
         raise InputError(argument, f"dtype {array.dtype} does not hold real numbers{hint}")
     return native(array)

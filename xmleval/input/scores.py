@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Ints, Labels, Scores, as_score, label_dtype, row_sizes
 from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.input.canonical import Ranking, RawScores, Truth
-from xmleval.input.csr import Source, as_array, check_shape, matrix_rows, refuse_code, sorted_part
+from xmleval.input.csr import NO_PAIR, Source, as_array, check_shape, matrix_rows, refuse_code, sorted_part
 from xmleval.input.rows import Rows, array_rows, name_places, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_ids
@@ -109,7 +109,7 @@ def pair_members(argument: str, value: Any, n_labels: int | None) -> tuple[NDArr
     elif named:
         value = value.indices, value.values
     if len(value) != 2:
-        raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(value)} items")
+        raise InputError(argument, NO_PAIR.format(len(value)))
     labels = as_array(argument, value[0])
     if value[1] is None:
         return labels, None
@@ -152,7 +152,8 @@ def refuse_padding(argument: str, matrix: Any) -> None:
     """Refuse blocks with zeros in them: a stored zero is a score, one that fills a block is none."""
     padded = matrix.format == "bsr" and matrix.blocksize != (1, 1) and not np.asarray(matrix.data).all()
     if padded:
-        message = "zeros in the blocks of a bsr matrix may be scores or padding; give CSR, or "
+        message = "zeros in the blocks of a bsr matrix may be scores or padding; its .tocsr() keeps them, "
+        message += "eliminate_zeros() of that drops them; or give "
         fix = Keyword("unlisted", "0.0"), " where every zero counts as not listed"
         raise InputError(argument, Message(message, *fix))
 

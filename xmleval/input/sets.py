@@ -87,6 +87,10 @@ def refuse_ids(argument: str, value: Any, array: NDArray[Any], n_labels: int | N
         rows = "the lists"
     elif (array < 0).any():
         rows = f"[[i for i in row if i >= 0] for row in {argument}.tolist()]"
+    if array.ndim == 1 and not outside.size:
+        one = rows.removesuffix(".tolist()")
+        message = f"{holds}; of one label, give {one}; of rows end to end, xmleval.from_df(df, ...)"
+        raise InputError(argument, message)
     message = f"{holds}; of label ids, give {rows} with ", Keyword("n_labels"), ", the number of labels"
     raise InputError(argument, Message(*message))
 
@@ -113,19 +117,28 @@ def _truth(argument: str, rows: Rows, start: int, gains: str | None, width: int)
         return Truth(rows.ptr, rows.labels)
     rows = rows.only(rows.values != 0)
     values: Any = rows.values
-    bad, hints = values != 1, list[object]()
-    value = values[bad.argmax()] if bad.any() else 1
-    if math.isfinite(value):
-        whole = value == int(value)
-        hints += [] if whole else ["; it looks like a score: are the truth and the scores swapped?"]
-        if whole and width == 1:
-            need = "; of label ids, give a list for each row, [[id], ..], with ", Keyword("n_labels")
-            hints += [*need, ", the number of labels"]
-        elif gains is not None:
-            need = "; grades need " if whole else " Grades need "
-            hints += [need, Keyword("gains", "'linear'"), " or 'exp'"]
+    bad = values != 1
+    hints = _hints_of_value(values[bad.argmax()], gains is not None, width) if bad.any() else ()
     rows.refuse_first(argument, "value", bad, start, "is neither 0 nor 1 in a label set", *hints)
     return Truth(rows.ptr, rows.labels)
+
+
+def _hints_of_value(value: Any, may_be_grade: bool, width: int) -> list[object]:
+    """Return what to do about a value that is neither 0 nor 1, in rows of so many labels."""
+    unmarked = "; give 0 where it means not relevant"
+    if math.isnan(value):
+        return [unmarked]
+    if math.isinf(value):
+        return []
+    grades = [Keyword("gains", "'linear'"), " or 'exp'"] if may_be_grade else []
+    if value != int(value):
+        swapped = "; it looks like a score: are the truth and the scores swapped?"
+        return [swapped, " Grades need ", *grades] if grades else [swapped]
+    if width == 1:
+        need = "; of label ids, give a list for each row, [[id], ..], with "
+        return [need, Keyword("n_labels"), ", the number of labels"]
+    hints = ["; grades need ", *grades] if grades else []
+    return [*hints, unmarked] if value == -1 else hints
 
 
 def _gains(argument: str, rows: Rows, start: int, exponential: bool) -> Floats:

@@ -46,6 +46,15 @@ def refuse_other(argument: str, value: Any, row: int | None = None) -> None:
     kind = type(value)  # not the value: a frame has its columns for attributes
     if isinstance(value, str | bytes | os.PathLike) or hasattr(kind, "readline"):
         raise InputError(argument, f"a {kind.__name__} is no data; xmleval.io reads files", row=row)
+    if hasattr(kind, "agg") and hasattr(kind, "ngroups"):  # of pandas
+        message = f"a {kind.__name__} is no list; .agg(list) of its column of labels makes one"
+        raise InputError(argument, message, row=row)
+    if hasattr(kind, "collect") and hasattr(kind, "collect_schema"):  # of polars
+        raise InputError(argument, f"a {kind.__name__} holds no rows yet; .collect() gives a frame", row=row)
+    is_frame = hasattr(kind, "column") or hasattr(kind, "__arrow_c_stream__")
+    if hasattr(value, "column_names") and hasattr(kind, "to_pandas") and not is_frame:  # of datasets
+        message = f"a {kind.__name__} is no frame; give its column of labels, or .to_pandas()"
+        raise InputError(argument, message, row=row)
     once = hasattr(kind, "__next__") and not hasattr(kind, "__arrow_c_stream__")
     if once or isinstance(value, MappingView | set | frozenset):
         raise InputError(argument, f"a {kind.__name__} is no list; list(...) makes one of it", row=row)

@@ -120,7 +120,7 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
     values = np.array(cells, object) if are_texts else np.asarray(cells)  # not texts of all where one is
     if names is None:
         if (ids := as_numbers(keys)) is None and is_dict:
-            raise InputError(argument, "has names, and y_true has none")
+            raise InputError(argument, "has names, and y_true has none; give a list of its values, in order")
         return values if ids is None else values[np.argsort(ids)]
     is_numbered = keys == [*range(len(keys))] and not {*keys}.intersection(names)
     if keys == names or (is_numbered and in_order and not is_dict):  # an index that names nothing

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints
 from xmleval.base.errors import InputError, counted
-from xmleval.input.csr import as_array, can_be_numbers
+from xmleval.input.csr import NO_PAIR, as_array, can_be_numbers
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, no_labels, numbered
 from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, shape_of
 
 NUMBERS = (int, float, np.integer, np.floating)
 SHOWN = 80  # characters of a value that a message quotes
+PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
 PLAIN = frozenset({int, str})  # types of labels alone
 OWN_ROWS = frozenset({list, tuple, dict, set, frozenset})  # types of rows that are read as they are
 CLASS_ONE = "y_score: a list as predict_proba returns it; the scores of class 1, its second column, are taken"
@@ -32,7 +33,9 @@ def read_rows(argument: str, value: Any) -> Rows | None:
     for number, row in enumerate(rows):
         if hasattr(row, "__next__"):
             refuse_other(argument, row, number)
-    if is_sparse(matrix := next((row for row in rows if row is not None), None)):
+    matrix = next((row for row in rows if row is not None), None)
+    is_model = isinstance(value, Mapping) and isinstance(matrix, np.ndarray) and matrix.ndim == 2
+    if is_model or is_sparse(matrix):
         message = f"a {type(matrix).__name__} is no list of labels; `xmleval.compare` takes models by name"
         raise InputError(argument, message, row=0)
     is_plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
@@ -42,8 +45,19 @@ def read_rows(argument: str, value: Any) -> Rows | None:
     first = rows[filled_row]
     if isinstance(first, str):
         raise _no_list(argument, filled_row, first)
+    if match == BY_INDEX and isinstance(first, NUMBERS):
+        _refuse_levels(argument, value)
     is_row = has_names(first) if is_plain else hasattr(first, "__iter__")  # of a vector, entries are numbers
     return flat_rows(argument, rows)._replace(keys=keys, match=match) if is_row else None
+
+
+def _refuse_levels(argument: str, series: Any) -> None:
+    """Refuse a series of values by row and label, of which pandas makes a long frame."""
+    if getattr(series.index, "nlevels", 1) == 2:
+        levels = [f"level_{n}" if name is None else name for n, name in enumerate(series.index.names)]
+        names = f"instance={levels[0]!r}, label={levels[1]!r}, score='value'"
+        frame = f"xmleval.from_df({argument}.reset_index(name='value'), {names})"
+        raise InputError(argument, f"a series with an index of rows and labels; give {frame}")
 
 
 def _held_rows(argument: str, value: Any) -> tuple[list[Any] | None, list[Any] | None, str | None]:
@@ -94,6 +108,10 @@ def _is_missing_row(row: Any) -> bool:
 def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
     """Return rows of names, of which empty and missing ones do not count; None of numbers, as text, too."""
     rows = [] if array.dtype.kind not in "OTU" or can_be_numbers(array) else array.tolist()
+    if rows and array.dtype.kind == "O" and any(isinstance(cell, list | np.ndarray) for cell in rows[0]):
+        if array.shape[1] == 1:
+            return read_rows(argument, array[:, 0])
+        raise InputError(argument, f"its cells hold lists; give the column of them, as {argument}[:, 0]")
     if not rows or not all(isinstance(item, str) or is_missing(item) for row in rows for item in row):
         return None
     return flat_rows(argument, [[item for item in row if isinstance(item, str)] for row in rows])
@@ -107,8 +125,7 @@ def read_pair(argument: str, pair: Any) -> Rows | None:
     if isinstance(pair, Mapping):
         pair = pair["indices"], pair.get("scores")
     if len(pair) != 2:
-        hint = "give rows in a list"
-        raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(pair)} items; {hint}")
+        raise InputError(argument, NO_PAIR.format(len(pair)))
     members = [_pair_member(argument, member) for member in pair]
     if all(member.rows and isinstance(member.rows[0], str) for member in members):
         hint = "a tuple holds labels and scores, a list of each for every row; give rows in a list"
@@ -265,7 +282,8 @@ def _add_items(argument: str, row: int, items: Any, labels: list[Any], values: l
         if not isinstance(pair, tuple | list):
             pair = [item]
         elif len(pair) != 2:
-            raise InputError(argument, f"{item!r} is not a label with its score", row=row)
+            hint = "; expected 'label' or 'corpus_id', and 'score'" if isinstance(item, hits) else ""
+            raise InputError(argument, f"{_shown(item)} is not a label with its score{hint}", row=row)
         labels.append(pair[0])
         values.extend(pair[1:])
 
@@ -315,8 +333,10 @@ def numbered_labels(argument: str, labels: list[Any], ptr: Ints) -> tuple[Ints, 
         if not isinstance(label, kind) or isinstance(label, bool) or not (text or abs(label) < 2**63)
     )
     row = int(np.searchsorted(ptr, entry, side="right")) - 1
-    expected = f"text, as {labels[0]!r} is" if text else "a name or an integer id"
-    raise InputError(argument, f"label {labels[entry]!r} is not {expected}", row=row, value=labels[entry])
+    expected = f"text, as {_shown(labels[0])} is" if text else "a name or an integer id"
+    expected += "; leave it out where it is missing" if _is_missing_row(labels[entry]) else ""
+    message = f"label {_shown(labels[entry])} is not {expected}"
+    raise InputError(argument, message, row=row, value=labels[entry])
 
 
 def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:
@@ -335,8 +355,18 @@ def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:
     bad = next((entry for entry, is_wrong in enumerate(wrong) if is_wrong), None if is_fine else 0)
     if bad is None:
         return array
-    message = f"score {values[bad]!r} is not a number of float64"
-    raise InputError(argument, message, row=rows.row_of(bad), value=values[bad])
+    message = f"score {_shown(values[bad])} is not a number of float64"
+    hint = _hint_of_fields(argument, rows.label(bad), values[bad])
+    raise InputError(argument, f"{message}{hint}", row=rows.row_of(bad), value=values[bad])
+
+
+def _hint_of_fields(argument: str, label: Any, value: Any) -> str:
+    """Return what to do about records with fields, whose names look like labels."""
+    if label in ("label", "corpus_id") and isinstance(value, str):
+        return f"; a single label with its score is given as [[hit] for hit in {argument}]"
+    if isinstance(label, str) and isinstance(value, list | tuple | np.ndarray):
+        return f"; of records with lists, give [record[{label!r}] for record in {argument}]"
+    return ""
 
 
 def _shown(value: Any) -> str:
@@ -351,7 +381,9 @@ def _no_list(argument: str, row: int, value: Any, hint: str = "") -> InputError:
     if hint:
         reason = f"{reason}; {hint}"
     elif isinstance(value, str):
-        reason = f"text, {reason}; split it, or give [{_shown(value)}]"
+        is_printed = value.strip().startswith(("[", "(", "{"))
+        how = "ast.literal_eval makes a list of it" if is_printed else f"split it, or give [{_shown(value)}]"
+        reason = f"text, {reason}; {how}"
     elif _is_missing_row(value):
         reason = f"{reason}; give [] where there are none, or leave the row out"
     elif isinstance(value, int | np.integer):
@@ -385,9 +417,12 @@ def as_own_rows(argument: str, value: Any) -> Any:
         if is_run and not isinstance(value, Mapping):
             return value.to_dict()
         return [*value] if _is_other_list(value) else value
+    if any(map(is_sparse, value)):
+        message = f"a list of {len(value)} sparse matrices; scipy.sparse.vstack joins batches of rows"
+        raise InputError(argument, message)
     are_floats = all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in value)
     are_scores = argument == "y_score" and are_floats
-    if len(value) == 2 and not are_scores:
+    if len(value) == 2 and argument in PAIRED and not are_scores:
         return tuple(value)  # a pair of labels and scores, and no list of rows
     n_rows, n_classes = ({array.shape[axis] for array in value} for axis in (0, 1))
     if are_scores and len(n_rows) == 1 and n_classes <= {1, 2}:

@@ -16,6 +16,7 @@ from xmleval.input.match import Match, as_scores, as_sets, names_of_truth, numbe
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
 from xmleval.input.objects.named import (
     CLASS_ONE,
+    PAIRED,
     as_own_rows,
     dense_list,
     is_pair_dict,
@@ -29,8 +30,6 @@ from xmleval.input.objects.named import (
 from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
 from xmleval.input.sets import list_sets, refuse_ids
 from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
-
-PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
 
 
 class Taken(NamedTuple):
