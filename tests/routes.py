@@ -10,13 +10,16 @@ import json
 import math
 import pickle
 import tempfile
+from collections import UserDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -26,6 +29,12 @@ from tests.limits import small_limits
 from tests.problems import CLUSTERS, KEPT, PER_ROW, SETS, VECTORS, Draw, Problem, parse_spec, unchanged
 from xmleval import Evaluator, Report, evaluate
 
+try:
+    import pandas
+except ImportError:  # pragma: no cover
+    pandas = None
+
+Forms = dict[str, Callable[[Any], Any]]  # in which rows are held
 Tolerance = Callable[[tuple[str, ...]], float | None]  # relative, by place; None for the same bits
 TINY, ENOUGH = 1, 1 << 23  # bytes of memory: the tables of intervals must fit
 ENVIRONMENT = ("version", "exclude", "candidates")  # files and their checksums
@@ -205,14 +214,47 @@ def by_workers(problem: Problem, draw: Draw) -> Report:
         return count_leaves(job, leaves, executor, parts).compute()
 
 
+def object_array(rows: list[Any]) -> Any:
+    return np.array([*rows, None], object)[:-1]
+
+
+def pandas_series(rows: list[Any]) -> Any:
+    return pandas.Series(rows, dtype=object)
+
+
+def paired(make: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+    """Return what makes a pair of columns, of labels and of their scores, from lists of pairs."""
+    return lambda rows: tuple(make([[pair[part] for pair in row] for row in rows]) for part in (0, 1))
+
+
+def list_frame(rows: list[Any]) -> Any:
+    labels, scores = paired(list)(rows)
+    return pandas.DataFrame({"labels": pandas_series(labels), "scores": pandas_series(scores)})
+
+
+BY_KEY: Forms = {
+    "dict": dict,
+    "mapping": UserDict,
+    "mapping of mappings": lambda rows: MappingProxyType(
+        {key: UserDict(row) if isinstance(row, dict) else row for key, row in rows.items()}
+    ),
+}
+IN_ORDER: Forms = {"list": list, "deque": deque, "object array": object_array}
+IN_ORDER |= {"Series": pandas_series} if pandas else {}
+PAIRED: Forms = {f"pair of {name}s": paired(make) for name, make in IN_ORDER.items()}
+PAIRED |= {"frame": list_frame} if pandas else {}
+
+
 def by_name(problem: Problem, draw: Draw) -> Report:
     """Name labels and rows; names descend where ids ascend, as ties go to the later name."""
     names, keyed = names_of(problem), draw(st.booleans()) or not problem.n_rows
     keys = [10 * row for row in range(problem.n_rows)] if problem.has(CLUSTERS) else [*range(problem.n_rows)]
 
-    def rows(values: list[Any], shuffled: bool = False) -> Any:
+    def rows(values: list[Any], shuffled: bool = False, forms: Forms = IN_ORDER) -> Any:
         order = draw(st.permutations(range(len(values)))) if shuffled and keyed else range(len(values))
-        return {keys[i]: values[i] for i in order} if keyed else values
+        forms = BY_KEY if keyed else forms
+        make = forms[draw(st.sampled_from([*forms]))]
+        return make({keys[i]: values[i] for i in order} if keyed else values)
 
     def judged(sets: list[Any]) -> list[Any]:
         return [
@@ -224,12 +266,16 @@ def by_name(problem: Problem, draw: Draw) -> Report:
         listed = [[(names[label], score) for label, score in row] for row in problem.listed]
         as_dicts = problem.form in ("csr", "dense")
         ranked: list[Any] = [[name for name, _ in row] if problem.bare else row for row in listed]
-        arguments["y_score"] = rows([dict(row) for row in listed] if as_dicts else ranked, True)
+        forms = IN_ORDER if as_dicts or problem.bare else IN_ORDER | PAIRED
+        arguments["y_score"] = rows([dict(row) for row in listed] if as_dicts else ranked, True, forms)
     arguments |= {name: rows(judged(problem.arguments[name]), True) for name in SETS if problem.has(name)}
-    arguments |= {name: rows(problem.arguments[name], True) for name in VECTORS if problem.has(name)}
+    arguments |= {
+        name: rows(problem.arguments[name], True, {"list": list}) for name in VECTORS if problem.has(name)
+    }
     for name in ("label_groups", "inverse_propensity"):
         if problem.has(name):
-            arguments[name] = dict(zip(names, problem.arguments[name], strict=True))
+            make = BY_KEY[draw(st.sampled_from([*BY_KEY]))]
+            arguments[name] = make(dict(zip(names, problem.arguments[name], strict=True)))
     if problem.has("hierarchy"):
         arguments["hierarchy"] = [(names[i], names[j]) for i, j in problem.arguments["hierarchy"]]
     if problem.has("y_train"):

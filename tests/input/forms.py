@@ -276,12 +276,16 @@ def chunked_array(items: list[Any]) -> Any:
     return pytest.importorskip("pyarrow").chunked_array([[item] for item in items])
 
 
-def pair_of(column: Callable[[Rows, list[Any]], Any]) -> Make:
+def pair_of(column: Callable[[list[Any]], Any]) -> Make:
     """Return what makes a pair of columns, of lists of labels and of their scores."""
     return lambda rows, role: (
-        column(rows, [[*row] for row in rows.values()]),
-        column(rows, [[*row.values()] for row in rows.values()]),
+        column([[*row] for row in rows.values()]),
+        column([[*row.values()] for row in rows.values()]),
     )
+
+
+def pair_of_series(rows: Rows, role: str) -> Any:
+    return pair_of(lambda lists: series(rows, lists))(rows, role)
 
 
 def pair_of_names(rows: Rows, role: str) -> Any:
@@ -395,19 +399,15 @@ NAMED: dict[str, Form] = {
     "hits in mappings": Form(
         lambda rows, role: [[*map(UserDict, row)] for row in hits("label")(rows, role)], roles=SCORES_ALONE
     ),
-    **{
-        f"pair of {name}": Form(pair_of(lambda rows, lists, make=make: make(lists)), roles=SCORES_ALONE)
-        for name, make in PAIRED_COLUMNS.items()
-    },
-    "pair of Series": Form(pair_of(series), None, roles=SCORES_ALONE),
+    **{f"pair of {name}": Form(pair_of(make), roles=SCORES_ALONE) for name, make in PAIRED_COLUMNS.items()},
+    "pair of Series": Form(pair_of_series, None, roles=SCORES_ALONE),
     "dict of columns": Form(
-        lambda rows, role: dict(zip(("indices", "scores"), pair_of(series)(rows, role), strict=True)),
+        lambda rows, role: dict(zip(("indices", "scores"), pair_of_series(rows, role), strict=True)),
         None,
         roles=SCORES_ALONE,
     ),
     "scores before labels": Form(
-        lambda rows, role: pair_of(lambda rows, lists: object_array(lists))(rows, role)[::-1],
-        roles=SCORES_ALONE,
+        lambda rows, role: pair_of(object_array)(rows, role)[::-1], roles=SCORES_ALONE
     ),
     "pair of arrays": Form(pair_of_names, wide=True, roles=SCORES_ALONE),
     "sets": Form(lambda rows, role: [*map(set, members(rows, role))], roles=SETS_ALONE),

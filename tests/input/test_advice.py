@@ -223,7 +223,7 @@ def test_compare_tells_that_models_come_first(truth: Any) -> None:
         r"^models: \w+ is not a dict of models; .*; they come before the truth: compare\(models, y_true\)$"
     )
     with pytest.raises(ValueError, match=message):
-        compare(truth, {"a": S, "b": S})  # type: ignore[arg-type]
+        compare(truth, {"a": S, "b": S})
 
 
 @pytest.mark.parametrize(

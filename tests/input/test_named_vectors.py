@@ -87,12 +87,10 @@ def test_mapping_is_taken_wherever_a_dict_is() -> None:
     assert repr(evaluate(TAGS, SCORED, metrics=["p@1"], label_groups=groups).groups) == repr(
         evaluate(TAGS, SCORED, metrics=["p@1"], label_groups=dict(groups)).groups
     )
+    by_key: dict[str, Any] = dict(zip(ROWS, GROUPS, strict=True))
     for name in ("row_groups", "clusters"):
-        by_key = dict(zip(ROWS, GROUPS, strict=True))
-        reports = [
-            evaluate(QRELS, FULL, metrics=["p@1"], confidence=0.9, **{name: values})
-            for values in (by_key, UserDict(by_key))
-        ]
+        options: list[dict[str, Any]] = [{name: by_key}, {name: UserDict(by_key)}]
+        reports = [evaluate(QRELS, FULL, metrics=["p@1"], confidence=0.9, **option) for option in options]
         assert reports[0].to_dict() == reports[1].to_dict()
 
 

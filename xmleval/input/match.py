@@ -269,7 +269,8 @@ class Match:
 
     def unlike(self, argument: str, rows: Rows | None = None) -> InputError:
         """Return what to raise of rows whose labels have names, or none, unlike those of the truth."""
-        names, with_names, without = self.number or (), self.truth, argument
+        names: Sequence[Any] = self.label_names
+        with_names, without = self.truth, argument
         if rows is not None and rows.named:
             names, with_names, without = rows.names or (), argument, self.truth
         message = f"labels of {with_names} have names and those of {without} have none; give "

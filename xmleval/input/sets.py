@@ -91,8 +91,8 @@ def refuse_ids(argument: str, value: Any, array: NDArray[Any], n_labels: int | N
         one = rows.removesuffix(".tolist()")
         message = f"{holds}; of one label, give {one}; of rows end to end, xmleval.from_df(df, ...)"
         raise InputError(argument, message)
-    message = f"{holds}; of label ids, give {rows} with ", Keyword("n_labels"), ", the number of labels"
-    raise InputError(argument, Message(*message))
+    advice = f"{holds}; of label ids, give {rows} with ", Keyword("n_labels"), ", the number of labels"
+    raise InputError(argument, Message(*advice))
 
 
 def remembered(truth: Source[Truth]) -> Source[Truth]:
@@ -130,14 +130,14 @@ def _hints_of_value(value: Any, may_be_grade: bool, width: int) -> list[object]:
         return [unmarked]
     if math.isinf(value):
         return []
-    grades = [Keyword("gains", "'linear'"), " or 'exp'"] if may_be_grade else []
+    grades: list[object] = [Keyword("gains", "'linear'"), " or 'exp'"] if may_be_grade else []
     if value != int(value):
         swapped = "; it looks like a score: are the truth and the scores swapped?"
         return [swapped, " Grades need ", *grades] if grades else [swapped]
     if width == 1:
         need = "; of label ids, give a list for each row, [[id], ..], with "
         return [need, Keyword("n_labels"), ", the number of labels"]
-    hints = ["; grades need ", *grades] if grades else []
+    hints: list[object] = ["; grades need ", *grades] if grades else []
     return [*hints, unmarked] if value == -1 else hints
 
 

@@ -266,7 +266,7 @@ def _plain_row(row: Any) -> Any:
     return row if column is None else column
 
 
-def _mappings_among(items: Iterable[Any]) -> tuple[type, ...]:
+def _mappings_among(items: Iterable[Any]) -> tuple[type[Mapping[Any, Any]], ...]:
     """Return the types of items that are dicts or other mappings; a look at each item would take longer."""
     return tuple(kind for kind in {*map(type, items)} if issubclass(kind, Mapping))
 
