@@ -75,7 +75,8 @@ def test_imports_go_down_and_effects_have_their_rooms() -> None:
         assert not {"eval", "exec", "numba.prange", "prange"} & (called | imported), path
         assert not {"parallel", "fastmath", "allow_pickle"} & true, path
         assert "print" not in called or room == "cli", path
-        assert not {"open", "os.open"} & called or room in ("files", "cli"), path
+        if not path.match("base/address_space.py"):  # which reads what the system says
+            assert not {"open", "os.open"} & called or room in ("files", "cli"), path
         if room != "files" and not path.match("kernels/jit.py"):  # which reads the sources of kernels
             assert not READING & {name.rpartition(".")[2] for name in called}, path
     inside = {edge for edge in edges if edge[0] and edge[0] != edge[1]}  # the package itself names all
@@ -85,7 +86,9 @@ def test_imports_go_down_and_effects_have_their_rooms() -> None:
 
 
 def test_kernels_take_no_more_than_types_from_elsewhere() -> None:
-    for path in (PACKAGE / "kernels").glob("*.py"):  # whose contents say whether a compiled kernel is theirs
+    """The contents of their folder say whether a compiled kernel is theirs."""
+    folder = PACKAGE / "kernels"
+    for path in {*folder.glob("*.py")} - {folder / "__init__.py", folder / "jit.py"}:
         for name in imports(ast.parse(path.read_text())):
             if name.startswith("xmleval.") and not name.startswith("xmleval.kernels."):
                 module, _, member = name.rpartition(".")

@@ -23,7 +23,7 @@ from xmleval.base.budget import (
     memory_limit,
 )
 from xmleval.base.numerals import decimal_number, whole_number
-from xmleval.base.threads import MOST_THREADS, Pool
+from xmleval.base.threads import MOST_THREADS, Call
 from xmleval.input.small_texts import read_pairs
 from xmleval.io import read_inverse_propensity, read_qrels, read_scores, read_truth, write_xmc
 from xmleval.thresholds import fit
@@ -132,9 +132,9 @@ def test_wrong_amounts_of_memory_are_refused(amount: Any) -> None:
 def test_memory_is_taken_once_also_in_threads_and_rows_get_the_rest() -> None:
     with pytest.raises(OverLimitError, match="the memory of this machine"):
         memory_limit().check(1 << 60)
-    with limited(MemoryLimit(100)), Pool(1) as pool:
+    with limited(MemoryLimit(100)):
         memory_limit().check(100)
-        pool.submit(lambda: memory_limit().take(60)).result()
+        Call(lambda: memory_limit().take(60)).result()
         with (
             memory_limit().lent(40),
             pytest.raises(OverLimitError, match="needs 1 B of memory or more beside 100 B "),

@@ -1,7 +1,10 @@
 """The process of the command line: its memory, how signals and pipes end it, and inputs that stay."""
 
 import os
+import resource
 import signal
+import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +107,33 @@ def test_full_device_is_reported(folder: Path) -> None:
 def test_more_memory_than_there_is_is_refused(folder: Path, refused: Run, monkeypatch: Any) -> None:
     monkeypatch.setattr(Evaluator, "compute", lambda self: np.empty(2**62, np.uint8))
     assert refused("evaluate Y_test.npz m").startswith("not enough memory: ")
+
+
+def limit_address_space(n_bytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit the address space")
+@pytest.mark.parametrize("megabytes", [150, 390, 767])
+def test_little_address_space_is_refused_before_numba_is_loaded(folder: Path, megabytes: int) -> None:
+    limited = partial(limit_address_space, megabytes << 20)
+    done = process("xmleval", "evaluate", "Y_test.npz", "m", preexec_fn=limited)
+    reason = f"the limit of address space is {megabytes} MiB; at least 768 MiB are needed (ulimit -v 786432)"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"xmleval: not enough memory: {reason}\n")
+    done = process("xmleval", "metrics", "psp@5", preexec_fn=limited)
+    assert (done.returncode, done.stderr) == (0, "")
+    code = "import sys\ntry:\n    import xmleval.kernels\nexcept MemoryError as error:\n    print(error)"
+    done = process(f"{code}\nassert 'numba' not in sys.modules", python="-c", preexec_fn=limited)
+    assert (done.stdout, done.stderr) == (f"{reason}\n", "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit the address space")
+def test_few_threads_are_started_in_little_address_space(folder: Path, run: Run) -> None:
+    words = ["evaluate", "Y_test.npz", "m", "--metrics", "p@1,auc.micro", "--threads", "8"]
+    expected = run(" ".join(words))
+    done = process("xmleval", *words, preexec_fn=partial(limit_address_space, 768 << 20))
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
 
 
 # what stands behind the name of an input; the last word is the output

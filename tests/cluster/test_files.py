@@ -22,7 +22,7 @@ FILES: dict[str, Any] = {"y_true": "Y_*", "y_score": "m_*"}
 def executor(monkeypatch: pytest.MonkeyPatch) -> ShuffledExecutor:
     """What commands with --workers run on, in place of processes."""
     executor = ShuffledExecutor(2)
-    monkeypatch.setattr("xmleval.cluster.run.processes", lambda n: nullcontext(executor))
+    monkeypatch.setattr("xmleval.cluster.processes.Processes", lambda n: nullcontext(executor))
     monkeypatch.setattr("xmleval.cluster.cutting.FAN_IN", 2)
     return executor
 

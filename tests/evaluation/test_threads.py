@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from xmleval.base.threads import Pool, in_turns
+from xmleval.base.threads import Call, in_turns
 
 # what `threading` starts threads with, by the version of Python
 STARTER = next(name for name in ("_start_joinable_thread", "_start_new_thread") if hasattr(threading, name))
@@ -116,18 +116,42 @@ def test_threads_have_ended_when_an_interrupt_is_raised(seen: list[int]) -> None
     assert len(seen) > 1
 
 
-@pytest.mark.parametrize("n_started", [0, 1])
-def test_pool_does_all_tasks_with_few_threads(n_started: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def work(number: int) -> float:
-        time.sleep(0.001)  # so that a pool with a thread wants another
+@pytest.mark.parametrize("n_started", [0, 1, 9])
+def test_calls_are_made_once_with_few_threads(n_started: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def divide(number: int) -> float:
+        made.append(number)
         return 12 / number
 
-    refuse_threads(monkeypatch, threading, STARTER, n_started)
-    with Pool(3) as pool:
-        futures = [pool.submit(work, number) for number in (1, 2, 3, 0)]
-        assert [future.result() for future in futures[:3]] == [12, 6, 4]
-        with pytest.raises(ZeroDivisionError):
-            futures[3].result()
+    refuse_threads(monkeypatch, _thread, "start_new_thread", n_started)
+    calls = [Call(divide, number) for number in (1, 2, 3, 0)]
+    assert [call.has_thread for call in calls] == [place < n_started for place in range(4)]
+    assert [call.result() for call in calls[:3]] == [12, 6, 4]
+    with pytest.raises(ZeroDivisionError):
+        calls[3].result()
+    assert sorted(made) == [0, 1, 2, 3]
+
+
+def test_cancelled_calls_are_not_made_or_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    begun = threading.Event()
+
+    def work() -> None:
+        begun.set()
+        time.sleep(0.05)
+        ended.append("begun")
+
+    call = Call(work)
+    assert begun.wait(60)
+    call.cancel()
+    assert ended == ["begun"]
+    late: list[Any] = []  # a thread that begins late
+    monkeypatch.setattr(_thread, "start_new_thread", lambda function, _: late.append(function))
+    call = Call(ended.append, "late")
+    call.cancel()
+    late[0]()
+    assert ended == ["begun"]
 
 
 def test_commands_need_no_second_thread(folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

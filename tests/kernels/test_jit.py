@@ -17,6 +17,7 @@ import pytest
 from numba import config
 from numba.core import caching
 
+import xmleval
 from tests.commands import process
 from xmleval.kernels import jit
 from xmleval.kernels.jit import Cache, Files, kernel
@@ -187,11 +188,13 @@ def scale(value):
 def test_kernel_is_compiled_again_where_another_file_changed(
     tmp_path: Path, old: str, new: str, expected: str
 ) -> None:
-    folder = tmp_path / "xmleval" / "kernels"
-    folder.mkdir(parents=True)
+    package = tmp_path / "xmleval"
+    shutil.copytree(Path(xmleval.__file__).parent / "base", package / "base")
+    folder = package / "kernels"
+    folder.mkdir()
     shutil.copy(str(jit.__file__), folder)
     callee = folder / "callee.py"
-    for file in (folder.parent / "__init__.py", folder / "__init__.py"):
+    for file in (package / "__init__.py", folder / "__init__.py"):
         file.touch()
     (folder / "caller.py").write_text(CALLER)
     callee.write_text(CALLEE)

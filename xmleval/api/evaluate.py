@@ -256,11 +256,12 @@ def counting_of(arguments: dict[str, Any]) -> Any:
         return None
     if None not in (workers, scheduler):
         raise InputError("workers", Message("given together with ", Keyword("scheduler"), "; choose one"))
-    from xmleval.cluster import evaluation, run
+    from xmleval.cluster import evaluation, processes
 
     arguments["threads"] = arguments.get("threads") or 1
     if scheduler is not None:
         from xmleval.cluster.dask import connected  # an extra
 
         return partial(evaluation.count_on, connected(scheduler), "scheduler")
-    return partial(evaluation.count_on, run.processes(positive_integer("workers", workers)), "workers")
+    executor = processes.Processes(positive_integer("workers", workers))
+    return partial(evaluation.count_on, executor, "workers")

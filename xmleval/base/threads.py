@@ -6,37 +6,92 @@ import _thread
 import contextlib
 import contextvars
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from threading import Lock
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
+
+from xmleval.base.address_space import address_space_left
 
 T = TypeVar("T")
 MOST_THREADS = 1024  # more would only wait for one another
+THREAD_BYTES = 160 << 20  # of address space for a thread: its stack and what `malloc` sets apart for it
 
 
-class Pool(ThreadPoolExecutor):
-    """A thread pool that does tasks in the calling thread once no thread can be started.
+def start_thread(function: Callable[[], object]) -> bool:
+    """Start a thread and return True, or False if there is no memory for it or no more are allowed.
 
-    The first task of these is done by another thread, too, if there is one. Tasks have the caller's memory
-    limit.
+    `threading.Thread` waits for a thread to begin, without an end if that thread finds no memory for it.
+    """
+    if address_space_left() < THREAD_BYTES:
+        return False
+    try:
+        _thread.start_new_thread(function, ())
+    except (RuntimeError, MemoryError):
+        return False
+    return True
+
+
+class Call(Generic[T]):
+    """A call made by another thread, or by the thread that asks for its result if the other has not begun.
+
+    Nobody waits for a thread that has not begun: it may have ended for lack of memory. One thread asks for
+    the result, once. The call has the memory limit of the thread that starts it.
     """
 
-    _full = False
+    threads_begin = True  # as far as is known; else no call waits for one to begin
 
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Return what a task will return."""
-        if not self._full:
-            try:
-                return super().submit(contextvars.copy_context().run, fn, *args, **kwargs)
-            except RuntimeError:  # no more threads
-                self._full = True
-        done: Future[T] = Future()
+    def __init__(self, function: Callable[..., T], *arguments: Any) -> None:
+        self._function = partial(contextvars.copy_context().run, function, *arguments)
+        self._claims: deque[str] = deque()  # the first decides; a deque takes a few without more memory
+        self._ended = False
+        self._running = _thread.allocate_lock()
+        self._running.acquire()
+        self._value: T | None = None
+        self._error: BaseException | None = MemoryError("no memory left in a thread")
+        self.has_thread = start_thread(self._run)
+
+    def result(self, seconds: float = 0) -> T:
+        """Return what the call returns, or raise its error; a thread has some seconds to begin."""
+        if self.has_thread and Call.threads_begin and not self._ended:
+            self._running.acquire(timeout=seconds)
+        if self._is_first("asking"):
+            if seconds:
+                Call.threads_begin = False
+            return self._function()
+        self._wait()
+        if self._error is not None:
+            raise self._error
+        return cast(T, self._value)
+
+    def cancel(self) -> None:
+        """Let no thread begin the call, and wait for one that has."""
+        if not self._is_first("asking"):
+            self._wait()
+
+    def _run(self) -> None:
+        """Make the call in this thread, which was started for it."""
+        if not self._is_first("thread"):
+            return
         try:
-            done.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            done.set_exception(error)
-        return done
+            self._value = self._function()
+            self._error = None
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._ended = True
+            self._running.release()
+
+    def _is_first(self, name: str) -> bool:
+        """Claim the call for the thread that was started, or for the one that asks; the first makes it."""
+        self._claims.append(name)
+        return self._claims[0] == name
+
+    def _wait(self) -> None:
+        """Wait until the thread has ended that makes the call, however often this is interrupted."""
+        while not self._ended:
+            self._running.acquire()
 
 
 def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
@@ -79,9 +134,7 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
         for place in range(1, min(len(workers), n)):
             unclaimed, running = [place], _thread.allocate_lock()
             running.acquire()
-            try:
-                _thread.start_new_thread(run, (place, unclaimed, running))
-            except (RuntimeError, MemoryError):  # no more threads
+            if not start_thread(partial(run, place, unclaimed, running)):
                 break
             started.append((place, unclaimed, running))
         work(workers[0])

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import click
 
+from xmleval.base.address_space import refuse_little_address_space
 from xmleval.base.errors import did_you_mean
 from xmleval.cli.messages import bare, one_line, print_messages
 from xmleval.version import __version__
@@ -38,6 +39,7 @@ COMMANDS = {
     "threshold": "Tune a rule that turns scores into sets, or apply it.",
     "warmup": "Compile and keep what other commands would wait for.",
 }
+LIGHT = {"metrics"}  # commands that load no kernels
 
 
 class Program(click.Group):
@@ -50,6 +52,8 @@ class Program(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command, or refuse what is none with the nearest one."""
         if cmd_name in COMMANDS:
+            if cmd_name not in LIGHT:
+                refuse_little_address_space()
             command: click.Command = getattr(importlib.import_module(f"{__name__}.{cmd_name}"), cmd_name)
             return command
         if not cmd_name.startswith("-") and not ctx.resilient_parsing:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +14,9 @@ from xmleval.cluster.counting import SentState, add_files, add_states, call
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.exchange import PROPENSITY, parts_in
 from xmleval.cluster.job import Job, digest_of, opened
+from xmleval.cluster.processes import Processes
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.spans import COMMON
-
-DIED = "a process ended while it counted, perhaps for lack of memory; with a checkpoint the run can go on"
 
 
 class Leaf(NamedTuple):
@@ -81,7 +76,7 @@ def run(
         else:
             futures[executor.submit(call, job, path, task.add, *task.arguments)] = place
     try:
-        for future in as_completed([*futures]):
+        for future in completed(executor, [*futures]):
             state, place = future.result(), futures.pop(future)
             if isinstance(state, ValueError):
                 failed[place] = state
@@ -116,7 +111,7 @@ def _merged(
         executor.submit(call, job, path, add_states, group): place
         for place, (path, group) in enumerate(zip(paths, groups, strict=True))
     }
-    for future in as_completed([*futures]):
+    for future in completed(executor, [*futures]):
         if isinstance(state := future.result(), ValueError):
             raise state
         del futures[future]
@@ -132,21 +127,8 @@ def _refuse_gaps(whole: Evaluator, first_row: int, n_rows: int) -> None:
         raise ValueError(text)
 
 
-@contextlib.contextmanager
-def processes(n: int) -> Iterator[Executor]:
-    """Yield what runs tasks in so many new processes of this machine, which end with it."""
-    before = multiprocessing.active_children()
-    executor = ProcessPoolExecutor(
-        n, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
-    )
-    try:
-        yield executor
-    except BaseException as error:
-        for child in multiprocessing.active_children():
-            if child not in before:
-                child.terminate()
-        if isinstance(error, BrokenProcessPool):
-            raise ChildProcessError(DIED) from None
-        raise
-    finally:
-        executor.shutdown(cancel_futures=True)
+def completed(executor: Executor, futures: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
+    """Return futures as they end."""
+    if isinstance(executor, Processes):
+        return executor.as_completed(futures)
+    return as_completed(futures)

@@ -11,7 +11,6 @@ import zlib
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
-from xmleval.base.threads import Pool
+from xmleval.base.threads import Call
 from xmleval.files.input import InputFile
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.kernels.decimal import SPARE
@@ -116,14 +115,17 @@ def whole_lines(file: io.BufferedReader[Any], n_bytes: int, first: int) -> Itera
 
 def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
     """Yield what a function makes of each item, in order, while threads work on the next few."""
-    under_way: deque[Future[U]] = deque()
-    with Pool(WORKERS) as pool:
+    under_way: deque[Call[U]] = deque()
+    try:
         for item in items:
-            under_way.append(pool.submit(function, item))
-            if len(under_way) > WORKERS:
+            if len(under_way) == WORKERS:
                 yield under_way.popleft().result()
+            under_way.append(Call(function, item))
         while under_way:
             yield under_way.popleft().result()
+    finally:
+        for call in under_way:
+            call.cancel()
 
 
 def parsed_lines(

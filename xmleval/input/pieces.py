@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.threads import Pool
+from xmleval.base.threads import Call
 from xmleval.input.csr import as_signed
 from xmleval.input.rows import Rows
 
@@ -188,16 +187,15 @@ class RowReader:
         self.n_taken = first
         self._locate = pieces.locate
         self._iterator = rows_from(pieces, min(n_bytes, MOST_BYTES), first)
-        self._pool = Pool(1)
         self._piece: Any = None
         self._place, self._size = 0, 0
-        self._next: Future[Any] | None = self._pool.submit(next, self._iterator, None)
+        self._next: Call[Any] | None = Call(next, self._iterator, None)
 
     def ready(self) -> int:
         """Return how many rows can be taken at once; 0 at the end."""
         while self._place == self._size and self._next is not None:
             piece = self._next.result()
-            self._next = None if piece is None else self._pool.submit(next, self._iterator, None)
+            self._next = None if piece is None else Call(next, self._iterator, None)
             self._piece, self._place = piece, 0
             self._size = 0 if piece is None else _n_rows(piece)
         return self._size - self._place
@@ -221,7 +219,8 @@ class RowReader:
 
     def close(self) -> None:
         """Stop reading ahead."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        if self._next is not None:
+            self._next.cancel()
         if isinstance(self._iterator, Generator):
             self._iterator.close()  # and with it the file
 

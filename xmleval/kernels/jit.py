@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import _thread
 import errno
 import logging
+import math
 import threading
 import warnings
 from collections.abc import Callable
@@ -15,13 +15,22 @@ from typing import Any, TypeVar
 
 from numba import config, njit
 from numba.core import caching
+from numba.np.linalg import ensure_blas, ensure_lapack
+
+from xmleval.base.address_space import address_space_left, limit_of_address_space
+from xmleval.base.threads import Call
 
 F = TypeVar("F", bound=Callable[..., object])
 # Python prints its warnings to stderr where no handler is set
 LOG = logging.getLogger("xmleval.kernels")
 N_QUIET = 3  # kernels that are compiled, each in about 0.3 s, before a message says so
+COMPILING_BYTES = 64 << 20  # of address space, without which LLVM ends the process
 START_SECONDS = 2.0  # within which a thread begins, unless there is no memory for it
 folders: set[str] = set()  # that hold compiled kernels
+
+if limit_of_address_space() < math.inf:  # SciPy's BLAS never returns where it finds none left
+    ensure_blas()
+    ensure_lapack()
 
 
 def kernel(function: F) -> F:
@@ -46,30 +55,7 @@ def _compile_undisturbed(compile_it: Callable[..., Any], *args: Any, **kwargs: A
     """
     if threading.current_thread() is not threading.main_thread():
         return compile_it(*args, **kwargs)
-    begun: list[bool] = []
-    outcome: list[Any] = [MemoryError("no memory to compile a kernel")]
-    running = _thread.allocate_lock()
-    running.acquire()
-
-    def compile_there() -> None:
-        try:
-            begun.append(True)
-            outcome[0] = compile_it(*args, **kwargs)
-        except BaseException as error:
-            outcome[0] = error
-        finally:
-            running.release()
-
-    try:
-        _thread.start_new_thread(compile_there, ())  # a `Thread` whose start is interrupted may not run
-    except RuntimeError:  # no more threads
-        return compile_it(*args, **kwargs)
-    while not running.acquire(timeout=START_SECONDS):
-        if not begun:  # without memory, a thread ends before its first line
-            return compile_it(*args, **kwargs)
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+    return Call(partial(compile_it, *args, **kwargs)).result(START_SECONDS)
 
 
 @cache
@@ -121,6 +107,8 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
         """Return a compiled kernel, or None; log that kernels are compiled once there are several."""
         compiled = self._tried(super().load_overload, sig, target_context)
         if compiled is None:
+            if address_space_left() < COMPILING_BYTES:
+                raise MemoryError("none is left in the address space to compile a kernel")
             Cache.n_compiled += 1
             if Cache.n_compiled == N_QUIET + 1:
                 LOG.warning("xmleval: compiling kernels, once")
