@@ -14,6 +14,7 @@ from tests.commands import Run, process
 from tests.damage import answer
 from tests.file_routes import interrupted, saving_each_time
 from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz
+from xmleval.evaluation.checkpoint import Checkpoint
 from xmleval.files.output import locked
 
 METRICS = "--metrics xmc,ps,curves,lrap,f1.macro@3,label_diversity --train truth.npz"
@@ -103,6 +104,26 @@ def test_foreign_file_is_refused_and_stays(inputs: Path, refused: Run, name: str
     assert refused(KEPT).startswith("kept")
     assert os.listdir("kept") == [name]
     assert text in (None, "folder") or path.read_text() == text
+
+
+def test_link_that_appears_during_a_run_is_refused(
+    inputs: Path, refused: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("target").write_text("of its owner")
+    save = Checkpoint.save_sometimes
+
+    def save_after_the_other(checkpoint: Checkpoint, evaluators: Any) -> None:
+        if not os.path.lexists("kept/checkpoint.npz"):  # another user of the folder
+            Path("kept/checkpoint.npz").symlink_to("../target")
+        save(checkpoint, evaluators)
+
+    monkeypatch.setattr(Checkpoint, "save_sometimes", save_after_the_other)
+    link = "kept/checkpoint.npz: is a symbolic link, which is not followed here; remove it"
+    with saving_each_time():
+        assert refused(KEPT) == link
+    assert Path("target").read_text() == "of its owner"
+    assert os.listdir("kept") == ["checkpoint.npz"]
+    assert refused(RESUME) == link
 
 
 def test_folder_is_for_one_process_at_a_time(inputs: Path, run: Run, refused: Run) -> None:

@@ -11,7 +11,8 @@ import pytest
 from tests.cluster.executors import SerialExecutor, ShuffledExecutor, count_leaves, job_of, leaf
 from tests.files.test_output import little_space
 from xmleval import Evaluator
-from xmleval.cluster.exchange import locked_for_run, names_in, parts_in
+from xmleval.cluster.counting import add_states, call
+from xmleval.cluster.exchange import PROPENSITY, locked_for_run, names_in, parts_in
 from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 
@@ -93,6 +94,39 @@ def test_part_that_cannot_be_written_leaves_nothing(folder: Path) -> None:
         with pytest.raises(OSError, match="File too large"), little_space():
             count(folder)
         assert not parts_in(folder)
+
+
+@pytest.mark.parametrize("name", [f"{KEYS[3]}.npz", PROPENSITY, ""])
+def test_links_in_the_folder_of_a_run_are_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xmleval.cluster.job.LEAST_FILE", 1)
+    folder, target = tmp_path / "run", tmp_path / "target"
+    target.mkdir()
+    (target / ".profile").write_text("of its owner")
+
+    def put_files() -> None:
+        with locked_for_run(folder, resume=False):
+            (folder / name).symlink_to(target / ".profile")  # another user of the folder
+            job = job_of(Evaluator("psp@1", n_labels=6, inverse_propensity=np.ones(6)))
+            job.with_file(folder / PROPENSITY)
+            call(job, str(folder / f"{KEYS[3]}.npz"), add_states, ())
+
+    if not name:
+        folder.symlink_to(target)
+    with pytest.raises(FileExistsError, match="symbolic link"):
+        put_files()
+    assert [path.name for path in target.iterdir()] == [".profile"]
+    assert (target / ".profile").read_text() == "of its owner"
+
+
+def test_files_that_are_no_parts_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    draft = f".{KEYS[0]}.npz.{16 * 'a'}"
+    with locked_for_run(folder, resume=False):
+        for name in (".profile", "notes", f"{KEYS[0]}.npz", draft, PROPENSITY):
+            (folder / name).touch()
+    assert sorted(path.name for path in folder.iterdir()) == [".profile", "notes"]
 
 
 def test_run_goes_on_that_was_killed_as_it_removed_its_parts(tmp_path: Path, monkeypatch: Any) -> None:

@@ -48,7 +48,7 @@ def call(job: Job, path: str | None, add: Callable[..., None], *arguments: Any) 
     counts = saved_counts(evaluator.counted)
     if path is None:
         return to_bytes(counts)
-    save_state(as_path(path), counts, FORM)
+    save_state(as_path(path), counts, FORM, follow_links=False)
     return path
 
 

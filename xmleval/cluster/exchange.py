@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from xmleval.files.output import locked
+from xmleval.files.output import locked, refuse_link
 from xmleval.files.remote import RemotePath
 
 PROPENSITY = "propensity.npy"
 PART = re.compile(r"[0-9a-f]{32}\.npz")  # each put whole, under its key
+DRAFT = re.compile(rf"\.({PART.pattern}|{re.escape(PROPENSITY)})\.[0-9a-f]{{16}}")  # what was being written
 
 
 def names_in(folder: Path) -> list[str]:
@@ -38,6 +39,7 @@ def locked_for_run(folder: Path, resume: bool) -> Iterator[int]:
     ValueError
         If there are parts, unless they are to be used, or another process uses them.
     """
+    refuse_link(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.nullcontext() if isinstance(folder, RemotePath) else locked(folder):
         n_parts = len(parts_in(folder))
@@ -45,7 +47,7 @@ def locked_for_run(folder: Path, resume: bool) -> Iterator[int]:
             raise ValueError(f"{folder}: holds parts of this run; resume it, or remove them")
         yield n_parts
         for name in names_in(folder):
-            if PART.fullmatch(name) or name.startswith(".") or name == PROPENSITY:
+            if PART.fullmatch(name) or DRAFT.fullmatch(name) or name == PROPENSITY:
                 (folder / name).unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # a task that ran twice may put its part after the end
         folder.rmdir()

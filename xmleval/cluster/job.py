@@ -60,7 +60,7 @@ class Job:
         """Return the job with its propensities in a file, in memory once a machine."""
         if not isinstance(self.propensity, np.ndarray) or self.propensity.nbytes < LEAST_FILE:
             return self
-        with replacing(path) as file:
+        with replacing(path, follow_links=False) as file:
             np.save(file, self.propensity)
         return replace(self, propensity=str(path))
 

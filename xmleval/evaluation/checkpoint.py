@@ -13,7 +13,7 @@ from typing import Any
 from xmleval.base.errors import Keyword, Message
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.archive import write_archive
-from xmleval.files.output import replacing
+from xmleval.files.output import refuse_link, replacing
 from xmleval.files.saved import CHECKPOINT, Saved, first_difference, load_state, meta_of, naming_damage
 
 DRAFT = ".checkpoint.npz." + 16 * "[0-9a-f]"  # what a run was writing when it was killed
@@ -44,6 +44,7 @@ class Checkpoint:
 
     def load(self, memory: int, threads: int | None) -> list[Evaluator]:
         """Return the evaluators; those of another run are refused."""
+        refuse_link(self.path)
         meta, arrays = load_state(self.path, CHECKPOINT)
         with naming_damage(self.path, CHECKPOINT):
             saved, settings = meta["evaluators"], meta["settings"]
@@ -64,7 +65,7 @@ class Checkpoint:
         start = time.monotonic()
         if start - self._saved_at < max(LEAST_SECONDS, SHARE * self._took):
             return
-        with replacing(self.path) as file:
+        with replacing(self.path, follow_links=False) as file:
             write_archive(file, self._arrays(evaluators))
         self._saved_at = time.monotonic()
         self._took = self._saved_at - start

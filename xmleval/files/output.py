@@ -8,6 +8,7 @@ import fcntl
 import io
 import os
 import shutil
+import stat
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,6 +71,14 @@ def refuse_input(file: Path, outputs: Iterable[Path]) -> None:
             raise ValueError(f"{path}: is an input; expected another file for the output")
 
 
+def refuse_link(path: Path) -> None:
+    """Refuse a link in a folder of the program's own, where it needs none; another user may have put it there."""
+    if not isinstance(path, RemotePath) and path.is_symlink():
+        raise FileExistsError(
+            errno.EEXIST, "is a symbolic link, which is not followed here; remove it", str(path)
+        )
+
+
 @contextlib.contextmanager
 def naming_output(path: Path, hidden: str = "", hint: str = "") -> Iterator[None]:
     """Name an output in errors of the system that name no file, or a hidden one."""
@@ -82,16 +91,21 @@ def naming_output(path: Path, hidden: str = "", hint: str = "") -> Iterator[None
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a file under a hidden name, which on success takes the place of ``path``, or of its target."""
+def replacing(path: Path, follow_links: bool = True) -> Iterator[IO[bytes]]:
+    """Yield a file under a hidden name, which on success takes the place of ``path``.
+
+    Of a link, its target is replaced, or it is refused where links are not followed.
+    """
     if isinstance(path, RemotePath):
         with naming_output(path), tempfile.NamedTemporaryFile(prefix="xmleval-") as file:
             yield file
             file.flush()
             path.put(file.name)
         return
+    if not follow_links:
+        refuse_link(path)
     refuse_unwritable(path)
-    target = os.path.realpath(path)
+    target = os.path.realpath(path) if follow_links else os.path.abspath(path)
     folder, name = os.path.split(target)
     hidden = os.path.join(folder, f".{name[:PREFIX]}.{os.urandom(8).hex()}")
     try:
@@ -99,7 +113,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             number = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
             with _Output(io.FileIO(number, "wb")) as file:
                 with contextlib.suppress(OSError):  # of what is not there, or another user's
-                    os.fchmod(number, os.stat(target).st_mode & 0o777)
+                    before = os.lstat(target)
+                    if stat.S_ISREG(before.st_mode):
+                        os.fchmod(number, before.st_mode & 0o777)
                 yield file
                 file.flush()
                 os.fsync(number)
@@ -107,7 +123,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
                 os.replace(hidden, target)
                 return
             except OSError as error:
-                if error.errno != errno.EBUSY:  # which a file is that is mounted by itself
+                if error.errno != errno.EBUSY or not follow_links:  # a file that is mounted by itself
                     raise
     except BaseException:
         with contextlib.suppress(OSError):

@@ -52,10 +52,10 @@ def meta_of(meta: dict[str, Any], form: Form) -> NDArray[np.uint8]:
     return np.frombuffer(text.encode(), np.uint8)
 
 
-def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
+def save_state(path: Path, saved: Saved, form: Form = STATE, follow_links: bool = True) -> None:
     """Write a saved file atomically."""
     refuse_ending(path, f"a {form.name}", ARCHIVE)
-    with replacing(path) as file:
+    with replacing(path, follow_links) as file:
         write_archive(file, [("meta", meta_of(saved.meta, form)), *saved.arrays.items()])
 
 
