@@ -72,11 +72,10 @@ def refuse_input(file: Path, outputs: Iterable[Path]) -> None:
 
 
 def refuse_link(path: Path) -> None:
-    """Refuse a link in a folder of the program's own, where it needs none; another user may have put it there."""
+    """Refuse a link among files of a run, which needs none; another user may have put it there."""
     if not isinstance(path, RemotePath) and path.is_symlink():
-        raise FileExistsError(
-            errno.EEXIST, "is a symbolic link, which is not followed here; remove it", str(path)
-        )
+        reason = "is a symbolic link, which is not followed here; remove it"
+        raise FileExistsError(errno.EEXIST, reason, str(path))
 
 
 @contextlib.contextmanager
