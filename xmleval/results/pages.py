@@ -98,7 +98,8 @@ def _decision(comparison: Comparison, spec: Spec, best: str) -> list[str]:
 def _tests(comparison: Comparison) -> list[str]:
     if not comparison.n_tests or comparison.level is None:
         return []
-    wins = [each.better for each in comparison.differences if each.better is not None]
+    tests = [each for each in comparison.differences if not each.same_as]
+    wins = [each.better for each in tests if each.better is not None]
     chance = f"p < {1 - comparison.level:.4g} after Holm's correction"
     if not wins:
         return [f"None of {counted(comparison.n_tests, 'tests')} is significant ({chance})."]
