@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,16 @@ def test_every_form_has_every_difference() -> None:
     pytest.importorskip("pandas")
     frame = compared(TWO).to_frame()
     assert (frame.loc["p@1", "better"], len(frame)) == ("good", len(whole.specs))
+
+
+def test_latex_says_in_each_tabular_whose_difference_it_is() -> None:
+    comparison = compared(**GROUPS)
+    compiled = re.sub(r"(?<!\\)%.*", "", comparison.to_latex())
+    _, *tabulars = re.findall(r"\\begin{tabular}.*?\\end{tabular}", compiled, re.S)
+    captions = [f"{a} - {b} within groups of {of}" for of in ("labels", "rows") for a, b in comparison.pairs]
+    for tabular, caption in zip(tabulars, captions, strict=True):
+        _, _, heading, head, *_ = tabular.splitlines()
+        assert heading == rf"\multicolumn{{{head.count('&') + 1}}}{{l}}{{{caption}}} \\"
 
 
 # --------------------------------------------------------- lists too short for the labels of a group

@@ -217,7 +217,10 @@ def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
 
 
 def as_latex(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
-    """Return tabulars (package booktabs); notes and captions are comments, a row of one cell is a heading."""
+    """Return tabulars (package booktabs); notes are comments, captions and rows of one cell are headings.
+
+    The first table has no caption.
+    """
     blocks = list[str]()
     for caption, rows, _ in tables:
         heading = rf"\midrule \multicolumn{{{len(rows[0])}}}{{l}}"
@@ -225,8 +228,9 @@ def as_latex(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
         lines = [f"{heading}{{{row[0]}}}" if len(row) == 1 else " & ".join(row) for row in texts]
         header, *body = [rf"{line} \\" for line in lines]
         begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
-        lines = [begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-        blocks.append("\n".join([f"% {printable(caption)}"] * bool(blocks) + lines))
+        title = [] if not blocks else [rf"\multicolumn{{{len(rows[0])}}}{{l}}{{{LATEX.text(caption)}}} \\"]
+        top = [begin, r"\toprule", *title, header, r"\midrule"]
+        blocks.append("\n".join([*top, *body, r"\bottomrule", r"\end{tabular}"]))
     return "\n".join([*(f"% {printable(line)}" for line in footnotes), "\n\n".join(blocks)]) + "\n"
 
 
