@@ -188,7 +188,8 @@ class Problem:
         return Evaluator(**self.options(), **resources)
 
     def evaluate(self, **resources: Any) -> Report:
-        return evaluate(**self.rows(), **self.options(), **resources)
+        report: Report = evaluate(**self.rows(), **self.options(), **resources)
+        return report
 
 
 def indicator(sets: list[set[int]], n_labels: int) -> sp.csr_array:

@@ -280,7 +280,8 @@ def by_name(problem: Problem, draw: Draw) -> Report:
         arguments["hierarchy"] = [(names[i], names[j]) for i, j in problem.arguments["hierarchy"]]
     if problem.has("y_train"):
         arguments["y_train"] = [[names[label] for label in row] for row in problem.arguments["y_train"]]
-    return evaluate(**{**problem.arguments, **arguments}, metrics=[*problem.metrics])
+    report: Report = evaluate(**{**problem.arguments, **arguments}, metrics=[*problem.metrics])
+    return report
 
 
 def as_objects(problem: Problem, draw: Draw) -> Problem:

@@ -6,7 +6,6 @@ import re
 import select
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -41,7 +40,7 @@ WORDS = ["m", "--metrics", "p@1", "--format", "json", "--memory", "8KB"]
 
 
 def on_terminal(
-    folder: Path, *words: str, columns: int = 100, piped: bool = True, env: Mapping[str, str] | None = None
+    folder: Path, *words: str, columns: int = 100, piped: bool = True, env: dict[str, str] | None = None
 ) -> tuple[str, str]:
     """Return what a Python process prints: on stdout, if it is a pipe, and on its terminal."""
     pty = pytest.importorskip("pty", reason="the system has no pseudo-terminals")

@@ -10,7 +10,7 @@ import pytest
 import torch
 import torchmetrics
 
-from xmleval import evaluate
+from xmleval import Report, evaluate
 from xmleval.integrations.torchmetrics import EvaluatorMetric
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -22,7 +22,8 @@ NAMES = ["p@1", "ndcg@3", "f1.macro@2", "lrap", "auc.micro"]
 
 
 def expected(names: Any = NAMES, rows: slice = slice(0, M)) -> dict[str, float]:
-    return evaluate(TRUTH[rows].numpy(), SCORES[rows].numpy(), metrics=names).flat()
+    report: Report = evaluate(TRUTH[rows].numpy(), SCORES[rows].numpy(), metrics=names)
+    return report.flat()
 
 
 def plain(values: Any) -> Any:

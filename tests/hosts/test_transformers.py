@@ -7,7 +7,7 @@ import pytest
 import torch
 import transformers
 
-from xmleval import evaluate, inverse_propensity
+from xmleval import Report, evaluate, inverse_propensity
 from xmleval.integrations.transformers import TrainerMetrics
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -20,7 +20,8 @@ Q = inverse_propensity(label_counts=TRUTH.sum(dim=0).numpy(), n_instances=M)
 
 def expected(names: Any = NAMES, truth: Any = TRUTH, logits: Any = LOGITS, **more: Any) -> dict[str, float]:
     more = {"inverse_propensity": Q} | more
-    return evaluate(truth.numpy(), logits.float().numpy(), metrics=names, **more).flat()
+    report: Report = evaluate(truth.numpy(), logits.float().numpy(), metrics=names, **more)
+    return report.flat()
 
 
 def prediction(predictions: Any, label_ids: Any) -> Any:

@@ -148,7 +148,7 @@ def test_law_in_memory(name: str, form: str) -> None:
     for role in {"y_true", "y_score"}.intersection(made.roles):
         other = "y_score" if role == "y_true" else "y_true"
         plain: Any = sides[other] if made.keyed else [*sides[other].values()]
-        arguments = {role: made.make(sides[role], role), other: plain}
+        arguments: dict[str, Any] = {role: made.make(sides[role], role), other: plain}
         if law.refused:
             with pytest.raises(ValueError, match=re.escape(law.refused.replace("TRUTH", "y_true"))):
                 evaluate(**arguments, metrics=ASKED, labels=law.labels)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xmleval import evaluate, inverse_propensity
+from xmleval import Report, evaluate, inverse_propensity
 
 RECORDED = json.loads(Path(__file__).with_name("peers.json").read_text())
 ROWS = RECORDED["rows"]
@@ -27,7 +27,9 @@ def ours(name: str, preset: Any) -> float:
     """Return our value, of sets where the measure is one of sets."""
     inputs: dict[str, Any] = {"y_score": LISTS} if "@" in name else {"y_pred": ROWS["sets"]}
     inputs |= {"inverse_propensity": Q} if name.startswith("ps") else {}
-    return evaluate(ROWS["truth"], **inputs, metrics=[name], n_labels=len(LABELS), conventions=preset)[name]
+    options: dict[str, Any] = {"metrics": [name], "n_labels": len(LABELS), "conventions": preset}
+    report: Report = evaluate(ROWS["truth"], **inputs, **options)
+    return report[name]
 
 
 @pytest.mark.parametrize(

@@ -5,20 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Unpack, overload
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.counts import evaluate_values
-from xmleval.evaluation.settings import FILES, FileOptions, file_of
+from xmleval.evaluation.settings import FILES, EvaluateOptions, FileOptions, file_of
 from xmleval.metrics.spec import DEFAULT_K
+from xmleval.results.comparison import Comparison
 from xmleval.results.report import Report
+from xmleval.view.decision import Decision
 from xmleval.view.rule import Rule
 
 PATHS = (str, os.PathLike, Mapping)  # and the models of a dict
 OF_RUNS = ("first_row", "checkpoint", "resume", "ranked", "save", "workers", "scheduler")
 WITH_FILES = (*OF_RUNS, *(FileOptions.__annotations__.keys() - {"progress"}))  # for files alone
+
+
+@overload
+def evaluate(
+    y_true: Any, y_score: Mapping[str, str | os.PathLike[str]], **options: Unpack[EvaluateOptions]
+) -> Report | Comparison: ...
+
+
+@overload
+def evaluate(y_true: Any, y_score: Any = None, **options: Unpack[EvaluateOptions]) -> Report: ...
 
 
 def evaluate(
@@ -35,7 +47,7 @@ def evaluate(
     dataset: str | None = None,
     a: float | None = None,
     b: float | None = None,
-    decision: str | Rule | None = None,
+    decision: str | Rule | Decision | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
     gains: str | None = None,
@@ -71,7 +83,7 @@ def evaluate(
     save: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-) -> Report:
+) -> Report | Comparison:
     """Compute measures of predictions against the relevant labels.
 
     Every argument that takes an array or names also takes a file, a folder, a pattern or an address of one.
@@ -205,8 +217,9 @@ def evaluate(
 
     Returns
     -------
-    Report, or Comparison of several models
-        A report is a mapping from names to floats that prints as a table.
+    Report or Comparison
+        A report is a mapping from names to floats that prints as a table; a comparison, of several models in
+        files, one from the names of models to their reports.
 
     Raises
     ------
@@ -227,7 +240,6 @@ def evaluate(
     if not reads_files(arguments):
         return evaluate_values(arguments, {"": (y_score, y_pred)})[0]
     from xmleval.evaluation.files import evaluate_files  # imports all formats
-    from xmleval.results.comparison import Comparison
 
     models = {} if y_score is None else {"y_score": y_score}
     if isinstance(y_score, Mapping) and not y_score:
@@ -235,9 +247,7 @@ def evaluate(
     if file_of("y_score", y_score) is not None:
         models = dict(y_score) if isinstance(y_score, Mapping) else {str(y_score): y_score}
     reports = evaluate_files(arguments, models, counting_of(arguments))[1]
-    result: Any = Comparison(reports) if len(reports) > 1 else reports.popitem()[1]
-    report: Report = result
-    return report
+    return Comparison(reports) if len(reports) > 1 else reports.popitem()[1]
 
 
 def reads_files(arguments: Mapping[str, Any]) -> bool:

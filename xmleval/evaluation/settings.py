@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -83,11 +84,31 @@ class FileOptions(TypedDict, total=False):
     progress: bool | Callable[[int, int | None], object]
 
 
-ARGUMENTS = dict.fromkeys([  # of `evaluate`
-    *FILES, *Options.__annotations__, *FileOptions.__annotations__, "metrics", "n_labels", "first_row",
-    "exclude_from", "ranked", "memory", "threads", "block_rows", "checkpoint", "resume", "save", "workers",
-    "scheduler",
-])  # fmt: skip
+class EvaluateOptions(Options, FileOptions, total=False):
+    """Arguments of `evaluate` but the truth and the scores."""
+
+    y_pred: Any
+    metrics: str | Iterable[str] | None
+    n_labels: int | None
+    sample_weight: Any
+    row_groups: Any
+    exclude: Any
+    exclude_from: str
+    candidates: Any
+    clusters: Any
+    first_row: int | None
+    ranked: bool
+    memory: int | str
+    threads: int | None
+    block_rows: int | None
+    checkpoint: str | os.PathLike[str] | None
+    resume: bool
+    save: str | os.PathLike[str] | None
+    workers: int | None
+    scheduler: str | None
+
+
+ARGUMENTS = dict.fromkeys(["y_true", "y_score", *EvaluateOptions.__annotations__])  # of `evaluate`
 
 
 def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:

@@ -29,8 +29,10 @@ from xmleval.view.block import Groups
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-class Comparison(Result[Record]):
+class Comparison(Result[Record], Mapping[str, Report]):
     """Models side by side; with a test, their differences, too.
+
+    A comparison maps the names of models to their reports.
 
     Parameters
     ----------
@@ -75,7 +77,7 @@ class Comparison(Result[Record]):
     --------
     >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
     >>> reports = {name: evaluate(np.eye(40), scores, metrics=["p@1"]) for name, scores in models.items()}
-    >>> Comparison(reports).reports["b"]["p@1"]
+    >>> Comparison(reports)["b"]["p@1"]
     0.5
     >>> compare(models, np.eye(40), metrics=["p@1"]).pairs
     [('a', 'b')]
@@ -121,6 +123,24 @@ class Comparison(Result[Record]):
         self.notes = self._shared_first({name: report.notes for name, report in self.reports.items()}, names)
         self.notes += self._about_comparability({name: name for name in names})
         self.labels = [*self._find_labels()] if worst else []
+
+    def __getitem__(self, name: str) -> Report:
+        """Return the report of a model by its name."""
+        if name not in self.reports:
+            raise KeyError(f"no model {name!r}; there are {', '.join(map(repr, self.reports))}")
+        return self.reports[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of models."""
+        return iter(self.reports)
+
+    def __len__(self) -> int:
+        """Return the number of models."""
+        return len(self.reports)
+
+    def __repr__(self) -> str:
+        """Return a short description."""
+        return f"<Comparison: {', '.join(self.reports)}, {self._title()}>"
 
     def _groups(self) -> Iterator[tuple[Place, dict[str, Report]]]:
         """Yield each group that all reports have, and the reports of it."""

@@ -39,7 +39,7 @@ class LabelGroups(Parts):
         kinds: dict[str, list[Spec]] = {ROWS: [], LABELS: []}
         for spec in plan.specs:
             kinds[LABELS if _is_of_labels(plan, spec) else ROWS].append(spec)
-        self.of_labels = {spec.name for spec in kinds[LABELS]}
+        self.label_measures = {spec.name for spec in kinds[LABELS]}
         self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.all_specs if spec.of_sets)
         linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == PROFILE)
         resources = resources._replace(memory=max(1, resources.memory // len(self.groups.names)))
@@ -75,7 +75,7 @@ class LabelGroups(Parts):
                 yield f"{LABELS}/{name}", rows
             yield f"{ROWS}/{name}", rows.with_relevant
             for kind, part in enumerate(
-                (rows.with_relevant, rows) if self.of_labels else (rows.with_relevant,)
+                (rows.with_relevant, rows) if self.label_measures else (rows.with_relevant,)
             ):
                 ranking = part.block.ranking
                 if ranking is not None:
@@ -124,7 +124,7 @@ class LabelGroups(Parts):
         widths = self.widths[group].tolist()
         short = dict[str, ListLength]()
         for name, depth in self.depths.items():
-            kind = int(name in self.of_labels)
+            kind = int(name in self.label_measures)
             n_rows = self.n_rows[f"{KINDS[kind]}/{self.groups.names[group]}"]
             column = self.column[depth]
             n_listed = int(self.sums[kind, group, column])

@@ -243,8 +243,11 @@ def count_tied(view: View, cutoffs: Ints, noted: Bools) -> tuple[int, Ints]:
             return 0, counts
         cut = ranking.cut_ties or Truth(np.empty(0, np.int64), truth.labels[:0])
         lists = ranking.ptr, ranking.labels, ranking.scores
-        arrays = cutoffs, cut.ptr, cut.labels, noted, np.empty(counts.shape, np.bool_), counts
-        return count_tied_rows(truth.ptr, truth.labels, *lists, *arrays), counts
+        flags = np.empty(counts.shape, np.bool_)
+        n_noted = count_tied_rows(
+            truth.ptr, truth.labels, *lists, cutoffs, cut.ptr, cut.labels, noted, flags, counts
+        )
+        return n_noted, counts
     groups = _tie_groups(view)
     if not groups.rows.size:
         return 0, counts
