@@ -154,8 +154,9 @@ def evaluate(
         ``memory``. See ``report.row_groups``.
     hierarchy : sparse matrix of shape (l, l), (child, parent) pairs, or dict of parents, optional
         Edges between labels, by number or name: ``h_precision``, ``h_recall`` and ``h_f1`` add all ancestors
-        to both sets. Labels may have several parents. A file has a child and its parent on each line; a
-        matrix has children as rows and parents as columns.
+        to both sets. Labels may have several parents. By name, nodes need not be labels: predicted ones have
+        their ancestors, too. A file has a child and its parent on each line; a matrix has children as rows
+        and parents as columns.
     exclude : pairs of a row and a label, or as y_true, optional
         What is left out of the truth and of all predictions, such as pairs that occur in training. A file has
         the numbers of a row and a label on each line.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -29,6 +29,7 @@ from xmleval.input.scores import has_scores
 from xmleval.input.sets import remembered, set_rows
 from xmleval.input.vectors import keys_of_groups, of_rows
 from xmleval.labels.groups import refuse_many_groups
+from xmleval.labels.hierarchy import as_edges, nodes_of
 from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report
 from xmleval.states.effects import idle_notes
@@ -62,11 +63,16 @@ class Counted:
 
 
 def read_batch(
-    n_labels: int | None, labels: Any, conventions: Conventions, look_at: bool, arguments: Mapping[str, Any]
+    n_labels: int | None,
+    labels: Any,
+    conventions: Conventions,
+    look_at: bool,
+    arguments: Mapping[str, Any],
+    nodes: Collection[Any] = (),
 ) -> Batch:
     """Read the arguments of an update, by name; others of `evaluate` may be among them.
 
-    ``look_at`` tells whether to look if grades and scores are swapped.
+    ``look_at`` tells whether to look if grades and scores are swapped; ``nodes`` are those of a hierarchy.
     """
     y_true, y_score, y_pred = arguments["y_true"], arguments["y_score"], arguments["y_pred"]
     exclude, exclude_from = arguments.get("exclude"), arguments.get("exclude_from", "both")
@@ -76,7 +82,7 @@ def read_batch(
         door = make_door(exclude, exclude_from, candidates)
     if y_true is None:
         raise InputError("y_true", MISSING)
-    matched = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
+    matched = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, nodes=nodes, **door.sets)
     y_true, y_score, y_pred, *sets = matched.inputs
     if sets:
         door = door.with_sets(sets, matched.n_unmatched_pairs)
@@ -297,6 +303,8 @@ def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tupl
     Several models share a truth without names, which is checked once, and settings for the same labels.
     """
     options, are_several = {**arguments, "labels": None}, len(predictions) > 1
+    options["hierarchy"] = as_edges(arguments.get("hierarchy"))
+    nodes = nodes_of(options["hierarchy"])
     metrics, y_true = arguments.get("metrics"), arguments.get("y_true")
     conventions = conventions_of(metrics, arguments)
     threads, block_rows = arguments.get("threads"), arguments.get("block_rows")
@@ -308,7 +316,7 @@ def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tupl
                 errors.enter_context(renaming(argument, f"{argument} of {name!r}"))
             rows = {**arguments, "y_true": y_true, "y_score": y_score, "y_pred": y_pred}
             named = arguments.get("n_labels"), arguments.get("labels"), conventions
-            batch = read_batch(*named, conventions.graded, rows)
+            batch = read_batch(*named, conventions.graded, rows, nodes)
             if are_several and is_nameless("y_true", y_true) and not isinstance(y_true, Source):
                 y_true = remembered(batch.truth)
                 batch = batch._replace(truth=y_true)

@@ -150,7 +150,9 @@ class Evaluator:
         def change(counted: Counted) -> Counted:
             settings = self._settings if first_labels is None else self._settled(*first_labels)
             look_at = settings.conventions.graded and not counted.place[0]
-            batch = read_batch(settings.n_labels, settings.labels, settings.conventions, look_at, arguments)
+            nodes = settings.hierarchy.names if settings.hierarchy else ()
+            named = settings.n_labels, settings.labels
+            batch = read_batch(*named, settings.conventions, look_at, arguments, nodes)
             unlisted = settings.labels is None and not batch.matched.by_id  # names may differ between batches
             if unlisted or not batch.matched.closed:
                 needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"

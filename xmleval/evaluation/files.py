@@ -49,6 +49,7 @@ from xmleval.input.objects.take import check_labels
 from xmleval.input.rows import BY_KEY
 from xmleval.input.shards import OF_DOCUMENTS, Input, with_fields
 from xmleval.input.small_texts import load_names
+from xmleval.labels.hierarchy import as_edges
 from xmleval.metrics.spec import as_names, conventions_of
 from xmleval.results.report import Report, with_same_measures
 from xmleval.states.effects import given_options
@@ -112,6 +113,7 @@ class Run:
 def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool = False) -> Iterator[Run]:
     """Open files, or values in their place, and match their rows and labels, within a limit of memory."""
     memory = arguments.get("memory", MEMORY)
+    arguments = {**arguments, "hierarchy": as_edges(arguments.get("hierarchy"))}
     resources = check_resources(memory, arguments.get("threads"), arguments.get("block_rows"))
     limit = resources.limit()
     with limited(limit):
@@ -313,7 +315,11 @@ def reports_of(run: Run) -> list[Report]:
         if match.notes:
             evaluator.change(partial(replace, notes=joined_notes(match.notes, evaluator.counted.notes)))
         report = evaluator.compute()
-        names: Any = {"label_names": label_names, "row_names": row_names, "unknown_labels": [*match.unknown]}
+        names: Any = {
+            "label_names": label_names,
+            "row_names": row_names,
+            "unknown_labels": match.unknown_names,
+        }
         for name in report.excluded:
             report.excluded[name] |= run.excluded.get(name, {})
         reports.append(replace(report, **names))

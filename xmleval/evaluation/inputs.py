@@ -43,6 +43,7 @@ from xmleval.input.sets import set_rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import Pairs, read_pairs
 from xmleval.input.tensors import is_sparse, shape_of
+from xmleval.labels.hierarchy import nodes_of
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
 Named = tuple[str, Pieces]  # an input, and the name that messages call it by
@@ -251,10 +252,12 @@ def _rows_in_memory(
     door = make_door(values.get("exclude"), exclude_from, values.get("candidates"))
     n_labels, graded = arguments.get("n_labels"), None if fits else truth.kind == "grades"
     asked = [] if fits else expand_metrics(arguments.get("metrics"), arguments.get("k", DEFAULT_K))
+    nodes = () if fits else nodes_of(arguments.get("hierarchy"))
     for model in models or [None]:
         with renaming("y_score", "y_score" if model is None else model.name):
             y_score, y_pred = None if model is None else model.value, values.get("y_pred")
-            taken = take(truth.value, y_score, y_pred, n_labels, labels, graded, fits, **door.sets)
+            named = n_labels, labels, graded, fits, nodes
+            taken = take(truth.value, y_score, y_pred, *named, **door.sets)
         y_true, y_score, y_pred, *of_door = taken.inputs
         if not inputs:
             opened = door.with_sets(of_door, 0).opened(set_rows("y_true", y_true, taken.n_labels))
@@ -394,6 +397,8 @@ def _rows_by_name(
     """Return the rows of all inputs by name; predicted sets may stand in the truth's own file."""
     in_truth_file = sets.get("y_pred") is truth
     pieces, match, has_grades = read_truth(truth, labels, predictions, fits)
+    if not fits:
+        match.add_nodes(nodes_of(arguments.get("hierarchy")))
     shared, facts = notes_of(truth.name, match.origin), match.origin
     asked = [] if fits else expand_metrics(arguments.get("metrics"), arguments.get("k", DEFAULT_K))
     if has_grades and truth.kind != "grades" and any(spec.metric.by_row for spec, _ in asked):
@@ -442,7 +447,7 @@ def _rows_by_name(
         else:  # notes on sets are those of all
             shared, model.notes = [*shared, *model.notes], []
     for model in matches or [match]:
-        model.notes = [*shared, *model.notes, *missing_names_note(model.number or (), model.unknown)]
+        model.notes = [*shared, *model.notes, *missing_names_note(model.number or (), model.unknown_names)]
     return rows._replace(matches=matches or [match])
 
 

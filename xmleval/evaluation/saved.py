@@ -53,10 +53,11 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         options["label_groups"] = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
     if saved["hierarchy"] is not None:
         edges = arrays.pop("hierarchy", np.empty((0, 2), np.int64))
-        edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, high=n_labels + edges.size - 1)
-        n_nodes = max(n_labels, int(edges.max(initial=0)) + 1)
+        other_nodes = [*saved["hierarchy"][1]]
+        highest = n_labels + len(other_nodes) - 1
+        edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, high=highest)
         with limited(machine_limit()):
-            options["hierarchy"] = from_edges(edges, n_labels, n_nodes, saved["labels"])
+            options["hierarchy"] = from_edges(edges, n_labels, other_nodes, saved["labels"])
     settings = check_settings([*explicit], options, n_labels)
     asked, is_counted = [(s, explicit[s.name]) for s, _ in settings.asked], saved.get("counts_cells", True)
     settings = replace(settings, asked=asked, unknown="unknown" in saved, counts_cells=is_counted is True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypedDict
@@ -12,7 +12,15 @@ import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer, real_number
+from xmleval.base.errors import (
+    InputError,
+    Keyword,
+    Message,
+    counted,
+    did_you_mean,
+    positive_integer,
+    real_number,
+)
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.door import NAMES, fewer_labels
 from xmleval.input.objects.take import check_labels
@@ -22,6 +30,7 @@ from xmleval.labels.propensity import CONSTANTS, constants_of, given_or_estimate
 from xmleval.metrics.spec import DEFAULT_K, Spec, as_names, conventions_of, expand_metrics
 from xmleval.states.effects import given_options
 from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, SCORED, Plan, Settings
+from xmleval.view.block import Hierarchy
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 from xmleval.view.rule import Rule, rule_for
 
@@ -192,11 +201,8 @@ def check_settings(
     if propensity and not any("training" in spec.needs for spec, _ in asked):
         propensity = propensity._replace(counts=None)
     if "hierarchy" in of_labels:
-        settings["hierarchy"] = hierarchy = given_hierarchy(of_labels["hierarchy"], n_labels, names, closed)
-        if hierarchy and hierarchy.top is not None:
-            above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
-            hint = "without edges to it, it does not, as authors leave out a root"
-            notes.append(Message(Keyword("hierarchy"), above, hint))
+        settings["hierarchy"] = given_hierarchy(of_labels["hierarchy"], n_labels, names, closed)
+        notes += _about_hierarchy(settings["hierarchy"], names)
     if rule is not None:
         rule = rule_for(rule, names, closed)
         if is_fitted := isinstance(rule, Rule):
@@ -218,6 +224,24 @@ def check_settings(
     given = options.get(GIVEN)
     settings["given"] = given_options(metrics, options, n_labels) if given is None else given
     return Settings(**settings, unsettled=unsettled, unknown=labels is not None, counts_cells=closed)
+
+
+def _about_hierarchy(hierarchy: Hierarchy | None, names: Sequence[Any] | None) -> list[Message]:
+    """Return notes on a node above all labels, and on names of labels and of nodes that may be unlike."""
+    notes = list[Message]()
+    if hierarchy is None:
+        return notes
+    if hierarchy.top is not None:
+        above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
+        hint = "without edges to it, it does not, as authors leave out a root"
+        notes.append(Message(Keyword("hierarchy"), above, hint))
+    lacking = np.setdiff1d(np.arange(hierarchy.n_labels), hierarchy.edges)
+    if hierarchy.names and names is not None and lacking.size:
+        lacks = f" lacks {lacking.size} of {hierarchy.n_labels} labels, such as {names[int(lacking[0])]!r}"
+        others = counted(len(hierarchy.names), "other nodes")
+        has = f", and has {others}, such as {hierarchy.names[0]!r}: compare their names"
+        notes.append(Message(Keyword("hierarchy"), lacks, has))
+    return notes
 
 
 def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:

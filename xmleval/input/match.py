@@ -44,6 +44,7 @@ class Match:
     keys, by, n_rows : names or number of the rows, where these are not those of a truth still to be placed
     number : that of each label of the list or of the truth; after the truth it stays as it is
     unknown : what only other inputs name, by numbers from ``n_labels`` upward
+    n_nodes, nodes_named : how many of these come first, as a hierarchy names them, and which are in an input
     closed : whether all labels were known before the rows
     """
 
@@ -64,6 +65,8 @@ class Match:
         self.n_labels = len(self.number or ())
         self.listed, self.fits, self.closed = listed, fits, bool(self.number)
         self.unknown: dict[Any, int] = {}
+        self.n_nodes = 0
+        self.nodes_named = set[int]()
         self.notes: list[str] = []
         self.n_unmatched_pairs = 0
         self.n_bytes = 0  # of names of rows and labels
@@ -74,7 +77,21 @@ class Match:
         """Return the same labels for another model, whose unknown labels and notes are its own."""
         copied = copy.copy(self)
         copied.unknown, copied.notes = dict(self.unknown), list[str]()
+        copied.nodes_named = set(self.nodes_named)
         return copied
+
+    def add_nodes(self, nodes: Collection[Any]) -> None:
+        """Give nodes of a hierarchy the numbers behind the labels, once these are known."""
+        if self.number is not None and nodes:
+            names = nodes_beside(nodes, self.number)
+            self.unknown = {name: self.n_labels + place for place, name in enumerate(names)}
+            self.n_nodes = len(self.unknown)
+
+    @property
+    def unknown_names(self) -> list[Any]:
+        """Names of unknown labels that inputs have, by number."""
+        end = self.n_labels + self.n_nodes
+        return [name for name, n in self.unknown.items() if n >= end or n in self.nodes_named]
 
     @property
     def label_names(self) -> list[Any]:
@@ -118,6 +135,9 @@ class Match:
             added.update(zip(new, count(first + len(added))))
             self.n_bytes += INDEX_BYTES * len(new) + sum(map(sys.getsizeof, new))
             ids[missing] = numbers_of(missing_names, added)
+        if self.n_nodes and added is self.unknown:
+            end = self.n_labels + self.n_nodes
+            self.nodes_named.update(ids[(ids >= self.n_labels) & (ids < end)].tolist())
         return ids
 
     def note(self, argument: str, kind: str, n: int, example: str = "") -> None:
@@ -359,6 +379,13 @@ class Match:
 def _is_text_of_id(name: Any) -> bool:
     """Tell whether a name is the text of a label id."""
     return isinstance(name, str) and name.isascii() and name.isdecimal()
+
+
+def nodes_beside(nodes: Iterable[Any], names: Collection[Any]) -> list[Any]:
+    """Return the nodes of a hierarchy that are none of the labels, sorted: their order numbers them."""
+    are_texts = isinstance(next(iter(names), ""), str)
+    same_kind = {node for node in nodes if isinstance(node, str) == are_texts and not isinstance(node, bool)}
+    return sorted(same_kind.difference(names))
 
 
 def names_of_truth(arguments: dict[str, Any], inputs: dict[str, Any], notes: list[str]) -> list[Any] | None:

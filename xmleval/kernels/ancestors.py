@@ -10,13 +10,13 @@ from xmleval.kernels.jit import kernel
 def list_ancestors(
     ptr: Ints, parents: Ints, n_most: int, marks: Ints, stack: Ints, out_ptr: Ints, out: Labels
 ) -> int:
-    """List each label with its ancestors, itself first; or count them, where there is no room for any.
+    """List each node with its ancestors, itself first; or count them, where there is no room for any.
 
     ptr, parents : int64 (nodes + 1,), (e,), without cycles
     n_most : how many may be listed in all
     marks, stack : int64 (nodes,), zeros; overwritten
-    out_ptr : int64 (n_labels + 1,), written; out : (t,), written, or (0,) to count alone
-    Returns the first label that exceeds ``n_most``, -1 if none does.
+    out_ptr : int64 (nodes + 1,), written; out : (t,), written, or (0,) to count alone
+    Returns the first node that exceeds ``n_most``, -1 if none does.
     """
     n_out = 0
     out_ptr[0] = 0
@@ -50,10 +50,12 @@ def count_closed(
 
     true_ptr, true_labels : int64 (n + 1,), (t,)
     cut : int64 (n,), entries of each list that are predicted; list_ptr, list_labels : int64 (n + 1,), (s,)
-    up_ptr, up : int64 (n_labels + 1,), (a,), from `list_ancestors`
+    up_ptr, up : int64 (n_listed + 1,), (a,), from `list_ancestors`; predicted labels from ``n_listed`` on
+    are no nodes, and are in no relevant set
     marks : int32 or int64 (nodes,), zeros; overwritten
     numbers : int64 (3, n), written: relevant, predicted, both
     """
+    n_listed = up_ptr.size - 1
     for i in range(true_ptr.size - 1):
         relevant, predicted = 2 * i + 1, 2 * i + 2  # marks of this row, above those of all before
         n = 0
@@ -66,6 +68,9 @@ def count_closed(
         n, n_common = 0, 0
         for s in range(list_ptr[i], list_ptr[i] + cut[i]):
             label = list_labels[s]
+            if label >= n_listed:
+                n += 1
+                continue
             for a in range(up_ptr[label], up_ptr[label + 1]):
                 mark = marks[up[a]]
                 n += mark < predicted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ import numpy as np
 from xmleval.base.arrays import Ints, label_dtype
 from xmleval.base.budget import OverLimitError, memory_limit
 from xmleval.base.errors import InputError, Keyword, Message
+from xmleval.files.remote import as_path, is_file
+from xmleval.input.match import nodes_beside
+from xmleval.input.small_texts import read_edges
 from xmleval.input.tensors import is_sparse, refuse_other
 from xmleval.kernels.ancestors import list_ancestors
 from xmleval.view.block import Hierarchy
@@ -30,14 +33,14 @@ def given_hierarchy(
 
     Edges are nonzero entries of a sparse matrix (l, l) at the row of a child and the column of its parent;
     (child, parent) pairs, a list or an array of shape (e, 2); or a dict from children to a parent, or a list
-    of them. ``in_order`` tells whether the caller knows all labels and their order: if not, nodes that are no
-    labels may be named. Messages call each pair by its ``places``.
+    of them. Where labels have names, so may other nodes. ``in_order`` tells whether the caller knows the
+    order of the labels. Messages call each pair by its ``places``.
     """
     if value is None:
         return None
     if isinstance(value, Hierarchy):
-        if value.ptr.size - 1 != n_labels:
-            raise InputError(ARGUMENT, f"is of {value.ptr.size - 1} labels, not {n_labels}")
+        if value.n_labels != n_labels:
+            raise InputError(ARGUMENT, f"is of {value.n_labels} labels, not {n_labels}")
         return value
     if is_sparse(value):
         if names is not None and not in_order:
@@ -53,7 +56,7 @@ def given_hierarchy(
         entries = value.tocoo()
         kept = entries.data != 0
         edges = np.column_stack([entries.row[kept], entries.col[kept]]).astype(np.int64)
-        return from_edges(edges, n_labels, n_labels, names)
+        return from_edges(edges, n_labels, (), names)
     if (
         names is None
         and isinstance(value, np.ndarray)
@@ -62,39 +65,57 @@ def given_hierarchy(
     ):
         inside = value.size and int(value.min()) >= 0 and int(value.max()) < n_labels
         if inside:  # else the first offending pair is found below
-            return from_edges(value.astype(np.int64), n_labels, n_labels, None)
+            return from_edges(value.astype(np.int64), n_labels, (), None)
     pairs = _pairs(value)
+    other_nodes = [] if names is None else nodes_beside(nodes_of(pairs), names)
     numbers: dict[Any, int] | None = None
     if names is not None:
-        numbers = {name: number for number, name in enumerate(names)}
-    open_to = numbers is not None and not in_order and isinstance(next(iter(numbers), ""), str)
+        numbers = {name: number for number, name in enumerate([*names, *other_nodes])}
     edges = np.empty((len(pairs), 2), np.int64)
     for number, pair in enumerate(pairs):
         place = places[number] if places else f"edge {number}"
         for side, label in enumerate(pair):
-            edges[number, side] = _number(label, place, n_labels, numbers, open_to)
-    node_names = range(n_labels) if numbers is None else [*numbers]
-    return from_edges(edges, n_labels, max(n_labels, len(node_names)), None if names is None else node_names)
+            edges[number, side] = _number(label, place, n_labels, numbers)
+    return from_edges(edges, n_labels, other_nodes, names)
 
 
-def from_edges(edges: Ints, n_labels: int, n_nodes: int, names: Sequence[Any] | None = None) -> Hierarchy:
-    """Return the hierarchy of edges between numbered nodes, of which the first are the labels.
+def as_edges(value: Any) -> Any:
+    """Return edges that can be read twice, also of an iterator."""
+    return [*value] if isinstance(value, Iterator) else value
+
+
+def nodes_of(value: Any) -> set[Any]:
+    """Return the names of all nodes of a hierarchy in any form, a file, too; those of a matrix have none."""
+    if value is None or is_sparse(value):
+        return set()
+    if isinstance(value, Hierarchy):
+        return {*value.names}
+    pairs = read_edges(as_path(value)).values() if is_file(value) else _pairs(value)
+    return {node for pair in pairs for node in pair if isinstance(node, str | int | np.integer)}
+
+
+def from_edges(
+    edges: Ints, n_labels: int, other_nodes: Sequence[Any], names: Sequence[Any] | None = None
+) -> Hierarchy:
+    """Return the hierarchy of edges between numbered nodes: the labels, by ``names`` if any, and others.
 
     Cycles are refused, and ancestors that exceed the memory limit, before they are listed.
     """
     from scipy.sparse import csr_array  # imported here to keep start-up fast
 
+    n_nodes = n_labels + len(other_nodes)
+    node_names = None if names is None else [*names, *other_nodes]
     edges = edges[np.lexsort(edges.T[::-1])]
     edges = edges[np.append(True, (edges[1:] != edges[:-1]).any(axis=1))[: len(edges)]]
     ptr = np.searchsorted(edges[:, 0], np.arange(n_nodes + 1)).astype(np.int64)
     parents = np.ascontiguousarray(edges[:, 1])
     graph = csr_array((np.ones(len(edges), np.int8), parents, ptr), shape=(n_nodes, n_nodes))
-    _refuse_cycle(edges, graph, names)
+    _refuse_cycle(edges, graph, node_names)
     limit = memory_limit()
     dtype = label_dtype(n_nodes)
     max_entries = int(min(limit.left / dtype.itemsize, np.iinfo(np.int64).max))
     marks, stack = np.zeros((2, n_nodes), np.int64)
-    up_ptr = np.empty(n_labels + 1, np.int64)
+    up_ptr = np.empty(n_nodes + 1, np.int64)
     exceeding = list_ancestors(ptr, parents, max_entries, marks, stack, up_ptr, np.empty(0, dtype))
     try:
         if exceeding >= 0:
@@ -106,9 +127,10 @@ def from_edges(edges: Ints, n_labels: int, n_nodes: int, names: Sequence[Any] | 
     marks[:] = 0
     list_ancestors(ptr, parents, max_entries, marks, stack, up_ptr, up)
     digest = hashlib.sha256(np.ascontiguousarray(edges, "<i8").tobytes()).hexdigest()
-    above_all = np.flatnonzero(np.bincount(up, minlength=n_nodes) == n_labels)  # itself, if it is a label
-    top = _called(int(above_all[0]), names) if n_labels > 1 and above_all.size else None
-    return Hierarchy(up_ptr, up, n_nodes, edges, digest, top)
+    of_labels = up[: up_ptr[n_labels]]
+    above_all = np.flatnonzero(np.bincount(of_labels, minlength=n_nodes) == n_labels)  # itself, if a label
+    top = _called(int(above_all[0]), node_names) if n_labels > 1 and above_all.size else None
+    return Hierarchy(up_ptr, up, n_nodes, edges, digest, top, n_labels, [*other_nodes])
 
 
 def _called(node: int, names: Sequence[Any] | None) -> Any:
@@ -137,24 +159,21 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
     return [(child, parent) for child, parent in pairs]
 
 
-def _number(label: Any, place: str, n_labels: int, numbers: dict[Any, int] | None, open_to: bool) -> int:
-    """Return the number of a label, a new one where other nodes may be named."""
+def _number(label: Any, place: str, n_labels: int, numbers: Mapping[Any, int] | None) -> int:
+    """Return the number of a node."""
     if numbers is None:
         if isinstance(label, bool | np.bool_) or not isinstance(label, int | np.integer):
             reason = f"{place}: {label!r} is not a label id; here, labels have no names"
             raise InputError(ARGUMENT, reason, value=label)
         if 0 <= label < n_labels:
             return int(label)
-        choices = f"0..{n_labels - 1}"
-    else:
-        number = numbers.get(label) if isinstance(label, str | int | np.integer) else None
-        if number is None and open_to and isinstance(label, str):
-            number = numbers.setdefault(label, len(numbers))
-        if number is not None:
-            return number
-        choices = f"the {n_labels} labels"
-    fix = "leave out edges to what is no label, such as a root"
-    raise InputError(ARGUMENT, f"{place}: {label!r} is not one of {choices}; {fix}", value=label)
+        fix = "leave out edges to what is no label, such as a root"
+        raise InputError(ARGUMENT, f"{place}: {label!r} is not one of 0..{n_labels - 1}; {fix}", value=label)
+    number = numbers.get(label) if isinstance(label, str | int | np.integer) else None
+    if number is None:
+        example = repr(next(iter(numbers), "a"))
+        raise InputError(ARGUMENT, f"{place}: {label!r} is no name like that of label {example}", value=label)
+    return number
 
 
 def _refuse_cycle(edges: Ints, graph: Any, names: Sequence[Any] | None) -> None:

@@ -72,7 +72,7 @@ class Settings:
             "decision": None if self.decision is None else str(self.decision),
             **{name: getattr(self, name) for name in (*FLAGS, "curve_points", "confidence")},
             "label_groups": self.label_groups and [[*self.label_groups.names], [*self.label_groups.ranges]],
-            "hierarchy": self.hierarchy and [self.hierarchy.n_nodes, self.hierarchy.digest],
+            "hierarchy": self.hierarchy and [self.hierarchy.digest, [*self.hierarchy.names]],
             **({"unknown": True, "counts_cells": self.counts_cells} if self.unknown else {}),
         }
 

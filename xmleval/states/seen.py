@@ -28,6 +28,7 @@ COUNTS = (
     "labelled",  # rows with relevant labels
     "samples", "macro",  # rows that lack a score, as these averages read them: with pairs, and all
     "grades", "negative", "above_1",  # judged labels of a grade above 1, rows with scores below 0, above 1
+    "outside",  # predicted labels that are no nodes of a hierarchy
     "named", "judging", "unknown", "graded", "rising", "falling",  # blocks of which that is true
 )  # fmt: skip
 SEVERAL = 2  # labels, which have an order
@@ -59,7 +60,7 @@ class Seen(State):
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         block, ranking, n_relevant = view.block, view.block.ranking, view.block.truth.labels.size
-        n, raw = self.n.copy(), None if ranking is None else ranking.raw
+        plan, n, raw = self.plan, self.n.copy(), None if ranking is None else ranking.raw
         n["rows"] += view.n_rows
         n["relevant"] += n_relevant
         n["labelled"] += int(np.count_nonzero(view.n_relevant))
@@ -72,6 +73,10 @@ class Seen(State):
             ends = row_ends(ranking)
             n["above_1"] += int(np.count_nonzero(ends[0] > 1))
             n["negative"] += int(np.count_nonzero(ends[1] < 0))
+        if plan.hierarchy is not None and block.unknown:
+            n_listed = plan.hierarchy.ptr.size - 1
+            for part in (ranking, block.pred):
+                n["outside"] += 0 if part is None else int(np.count_nonzero(part.labels >= n_listed))
         if block.by_id and self.missing & 1:
             for part in (block.judged or block.truth, block.pred):
                 if part is not None:
@@ -151,9 +156,9 @@ class Seen(State):
         if any(spec.metric.every_label or spec.state == SETS_OF_LABELS for spec in predicted):
             leave = "averages over labels, and measures of all cells such as Hamming loss, leave "
             results.notes["unknown"] = f"{leave}unknown labels out"
-        if any("hierarchy" in spec.needs for spec in predicted):
-            none = "unknown labels have no ancestors in the hierarchy; to count these, name them in "
-            results.notes["ancestors"] = Message(none, Keyword("labels"))
+        if self.n["outside"] and any("hierarchy" in spec.needs for spec in predicted):
+            none = "some unknown labels are not in ", Keyword("hierarchy"), ", and count without ancestors"
+            results.notes["ancestors"] = Message(*none)
 
     def _add_lists(self, results: Results) -> None:
         """Add what lists and their scores look like."""

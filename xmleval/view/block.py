@@ -26,11 +26,12 @@ class Groups(NamedTuple):
 
 
 class Hierarchy(NamedTuple):
-    """Labels and their ancestors, in a CSR row of each label, itself first.
+    """Nodes and their ancestors, in a CSR row of each node, itself first; the labels are the first nodes.
 
-    ptr : int64 (n_labels + 1,); labels : (t,), below ``n_nodes``: labels, and ancestors that are none
+    ptr : int64 (n_nodes + 1,), or of labels alone within a group; labels : (t,), below ``n_nodes``
     edges : int64 (e, 2), each child and parent once, sorted; digest : hexadecimal SHA-256 of them
     top : what is an ancestor of all labels, by name or number; None if nothing is
+    n_labels : number of labels; names : those of the other nodes, in order
     """
 
     ptr: Ints
@@ -39,13 +40,15 @@ class Hierarchy(NamedTuple):
     edges: Ints
     digest: str
     top: Any
+    n_labels: int
+    names: Sequence[Any] = ()
 
     def of(self, labels: Ints) -> Hierarchy:
         """Return the rows of some labels, which are numbered anew; their ancestors keep their numbers."""
         sizes = np.diff(self.ptr)[labels]
         ptr = np.concatenate(([0], np.cumsum(sizes)))
         at = np.repeat(self.ptr[labels] - ptr[:-1], sizes) + np.arange(ptr[-1])
-        return self._replace(ptr=ptr, labels=self.labels[at])
+        return self._replace(ptr=ptr, labels=self.labels[at], n_labels=labels.size)
 
     def describe(self) -> str:
         """Return the number of edges and the beginning of their digest."""

@@ -392,13 +392,11 @@ class View:
     def closed_counts(self, decision: Decision, hierarchy: Hierarchy) -> Counts:
         """Return `counts` of sets with the ancestors of their labels."""
         truth, numbers = self.block.truth, np.empty((3, self.n_rows), np.int64)
-        predicted = self.inside.predicted(decision)
+        predicted = (self if self.block.unknown else self.inside).predicted(decision)
         narrow = self.n_rows < 1 << 30  # two marks a row
         marks = np.zeros(hierarchy.n_nodes, np.int32 if narrow else np.int64)
         up = hierarchy.ptr, hierarchy.labels, marks
         count_closed(truth.ptr, truth.labels, *predicted, *up, numbers)
-        if self.block.unknown:  # which have no ancestors
-            numbers[1] += self.predicted(decision).cut - predicted.cut
         n_true, n_predicted, tp = numbers.astype(np.float64)
         tn = hierarchy.n_nodes - n_true - n_predicted + tp
         return Counts(tp, n_predicted - tp, n_true - tp, tn)

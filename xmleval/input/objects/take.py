@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,12 +60,14 @@ def take(
     labels: Any = None,
     graded: bool | None = None,
     fits: bool = False,
+    nodes: Collection[Any] = (),
     **sets: Any,
 ) -> Taken:
     """Match row keys and label names to those of the truth; arguments without names stay as they are.
 
     With ``graded``, values of the truth are grades of relevance, which they cannot be where it is None. Where
     something ``fits`` to the predictions, all labels that they name must be ``labels``, or become labels.
+    ``nodes`` of a hierarchy that are no labels have the first numbers behind these.
     """
     arguments = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     if n_labels is not None:
@@ -115,6 +117,8 @@ def take(
             if match.number is not None and not match.closed:
                 raise match.unlike(argument)
             match.row_numbers(argument, argument, None)
+        if argument == "y_true":
+            match.add_nodes(nodes)
     if fits:
         match.know_all()
     all_names, label_names = match.names, match.label_names
@@ -147,9 +151,9 @@ def take(
         label_names if label_names and n_labels == len(label_names) else None,
         match.number is None or match.closed,
         match.keys,
-        (*match.notes, *missing_names_note(match.number or (), match.unknown)),
+        (*match.notes, *missing_names_note(match.number or (), match.unknown_names)),
         not graded and values is not None and bool((values > 1).any()),
-        [*match.unknown],
+        match.unknown_names,
         match.keys if match.by == BY_KEY else None,
         match.n_unmatched_pairs,
     )
