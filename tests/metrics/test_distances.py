@@ -1,6 +1,7 @@
 """Distances: what is not that of their negatives as scores, which is a relation in tests/relations.py."""
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,13 @@ def f1_of(predicted: Any) -> float:
     return float(2 * hits / (TRUTH.sum() + predicted.sum()))
 
 
+@pytest.fixture
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("_own_folder")
 @pytest.mark.parametrize("threshold", ["2", "0.5", "0", "-0.75", "-inf"])
 @pytest.mark.parametrize("shift", [0.0, -1.0])
 def test_threshold_predicts_labels_at_smaller_distances(threshold: str, shift: float) -> None:

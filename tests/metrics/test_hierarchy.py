@@ -143,6 +143,13 @@ def test_values_are_the_same_to_the_bit_however_labels_and_edges_are_listed() ->
     assert sorted(unknown) == sorted(predicted)
 
 
+@pytest.fixture
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("_own_folder")
 def test_companions_and_batches_do_not_move_values_of_a_hierarchy() -> None:
     expected = dict(evaluate(KEYED, RUN, metrics=AT_3, hierarchy=TREE))
     other = {row: {"x1": 2.0, "d2": 1.0, "g7": 0.5} for row in RUN}
@@ -179,6 +186,7 @@ def write_trec() -> tuple[str, str]:
     return "y.qrels", "m.run"
 
 
+@pytest.mark.usefixtures("_own_folder")
 @pytest.mark.parametrize("labels", [None, LEAVES[:5]])
 @pytest.mark.parametrize("kind", ["qrels", "csv", "jsonl"])
 def test_files_name_codes_of_the_hierarchy_that_the_truth_lacks(kind: str, labels: Any) -> None:
