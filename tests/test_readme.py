@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+import xmleval
 from benchmarks.cases import CASES
 from benchmarks.peers import PEERS
 from benchmarks.tables import PARTS, read_results, report
 from scripts import readme
 from xmleval.base.conventions import CHOICES
 from xmleval.io import FORMATS
+from xmleval.metrics import GROUPS
 
 PAGES = [*readme.DOCUMENTS, *(readme.ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md"))]
 TRANSCRIPTS = (readme.ROOT / "tests" / "transcripts").glob("*.md")
@@ -52,6 +54,13 @@ def test_tables_are_current_and_documents_complete() -> None:
     made = readme.RESULTS / "tables.md"
     files = {path for folder in folders for path in folder.rglob("*.md")} - {made, *TRANSCRIPTS}
     assert files == {*readme.DOCUMENTS} - {readme.README}
+
+
+def test_all_groups_of_measures_are_named() -> None:
+    sentence = read(readme.README).partition("Groups: ")[2].partition("\n\n")[0]
+    docstring = str(xmleval.evaluate.__doc__).partition("and the groups ")[2].partition("k : int")[0]
+    for text in (sentence, docstring):
+        assert re.findall(r"`+([a-z0-9]+)`+", text) == [*GROUPS, "all"]
 
 
 def test_speed_is_that_of_the_last_full_run() -> None:

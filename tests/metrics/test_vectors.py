@@ -112,3 +112,58 @@ def test_training_counts_follow_names() -> None:
     actual = evaluate(truth, scores, y_train=train, labels=["d", "b", "a", "c"], metrics=names)
     assert list(actual.values()) == [7 / 4, 0.25, 0.75]
     assert actual["tail_share@2"] == actual["tail_share(count=10)@2"]
+
+
+def test_empty_slots_are_dropped_and_ranks_beyond_a_list_are_misses() -> None:
+    names = ["p@2", "p@3", "ndcg@2", "mrr@3", "f1.samples@3"]
+    truth = np.array([[1, 0, 1, 0]])
+    full = evaluate(truth, (np.array([[0, 2]]), None), metrics=names)
+    assert full["p@2"] == full["ndcg@2"] == full["mrr@3"] == full["f1.samples@3"] == 1
+    assert full["p@3"] == 2 / 3
+    for slots in ([0, -1, 2], [-1, 0, 2], [0, 2, -1], [-1, -1, 0, 2, -1]):
+        for scores in (None, np.zeros((1, len(slots)))):
+            assert dict(evaluate(truth, (np.array([slots]), scores), metrics=names)) == dict(full)
+
+
+def test_empty_one_is_of_measures_whose_formula_is_0_by_0() -> None:
+    truth, scores = np.array([[0, 0, 0], [0, 1, 0]]), np.array([[0.3, 0.2, 0.1]] * 2)
+    names = ["p@3", "dcg@3", "hit@3", "mrr@3", "ndcg@3", "r@3", "rcap@3", "map@3", "map_r@3", "rprec"]
+    reports = {
+        empty: evaluate(truth, scores, metrics=names, conventions={"empty": empty}, per_row=True)
+        for empty in ("zero", "skip", "one")
+    }
+    for name in names:
+        second = reports["zero"].per_row()[name][1]
+        is_quotient = name in ("ndcg@3", "r@3", "rcap@3", "map@3", "map_r@3", "rprec")
+        assert reports["zero"][name] == second / 2
+        assert reports["skip"][name] == second
+        assert reports["one"][name] == (second + is_quotient) / 2
+
+
+def test_ties_within_the_first_k_move_measures_that_read_ranks_alone() -> None:
+    by_rank = {"ndcg@2", "dcg@2", "mrr@2", "map@2", "map_r@2", "psndcg@2", "psdcg@2"}
+    names = [*sorted(by_rank), "p@2", "r@2", "rcap@2", "hit@2", "psp@2", "psr@2", "f1.samples@2"]
+    first, second = (
+        evaluate(np.array([row]), np.array([[0.5, 0.5, 0.2]]), metrics=names, inverse_propensity=[2, 2, 2])
+        for row in ([1, 0, 0], [0, 1, 0])
+    )
+    assert {name for name in names if first[name] != second[name]} == by_rank
+    assert not first.notes
+    assert not second.notes
+    grades = (np.array([row]) for row in ([3, 1, 0], [1, 3, 0]))
+    options: dict[str, Any] = {"metrics": ["ndcg@2", "dcg@2"], "gains": "linear"}
+    options["conventions"] = {"ndcg_ties": "average"}
+    one, other = (evaluate(each, np.array([[0.5, 0.5, 0.2]]), **options) for each in grades)
+    assert dict(one) == dict(other)
+
+
+def test_groups_of_labels_and_rows_and_shares_have_intervals() -> None:
+    rng = np.random.default_rng(1)
+    truth, scores = rng.random((60, 6)) < 0.4, rng.random((60, 6))
+    report = evaluate(
+        truth, scores, metrics=["p@1"], confidence=0.9, label_groups=[*"aabbcc"], row_groups=[*"xy"] * 30
+    )
+    for part in (*report.groups.values(), *report.row_groups.values()):
+        low, high = part.confidence["p@1"]
+        assert low < part["p@1"] < high
+    assert str(report).count("±") > 9

@@ -105,7 +105,7 @@ def evaluate(
     metrics : str or iterable of str, optional
         Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
         default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``predicted``, ``calibration``,
-        ``statistics`` and ``all``.
+        ``hierarchy``, ``statistics`` and ``all``.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k whose names have none.
     n_labels : int, optional
