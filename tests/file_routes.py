@@ -44,13 +44,22 @@ class Record(NamedTuple):
         return {"labels": self.labels} | ({column: self.values} if column else {})
 
 
-def names_of(problem: Problem) -> list[str]:
+# texts that are taken for numbers, for missing values, for something of a format, or are not ASCII
+ODD = (
+    "007", "7", "nan", "None", "null", "-1", "1e5", "inf", "true", "x" * 300, "\xe9", "\u65e5\u672c",
+    "a,b", "a|b", "a:1", "[]", "'", "%", "\U0001f600", "NA",
+)  # fmt: skip
+
+
+def names_of(problem: Problem, odd: Sequence[str] = ODD) -> list[str]:
     """Return names of labels that descend where ids ascend, as ties go to the later name."""
-    return [f"label-{problem.n_labels - label}" for label in range(problem.n_labels)]
+    names = [f"label-{label:03}" for label in range(problem.n_labels)]
+    return sorted([*odd, *names][: problem.n_labels] if problem.odd else names, reverse=True)
 
 
-def keys_of(problem: Problem) -> list[str]:
-    return [f"row-{row}" for row in range(problem.n_rows)]
+def keys_of(problem: Problem, odd: Sequence[str] = ODD) -> list[str]:
+    keys = [f"row-{row}" for row in range(problem.n_rows)]
+    return [*odd[::-1], *keys][: problem.n_rows] if problem.odd else keys
 
 
 def write_json(path: Path, role: str, records: list[Record]) -> Path:

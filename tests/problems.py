@@ -33,7 +33,10 @@ KEPT = (PER_ROW, PER_LABEL, "curve_points")
 EXTRAS = ("confidence", "bounds", "label_groups", "row_groups", *KEPT)  # which no value depends on
 FORMS = ("csr", "dense", "list", "ragged", "none")
 LEVELS = (-2.0, -0.5, -0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3.0)  # exact in float32, few enough to tie
+TINY = 2.0**-149  # subnormal in float32
+EXTREMES = (-np.inf, -(2.0**127), -TINY, -0.0, TINY, 0.5, 2.0**127, np.inf)
 PROBABILITIES = tuple(level for level in LEVELS if 0 <= level <= 1)
+LARGE_ODDS, MOST_ROWS, MOST_LABELS = 8, 40, 24  # of problems that are larger than most
 GROUPS = ("all", "all", "xmc", "sets", "ranking", "curves", "ps", "predicted", "statistics")
 
 KS = (1, 3, 9)
@@ -70,12 +73,13 @@ class Problem:
     bare: bool  # lists without scores
     arguments: dict[str, Any]
     metrics: tuple[str, ...] = ()
+    odd: bool = False  # whether rows and labels have odd names, where they have any
 
     def __repr__(self) -> str:
         """Return the fields, and the first measures."""
-        values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self)[:-1])
+        values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self)[:-2])
         rest = f" and {len(self.metrics) - 9} more" if len(self.metrics) > 9 else ""
-        return f"Problem({values}, metrics={self.metrics[:9]}{rest})"
+        return f"Problem({values}, metrics={self.metrics[:9]}{rest}, odd={self.odd})"
 
     @property
     def n_rows(self) -> int:
@@ -327,10 +331,16 @@ def maybe(draw: st.DrawFn, strategy: st.SearchStrategy[Any], odds: int = 3) -> A
 
 @st.composite
 def free_problems(
-    draw: st.DrawFn, forms: tuple[str, ...] = FORMS, least_rows: int = 0, most_rows: int = 9
+    draw: st.DrawFn,
+    forms: tuple[str, ...] = FORMS,
+    least_rows: int = 0,
+    most_rows: int | None = None,
+    extremes: bool = False,
 ) -> Problem:
-    """Draw a problem whose options may not go together."""
-    n_rows, n_labels = draw(st.integers(least_rows, most_rows)), draw(st.integers(1, 7))
+    """Draw a problem whose options may not go together; ``extremes`` tells whether scores may be infinite."""
+    is_large = draw(st.integers(1, LARGE_ODDS)) == LARGE_ODDS
+    n_rows = draw(st.integers(least_rows, most_rows or (MOST_ROWS if is_large else 9)))
+    n_labels = draw(st.integers(1, MOST_LABELS if is_large and most_rows is None else 7))
     form = draw(st.sampled_from(forms))
     labels = st.integers(0, n_labels - 1)
     some_sets = st.lists(st.sets(labels), min_size=n_rows, max_size=n_rows)
@@ -376,7 +386,7 @@ def free_problems(
     graded = resolve_conventions(fields, gains=gains).graded
     relevant = draw(label_sets(n_rows, n_labels))
     truth = draw(judgements(relevant, n_labels)) if graded else [dict.fromkeys(y, 1.0) for y in relevant]
-    levels = st.sampled_from(draw(st.sampled_from([LEVELS, PROBABILITIES])))
+    levels = st.sampled_from(draw(st.sampled_from([LEVELS, PROBABILITIES] + [EXTREMES] * extremes)))
     # nested lists tell that they have no scores only where they list something, which batches may not
     bare = form == "list" and draw(st.booleans())
     full = form == "dense" or draw(st.booleans())
@@ -387,7 +397,8 @@ def free_problems(
         ids = ids if form in ("list", "ragged") else sorted(ids)
         row.extend((label, None if bare else draw(levels)) for label in ids)
     dtype = "float64" if form == "ragged" else draw(st.sampled_from(["float32", "float64"]))
-    return Problem(n_labels, truth, listed, form, dtype, bare and any(listed), arguments)
+    odd = draw(st.booleans())
+    return Problem(n_labels, truth, listed, form, dtype, bare and any(listed), arguments, odd=odd)
 
 
 @st.composite

@@ -12,6 +12,7 @@ import pickle
 import tempfile
 from collections import UserDict, deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,8 +24,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from tests import forms
 from tests.cluster.executors import ShuffledExecutor, count_leaves, job_of, leaf
-from tests.file_routes import NAMED, beside, from_files, keys_of, merged_files, names_of, resumed
+from tests.file_routes import NAMED, ODD, beside, from_files, keys_of, merged_files, names_of, resumed
 from tests.limits import small_limits
 from tests.problems import CLUSTERS, KEPT, PER_ROW, SETS, VECTORS, Draw, Problem, parse_spec, unchanged
 from xmleval import Evaluator, Report, evaluate
@@ -37,6 +39,7 @@ except ImportError:  # pragma: no cover
 Forms = dict[str, Callable[[Any], Any]]  # in which rows are held
 Tolerance = Callable[[tuple[str, ...]], float | None]  # relative, by place; None for the same bits
 TINY, ENOUGH = 1, 1 << 23  # bytes of memory: the tables of intervals must fit
+BLANK = (" ", "a b", "\t", "\xa0", "tail ", "\u2028", "a\nb", *ODD)  # names that lines cannot hold
 ENVIRONMENT = ("version", "exclude", "candidates")  # files and their checksums
 
 
@@ -245,10 +248,44 @@ PAIRED: Forms = {f"pair of {name}s": paired(make) for name, make in IN_ORDER.ite
 PAIRED |= {"frame": list_frame} if pandas else {}
 
 
+def in_other_forms(problem: Problem, draw: Draw) -> Report:
+    """Give each array another type, memory layout or format, in one call or in batches."""
+    if draw(st.booleans()):
+        return evaluate(**forms.of_rows(problem, draw), **forms.of_options(problem, draw))
+    evaluator = Evaluator(**forms.of_options(problem, draw), **resources(problem, draw))
+    for _, batch in cut(problem, draw):
+        evaluator.update(**forms.of_rows(batch, draw))
+    return evaluator.compute()
+
+
+def in_threads_of_callers(problem: Problem, draw: Draw) -> Report:
+    """Evaluate in several threads at once, each other rows first, and count batches in one evaluator."""
+    batches, evaluator = cut(problem, draw), problem.evaluator(**resources(problem, draw))
+    numbered = [(first, batch.rows()) for first, batch in batches]
+    others = problem.take([*range(problem.n_rows)][::-1])
+
+    def evaluate_both(number: int) -> Report:
+        others.evaluate(threads=1 + number % 2)
+        return problem.evaluate(threads=1 + number % 2)
+
+    with ThreadPoolExecutor(3) as pool:
+        reports = pool.map(evaluate_both, range(3))
+        counts = [pool.submit(evaluator.update, **rows, first_row=first) for first, rows in numbered]
+        for count in counts:
+            count.result()
+        expected = comparable(contents_of(evaluator.compute()))
+        for report in reports:
+            actual = comparable(contents_of(report))
+            assert differences(expected, actual, usual_tolerance(problem)) == []
+    return evaluator.compute()
+
+
 def by_name(problem: Problem, draw: Draw) -> Report:
     """Name labels and rows; names descend where ids ascend, as ties go to the later name."""
-    names, keyed = names_of(problem), draw(st.booleans()) or not problem.n_rows
-    keys = [10 * row for row in range(problem.n_rows)] if problem.has(CLUSTERS) else [*range(problem.n_rows)]
+    names, keyed = names_of(problem, BLANK), draw(st.booleans()) or not problem.n_rows
+    keys: list[Any] = [*range(problem.n_rows)]  # which decide on the groups of intervals
+    if problem.has(CLUSTERS) or not problem.has("confidence"):
+        keys = keys_of(problem, BLANK) if problem.odd else [10 * row for row in keys]
 
     def rows(values: list[Any], shuffled: bool = False, forms: Forms = IN_ORDER) -> Any:
         order = draw(st.permutations(range(len(values)))) if shuffled and keyed else range(len(values))
@@ -364,15 +401,18 @@ OF_NAMED_FILES: dict[str, Any] = OF_FILES | {
     "change": as_records, "limits": {"least_rows": 1, "forms": ("csr", "dense")},
 }  # fmt: skip
 BESIDE: dict[str, Any] = {"without": (*OF_FILES["without"], *KEPT), "prints": False}
+IN_MEMORY = {"extremes": True}
 ROUTES = {
-    "in batches": Route(in_batches),
-    "in blocks and threads": Route(in_blocks),
-    "in tiny memory": Route(in_tiny_memory),
-    "saved and loaded": Route(saved),
-    "copied": Route(in_copies),
-    "disturbed": Route(disturbed),
-    "merged": Route(merged),
-    "by workers": Route(by_workers),
+    "in batches": Route(in_batches, limits=IN_MEMORY),
+    "in blocks and threads": Route(in_blocks, limits=IN_MEMORY),
+    "in tiny memory": Route(in_tiny_memory, limits=IN_MEMORY),
+    "saved and loaded": Route(saved, limits=IN_MEMORY),
+    "copied": Route(in_copies, limits=IN_MEMORY),
+    "disturbed": Route(disturbed, limits=IN_MEMORY),
+    "merged": Route(merged, limits=IN_MEMORY),
+    "by workers": Route(by_workers, limits=IN_MEMORY),
+    "in other forms": Route(in_other_forms, limits=IN_MEMORY),
+    "in threads of callers": Route(in_threads_of_callers, limits=IN_MEMORY),
     "by name": Route(by_name, change=as_objects, ignored=("notes",)),
     "from files by number": Route(partial(from_files, kinds=["npz"]), **OF_FILES),
     "from files by name": Route(partial(from_files, kinds=[*NAMED]), **OF_NAMED_FILES),

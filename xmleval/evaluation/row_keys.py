@@ -12,6 +12,7 @@ from xmleval.base.arrays import Ints
 from xmleval.base.errors import InputError, counted
 
 ROW_KEY_BYTES = 8
+PIECE = 1 << 16  # keys hashed at a time: texts take four bytes a character
 LONG = 64  # characters of a text up to which texts are hashed together
 SHOWN = 60  # characters of a key that a message quotes
 MIX, TEXT, NUMBER = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F  # odd, of random bits
@@ -24,6 +25,12 @@ def hash_keys(keys: Sequence[Any]) -> Ints:
 
     Keys that are equal in Python have the same hash if they are texts or numbers; others go by their `repr`.
     """
+    pieces = [_hash_piece(keys[start : start + PIECE]) for start in range(0, len(keys), PIECE)]
+    return np.concatenate([np.empty(0, np.int64), *pieces])
+
+
+def _hash_piece(keys: Sequence[Any]) -> Ints:
+    """Return the hashes of some keys, those of each type together."""
     hashers = {kind: _hasher_of(kind) for kind in {*map(type, keys)}}
     several = {*hashers.values()}
     if len(several) == 1:
