@@ -251,7 +251,8 @@ PAIRED |= {"frame": list_frame} if pandas else {}
 def in_other_forms(problem: Problem, draw: Draw) -> Report:
     """Give each array another type, memory layout or format, in one call or in batches."""
     if draw(st.booleans()):
-        return evaluate(**forms.of_rows(problem, draw), **forms.of_options(problem, draw))
+        report: Report = evaluate(**forms.of_rows(problem, draw), **forms.of_options(problem, draw))
+        return report
     evaluator = Evaluator(**forms.of_options(problem, draw), **resources(problem, draw))
     for _, batch in cut(problem, draw):
         evaluator.update(**forms.of_rows(batch, draw))

@@ -98,7 +98,7 @@ AT_3 = ["h_precision.micro@3", "h_recall.micro@3", "h_f1.micro@3", "h_f1.samples
 OF_SETS = [name.removesuffix("@3") for name in AT_3]
 
 
-def by_hand(true: list[list[str]], predicted: list[list[str]], edges: Any = TREE) -> list[float]:
+def by_hand(true: list[list[Any]], predicted: list[list[Any]], edges: Any = TREE) -> list[float]:
     """Return the measures by their definition, on names."""
     both, h, y = [], [], []
     for relevant, labels in zip(true, predicted, strict=True):

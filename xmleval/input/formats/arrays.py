@@ -24,7 +24,7 @@ from xmleval.files.remote import is_there
 from xmleval.input.csr import as_signed, matrix_rows, refuse_pointer
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import shown
-from xmleval.input.pieces import Pieces, count_columns, whole, with_names
+from xmleval.input.pieces import LabelUse, Pieces, whole, with_names
 from xmleval.input.rows import BY_KEY, Origin, Rows, numbered, pointer, rows_by_id
 from xmleval.input.scores import list_rows, refuse_padding
 from xmleval.input.stack import as_rows, rows_as_csr, rows_as_lists, stack_rows
@@ -338,14 +338,28 @@ def _has_names(archive: Archive) -> bool:
     return ROW_NAMES in archive or LABEL_NAMES in archive
 
 
-def named_matrix(path: Path, kind: str) -> Iterator[Rows]:
-    """Yield the rows of a matrix or of a list, with the names of rows and labels beside it."""
-    archive, facts, row = open_npz(path), Origin("row"), 0
+def _count_labels(pieces: Pieces) -> int:
+    """Return the number of labels, reading everything where nothing else tells it."""
+    if pieces.n_labels is not None:
+        return pieces.n_labels
+    use = LabelUse(0)
+    use.read(pieces, PIECE_BYTES)
+    return use.n_labels
+
+
+def named_matrix(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+    """Yield the rows of matrices or of lists, with the names of rows and labels beside them."""
+    for path in paths:
+        yield from _named_matrix(path, kind, Origin("row").of_file(path, paths))
+
+
+def _named_matrix(path: Path, kind: str, facts: Origin) -> Iterator[Rows]:
+    archive, row = open_npz(path), 0
     if not _has_names(archive):
-        raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
+        raise ValueError(f"{path}: expected predictions with names, as TRUTH has them")
     keys, names = (_read_names(archive, name) for name in (ROW_NAMES, LABEL_NAMES))
     pieces = _pieces_of(archive, kind)
-    width = count_columns(pieces, PIECE_BYTES) if names is None else len(names)
+    width = _count_labels(pieces) if names is None else len(names)
     names = [*map(str, range(width))] if names is None else names
     with naming(path, MATRIX_WITH_NAMES):
         if pieces.n_labels not in (None, width):

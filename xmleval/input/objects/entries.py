@@ -54,11 +54,11 @@ def read_predictions(value: Any) -> Any:
         if isinstance(rows, np.ndarray):
             return rows
         return rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, opened.pieces().n_labels)
-    path, form = opened.shards[0]
-    if len(opened.shards) > 1 or form.rows is None:
-        raise ValueError(f"{opened.name}: expected one file of predictions with names")
+    form = opened.shards[0].format
+    if form.rows is None:
+        raise ValueError(f"{opened.name}: expected predictions with names")
     match = Match(opened.name, ())
-    placed = match.place("y_true", opened.name, partial(form.rows, path, "scores"))
+    placed = match.place("y_true", opened.name, partial(form.rows, opened.paths, "scores"))
     rows = as_scores(placed.rows(), match.label_names)
     return _as_lists(rows._replace(keys=match.keys, names=match.label_names))
 
