@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+EXTRA_BYTES = 1 << 16  # that are sent at once
+
 
 class Web(ThreadingHTTPServer):
     """Files by their path, and how they are sent."""
@@ -20,6 +22,7 @@ class Web(ThreadingHTTPServer):
         self.ranges = True  # whether files are sent by ranges
         self.statuses = dict[str, int]()  # of files that are answered otherwise
         self.fails = 0  # requests to come whose connections break
+        self.extra = 0  # bytes that are sent behind each range
         self.breaks_at = dict[str, int]()  # from which byte of a file on connections break
 
         self.url = f"http://127.0.0.1:{self.server_port}"
@@ -51,16 +54,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        part, start = data, 0
+        part, start, extra = data, 0, 0
         if wanted and web.ranges:
             start, last = map(int, wanted.groups())
+            extra = web.extra
             part = data[start : last + 1]
             self.send_response(206)
             self.send_header("Content-Range", f"bytes {start}-{start + len(part) - 1}/{len(data)}")
         else:
             self.send_response(200)
         self.send_header("ETag", f'"{hash(data):x}"')
-        self.send_header("Content-Length", str(len(part)))
+        self.send_header("Content-Length", str(len(part) + extra))
         self.end_headers()
         if body:
             if web.fails or start + len(part) > web.breaks_at.get(path, len(data)):
@@ -69,6 +73,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             self.wfile.write(part)
             web.sent += len(part)
+            for _ in range(0, extra, EXTRA_BYTES):
+                self.wfile.write(bytes(EXTRA_BYTES))
+                web.sent += EXTRA_BYTES
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 import io
 import pickle
+import re
+import tracemalloc
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -207,6 +209,23 @@ def test_a_connection_that_breaks_is_tried_again(web: Web, run: Callable[..., st
     web.fails, web.breaks_at = 0, {"/list_scores.npy": 40_000}  # amid its rows
     line = f"evaluate {web.url}/{truth} {web.url}/list --metrics p@1"
     assert refused(line).startswith(f"{web.url}/list_scores.npy: cannot be read: ")
+
+
+def test_bytes_behind_a_range_are_not_received(web: Web, refused: Any) -> None:
+    """A server that sends more than it is asked for fills no memory; its connection is closed."""
+    npy(Path("s"), make_scores())
+    web.files["/s_indices.npy"] = Path("s_indices.npy").read_bytes()
+    web.extra = 1 << 30
+    npz(Path("Y"), make_truth())
+    tracemalloc.start()
+    try:
+        message = refused(f"evaluate Y.npz {web.url}/s_indices.npy --metrics p@1")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert re.search(r"cannot be read: \d+ bytes came of \d+ from byte 0 on", message)
+    assert web.sent < 1 << 28
+    assert peak < 1 << 26
 
 
 def test_what_is_wrong_is_told_in_one_line(web: Web, refused: Any) -> None:

@@ -287,3 +287,15 @@ def test_objects_are_evaluated_or_refused() -> None:
         for usual in USUAL:
             attempt(usual, value)
             attempt(value, usual)
+
+
+@pytest.mark.parametrize("gains", ["binary", "linear", "exp"])
+def test_an_empty_tuple_holds_no_scores(gains: str) -> None:
+    """Whatever is looked at in scores before they are read."""
+    evaluator = Evaluator("p@1", n_labels=3, gains=gains)
+    for refuse in (
+        lambda: evaluate([], (), n_labels=3, metrics="p@1", gains=gains),
+        lambda: evaluator.update(np.zeros((0, 3)), ()),
+    ):
+        with pytest.raises(ValueError, match="0 items"):
+            refuse()

@@ -10,7 +10,6 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,8 +99,7 @@ class InputFile:
             self._n_readers += 1
         try:
             if isinstance(self.path, RemotePath):
-                fetch = partial(self.path.fetch, self.size)
-                raw: OpenFile = RemoteFile(fetch, self.size, self.size if end is None else end)
+                raw: OpenFile = RemoteFile(self.path.fetch, self.size, self.size if end is None else end)
             else:
                 raw, number, end = LocalFile(self._number, self.size), self._number, None
             with io.BufferedReader(raw, 1 if end == 0 else BUFFER_BYTES) as file:  # each read is of one range

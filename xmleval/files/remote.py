@@ -6,9 +6,10 @@ import contextlib
 import errno
 import io
 import os
+import re
 import textwrap
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path, PosixPath
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ T = TypeVar("T")
 Ask = Callable[[Any, str], T]  # of a file system and a name in it
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "http", "https": "http"}
 OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "memory"}  # no folders; a file is there when it is whole
-GONE, REFUSED = (404, 410), (401, 403)  # statuses of HTTP
+GONE, REFUSED, PARTIAL, BEYOND_END = (404, 410), (401, 403), 206, 416  # statuses of HTTP
 LONGEST = 200  # characters of an error that are quoted
 ATTEMPTS, PAUSE_SECONDS = 3, 0.2  # where a connection fails
 NO_RANGES = "its server does not tell its size, or does not send it by ranges; download it first"
@@ -103,17 +104,14 @@ class RemotePath(PosixPath):
         fresh = {"refresh": True, "expand_info": True} if self.protocol == "hf" else {}
         return self._ask(lambda system, name: dict(system.info(name, **fresh)), listed=True)
 
-    def fetch(self, size: int, start: int, stop: int) -> bytes:
-        """Return the bytes from ``start`` to ``stop`` of a file of ``size`` bytes."""
+    def fetch(self, start: int, stop: int) -> bytes:
+        """Return the bytes from ``start`` to ``stop`` of a file."""
 
         def ask(system: Any, name: str) -> bytes:
-            if self.is_web:  # this way alone stops where a server sends more than the range
-                headers = {**system.kwargs.get("headers", {}), "Accept-Encoding": "identity"}
-                file = system.open(name, size=size, cache_type="none", headers=headers)
-                try:
-                    data: bytes = file._fetch_range(start, stop)
-                except ValueError:
-                    raise OSError(errno.ENOTSUP, NO_RANGES, self._url) from None
+            if self.is_web:
+                from fsspec.asyn import sync
+
+                data: bytes = sync(system.loop, _fetch_from_web, system, name, start, stop)
             else:
                 # what is not asynchronous opens the file, which would read ahead by itself
                 options = {} if getattr(system, "async_impl", False) else {"cache_type": "none"}
@@ -167,6 +165,37 @@ class RemotePath(PosixPath):
         """Remove a file."""
         with contextlib.suppress(*([FileNotFoundError] if missing_ok else [])):
             self._ask(lambda system, name: system.rm_file(name), "removed")
+
+
+async def _fetch_from_web(system: Any, url: str, start: int, stop: int) -> bytes:
+    """Return the bytes of a range, and one more if a server sends more, which is not read."""
+    options = {**system.kwargs}
+    headers = {
+        **options.pop("headers", {}),
+        "Accept-Encoding": "identity",
+        "Range": f"bytes={start}-{stop - 1}",
+    }
+    session = await system.set_session()
+    async with session.get(system.encode_url(url), headers=headers, **options) as response:
+        if response.status == BEYOND_END:
+            return b""
+        response.raise_for_status()
+        is_range = response.status == PARTIAL or _is_first_byte(response.headers, start)
+        if start and not is_range:
+            raise OSError(errno.ENOTSUP, NO_RANGES, url)
+        most = stop - start + is_range  # of what is no range, the beginning alone is asked for
+        data = bytearray()
+        while len(data) < most and (chunk := await response.content.read(most - len(data))):
+            data += chunk
+        if len(data) == most:
+            response.close()  # what follows is never received
+        return bytes(data)
+
+
+def _is_first_byte(headers: Mapping[str, str], start: int) -> bool:
+    """Tell whether headers say that an answer begins with a byte."""
+    found = re.match(r"bytes (\d{1,18})-", headers.get("Content-Range", ""))
+    return found is not None and int(found[1]) == start
 
 
 class OpenFile(io.RawIOBase):

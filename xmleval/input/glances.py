@@ -120,7 +120,8 @@ def unread_grades(truth: str) -> Message:
 def _first_values(rows: Any) -> NDArray[Any]:
     """Return the first values of a matrix, of rows or of a pair (labels, scores), none of anything else."""
     if isinstance(rows, tuple) and not isinstance(rows, Rows):  # in either order, where scores are fractions
-        rows = next((a for a in rows if isinstance(a, np.ndarray) and a.dtype.kind == "f"), rows[-1])
+        fractions = (array for array in rows if isinstance(array, np.ndarray) and array.dtype.kind == "f")
+        rows = next(fractions, rows[-1] if rows else None)
     rows = getattr(rows, "matrix", getattr(rows, "values", rows))
     values = rows if isinstance(rows, np.ndarray) else getattr(rows, "data", None)
     if not isinstance(values, np.ndarray) or not values.size or values.dtype.kind not in "iuf":

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Ints, Labels, label_dtype
+from xmleval.base.arrays import MOST_LABELS, Ints, Labels, label_dtype
 from xmleval.base.errors import InputError
 from xmleval.base.notes import Note
 from xmleval.input.csr import as_signed, sorted_part
@@ -72,9 +72,17 @@ def read_named(name: str, batches: Batches, kind: str, like: Named | Sequence[st
     return Named(matrix, [*match.row_names], match.label_names, *n_rows, [*match.unknown])
 
 
+def width_of(labels: Labels) -> int:
+    """Return how many labels the largest id tells, at least one, or refuse an id that none can have."""
+    highest = int(labels.max(initial=0))
+    if highest >= MOST_LABELS:
+        raise InputError("matrix", f"label id {highest} is not in 0..{MOST_LABELS - 1}")
+    return max(1, highest + 1)
+
+
 def rows_as_csr(rows: Rows, n_labels: int | None) -> Any:
     """Return rows by id as a CSR array of ``n_labels``, or of as many labels as the largest id needs."""
-    width = max(1, n_labels or 0, int(rows.labels.max(initial=0)) + 1)
+    width = max(n_labels or 0, width_of(rows.labels))
     values, labels, ptr = _values(rows), rows.labels.astype(label_dtype(width), copy=False), rows.ptr
     if ptr[-1] <= np.iinfo(labels.dtype).max:
         ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both
@@ -88,9 +96,10 @@ def rows_as_lists(rows: Rows) -> tuple[NDArray[Any], NDArray[Any] | None]:
     if shape[0] * shape[1] > CELLS_FOR_NOTHING + CELLS_PER_ENTRY * rows.labels.size:
         message = f"a row of {shape[1]} labels, where {shape[0]} rows have {rows.labels.size}"
         raise InputError("scores", f"{message}; expected lists of about one length")
-    filled = np.arange(shape[1]) < sizes[:, None]
-    labels, scores = np.full(shape, -1, rows.labels.dtype), None
-    labels[filled] = rows.labels
+    width_of(rows.labels)
+    ids, filled = as_signed(rows.labels), np.arange(shape[1]) < sizes[:, None]
+    labels, scores = np.full(shape, -1, ids.dtype), None
+    labels[filled] = ids
     if rows.values is not None:
         scores = np.full(shape, np.nan if rows.values.dtype.kind == "f" else 0, rows.values.dtype)
         scores[filled] = rows.values

@@ -16,7 +16,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, is_pair, list_rows, pair_members, ranking_rows
 from xmleval.input.sets import set_rows
-from xmleval.input.stack import stack_rows
+from xmleval.input.stack import stack_rows, width_of
 from xmleval.input.tensors import shape_of
 
 PIECE_BYTES = 8 << 20
@@ -97,7 +97,7 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
         data = list_rows("scores", *pair_members("scores", pair, None))
     n_labels = n_labels or known_labels(data, None)
     if n_labels is None and isinstance(data, Rows):
-        n_labels = int(data.labels.max(initial=0)) + 1  # as far as they go
+        n_labels = width_of(data.labels)  # as far as they go
     if kind == "truth":
         return set_rows("truth", data, n_labels)
     if kind == "entries":
@@ -117,7 +117,7 @@ def known_labels(data: Any, n_labels: int | None) -> int | None:
     if isinstance(data, Pieces):
         return data.n_labels or n_labels
     if isinstance(data, Rows) and not data.best_first:
-        return n_labels or max(1, int(data.labels.max(initial=0)) + 1)
+        return n_labels or width_of(data.labels)
     shape = shape_of(data)
     return int(shape[1]) if shape else n_labels
 

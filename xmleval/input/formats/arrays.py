@@ -192,7 +192,10 @@ def open_npz(path: Path) -> Archive:
 
 def _layout(archive: Archive) -> tuple[str, tuple[int, int]]:
     """Return the storage scheme and the shape of a matrix."""
-    arrays = archive["format"], check_array(archive["shape"], "iu", 1)
+    arrays = check_array(archive["format"], "SU", None), check_array(archive["shape"], "iu", 1)
+    for array, n in zip(arrays, (1, 2), strict=True):
+        if math.prod(array.shape) != n:
+            raise ValueError(str(array))
     memory_limit().take(arrays[0].n_bytes + arrays[1].n_bytes)
     scheme, shape = read_arrays(arrays)
     name, (n_rows, n_labels) = str(np.asarray(scheme, str).item()), shape.tolist()
@@ -236,9 +239,9 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
     """Read a CSR matrix some rows at a time."""
     path, n_rows = archive.file.path, shape[0]
     ptr, indices, data = archive["indptr"], archive["indices"], archive["data"]
-    n_stored, entry_bytes = indices.shape[0], indices.row_bytes + data.row_bytes
     if len(data.shape) != 1 or indices.shape != data.shape:
         raise ValueError(f"data of shape {data.shape}, but indices of shape {indices.shape}")
+    n_stored, entry_bytes = indices.shape[0], indices.row_bytes + data.row_bytes
     if ptr.shape != (n_rows + 1,):
         raise ValueError(f"indptr is of shape {ptr.shape}, for {n_rows} rows")
 

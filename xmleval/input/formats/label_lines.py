@@ -30,7 +30,7 @@ from xmleval.input.lines import (
 )
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Origin, RowBatches, Rows, rows_by_id
-from xmleval.input.stack import sorted_rows
+from xmleval.input.stack import sorted_rows, width_of
 from xmleval.input.writing import canonical, known_labels, replacing_text
 from xmleval.kernels.decimal import ODD, SPARE, round_decimals
 from xmleval.kernels.parsing import (
@@ -196,7 +196,7 @@ def _fault(line: bytes, n_labels: int, has_features: bool, loose: bool = False) 
 
 def save_xmc(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     """Write rows of sets or of scores below a header."""
-    width = known_labels(data, n_labels) or int(data.labels.max(initial=0)) + 1
+    width = known_labels(data, n_labels) or width_of(data.labels)
     with replacing_text(path) as file:
         file.write(f"{data.n_rows} {width}\n".encode())
         for _, block in canonical(data, "truth" if kind == "truth" else "entries", width):
