@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from xmleval.base.budget import PIECE_BYTES
 from xmleval.base.errors import InputError, renaming
 from xmleval.base.numerals import whole_number
+from xmleval.files.output import refuse_ending
 from xmleval.files.remote import as_path
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ
@@ -253,6 +254,7 @@ def write_parquet(path: PathLike, data: Any, kind: str, *, n_labels: int | None 
     >>> read_truth("truth.parquet").toarray().tolist()
     [[1, 0], [0, 1]]
     """
+    refuse_ending(Path(path), "a table", (".parquet", ".arrow", ".feather"))
     save_table(Path(path), data, kind, n_labels)
 
 
@@ -273,6 +275,7 @@ def write_xmc(path: PathLike, matrix: Any, kind: str) -> None:
     """
     if kind not in ("truth", "scores"):
         raise ValueError(f"kind={kind!r} is not one of truth, scores")
+    _refuse_other_text(path, ".txt")
     if not is_sparse(matrix):
         raise InputError("matrix", "not a SciPy sparse matrix or array")
     if kind == "scores":
@@ -297,6 +300,7 @@ def write_qrels(
     >>> Path("news.qrels").read_text()
     '0 0 0 1\n1 0 1 1\n'
     """
+    _refuse_other_text(path, ".qrels", ".txt", ".tsv")
     save(Path(path), truth, "truth", row_names, label_names)
 
 
@@ -314,4 +318,12 @@ def write_run(
     >>> Path("a.run").read_text()
     '0 Q0 1 1 0.75 xmleval\n0 Q0 0 2 0.5 xmleval\n'
     """
+    _refuse_other_text(path, ".run", ".txt", ".tsv")
     save(Path(path), scores, "scores", row_names, label_names)
+
+
+def _refuse_other_text(path: PathLike, *endings: str) -> None:
+    """Refuse a name that tells of another form than a text of these endings, which .gz may follow."""
+    file = Path(path)
+    plain = file.with_suffix("") if file.suffix.lower() == ".gz" else file
+    refuse_ending(plain, "this text", ("", *endings))

@@ -38,6 +38,7 @@ from scripts.limo.tables import (
     verdicts_table,
 )
 from scripts.limo.variants import HELD_OUT, LEARNERS, VARIANTS
+from xmleval.base.errors import import_optional
 
 WORKERS = 2
 OWNS = dict.fromkeys(SETS, OWN)
@@ -80,11 +81,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Run an experiment and write the results; return the exit code."""
     options = parse(arguments)
     try:
+        import_optional("matplotlib", "a figure of the results", "plot")  # before hours of training
         options.output.mkdir(parents=True, exist_ok=True)
         run = run_synthetic if options.experiment == "synthetic" else run_benchmark
         for path in run(options):
             print(path)
-    except (OSError, ValueError, ArithmeticError) as error:
+    except (ImportError, OSError, ValueError, ArithmeticError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0

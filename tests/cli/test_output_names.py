@@ -18,7 +18,7 @@ from xmleval import Evaluator
 from xmleval.calibrate import fit as fit_map
 from xmleval.cli import program as main_command
 from xmleval.cli.files import Output
-from xmleval.io import read_scores, read_truth
+from xmleval.io import read_scores, read_truth, write_parquet, write_qrels, write_run, write_xmc
 from xmleval.thresholds import fit
 
 EVALUATE = "evaluate Y_test.npz scores.npz --metrics p@1,f1.macro --decision top2 --k 1"
@@ -196,3 +196,24 @@ def test_saved_objects_have_no_name_of_another_form(ending: str) -> None:
             with pytest.raises(ValueError, match=rf"^{path}: a .* is written as \."):
                 saved.save(path)
             assert not path.exists()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_writers_of_python_have_no_name_of_another_form(ending: str) -> None:
+    pytest.importorskip("pyarrow")
+    matrix = sp.csr_array(read_truth("Y_test.npz"))
+    writers: dict[str, tuple[Callable[[str], None], set[str]]] = {
+        "table": (lambda path: write_parquet(path, matrix, "truth"), {"parquet", "xyz", ""}),
+        "matrix": (lambda path: write_xmc(path, matrix, "truth"), {"txt", "xyz", ""}),
+        "judgements": (lambda path: write_qrels(path, matrix), {"qrels", "txt", "xyz", ""}),
+        "run": (lambda path: write_run(path, matrix), {"run", "txt", "xyz", ""}),
+    }
+    for name, (write, allowed) in writers.items():
+        path = f"{name}.{ending}" if ending else name
+        if ending in allowed:
+            write(path)
+        else:
+            with pytest.raises(ValueError, match=r"is written as \."):
+                write(path)
+        assert Path(path).exists() is (ending in allowed)

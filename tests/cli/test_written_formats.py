@@ -281,3 +281,60 @@ def test_evaluate_refuses_names_that_do_not_fit_the_matrix_beside_them(
     text = refused("evaluate Y.qrels m.npz --metrics p@1")
     assert text.startswith("m.npz: ")
     assert text.endswith(f"{message}; {expected}")
+
+
+@pytest.mark.usefixtures("inputs")
+def test_convert_numbers_sets_and_scores_as_a_truth_does() -> None:
+    done("threshold apply list.jsonl --rule names.rule --output sets.jsonl")
+    done("convert Y.jsonl numbered.npz --kind truth")
+    done("convert sets.jsonl sets.npz --kind truth --like Y.jsonl")
+    done("convert list.jsonl list.npz --kind scores --like Y.jsonl")
+    sets = values(f"numbered.npz --pred sets.npz --metrics {OF_SETS}")
+    assert sets == values(f"Y.jsonl list.jsonl --decision names.rule --metrics {OF_SETS}")
+    listed = values(f"numbered.npz list.npz --metrics {MEASURES}")
+    assert listed == values(f"Y.jsonl list.jsonl --metrics {MEASURES}")
+
+
+@pytest.mark.parametrize("kind", ["truth", "scores"])
+@pytest.mark.parametrize("source", ["in.lines", "in.csv", "in.jsonl", "in.json", "in.run"])
+def test_names_come_back_from_every_format(folder: Path, source: str, kind: str) -> None:
+    values = {"d2": {"b": 2.0, "a": 1.0}, "d1": {"c": 3.0}, "d3": {"a": 2.0, "c": 1.0}}
+    if source == "in.lines":
+        lines = [
+            " ".join(f"{n}:{v}" if kind == "scores" else n for n, v in row.items()) for row in values.values()
+        ]
+        Path(source).write_text("".join(f"{line}\n" for line in lines))
+    elif source == "in.run":
+        source = source if kind == "scores" else "in.qrels"
+        line = "{} Q0 {} 1 {:.0f} me\n" if kind == "scores" else "{} 0 {} {:.0f}\n"
+        rows = [line.format(key, name, value) for key, row in values.items() for name, value in row.items()]
+        Path(source).write_text("".join(rows))
+    elif source == "in.json":
+        Path(source).write_text(
+            json.dumps({key: {n: int(v) for n, v in row.items()} for key, row in values.items()})
+        )
+    else:
+        write_documents(source, values, kind == "scores")
+    endings = {*TABLES, *(RUNS if kind == "scores" else QRELS)}
+    for ending in sorted(endings):
+        done(f"convert {source} out{ending} --kind {kind}")
+        done(f"convert out{ending} back.jsonl --kind {kind}")
+        found = [json.loads(line) for line in Path("back.jsonl").read_text().splitlines()]
+        keys = [str(row) for row in range(3)] if source == "in.lines" else [*values]
+        assert [row.get("instance", str(place)) for place, row in enumerate(found)] == keys, ending
+        assert [{*row["labels"]} for row in found] == [{*row} for row in values.values()], ending
+        if kind == "scores":
+            scored = [dict(zip(row["labels"], row["scores"], strict=True)) for row in found]
+            assert scored == [*values.values()], ending
+
+
+def write_documents(source: str, values: dict[str, dict[str, float]], scored: bool) -> None:
+    if source.endswith("jsonl"):
+        field = "scores" if scored else "unread"
+        rows = [{"instance": k, "labels": [*row], field: [*row.values()]} for k, row in values.items()]
+        Path(source).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        return
+    lines = ["instance,label" + ",score" * scored]
+    for key, row in values.items():
+        lines += [f"{key},{name}" + f",{value}" * scored for name, value in row.items()]
+    Path(source).write_text("\n".join(lines) + "\n")

@@ -330,3 +330,17 @@ def test_seeds_are_averaged_with_their_standard_deviation(tmp_path: Path) -> Non
     (tmp_path / "r.json").write_text(each[0].reports["good"].to_json())
     saved = Report.load(tmp_path / "r.json")
     assert [saved.confidence != {}, Comparison({"a": [saved, saved]}).reports["a"].confidence] == [True, {}]
+
+
+def test_difference_prints_its_measure_models_and_interval() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random((60, 5)) < 0.4).astype(int)
+    noise = rng.random(truth.shape)
+    compared = compare({"bert": noise, "tree": noise + truth}, truth, metrics=["p@1"])
+    difference = compared.differences[0]
+    estimate = difference.estimate
+    assert estimate is not None
+    interval = f"interval {estimate.lower:.6g} to {estimate.upper:.6g}"
+    expected = f"<Difference of p@1: bert - tree = {difference.value:+.6g}, {interval}, "
+    assert str(difference).startswith(expected)
+    assert str(difference).endswith(f"corrected p {difference.corrected_p:.3g}, tree better>")

@@ -1,12 +1,15 @@
 """LIMO takes the steps of its algorithm, written plainly."""
 
 import math
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from scripts.limo.__main__ import main
 from scripts.limo.learner import fit_limo
 
 MASK = 2**64 - 1
@@ -71,3 +74,14 @@ def test_steps_are_those_of_the_algorithm(lam1: float, lam2: float, eta: float) 
     fit = fit_limo(sp.csr_array(x), sp.csr_array(y), lam1=lam1, lam2=lam2, eta=eta, epochs=10, seed=3)
     expected = literal_limo(x, y, lam1, lam2, eta, 10, 3)
     np.testing.assert_allclose(fit.average, expected, rtol=0, atol=1e-10 * np.abs(fit.last).max())
+
+
+def test_limo_asks_for_matplotlib_before_it_trains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("scripts.limo.synthetic.run_synthetic", lambda *arguments: pytest.fail("it trains"))
+    assert main(["synthetic", "--output", str(tmp_path / "limo")]) == 2
+    error = "error: a figure of the results needs matplotlib: pip install 'xmleval[plot]'\n"
+    assert capsys.readouterr().err == error
+    assert not (tmp_path / "limo").exists()

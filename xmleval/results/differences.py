@@ -48,6 +48,17 @@ class Difference(NamedTuple):
     better: str | None = None  # the better model where the corrected p-value is below 1 - confidence
     same_as: str | None = None  # an earlier measure with the same differences, corrected as one test with it
 
+    def __repr__(self) -> str:
+        """Return the measure, the models and their difference, with any interval and p-value."""
+        group = f" within {self.group}" if self.kind else ""
+        parts = [f"{self.a} - {self.b} = {self.value:+.6g}"]
+        if self.estimate is not None:
+            parts.append(f"interval {self.estimate.lower:.6g} to {self.estimate.upper:.6g}")
+        if not math.isnan(self.corrected_p):
+            parts.append(f"corrected p {self.corrected_p:.3g}")
+        parts += [f"{self.better} better"] * (self.better is not None)
+        return f"<Difference of {self.name}{group}: {', '.join(parts)}>"
+
     @property
     def name(self) -> str:
         """Canonical name of the measure."""
