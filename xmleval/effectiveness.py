@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS, Ints
-from xmleval.base.errors import InputError, positive_integer
+from xmleval.base.errors import InputError, positive_integer, shown
 
 MOST_ROWS = 1 << 52  # up to which counts and their sums do not wrap
 
@@ -110,7 +110,7 @@ def f1_bound(n_relevant: Any, errors: Any) -> float:
 def _counts(argument: str, value: Any) -> Ints:
     counts = np.asarray(value)
     if counts.size == 0 or counts.dtype.kind not in "iu" or counts.min() < 0:
-        raise InputError(argument, f"{value!r} is not a vector of counts (integers >= 0)")
+        raise InputError(argument, f"{shown(value)} is not a vector of counts (integers >= 0)")
     if counts.max() > MOST_ROWS:
         raise InputError(argument, f"count {counts.max()} is more than 2^52")
     if counts.ndim == 2 and 1 in counts.shape:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import PIECE_BYTES
-from xmleval.base.errors import InputError, renaming
+from xmleval.base.errors import InputError, renaming, shown
 from xmleval.base.numerals import whole_number
 from xmleval.files.output import refuse_ending
 from xmleval.files.remote import as_path

@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from xmleval.base.errors import InputError, Keyword, Message, counted, printable, real_number
+from xmleval.base.errors import (
+    InputError,
+    Keyword,
+    Message,
+    counted,
+    printable,
+    real_number,
+    shown,
+    shown_names,
+)
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path, is_file
 from xmleval.metrics.spellings import not_there
@@ -109,7 +118,7 @@ def check(
     where_old, old = ("", {}) if no_worse_than is None else _reports("no_worse_than", no_worse_than, model)
     if model is not None and {*new, *old} == {""}:
         alone = f": {where} holds one report, which has no name"
-        raise ValueError(Message(Keyword("model", repr(model)), alone))
+        raise ValueError(Message(Keyword("model", shown(model)), alone))
     if old and ("" in new) != ("" in old):
         if len(new) > 1 or len(old) > 1:
             single, many = (where, where_old) if "" in new else (where_old, where)
@@ -144,7 +153,9 @@ def check(
 def _limits(argument: str, values: Any, margins: bool = False) -> dict[str, float]:
     values = {} if values is None else values
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
-        raise InputError(argument, f"{values!r} is no dict of limits by measure, as in {{'ndcg@5': 0.6}}")
+        raise InputError(
+            argument, f"{shown(values)} is no dict of limits by measure, as in {{'ndcg@5': 0.6}}"
+        )
     pairs = [(name, real_number(argument, value)) for name, value in values.items()]
     return checks.limits_of(argument, pairs, margins)
 
@@ -173,9 +184,9 @@ def _reports(argument: str, value: Any, model: str | None) -> tuple[str, Mapping
             raise InputError(argument, f"{error}; {FORMS}") from None
     for name, report in reports.items():
         if not isinstance(report, Report):
-            raise InputError(argument, f"{name!r} is {type(report).__name__}, and no report")
+            raise InputError(argument, f"{shown(name)} is {type(report).__name__}, and no report")
     if model is not None and [*reports] != [""]:
         if model not in reports:
-            raise ValueError(f"{argument}: has no report {model!r}; it has {', '.join(reports)}")
+            raise ValueError(f"{argument}: has no report {shown(model)}; it has {shown_names(reports)}")
         reports = {model: reports[model]}
     return argument, reports

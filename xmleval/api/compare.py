@@ -12,7 +12,16 @@ import numpy as np
 from xmleval.api.evaluate import counting_of, reads_files
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, check_resources, limited
-from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer, renaming
+from xmleval.base.errors import (
+    InputError,
+    Keyword,
+    Message,
+    did_you_mean,
+    positive_integer,
+    renaming,
+    shown,
+    shown_names,
+)
 from xmleval.evaluation.blocks import Blocks
 from xmleval.evaluation.counts import OF_ROWS, evaluate_values, read_batch
 from xmleval.evaluation.files import Run, evaluate_files, open_run, state_files
@@ -111,10 +120,10 @@ def compare(
     names = names_of(models, y_pred)
     check_test(test, options.get("sample_weight") is not None, clusters)
     if baseline is not None and baseline not in names:
-        text = f"{baseline!r} is none of the models {', '.join(names)}"
+        text = f"{shown(baseline)} is none of the models {shown_names(names)}"
         raise InputError("baseline", f"{text}; {did_you_mean(str(baseline), names)}".rstrip("; "))
     if test != JACKKNIFE and not options.get("per_row", True):
-        raise InputError("per_row", Message("False; ", Keyword("test", repr(test)), " needs values by row"))
+        raise InputError("per_row", Message("False; ", Keyword("test", shown(test)), " needs values by row"))
     if confidence is None:
         raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
     if positive_integer("worst", worst, at_least=0):
@@ -174,7 +183,7 @@ def evaluate_models(
         for part, file in zip(parts, cycle(files), strict=False):
             scores = {} if models is None else {name: of_model for name, (of_model, _) in part.items()}
             of_part = {**arguments, "y_pred": next(iter(part.values()))[1], "save": file}
-            with renaming("y_pred", f"y_pred of {next(iter(part))!r}"):  # one model
+            with renaming("y_pred", f"y_pred of {shown(next(iter(part)))}"):  # one model
                 run, by_input = evaluate_files(of_part, scores, counting_of(of_part))
             reports += by_input.values()
         vectors = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
@@ -201,12 +210,13 @@ def names_of(models: Any, y_pred: Any) -> list[str]:
             raise InputError(argument, f"{len(value)} given; expected two or more to compare")
         for name, of_model in value.items():
             if not isinstance(name, str):
-                raise InputError(argument, f"{name!r} is not a name")
+                raise InputError(argument, f"{shown(name)} is not a name")
             if of_model is None:
-                raise InputError(argument, f"{name!r} is None; expected its scores or sets")
+                raise InputError(argument, f"{shown(name)} is None; expected its scores or sets")
     names = [*next(iter(dicts.values()))]
     if any({*names} != {*value} for value in dicts.values()):
-        raise InputError("y_pred", f"has other models ({', '.join(dicts['y_pred'])}) than {', '.join(names)}")
+        others = shown_names(dicts["y_pred"])
+        raise InputError("y_pred", f"has other models ({others}) than {shown_names(names)}")
     return names
 
 
@@ -225,10 +235,10 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
         scores = [shard.path for shard in find_input(as_path(scores), "scores", None).shards]
     for value in (scores, sets):
         if value is not None and not (isinstance(value, list | tuple) and value):
-            raise InputError("models", f"{name!r} is not a list with the scores of each seed")
+            raise InputError("models", f"{shown(name)} is not a list with the scores of each seed")
     n = len(scores if scores is not None else sets)
     if scores is not None and sets is not None and len(sets) != n:
-        raise InputError("y_pred", f"{name!r} has {len(sets)} seeds, and {n} with scores")
+        raise InputError("y_pred", f"{shown(name)} has {len(sets)} seeds, and {n} with scores")
     return [*zip(scores or [None] * n, sets or [None] * n, strict=True)]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Unpack, overload
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer, shown, shown_names
 from xmleval.evaluation.counts import evaluate_values
 from xmleval.evaluation.settings import FILES, EvaluateOptions, FileOptions, file_of
 from xmleval.metrics.spec import DEFAULT_K
@@ -239,6 +239,8 @@ def evaluate(
     """
     arguments: Any = locals()
     if not reads_files(arguments):
+        for name in ("y_score", "y_pred"):
+            refuse_models(name, arguments[name])
         return evaluate_values(arguments, {"": (y_score, y_pred)})[0]
     from xmleval.evaluation.files import evaluate_files  # imports all formats
 
@@ -249,6 +251,23 @@ def evaluate(
         models = dict(y_score) if isinstance(y_score, Mapping) else {str(y_score): y_score}
     reports = evaluate_files(arguments, models, counting_of(arguments))[1]
     return Comparison(reports) if len(reports) > 1 else reports.popitem()[1]
+
+
+def refuse_models(argument: str, value: Any) -> None:
+    """Refuse predictions of several models in memory, by name, in place of those of one."""
+    if isinstance(value, Mapping) and value and all(map(_has_rows, value.values())):
+        several = f"holds predictions by model ({shown_names(map(shown, value))})"
+        hint = "give several models in memory to xmleval.compare, or one of them here"
+        raise InputError(argument, f"{several}; {hint}")
+
+
+def _has_rows(value: Any) -> bool:
+    """Tell whether a value is a matrix, a list of arrays, or rows by key, and no row."""
+    if isinstance(value, Mapping):
+        first = next(iter(value.values()), None)
+        return isinstance(first, Mapping | list | tuple | set)
+    first = value[0] if isinstance(value, tuple) and value else value
+    return getattr(first, "ndim", 0) == 2
 
 
 def reads_files(arguments: Mapping[str, Any]) -> bool:

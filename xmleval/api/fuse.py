@@ -13,7 +13,15 @@ import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS, Ints, row_sizes
 from xmleval.base.budget import MEMORY, PIECE_BYTES, check_resources
-from xmleval.base.errors import RISING, InputError, Message, did_you_mean, positive_integer, real_number
+from xmleval.base.errors import (
+    RISING,
+    InputError,
+    Message,
+    did_you_mean,
+    positive_integer,
+    real_number,
+    shown,
+)
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import Held, common_label_count, notes_of, open_input, prediction_batches
 from xmleval.evaluation.reading import naming_rows
@@ -160,19 +168,21 @@ def _check_rule(rule: Any, arguments: Mapping[str, Any], n_models: int) -> tuple
     rank_constant, weights = arguments["rank_constant"], arguments["weights"]
     if rule not in RULES:
         near = did_you_mean(str(rule), RULES)
-        raise InputError("rule", f"{rule!r} is not one of {', '.join(RULES)}; {near}".rstrip("; "))
+        raise InputError("rule", f"{shown(rule)} is not one of {', '.join(RULES)}; {near}".rstrip("; "))
     constant = 60.0 if rank_constant is None else real_number("rank_constant", rank_constant)
     if rank_constant is not None and rule != "rrf":
         raise InputError("rank_constant", f"is for the rule rrf, not {rule}")
     if not 0 <= constant < math.inf:
-        raise InputError("rank_constant", f"{rank_constant!r} is not 0 or more")
+        raise InputError("rank_constant", f"{shown(rank_constant)} is not 0 or more")
     if rule == "mean" and not arguments["higher_is_better"]:
         text = "the rule mean adds scores, and takes 0 for those that a model does not list; expected "
         raise InputError("higher_is_better", f"{text}{' or '.join(OF_RANKS)} for distances")
     weights = [1.0] * n_models if weights is None else weights if hasattr(weights, "__iter__") else [weights]
     numbers = [real_number("weights", weight) for weight in weights]
     if len(numbers) != n_models or not all(0 < weight < math.inf for weight in numbers):
-        raise InputError("weights", f"{numbers} are not {n_models} numbers above 0, one for each model")
+        raise InputError(
+            "weights", f"{shown(numbers)} are not {n_models} numbers above 0, one for each model"
+        )
     return constant, numbers
 
 

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer, shown
 from xmleval.base.threads import MOST_THREADS, map_in_turns
 
 T = TypeVar("T")
@@ -207,5 +207,5 @@ def _bytes_of(argument: str, value: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*", value.lower(), re.ASCII)
     n_bytes = 0.0 if match is None else float(match[1]) * UNITS.get(match[2] or "b", 0)
     if not 1 <= n_bytes < 2**63:
-        raise InputError(argument, f"{value!r} is not an amount of memory, such as 512MB or 2GiB")
+        raise InputError(argument, f"{shown(value)} is not an amount of memory, such as 512MB or 2GiB")
     return int(n_bytes)

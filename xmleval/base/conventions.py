@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from xmleval.base.errors import Keyword, Message, did_you_mean
+from xmleval.base.errors import Keyword, Message, did_you_mean, shown
 from xmleval.base.numerals import decimal_number
 
 CHOICES: dict[str, tuple[object, ...]] = {
@@ -92,12 +92,12 @@ class Conventions:
             if number is not None and (math.isnan(number) or number in choices):
                 object.__setattr__(self, name, number)
             elif not (isinstance(value, str) and value in choices):
-                shown = ", ".join(f"{c:g}" if isinstance(c, float) else str(c) for c in choices)
-                raise ValueError(f"conventions: {name}={value!r} is not one of {shown}")
+                texts = ", ".join(f"{c:g}" if isinstance(c, float) else str(c) for c in choices)
+                raise ValueError(f"conventions: {name}={shown(value)} is not one of {texts}")
         if self.unlisted != "below":
             score = _number(self.unlisted)
             if score is None or math.isnan(score):
-                keyword = Keyword("unlisted", repr(self.unlisted))
+                keyword = Keyword("unlisted", shown(self.unlisted))
                 raise ValueError(Message(keyword, " is neither 'below' nor a number"))
             object.__setattr__(self, "unlisted", score + 0.0)
 
@@ -186,17 +186,17 @@ def resolve_conventions(value: str | Conventions | Mapping[str, Any] | None, **o
             preset, items = "default", [preset, *items]
         if preset not in PRESETS:
             near = did_you_mean(preset, PRESETS)
-            named = Keyword("conventions", repr(preset)), f" is not one of {', '.join(PRESETS)}"
+            named = Keyword("conventions", shown(preset)), f" is not one of {', '.join(PRESETS)}"
             raise ValueError(Message(*named, f"; {near}" if near else ""))
         conventions, changed = PRESETS[preset], _fields_of(items)
     elif isinstance(value, Mapping):
         changed = {**value}
     elif value is not None:
-        raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {value!r}")
+        raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {shown(value)}")
     for name in changed:
         if name not in Conventions.__annotations__:
             near = did_you_mean(str(name), Conventions.__annotations__)
-            reason = f"unknown field {name!r}; fields are {', '.join(Conventions.__annotations__)}"
+            reason = f"unknown field {shown(name)}; fields are {', '.join(Conventions.__annotations__)}"
             raise ValueError(f"conventions: {reason}{near and f'; {near}'}")
     conventions = replace(conventions, **changed) if changed else conventions
     for name, setting in overrides.items():
@@ -228,7 +228,9 @@ def _fields_of(items: list[str]) -> dict[str, Any]:
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
-            reason = f"{item!r} is not FIELD=VALUE, such as labels=present; give one preset at most, first"
+            reason = (
+                f"{shown(item)} is not FIELD=VALUE, such as labels=present; give one preset at most, first"
+            )
             raise ValueError(f"conventions: {reason}")
         if name in values:
             raise ValueError(f"conventions: {name} is given twice, as {values[name]} and as {value}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -19,6 +20,61 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+LONGEST_TEXT, LONGEST_VALUE = 40, 80  # characters of a text, and of another value, that a message quotes
+MOST_ITEMS, MOST_LEVELS = 3, 2  # of a collection that a message quotes
+MOST_NAMES = 8  # that a message lists
+
+
+def shown(value: object, levels: int = MOST_LEVELS) -> str:
+    """Return a value, or its beginning, as a message quotes it: on one line, and as Python's own types.
+
+    Examples
+    --------
+    >>> shown("tag39"), shown("x" * 1000), shown({"a": [*range(99)]})
+    ("'tag39'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'", "{'a': [0, 1, 2, ...]}")
+    """
+    if isinstance(value, bytes):
+        value = value[: 4 * LONGEST_TEXT + 4].decode("utf-8", "replace")
+    if isinstance(value, str):
+        text = str(value[: LONGEST_TEXT + 1])  # of no type derived from it
+        return repr(text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}...")
+    if isinstance(value, dict | list | tuple | set | frozenset):
+        text = _shown_items(value, levels)
+    elif type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        text = str(value)
+    else:
+        try:
+            text = " ".join(repr(value).split())
+        except ValueError:  # an integer with more digits than Python prints
+            text = f"a number of type {type(value).__name__}"
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+
+
+def shown_names(names: Iterable[object], most: int = MOST_NAMES) -> str:
+    """Return names, or the first of many, as a message lists them.
+
+    Examples
+    --------
+    >>> shown_names(["bert", "tree"]), shown_names(map(str, range(99)), most=2)
+    ('bert, tree', '0, 1, ...')
+    """
+    first = [*itertools.islice(map(str, names), most + 1)]
+    texts = [name if len(name) <= LONGEST_TEXT else f"{name[:LONGEST_TEXT]}..." for name in first[:most]]
+    return ", ".join(texts + ["..."] * (len(first) > most))
+
+
+def _shown_items(values: Any, levels: int) -> str:
+    """Return the first items of a collection; deep inside others, none."""
+    first = [*itertools.islice(values, MOST_ITEMS)] if levels else []
+    texts = [shown(item, levels - 1) for item in first]
+    if isinstance(values, dict):
+        texts = [f"{text}: {shown(values[key], levels - 1)}" for key, text in zip(first, texts, strict=True)]
+    texts += ["..."] * (len(values) > len(first))
+    start, end = ("[]" if isinstance(values, list) else "()") if isinstance(values, list | tuple) else "{}"
+    comma = "," if isinstance(values, tuple) and len(values) == 1 else ""
+    return f"{start}{', '.join(texts)}{comma}{end}"
 
 
 MOST = 1 << 60  # of what is counted: sums of several counts fit in 64 bits
@@ -167,9 +223,11 @@ class LabelRangeError(InputError):
 def positive_integer(argument: str, value: Any, at_least: int = 1, at_most: int = MOST) -> int:
     """Return a whole number from 1 (or ``least``) to ``most``, or refuse it."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < at_least:
-        raise InputError(argument, f"{value!r} is not a {'positive' if at_least else 'non-negative'} integer")
+        raise InputError(
+            argument, f"{shown(value)} is not a {'positive' if at_least else 'non-negative'} integer"
+        )
     if value > at_most:
-        raise InputError(argument, f"{value} is more than {at_most}, the most there can be")
+        raise InputError(argument, f"{shown(value)} is more than {at_most}, the most there can be")
     return int(value)
 
 
@@ -180,7 +238,7 @@ def real_number(argument: str, value: Any) -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(argument, f"{value!r} is not a number") from None
+        raise InputError(argument, f"{shown(value)} is not a number") from None
 
 
 def import_optional(name: str, purpose: str, extra: str) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats, Ints, Scores
-from xmleval.base.errors import InputError, counted
+from xmleval.base.errors import InputError, counted, shown
 from xmleval.files.input import InputFile
 from xmleval.files.output import refuse_ending, replacing
 from xmleval.files.remote import as_path, is_file
@@ -207,12 +207,12 @@ class Calibrator:
 def _calibrator_of(saved: Any) -> Calibrator:
     """Return the map that JSON values hold, or raise ValueError."""
     if not isinstance(saved, dict) or saved.get("kind") != KIND:
-        raise ValueError(f"its kind is not {KIND!r}")
+        raise ValueError(f"its kind is not {shown(KIND)}")
     if saved["version"] != VERSION:
         raise ValueError(f"version {saved['version']}, and this xmleval reads {VERSION}")
     method, k, n_pairs = saved["method"], saved["k"], _number(saved["n_pairs"])
     if method not in METHODS:
-        raise ValueError(f"method {method!r}")
+        raise ValueError(f"method {shown(method)}")
     if not (k is None or (type(k) is int and k > 0)) or n_pairs <= 0:
         raise ValueError("k or n_pairs")
     if method == "platt":
@@ -228,7 +228,7 @@ def _calibrator_of(saved: Any) -> Calibrator:
 
 def _number(value: Any) -> float:
     if type(value) not in (int, float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is not a finite number")
+        raise ValueError(f"{shown(value)} is not a finite number")
     return float(value)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.budget import MEMORY, Resources
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, did_you_mean, naming_files, positive_integer
+from xmleval.base.errors import InputError, did_you_mean, naming_files, positive_integer, shown
 from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.evaluation.counts import ScoredRows
 from xmleval.evaluation.files import collect
@@ -110,7 +110,7 @@ def fit(
     """
     if not isinstance(method, str) or method not in METHODS:
         near = did_you_mean(str(method), METHODS)
-        raise InputError("method", f"{method!r} is not one of {', '.join(METHODS)}; {near}".rstrip("; "))
+        raise InputError("method", f"{shown(method)} is not one of {', '.join(METHODS)}; {near}".rstrip("; "))
     k = None if k is None else positive_integer("k", k, at_most=MOST_K)
     options = {
         "n_labels": n_labels, "labels": labels, "sample_weight": sample_weight, "memory": memory,

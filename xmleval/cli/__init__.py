@@ -58,7 +58,7 @@ class Program(click.Group):
             return command
         if not cmd_name.startswith("-") and not ctx.resilient_parsing:
             near = did_you_mean(cmd_name, COMMANDS, bare)
-            ctx.fail(f"No such command {cmd_name!r}{near and f'; {near}'}")
+            ctx.fail(f"No such command {shown(cmd_name)}{near and f'; {near}'}")
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from xmleval.api.check import check as check_reports
+from xmleval.base.errors import shown
 from xmleval.base.numerals import decimal_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import write_stdout
@@ -27,7 +28,7 @@ def read_limits(text: str, form: str = "NAME=VALUE") -> list[tuple[str, float]]:
         name, sign, number = item.rpartition("=")
         value = decimal_number(number.strip())
         if value is None or value != value or not (name or (form == MARGIN and not sign)):
-            raise ValueError(f"{item!r} is not {form}, as in ndcg@5=0.01.")
+            raise ValueError(f"{shown(item)} is not {form}, as in ndcg@5=0.01.")
         limits.append((name, value))
     return limits
 

@@ -10,7 +10,7 @@ import click
 
 from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.conventions import resolve_conventions
-from xmleval.base.errors import did_you_mean
+from xmleval.base.errors import did_you_mean, shown
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import bare
@@ -38,7 +38,7 @@ class Whole(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read a number, or refuse what is none."""
         if isinstance(value, str) and whole_number(value) is None:
-            self.fail(f"{value!r} is not a whole number.", param, ctx)
+            self.fail(f"{shown(value)} is not a whole number.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -62,7 +62,7 @@ def read_number(text: str) -> float:
     """Return a number in plain decimal notation."""
     number = decimal_number(text)
     if number is None:
-        raise ValueError(f"{text!r} is not a number.")
+        raise ValueError(f"{shown(text)} is not a number.")
     return number
 
 
@@ -70,7 +70,7 @@ def read_names(text: str) -> list[str]:
     """Cut a list of names at its commas, those in parentheses aside."""
     names = [*map(str.strip, re.split(r",(?![^()]*\))", text))]
     if not all(names):
-        raise ValueError(f"{text!r} has an empty name.")
+        raise ValueError(f"{shown(text)} has an empty name.")
     return names
 
 
@@ -80,9 +80,9 @@ def read_cutoffs(text: str) -> list[int]:
     for item in text.split(","):
         ends = [whole_number(end.strip(" ")) or 0 for end in item.split("-")]
         if not 1 <= ends[0] <= ends[-1] or len(ends) > 2:
-            raise ValueError(f"{text!r} is not a list of positive integers, as in 1,3,5 or 1-20.")
+            raise ValueError(f"{shown(text)} is not a list of positive integers, as in 1,3,5 or 1-20.")
         if ends[-1] - ends[0] >= MOST_CUTOFFS:
-            raise ValueError(f"{item!r} is more than {MOST_CUTOFFS} cutoffs.")
+            raise ValueError(f"{shown(item)} is more than {MOST_CUTOFFS} cutoffs.")
         cutoffs |= dict.fromkeys(range(ends[0], ends[-1] + 1))
     return [*cutoffs]
 

@@ -14,7 +14,7 @@ import numpy as np
 from xmleval.base.arrays import bytes_of
 from xmleval.base.budget import MEMORY, Resources, check_resources
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positive_integer, renaming
+from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positive_integer, renaming, shown
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, owned
@@ -313,7 +313,7 @@ def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tupl
     for name, (y_score, y_pred) in predictions.items():
         with ExitStack() as errors:
             for argument in ("y_score", "y_pred") if name else ():
-                errors.enter_context(renaming(argument, f"{argument} of {name!r}"))
+                errors.enter_context(renaming(argument, f"{argument} of {shown(name)}"))
             rows = {**arguments, "y_true": y_true, "y_score": y_score, "y_pred": y_pred}
             named = arguments.get("n_labels"), arguments.get("labels"), conventions
             batch = read_batch(*named, conventions.graded, rows, nodes)

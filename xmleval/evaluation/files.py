@@ -136,7 +136,7 @@ def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool
                 raise InputError("input_format", "is for files, and none is given")
         elif resources.memory < LEAST_MEMORY:
             minimum = f"{LEAST_MEMORY // 10**6} MB"
-            raise InputError("memory", f"{memory!r} is below {minimum}, the least that can be given")
+            raise InputError("memory", f"{shown(memory)} is below {minimum}, the least that can be given")
         fields = fields_of(arguments, joined=bool(scores) or "y_pred" in inputs or fits)
         renamed = iter(with_fields(fields, *opened))
         inputs = {argument: [*itertools.islice(renamed, len(inputs[argument]))] for argument in inputs}
@@ -244,10 +244,10 @@ def evaluate_files(
     checkpoint, pattern = arguments.get("checkpoint"), arguments.get("save")
     for name, path in (("checkpoint", checkpoint), ("save", pattern)):
         if path is not None and not is_file(path):
-            raise InputError(name, f"{path!r} is no path")
+            raise InputError(name, f"{shown(path)} is no path")
     for name, value in scores.items():
         if value is None:
-            raise InputError("y_score", f"{name!r} is None; expected its scores")
+            raise InputError("y_score", f"{shown(name)} is None; expected its scores")
     if arguments.get("resume") and checkpoint is None:
         needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
         raise InputError("resume", Message(*needed))

@@ -15,7 +15,7 @@ import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.budget import PIECE_BYTES, Resources, memory_limit
-from xmleval.base.errors import InputError, Keyword, Message, counted, renaming
+from xmleval.base.errors import InputError, Keyword, Message, counted, renaming, shown
 from xmleval.base.notes import Note
 from xmleval.base.numerals import whole_number
 from xmleval.files.remote import as_path, is_file
@@ -424,7 +424,7 @@ def _rows_by_name(
             columns = columns.part(0, columns.n_rows)._replace(keys=plain.keys, match=plain.match)
             batches = partial(list, [columns])  # which tell what labels there are
             if (id_column := getattr(columns.origin, "id_column", None)) is not None:
-                model.notes.append(f"{opened.name}: rows are matched by column {id_column!r}")
+                model.notes.append(f"{opened.name}: rows are matched by column {shown(id_column)}")
         placed = model.place("y_pred" if is_sets else "y_score", opened.name, batches)
         if is_sets:
             _refuse_other_use(opened.name, placed.scored, in_truth_file, is_ranked, arguments, asked)
@@ -482,7 +482,11 @@ def _refuse_reordered_files(truth: Input, model: Input) -> None:
     if shared := [name for name in columns[0] if all(name in names for names in columns)]:
         expected, hashes = (hash_columns(paths, shared) for paths in (true_paths, paths))
         for column in filter(lambda name: is_other_order(hashes[name], expected[name]), shared):
-            text = f"{model.name}: {column!r} has the values of ", Keyword("y_true"), "'s in another order"
+            text = (
+                (f"{model.name}: {shown(column)} has the values of "),
+                Keyword("y_true"),
+                "'s in another order",
+            )
             raise ValueError(Message(*text, "; call it 'instance' in both to join the rows by it"))
 
 

@@ -125,7 +125,7 @@ def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
     for name in options:
         if name not in names:
             hint = did_you_mean(name, names) or f"options are {', '.join(sorted(names))}"
-            raise TypeError(f"there is no option {name!r}; {hint}")
+            raise TypeError(f"there is no option {shown(name)}; {hint}")
 
 
 def file_of(argument: str, value: Any) -> Path | None:
@@ -139,7 +139,9 @@ def file_of(argument: str, value: Any) -> Path | None:
             parse_decision(value)
             return None
         if as_path(value).suffix != ".npz" and not as_path(value).is_file():
-            text = f"{str(value)!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
+            text = (
+                f"{shown(str(value))} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
+            )
             raise InputError("decision", text)
     return as_path(value)
 
@@ -151,12 +153,12 @@ def _flag(name: str, options: Mapping[str, Any], asked: Collection[tuple[Spec, b
         return bool(value)
     if not takes_names or isinstance(value, str) or not isinstance(value, Collection):
         expected = f"neither True nor False{' nor a list of measures' * takes_names}"
-        raise InputError(name, f"{value!r} is {expected}")
+        raise InputError(name, f"{shown(value)} is {expected}")
     names = [spec.name for spec, _ in asked]
     specs = [spec for spec, _ in expand_metrics(value, options.get("k", DEFAULT_K))] if value else []
     unknown = next((spec.name for spec in specs if spec.name not in names), None)
     if unknown is not None:
-        raise InputError(name, f"{unknown!r} is none of the measures {', '.join(names)}")
+        raise InputError(name, f"{shown(unknown)} is none of the measures {', '.join(names)}")
     if name == "per_label" and specs and not any(spec.by_label for spec in specs):
         raise InputError(name, f"none of {', '.join(map(str, specs))} has values by label")
     return [spec.name for spec in specs] or False
@@ -217,7 +219,7 @@ def check_settings(
         settings["confidence"] = real_number("confidence", confidence)
         if not LEAST_CONFIDENCE <= settings["confidence"] <= MOST_CONFIDENCE:
             within = f"{LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
-            raise InputError("confidence", f"{confidence!r} is not a probability within {within}")
+            raise InputError("confidence", f"{shown(confidence)} is not a probability within {within}")
     if (curve_points := options.get("curve_points")) is not None:
         settings["curve_points"] = positive_integer("curve_points", curve_points, at_least=0)
     settings |= {"conventions": conventions, "propensity": propensity, "on_arguments": notes}

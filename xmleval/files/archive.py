@@ -21,6 +21,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Chunks
+from xmleval.base.errors import shown
 from xmleval.files.input import InputFile
 from xmleval.files.remote import in_one_line
 
@@ -124,7 +125,7 @@ class _Stored:
         n: int = self._handle.readinto(view)
         self._sum, self._left = zlib.crc32(view[:n], self._sum), self._left - n
         if not self._left and self._sum != self._member.CRC:
-            raise zipfile.BadZipFile(f"Bad CRC-32 for file {self._member.filename!r}")
+            raise zipfile.BadZipFile(f"Bad CRC-32 for file {shown(self._member.filename)}")
         return n
 
 
@@ -169,7 +170,7 @@ class Archive(dict[str, Array]):
 
     def __missing__(self, name: str) -> Array:
         """Refuse an array that is not there."""
-        raise ValueError(f"no array {name!r} in it")
+        raise ValueError(f"no array {shown(name)} in it")
 
     def load_sparse(self) -> Any:
         """Return the matrix that `scipy.sparse.save_npz` wrote; its index values are not checked."""
@@ -188,7 +189,7 @@ def check_sums(file: InputFile) -> None:
     with file.open() as handle:
         name = zipfile.ZipFile(handle).testzip()
     if name is not None:
-        raise zipfile.BadZipFile(f"Bad CRC-32 for file {name!r}")
+        raise zipfile.BadZipFile(f"Bad CRC-32 for file {shown(name)}")
 
 
 def _described(

@@ -14,6 +14,7 @@ from pathlib import Path, PosixPath
 from typing import Any, TypeVar
 
 from xmleval.base.budget import memory_limit
+from xmleval.base.errors import shown
 
 T = TypeVar("T")
 Ask = Callable[[Any, str], T]  # of a file system and a name in it
@@ -246,8 +247,13 @@ def as_path(name: str | os.PathLike[str]) -> Path:
     if isinstance(name, Path):
         return name
     if not is_file(name) or not (text := os.fspath(name)):
-        raise ValueError(f"{name!r} is not the name of a file")
-    return RemotePath(text) if "://" in text else Path(text)
+        raise ValueError(f"{shown(name)} is not the name of a file")
+    if "://" in text:
+        return RemotePath(text)
+    path = Path(text)
+    if any(len(os.fsencode(part)) > LONGEST_NAME for part in path.parts):
+        raise ValueError(f"{shown(text)} is not the name of a file: it has {len(text)} characters")
+    return path
 
 
 def is_file(value: Any) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import OverLimitError, memory_limit
-from xmleval.base.errors import Message
+from xmleval.base.errors import Message, shown
 from xmleval.files.archive import DAMAGE, Archive, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import ARCHIVE, refuse_ending, replacing
@@ -106,7 +106,7 @@ def distinct_names(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     fields = dict[Any, Any]()
     for name, value in pairs:
         if name in fields:
-            raise ValueError(f"{name[:SHOWN]!r} occurs twice in an object")
+            raise ValueError(f"{shown(name[:SHOWN])} occurs twice in an object")
         fields[name] = value
     return fields
 

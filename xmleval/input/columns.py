@@ -7,6 +7,8 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from xmleval.base.errors import shown
+
 OWN_INSTANCE = ("instance", "row")  # always names the rows
 QUERY = ("query-id", "query_id", "queryid", "qid", "q_id")
 DOCUMENT = ("corpus-id", "corpus_id", "doc_id", "doc-id", "docid", "docno", "document_id", "pid")
@@ -99,7 +101,7 @@ def choose_columns(
     next to lists of labels has lists, too. Lists that are not ``joined`` need no instance.
     """
     instance, label, value = chosen = chosen or Chosen()
-    columns = ", ".join(repr(name)[:MOST_SHOWN] for name in names[:9]) or "none"
+    columns = ", ".join(shown(name) for name in names[:9]) or "none"
     for name in chosen:
         if name is not None and name not in names:
             raise ColumnsError(f"no column {name!r}; the columns are {columns}")
@@ -119,14 +121,16 @@ def choose_columns(
     if value is None:
         value = usual.value(remaining, instance, label, lists)
         if kind == "truth" and named_as([value], SCORE_COLUMNS) and (lists or label == LABEL_COLUMN):
-            raise ColumnsError(f"a column {value!r} in what should be relevant labels; grades need gains")
+            raise ColumnsError(
+                f"a column {shown(value)} in what should be relevant labels; grades need gains"
+            )
         if kind == "scores" and value is None and not lists:
-            raise ColumnsError(f"no column {SCORE_COLUMNS[0]!r} beside {label!r}")
+            raise ColumnsError(f"no column {shown(SCORE_COLUMNS[0])} beside {shown(label)}")
     is_usual = lists and chosen.instance is None and instance not in (None, *OWN_INSTANCE)
     unused = [name for name in remaining if name != value and names.count(name) == 1]
     table = TableColumns(lists, instance, label, value, unused, is_usual)
     if (twice := next((name for name in table.read if names.count(name) > 1), None)) is not None:
-        raise ColumnsError(f"{names.count(twice)} columns {twice!r}")
+        raise ColumnsError(f"{names.count(twice)} columns {shown(twice)}")
     return table
 
 
@@ -210,7 +214,7 @@ def find_instance(columns: Sequence[Any]) -> Any:
 def only_one(columns: Sequence[Any]) -> Any:
     """Return the only column, None of none, or refuse several."""
     if len({*columns}) > 1:
-        raise ColumnsError(f"columns {' and '.join(map(repr, columns))} may both be meant")
+        raise ColumnsError(f"columns {' and '.join(map(shown, columns))} may both be meant")
     return columns[0] if columns else None
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.base.cached import cached
-from xmleval.base.errors import InputError, Keyword, Message, other_rows
+from xmleval.base.errors import InputError, Keyword, Message, other_rows, shown
 from xmleval.base.notes import Note
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.csr import Source, as_array
@@ -112,7 +112,7 @@ OPEN = Door()
 def make_door(exclude: Any, exclude_from: str, candidates: Any) -> Door:
     """Return what is given of the arguments of `evaluate`; pairs that have names become a dict of lists."""
     if exclude_from not in ("both", "predictions"):
-        raise InputError("exclude_from", f"{exclude_from!r} is neither 'both' nor 'predictions'")
+        raise InputError("exclude_from", f"{shown(exclude_from)} is neither 'both' nor 'predictions'")
     if exclude_from != "both" and exclude is None:
         raise InputError("exclude_from", Message("needs the pairs to exclude, ", Keyword("exclude")))
     sets = {} if exclude is None else {"exclude": _grouped(exclude)}

@@ -177,10 +177,3 @@ def _check_length(number: int, length: int, line_bytes: int) -> None:
     if length >= LONGEST_LINE:
         raise ValueError(f"line {number} is longer than {LONGEST_LINE} bytes")
     memory_limit().check(line_bytes * length, f"line {number}: ")
-
-
-def shown(text: str | bytes) -> str:
-    """Return the beginning of a text as a message quotes it."""
-    if isinstance(text, bytes):
-        text = text[: 4 * SHOWN + 4].decode("utf-8", "replace")
-    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")

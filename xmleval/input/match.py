@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import memory_limit
 from xmleval.base.cached import cached
-from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows
+from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
 from xmleval.base.notes import Note
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
@@ -281,7 +281,7 @@ class Match:
         unknown = [name for name in columns if name not in number]
         if self.closed and missing:
             hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
-            raise InputError(argument, f"no column for label {missing[0]!r}{hint}")
+            raise InputError(argument, f"no column for label {shown(missing[0])}{hint}")
         self.note(argument, "labels without column", len(missing))
         self.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
         self._note_similar(argument, unknown)
@@ -363,7 +363,7 @@ class Match:
                 raise InputError(argument, extra + (SAME_ROWS if seen.n_rows == self.n_rows else out))
         expects_rows = seen.role != "exclude" and not seen.by_index and bool(seen.n_rows and present.size)
         if expects_rows and n_empty == present.size:
-            extra, expected = (repr(next(iter(names))) for names in (seen.ignored, self.row_number))
+            extra, expected = (shown(next(iter(names))) for names in (seen.ignored, self.row_number))
             message = f"no row is one of {self.truth}, as {extra} is not; expected names like {expected}"
             raise InputError(argument, message)
         if n_empty and (seen.by_index or seen.rows.are_columns):

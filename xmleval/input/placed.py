@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints
-from xmleval.base.errors import InputError
+from xmleval.base.errors import InputError, shown
 from xmleval.files.spill import Run, SpillFile
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, pointer
@@ -59,8 +59,8 @@ class PlacedRows:
             self.most_value = max(self.most_value, rows.values.astype(np.float64).max(initial=-np.inf))
         if self._cell and (entry := _find_repeated(entries)) is not None:
             row, label = rows.row_of(entry), rows.label(entry)
-            where = f" for {rows.keys[row]!r}" if rows.is_long and rows.keys else ""
-            raise rows.error(self._argument, TWICE.format(label, where), row, label)
+            where = f" for {shown(rows.keys[row])}" if rows.is_long and rows.keys else ""
+            raise rows.error(self._argument, TWICE.format(shown(label), where), row, label)
         self._is_long |= rows.is_long
         self._parts.append(entries)
         self.n_bytes += entries.nbytes
@@ -100,7 +100,7 @@ class PlacedRows:
         entries = np.concatenate([part for part in parts if part.size] or parts[:1])
         if self._cell and self._is_long and (entry := _find_repeated(entries)) is not None:
             row, label = self._cell(int(entries["row"][entry]), int(entries["label"][entry]))
-            raise InputError(self._argument, TWICE.format(label, f" for {row!r}"), value=label)
+            raise InputError(self._argument, TWICE.format(shown(label), f" for {shown(row)}"), value=label)
         rows = entries["row"]
         return entries[np.argsort(rows, kind="stable")] if (rows[1:] < rows[:-1]).any() else entries
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.errors import InputError, Keyword, Message
+from xmleval.base.errors import InputError, Keyword, Message, shown
 from xmleval.base.numerals import whole_number
 from xmleval.files.input import version_of
 from xmleval.files.remote import RemotePath, as_path, is_there
@@ -154,7 +154,9 @@ def holds_predictions(name: str) -> bool:
 def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Format, Path]:
     """Return a format and a file, as `xmleval.io.find_format` does."""
     if name is not None and name not in BY_NAME:
-        raise ValueError(Message(Keyword("input_format", repr(name)), f" is not one of {', '.join(BY_NAME)}"))
+        raise ValueError(
+            Message(Keyword("input_format", shown(name)), f" is not one of {', '.join(BY_NAME)}")
+        )
     asked = BY_NAME.get(name or "")
     fits = asked is None or kind in (None, "grades", *asked.holds)
     if asked in (QRELS, RUN) and not fits:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bytes, Floats, Ints, Labels
-from xmleval.base.errors import InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, counted, shown
 from xmleval.input.columns import LABEL_COLUMN
 from xmleval.input.csr import as_array
 from xmleval.input.match import BY_POSITION, SAME_ORDER, as_numbers, numbers_of_columns, refuse_order
@@ -72,7 +72,7 @@ def _places(argument: str, keys: list[Any]) -> dict[Any, int]:
     places = {key: place for place, key in enumerate(keys)}
     if len(places) < len(keys):
         twice = next(key for place, key in enumerate(keys) if places[key] != place)
-        raise InputError(argument, f"two values for {twice!r}")
+        raise InputError(argument, f"two values for {shown(twice)}")
     return places
 
 
@@ -89,7 +89,7 @@ def of_labels(argument: str, value: Any, names: list[Any] | None) -> tuple[Any, 
             keys, values = columns, rows[0]
         else:
             shape = f"a frame of {len(rows)} rows and {len(columns)} columns has no value for each label"
-            raise InputError(argument, f"{shape}; give one with columns {LABEL_COLUMN!r} and the value")
+            raise InputError(argument, f"{shape}; give one with columns {shown(LABEL_COLUMN)} and the value")
         is_numbered = keys is None or keys == [*range(len(keys))]
         value = values if is_numbered else dict(zip(_places(argument, keys or []), values, strict=True))
     keys = getattr(value, "label_names", None) or _keys(value)
@@ -128,7 +128,7 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
     places = _places(argument, keys)
     if (missing := next((name for name in names if name not in places), None)) is not None:
         hint = "" if is_dict or len(keys) != len(names) else SAME_ORDER.format(argument)
-        raise InputError(argument, f"no value for {missing!r}, which y_true has{hint}")
+        raise InputError(argument, f"no value for {shown(missing)}, which y_true has{hint}")
     return values[[places[name] for name in names]]
 
 
@@ -193,7 +193,7 @@ def _numbers_of(clusters: list[Any]) -> Ints:
     number = dict[Any, int]()
     for row, cluster in enumerate(clusters):
         if not _is_name(cluster):
-            message = f"{cluster!r} is neither a string nor an integer of 64 bits"
+            message = f"{shown(cluster)} is neither a string nor an integer of 64 bits"
             raise InputError("clusters", message, row=row, value=cluster)
         if cluster not in number and isinstance(cluster, str):
             code = hashlib.blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=8).digest()

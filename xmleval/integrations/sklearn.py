@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Unpack
 
 from xmleval.api.evaluate import evaluate
-from xmleval.base.errors import TIES, InputError
+from xmleval.base.errors import TIES, InputError, shown
 from xmleval.evaluation.settings import Options
 from xmleval.input.objects.named import class_one_scores
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
@@ -68,7 +68,7 @@ class Scorer:
             raise InputError("metrics", f"no value of {aimless[0]} is better than another")
         decision = options.get("decision")
         if response_method is None and decision is not None and not str(decision).startswith("top"):
-            choice = " or ".join(map(repr, METHODS))
+            choice = " or ".join(map(shown, METHODS))
             raise InputError("response_method", f"a threshold needs to know of which scores: {choice}")
         self._single = isinstance(metrics, str) and len(specs) == 1
         self._lower_is_better = {spec.name for spec in specs if spec.metric.direction == "down"}
@@ -106,7 +106,9 @@ class Scorer:
         method = next((name for name in self._methods if hasattr(estimator, name)), None)
         if method is None:
             kind, methods = type(estimator).__name__, " nor ".join(self._methods)
-            raise InputError("estimator", f"{kind} has neither {methods}; {self._metrics!r} needs scores")
+            raise InputError(
+                "estimator", f"{kind} has neither {methods}; {shown(self._metrics)} needs scores"
+            )
         response = getattr(estimator, method)(X)
         if not isinstance(response, list):
             return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from xmleval.base.errors import InputError, Keyword, Message, did_you_mean
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, shown
 
 DEFAULT = (0.55, 1.5)
 # The paper of the model; the configurations of DeepXML and NGAME; pyxclib's examples/evaluate.py.
@@ -74,14 +74,14 @@ WITHOUT = {spelled(name) for name in UNPUBLISHED}
 def published(name: str) -> Published:
     """Return the constants of a data set, or refuse a name that has none."""
     if not isinstance(name, str):
-        raise InputError("dataset", f"{name!r} is not the name of a data set")
+        raise InputError("dataset", f"{shown(name)} is not the name of a data set")
     constants = BY_NAME.get(spelled(name))
     if constants is not None:
         return constants
     if spelled(name) in WITHOUT:
         a, b = DEFAULT
-        reason = f"nothing is published for {name!r}; most papers take a={a}, b={b}, which is "
+        reason = f"nothing is published for {shown(name)}; most papers take a={a}, b={b}, which is "
         raise InputError("dataset", Message(reason, Keyword("dataset", "'default'")))
     names = [data_set.dataset for data_set in PUBLISHED]
     near = did_you_mean(name, [*names, *UNPUBLISHED], spelled) or f"known are {', '.join(names)}"
-    raise InputError("dataset", Message(f"{name!r} is not known; {near}"))
+    raise InputError("dataset", Message(f"{shown(name)} is not known; {near}"))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Ints
-from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows
+from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
 from xmleval.input.csr import as_array
 from xmleval.input.objects.take import take_truth
 from xmleval.input.sets import set_rows
@@ -66,7 +66,7 @@ class LabelGroups(Mapping[str, Ints]):
     def __getitem__(self, name: str) -> Ints:
         """Return the labels of a group."""
         if name not in self.names:
-            raise KeyError(f"no group {name!r}; there are {', '.join(self.names)}")
+            raise KeyError(f"no group {shown(name)}; there are {', '.join(self.names)}")
         return np.flatnonzero(self.of == self.names.index(name))
 
     def __iter__(self) -> Iterator[str]:
@@ -186,11 +186,15 @@ def _checked(edges: Any) -> list[int] | None:
     """Return rising numbers of rows from 0 on, None for deciles."""
     if isinstance(edges, str):
         if edges != DECILES:
-            raise InputError("edges", f"{edges!r} is neither a list of numbers of rows nor {DECILES!r}")
+            raise InputError(
+                "edges", f"{shown(edges)} is neither a list of numbers of rows nor {shown(DECILES)}"
+            )
         return None
     listed = [*edges] if hasattr(edges, "__iter__") else [edges]
     if not _are_rising(listed):
-        raise InputError("edges", f"{edges!r} are not rising numbers of training rows, such as [0, 10, 100]")
+        raise InputError(
+            "edges", f"{shown(edges)} are not rising numbers of training rows, such as [0, 10, 100]"
+        )
     limits = [int(edge) for edge in listed]
     if len(limits) >= MOST_GROUPS:
         raise InputError("edges", f"{len(limits)} edges; expected fewer than {MOST_GROUPS}")
@@ -233,12 +237,12 @@ def given_groups(
         return None, []
     if are_edges(value, n_labels):
         if label_counts is None:
-            needs = f"{value!r} are numbers of training rows; give ", Keyword("y_train")
+            needs = f"{shown(value)} are numbers of training rows; give ", Keyword("y_train")
             raise InputError(argument, Message(*needs, f", or the group of each of {n_labels} labels"))
         groups = label_groups(label_counts=label_counts, edges=value)
         return Groups(groups.names, groups.of, groups.ranges), []
     if isinstance(value, str):
-        raise InputError(argument, f"{value!r} is no groups; label_groups(y_train, ...) makes them")
+        raise InputError(argument, f"{shown(value)} is no groups; label_groups(y_train, ...) makes them")
     value, notes = of_labels(argument, value, names)
     if isinstance(value, Mapping) and not isinstance(value, LabelGroups):
         value = _filled(argument, value, n_labels, names)
@@ -265,10 +269,10 @@ def _filled(argument: str, groups: Mapping[Any, Any], n_labels: int, names: list
         keys = [key for key in groups if not hasattr(key, "__index__") or not 0 <= key < n_labels]
         if keys:
             hint = "; label ids are counted from 0, and names of labels need y_true to have them"
-            raise InputError(argument, f"{keys[0]!r} is no label of 0..{n_labels - 1}{hint}")
+            raise InputError(argument, f"{shown(keys[0])} is no label of 0..{n_labels - 1}{hint}")
         names = [*range(n_labels)]
     elif not any(name in groups for name in names):
-        raise InputError(argument, f"has no label of y_true, such as {names[0]!r}")
+        raise InputError(argument, f"has no label of y_true, such as {shown(names[0])}")
     return [groups.get(name, OTHER) for name in names]
 
 
@@ -300,7 +304,7 @@ def group_names(argument: str, value: Any, of: str) -> list[str]:
             raise InputError(argument, f"shape {array.shape} is not one group for each {of}")
         array = array.tolist()
     if isinstance(array, str | bytes) or not hasattr(array, "__iter__"):
-        raise InputError(argument, f"{value!r} is not one group for each {of}")
+        raise InputError(argument, f"{shown(value)} is not one group for each {of}")
     array, texts = [*array], {}
     try:
         distinct: Iterable[Any] = dict.fromkeys(array)
@@ -312,7 +316,7 @@ def group_names(argument: str, value: Any, of: str) -> list[str]:
         if not text:
             place = next(place for place, entry in enumerate(array) if entry is name)
             if text is None:
-                raise InputError(argument, f"{of} {place}: {name!r} is neither a text nor an integer")
+                raise InputError(argument, f"{of} {place}: {shown(name)} is neither a text nor an integer")
             raise InputError(argument, f"{of} {place}: the name of its group is empty")
         texts[name] = text
     return [texts[name] for name in array]

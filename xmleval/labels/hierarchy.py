@@ -151,11 +151,13 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
     refuse_other(ARGUMENT, value)
     edges = value.tolist() if hasattr(value, "tolist") else value
     if not hasattr(edges, "__iter__"):
-        raise InputError(ARGUMENT, f"{value!r} is no list of (child, parent) pairs")
+        raise InputError(ARGUMENT, f"{shown(value)} is no list of (child, parent) pairs")
     pairs = [*edges]
     for place, pair in enumerate(pairs):
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-            raise InputError(ARGUMENT, f"edge {place}: {pair!r} is not a (child, parent) pair", value=pair)
+            raise InputError(
+                ARGUMENT, f"edge {place}: {shown(pair)} is not a (child, parent) pair", value=pair
+            )
     return [(child, parent) for child, parent in pairs]
 
 
@@ -163,7 +165,7 @@ def _number(label: Any, place: str, n_labels: int, numbers: Mapping[Any, int] | 
     """Return the number of a node."""
     if numbers is None:
         if isinstance(label, bool | np.bool_) or not isinstance(label, int | np.integer):
-            reason = f"{place}: {label!r} is not a label id; here, labels have no names"
+            reason = f"{place}: {shown(label)} is not a label id; here, labels have no names"
             raise InputError(ARGUMENT, reason, value=label)
         if 0 <= label < n_labels:
             return int(label)

@@ -10,7 +10,7 @@ from typing import Any
 
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions, resolve_conventions
-from xmleval.base.errors import positive_integer
+from xmleval.base.errors import positive_integer, shown
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 from xmleval.metrics.spellings import AMBIGUOUS, canonical, meaning, nearest
@@ -168,7 +168,7 @@ def parse_spec(text: str) -> Spec:
     match = GRAMMAR.fullmatch(canonical(text))
     if match is None or len(match["k"] or "") > MOST_DIGITS:
         hint = "; give several names as a list" if "," in text else ""
-        raise ValueError(f"{text!r} is not a measure name: name[.average][(param=value)][@k]{hint}")
+        raise ValueError(f"{shown(text)} is not a measure name: name[.average][(param=value)][@k]{hint}")
     name, average = match["name"], match["average"]
     whole = match["k"] == "all"
     k = None if whole else whole_number(match["k"])
@@ -185,7 +185,7 @@ def parse_spec(text: str) -> Spec:
         choose = f"choose from {choices}" if choices else "it takes none"
         raise _unknown(text, f"{text!r}: {problem}; {choose}")
     if k is not None and not 0 < k <= MOST_K:
-        raise ValueError(f"{text!r}: k={k} is not {'positive' if k <= 0 else 'below 2^31'}")
+        raise ValueError(f"{shown(text)}: k={k} is not {'positive' if k <= 0 else 'below 2^31'}")
     asked = "all" if whole else "none" if k is None else "required"
     rows = [m for m in rows if m.cutoff == asked or (m.cutoff == "optional" and not whole)]
     if not rows:
@@ -209,21 +209,23 @@ def _parse_params(
     for item in (text_of_params or "").split(",") if text_of_params else []:
         name, _, value = item.partition("=")
         if name in numbers:
-            raise ValueError(f"{text!r}: {name} is given twice")
+            raise ValueError(f"{shown(text)}: {name} is given twice")
         if name not in metric.params:
             of = f".{average}" if average else ""
-            raise ValueError(f"{text!r}: {metric.name}{of} has no parameter {name!r}")
+            raise ValueError(f"{shown(text)}: {metric.name}{of} has no parameter {shown(name)}")
         number = decimal_number(value)
         if number is None:
-            raise ValueError(f"{text!r}: {name}={value!r} is not a number")
+            raise ValueError(f"{shown(text)}: {name}={shown(value)} is not a number")
         if not 0 <= number < 1e150:
-            raise ValueError(f"{text!r}: {name}={value} is not a non-negative number")
+            raise ValueError(f"{shown(text)}: {name}={value} is not a non-negative number")
         numbers[name] = number
         allowed = metric.params[name].allowed
         if allowed and not (number.is_integer() and int(number) in allowed):
-            raise ValueError(f"{text!r}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}")
+            raise ValueError(
+                f"{shown(text)}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}"
+            )
         if metric.params[name].share and not 0 < number <= 1:
-            raise ValueError(f"{text!r}: {name}={value} is not above 0 and at most 1")
+            raise ValueError(f"{shown(text)}: {name}={value} is not above 0 and at most 1")
     for name, param in metric.params.items():
         if name not in numbers and param.default:
             numbers[name] = param.example
@@ -231,7 +233,7 @@ def _parse_params(
             _, _, cutoff = text.partition("@")
             of = f".{average}" if average else ""
             as_in = f"{metric.name}{of}({name}={param.example:g}){f'@{cutoff}' if cutoff else ''}"
-            raise ValueError(f"{text!r}: needs {name}, as in {as_in}")
+            raise ValueError(f"{shown(text)}: needs {name}, as in {as_in}")
     return tuple(numbers.items())
 
 
@@ -269,7 +271,7 @@ def expand_metrics(
     named without one. ValueError is raised where a name does not parse or a cutoff is not a positive integer.
     """
     if not (metrics is None or isinstance(metrics, Iterable)):
-        raise ValueError(f"metrics: {metrics!r} is neither a name nor a list of names")
+        raise ValueError(f"metrics: {shown(metrics)} is neither a name nor a list of names")
     asked = ["xmc"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     listed_ks: Iterable[Any] = ks if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) != 0 else [ks]
     cutoffs = DEFAULT_K if ks is DEFAULT_K else tuple(positive_integer("k", k) for k in listed_ks)
@@ -278,7 +280,7 @@ def expand_metrics(
     explicit_of: dict[str, tuple[Spec, bool]] = {}
     for item in asked:
         if not isinstance(item, str):
-            raise ValueError(f"metrics: {item!r} is not a name")
+            raise ValueError(f"metrics: {shown(item)} is not a name")
         explicit = item.strip().lower() not in (*GROUPS, "all")
         for spec in _named(item, cutoffs) if explicit else _members(item.strip().lower(), cutoffs):
             earlier = explicit_of.get(spec.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from xmleval.base.errors import did_you_mean
+from xmleval.base.errors import did_you_mean, shown
 from xmleval.metrics import ALIASES, GROUPS, TABLE
 
 WORDS = {"roc_auc": "auc", "average_precision": "ap"}  # names of scikit-learn
@@ -165,4 +165,4 @@ def not_there(name: str, names: list[str]) -> str:
     if not same and (meant := meaning(name)):
         return f"{name!r} is not in this report; here it is {meant}"
     near = f"it has {', '.join(same)}" if same else did_you_mean(name, names, canonical)
-    return f"{name!r} is not in this report; {near or f'it has {few}'}"
+    return f"{shown(name)} is not in this report; {near or f'it has {few}'}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.errors import InputError, did_you_mean
+from xmleval.base.errors import InputError, did_you_mean, shown
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import bound_rounding, subtract
@@ -94,11 +94,11 @@ def _value(groups: Groups, name: str) -> float | str:
         return not_there(measure, [*values]) + (f" within {within}" if within else "")
     if f"groups {within}" in groups:
         expected = f"groups {within} or row_groups {within}"
-        raise ValueError(f"{within!r} is a group of labels and one of rows; expected {expected}")
+        raise ValueError(f"{shown(within)} is a group of labels and one of rows; expected {expected}")
     names = [short for column, (short, _) in groups.items() if column and not column.startswith("shares ")]
     few = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     near = did_you_mean(within, names) or (f"it has {few}" if names else "it has none")
-    return f"{name!r}: no group {within!r} in this report; {near}"
+    return f"{shown(name)}: no group {shown(within)} in this report; {near}"
 
 
 def values_of(report: Report) -> Iterator[tuple[str, str, float]]:
@@ -113,7 +113,7 @@ def _spec(name: str, where: str) -> Spec:
     """Return the measure of a value, or refuse one that this version does not have."""
     spec = known_spec(name)
     if spec is None:
-        raise ValueError(f"{where}: {name!r} is not a measure of this version of xmleval")
+        raise ValueError(f"{where}: {shown(name)} is not a measure of this version of xmleval")
     return spec
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.cached import cached
-from xmleval.base.errors import Keyword, Message, counted
+from xmleval.base.errors import Keyword, Message, counted, shown, shown_names
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
@@ -127,7 +127,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
     def __getitem__(self, name: str) -> Report:
         """Return the report of a model by its name."""
         if name not in self.reports:
-            raise KeyError(f"no model {name!r}; there are {', '.join(map(repr, self.reports))}")
+            raise KeyError(f"no model {shown(name)}; there are {shown_names(map(shown, self.reports))}")
         return self.reports[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -233,10 +233,12 @@ class Comparison(Result[Record], Mapping[str, Report]):
         for difference in self.differences:
             if (difference.name, difference.a, difference.b, difference.group) == key:
                 return difference
-        pairs = ", ".join(f"{first} - {second}" for first, second in self.pairs)
-        groups = ", ".join(repr(name) for _, name in self._tested[1:])
-        within = f" within group {group!r}; groups are {groups or 'none'}" if group else ""
-        raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}{within}; compared are {pairs}")
+        pairs = shown_names(f"{first} - {second}" for first, second in self.pairs)
+        groups = shown_names(shown(name) for _, name in self._tested[1:])
+        within = f" within group {shown(group)}; groups are {groups or 'none'}" if group else ""
+        raise KeyError(
+            f"no difference of {shown(name)} between {shown(a)} and {shown(b)}{within}; compared are {pairs}"
+        )
 
     def worded(self, say: Callable[[str], str]) -> Self:
         changed = super().worded(say)
@@ -268,9 +270,9 @@ class Comparison(Result[Record], Mapping[str, Report]):
         """Return the lines that all reports have, and the others, behind the names of theirs if without."""
         shared = [line for line in next(iter(lines.values())) if all(line in each for each in lines.values())]
         named = list[str]()
-        for shown, (name, of_report) in zip(names, lines.items(), strict=True):
+        for called, (name, of_report) in zip(names, lines.items(), strict=True):
             unshared = (line for line in of_report if line not in shared)
-            named += (line if f"{name}: " in line else f"{shown}: {line}" for line in unshared)
+            named += (line if f"{name}: " in line else f"{called}: {line}" for line in unshared)
         return [*shared, *named]
 
     def _about_test(self) -> list[str]:
@@ -317,12 +319,12 @@ class Comparison(Result[Record], Mapping[str, Report]):
     def _about_ties(self, names: Mapping[str, str]) -> list[str]:
         """Name the measures of each model that depend on the order of equal scores, and what to do."""
         models_of = defaultdict[str, list[str]](list)
-        for name, shown in names.items():
+        for name, called in names.items():
             measures_of = {
                 place: [s for s in self._specs_of(place) if self._fairness.is_decided_by_ties(place, s, name)]
                 for place in self._compared_places()
             }
-            models_of[grouped_measures(measures_of)].append(shown)
+            models_of[grouped_measures(measures_of)].append(called)
         models_of.pop("", None)
         remedy = "give scores that differ, or measures that count ties, such as auc.samples"
         lines = list[str]()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.base.errors import InputError, Keyword, Message
+from xmleval.base.errors import InputError, Keyword, Message, shown
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import bound_rounding, subtract
 from xmleval.results.record import ESTIMATED, MEASURE, SIGNS, Fields, Number, fields_of, half_width, signed
@@ -88,9 +88,9 @@ PLACE: Fields = {"group_of": lambda difference: GROUPS_OF[difference.kind], **fi
 def check_test(test: str, weighted: bool, clusters: Any) -> None:
     """Refuse a test that does not exist, or that takes rows for independent where they are not."""
     if test not in TESTS:
-        raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}")
+        raise InputError("test", f"{shown(test)} is none of {', '.join(TESTS)}")
     if test in ("paired_t", "wilcoxon") and (weighted or clusters is not None):
-        needs = f"{test!r} takes rows that count alike and are independent, which "
+        needs = f"{shown(test)} takes rows that count alike and are independent, which "
         argument = Keyword("sample_weight" if weighted else "clusters")
         raise InputError("test", Message(needs, argument, " says they are not; give 't' or 'randomisation'"))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.base.errors import InputError, Keyword, Message, counted, real_number
+from xmleval.base.errors import InputError, Keyword, Message, counted, real_number, shown, shown_names
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.metrics.spec import Spec, parse_spec
@@ -254,7 +254,7 @@ def rank(
     """
     level = real_number("alpha", alpha)
     if not 0 < level < 1:
-        raise InputError("alpha", f"{alpha!r} is not between 0 and 1")
+        raise InputError("alpha", f"{shown(alpha)} is not between 0 and 1")
     by_name = by_data_set(results)
     measure, is_up = _measure_of(by_name, metric, higher_is_better)
     (data_sets, names), values, notes = _whole_values(by_name, measure, leave_out)
@@ -267,7 +267,7 @@ def rank(
     if control is not None:
         full = dict(zip(short_names(models), models, strict=True)) | {model: model for model in models}
         if control not in full:
-            raise InputError("control", f"{control!r} is none of the models {', '.join(models)}")
+            raise InputError("control", f"{shown(control)} is none of the models {shown_names(models)}")
         control = full[control]
         similar = [*compress(models, np.abs(means - means[models.index(control)]) < difference)]
         groups = [similar] if len(similar) > 1 else []
@@ -309,7 +309,7 @@ def _about_ties(
     ]
     if not cells:
         return []
-    return [f"in half or more of the rows, values depend on the order of equal scores: {', '.join(cells)}"]
+    return [f"in half or more of the rows, values depend on the order of equal scores: {shown_names(cells)}"]
 
 
 def _by_name(data_sets: Iterable[Any], models: Sequence[Any], matrix: Any) -> dict[str, Models]:
@@ -341,7 +341,7 @@ def _rows_of(frame: Frame) -> dict[str, Models]:
         data_sets, models = first, models[1:]
     for name, n in (Counter(map(str, data_sets)) | Counter(map(str, models))).items():
         if n > 1:
-            raise InputError("results", f"{name!r} is there twice")
+            raise InputError("results", f"{shown(name)} is there twice")
     return _by_name(data_sets, models, frame.matrix(models))
 
 
@@ -353,11 +353,13 @@ def _models_of(data_set: str, results: Any) -> Models:
             raise ValueError(f"{path}: has one model; {SEVERAL}")
     results = getattr(results, "reports", results)  # of a `Comparison`
     if not isinstance(results, Mapping):
-        raise InputError("results", f"{data_set!r} is one {type(results).__name__}; {ONE_LEVEL}")
+        raise InputError("results", f"{shown(data_set)} is one {type(results).__name__}; {ONE_LEVEL}")
     models = {str(name): model for name, model in results.items()}
     if models and all(map(known_spec, models)):
         first = next(iter(models))
-        raise InputError("results", f"{data_set!r} holds {first!r}, a measure and no model; {ONE_LEVEL}")
+        raise InputError(
+            "results", f"{shown(data_set)} holds {shown(first)}, a measure and no model; {ONE_LEVEL}"
+        )
     return models
 
 
@@ -391,10 +393,10 @@ def _measure_of(by_name: dict[str, Models], metric: Any, higher_is_better: Any) 
             raise InputError("metric", Message("numbers do not tell which are better; give ", *ways))
         return None, bool(higher_is_better)
     if len(names) != 1:
-        raise InputError("metric", f"not given; the models have {', '.join(names) or 'none in common'}")
+        raise InputError("metric", f"not given; the models have {shown_names(names) or 'none in common'}")
     (name,) = names
     if not isinstance(name, str):
-        raise InputError("metric", f"{name!r} is not the name of a measure")
+        raise InputError("metric", f"{shown(name)} is not the name of a measure")
     try:
         spec = parse_spec(name)
     except ValueError as error:
@@ -407,7 +409,7 @@ def _measure_of(by_name: dict[str, Models], metric: Any, higher_is_better: Any) 
         raise InputError("metric", f"{spec} describes the labels, and not a model")
     if higher_is_better not in (None, direction == "up"):
         better = "higher" if direction == "up" else "lower"
-        raise InputError("higher_is_better", f"{higher_is_better!r}, and {better} is better for {spec}")
+        raise InputError("higher_is_better", f"{shown(higher_is_better)}, and {better} is better for {spec}")
     return spec, direction == "up"
 
 
@@ -416,7 +418,9 @@ def _whole_values(
 ) -> tuple[list[list[str]], Floats, list[str]]:
     """Return data sets and models, their values, (data sets, models), without gaps, and what was left out."""
     if leave_out not in (None, *LEAVE_OUT):
-        raise InputError("leave_out", f"{leave_out!r} is neither {LEAVE_OUT[0]!r} nor {LEAVE_OUT[1]!r}")
+        raise InputError(
+            "leave_out", f"{shown(leave_out)} is neither {shown(LEAVE_OUT[0])} nor {shown(LEAVE_OUT[1])}"
+        )
     names = [[*results], [*dict.fromkeys(chain(*results.values()))]]
     cells, notes = dict[tuple[str, str], Any](), list[str]()
     for data_set, models in results.items():
@@ -428,7 +432,7 @@ def _whole_values(
         if len(missing) == len(cells):
             raise InputError("metric", missing[names[0][0], names[1][0]])
         few = "; ".join([*missing.values()][:MOST_NAMED]) + ("; ..." if len(missing) > MOST_NAMED else "")
-        ways = Keyword("leave_out", repr(LEAVE_OUT[0])), " or ", Keyword("leave_out", repr(LEAVE_OUT[1]))
+        ways = Keyword("leave_out", shown(LEAVE_OUT[0])), " or ", Keyword("leave_out", shown(LEAVE_OUT[1]))
         needed = "; average ranks need a value of every model on every data set; give "
         raise InputError("results", Message(few, needed, *ways))
     if missing and leave_out is not None:
@@ -463,6 +467,6 @@ def _refuse_unlike(data_set: str, models: Models, measure: Measure) -> None:
         if isinstance(report, Report)
     }
     for (name, of_one), (other, of_other) in combinations(settings.items(), 2):
-        for setting, (shown, shown_other) in differing_settings(of_one, of_other).items():
-            reason = f"{setting} is {shown} for {name} and {shown_other} for {other}"
+        for setting, (value, other_value) in differing_settings(of_one, of_other).items():
+            reason = f"{setting} is {value} for {name} and {other_value} for {other}"
             raise InputError("results", f"{data_set}: {reason}, whose values cannot be compared")

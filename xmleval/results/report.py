@@ -16,7 +16,7 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import ALL_LABELS, counted
+from xmleval.base.errors import ALL_LABELS, counted, shown
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
 from xmleval.metrics.spellings import not_there
@@ -48,8 +48,8 @@ class ByGroup(dict[str, "Report"]):
 
     def __missing__(self, name: str) -> Report:
         """Name the groups that there are."""
-        names = ", ".join(map(repr, self)) or "none: give label_groups= or row_groups="
-        raise KeyError(f"no group {name!r}; there are {names}")
+        names = ", ".join(map(shown, self)) or "none: give label_groups= or row_groups="
+        raise KeyError(f"no group {shown(name)}; there are {names}")
 
 
 class BySpelling(dict[str, Any]):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from xmleval.base.errors import InputError, Message, did_you_mean, import_optional
+from xmleval.base.errors import InputError, Message, did_you_mean, import_optional, shown
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
 from xmleval.results.record import Lines, Number, as_shown, listed, one_number_of_digits
@@ -189,7 +189,7 @@ class Result(Protocol[AnyRecord]):
         <BLANKLINE>
         """
         if models not in ("columns", "rows"):
-            raise InputError("models", f"{models!r} is neither 'columns' nor 'rows'")
+            raise InputError("models", f"{shown(models)} is neither 'columns' nor 'rows'")
         times_100 = [spec for spec in self._specs() if percent and max(map(abs, spec.metric.range)) <= 1]
         number = one_number_of_digits(self._printed(), times_100)
         about = listed({"values times 100": [*map(str, times_100)]})
@@ -288,7 +288,9 @@ class Result(Protocol[AnyRecord]):
 
         kinds = self._kinds()
         kind = next(iter(kinds), "") if kind is None else kind
-        return plot(self.drawing(kind, metrics), ax, Message(f"kind: {kind!r} needs ", kinds[kind].needs))
+        return plot(
+            self.drawing(kind, metrics), ax, Message(f"kind: {shown(kind)} needs ", kinds[kind].needs)
+        )
 
     def drawing(self, kind: str, metrics: str | Iterable[str] | None = None) -> Draw:
         """Return what draws a figure into axes that it asks for, see `plot` (@private)."""
@@ -297,7 +299,7 @@ class Result(Protocol[AnyRecord]):
             raise ValueError(f"a {type(self).__name__} has no figures")
         if kind not in kinds:
             hint = did_you_mean(str(kind), kinds) or f"there are {', '.join(kinds)}"
-            raise ValueError(f"kind: {kind!r} is no figure; {hint}")
+            raise ValueError(f"kind: {shown(kind)} is no figure; {hint}")
         specs = self._specs(kinds[kind].of_tables)
         if metrics is not None and not specs:
             raise InputError("metrics", f"no measure of this {type(self).__name__} is known; leave this out")

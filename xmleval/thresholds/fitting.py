@@ -13,7 +13,7 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints, Scores
 from xmleval.base.budget import MEMORY, Resources, limited, memory_bytes
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, naming_files, positive_integer, real_number
+from xmleval.base.errors import InputError, naming_files, positive_integer, real_number, shown
 from xmleval.evaluation.files import collect
 from xmleval.files.remote import is_file
 from xmleval.input.objects.take import check_labels
@@ -177,16 +177,16 @@ class Fitting:
         if rule is None:
             rule = "weighted" if at_k != self.measure else "constant"
         if not isinstance(rule, str) or rule not in RULES:
-            raise InputError("rule", f"{rule!r} is not one of {', '.join(RULES)}")
+            raise InputError("rule", f"{shown(rule)} is not one of {', '.join(RULES)}")
         self.rule = rule
         measures = RULES[rule].measures
         tuned = dict.fromkeys(itertools.chain(*(kind.measures for kind in RULES.values())))
         if at_k and at_k not in tuned:
-            raise InputError("measure", f"{measure!r}: rules are tuned to {', '.join(tuned)} alone")
+            raise InputError("measure", f"{shown(measure)}: rules are tuned to {', '.join(tuned)} alone")
         if at_k not in (measures or (None,)):
             takes = f"is tuned to {', '.join(measures)}" if measures else "takes no measure"
             given_as = "not given" if measure is None else repr(measure)
-            raise InputError("measure", f"{given_as}: rule={rule!r} {takes}")
+            raise InputError("measure", f"{given_as}: rule={shown(rule)} {takes}")
         unlisted_score = Conventions(unlisted="below" if unlisted is None else unlisted).unlisted_score
         allowed = {
             "k": rule == "top" or (rule == "row" and not with_features),
@@ -204,16 +204,18 @@ class Fitting:
         }
         for name, value in arguments.items():
             if value is not None and not allowed[name]:
-                raise InputError(name, f"not for rule={rule!r}{'' if measure is None else f' and {measure}'}")
+                raise InputError(
+                    name, f"not for rule={shown(rule)}{'' if measure is None else f' and {measure}'}"
+                )
         if rule == "top" and k is None:
             raise InputError("k", "rule='top' needs it: the number of labels to predict")
         self.k = LEADING if k is None else positive_integer("k", k, at_most=MOST_K)
         self.fbr = 0.0 if fbr is None else real_number("fbr", fbr)
         if not 0 <= self.fbr <= 1:
-            raise InputError("fbr", f"{fbr!r} is not within 0..1")
+            raise InputError("fbr", f"{shown(fbr)} is not within 0..1")
         self.fallback = FALLBACKS[0] if fallback is None else fallback
         if self.fallback not in FALLBACKS:
-            raise InputError("fallback", f"{fallback!r} is not one of {', '.join(FALLBACKS)}")
+            raise InputError("fallback", f"{shown(fallback)} is not one of {', '.join(FALLBACKS)}")
         self.unlisted = unlisted_score
         self.scored = rule not in ("rank", "top")
         self.aim = AIMS.get(rule, {}).get(self.measure)
@@ -276,7 +278,7 @@ class Fitting:
 def _measure(name: Any) -> str:
     """Return a measure's canonical name."""
     if not isinstance(name, str):
-        raise InputError("measure", f"{name!r} is not a name")
+        raise InputError("measure", f"{shown(name)} is not a name")
     try:
         return str(parse_spec(name))
     except ValueError as error:

@@ -14,7 +14,7 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints, Labels, as_score, as_scores, row_sizes
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import MOST, InputError, Keyword, Message, counted
+from xmleval.base.errors import MOST, InputError, Keyword, Message, counted, shown
 from xmleval.base.numerals import decimal_number
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.rows import pointer
@@ -226,7 +226,7 @@ def parse_decision(rule: str | Decision) -> Decision:
     value = None if match is None else decimal_number(match[2])
     if match is None or value is None or value != value or (match[1] == "top" and not 0 < value <= MOST):
         neither = " is neither topK (top3) nor thresholdT (threshold0.5)"
-        raise ValueError(Message(Keyword("decision", repr(rule)), neither))
+        raise ValueError(Message(Keyword("decision", shown(rule)), neither))
     return Decision(match[1], value)
 
 

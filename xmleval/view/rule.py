@@ -155,7 +155,8 @@ class Rule:
             if {*self.label_names}.isdisjoint(names):
                 own_name, asked_name = self.label_names[0], next(iter(names), None)
                 raise ValueError(
-                    f"rule {decision} knows none of these labels: {own_name!r} is unlike {asked_name!r}"
+                    f"rule {decision} knows none of these labels: {shown(own_name)} "
+                    f"is unlike {shown(asked_name)}"
                 )
             by_label = decision.numbers.reshape(PER_LABEL[decision.kind], -1).T
             missing = [math.inf] if decision.kind == "labels" else [0.0, LAST]

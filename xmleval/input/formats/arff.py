@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from xmleval.base.budget import memory_limit
+from xmleval.base.errors import shown
 from xmleval.files.input import InputFile
 from xmleval.files.remote import is_there
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import listed_rows, parsed_lines, read_at_once, shown
+from xmleval.input.lines import listed_rows, parsed_lines, read_at_once
 from xmleval.input.pieces import Pieces
 
 EXPECTED = "an ARFF file whose labels are attributes {0,1}"

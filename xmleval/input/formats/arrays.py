@@ -17,6 +17,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.base.budget import PIECE_BYTES, memory_limit
+from xmleval.base.errors import shown
 from xmleval.files.archive import Archive, Array, open_npy, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
@@ -200,7 +201,7 @@ def _layout(archive: Archive) -> tuple[str, tuple[int, int]]:
     scheme, shape = read_arrays(arrays)
     name, (n_rows, n_labels) = str(np.asarray(scheme, str).item()), shape.tolist()
     if name not in SCHEMES:
-        raise ValueError(f"format {name!r} is not one of {', '.join(SCHEMES)}")
+        raise ValueError(f"format {shown(name)} is not one of {', '.join(SCHEMES)}")
     n_stored = math.prod(archive["data"].shape)
     check_array(archive["data"], REAL, None)
     for inner in filter(archive.__contains__, INDICES):
@@ -295,7 +296,7 @@ def _find_list(archive: Archive) -> list[Array]:
                 row = take(0, min(1, ids.shape[0])).ravel().tolist()
             if len(row) > 1 and {*row} <= {0, 1}:
                 message = "may be ids of labels, or zeros and ones of all labels; call ids 'indices'"
-                raise ValueError(f"{ids.name!r} {message}, or save the scores alone")
+                raise ValueError(f"{shown(ids.name)} {message}, or save the scores alone")
     return arrays
 
 

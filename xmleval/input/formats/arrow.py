@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import MOST_LABELS, Bools, Ints
 from xmleval.base.budget import LEAST_WHOLE, memory_limit
-from xmleval.base.errors import counted, printable
+from xmleval.base.errors import counted, printable, shown
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.input.columns import (
@@ -188,7 +188,7 @@ def look_at(table: Opened, kind: str) -> Table:
     joining = [name for name in unused if is_text(stored[name]) or types.is_integer(stored[name])]
     n_labels = table.metadata.get(b"n_labels", b"")
     if n_labels and not (n_labels.isdigit() and len(n_labels) < 14 and 1 <= int(n_labels) <= MOST_LABELS):
-        raise ValueError(f"n_labels in its metadata is {n_labels[:40]!r}")
+        raise ValueError(f"n_labels in its metadata is {shown(n_labels[:40])}")
     return Table(columns, int(n_labels or 0) or None, named, joining if lists and instance is None else [])
 
 
@@ -264,7 +264,7 @@ class Cells(NamedTuple):
         type_ = self.column.type
         if not import_pyarrow().types.is_integer(type_):
             hint = "names, not numbers" if is_text(type_) else "not integers"
-            raise ValueError(f"column {self.name!r} holds {_called(type_)}, {hint}")
+            raise ValueError(f"column {shown(self.name)} holds {_called(type_)}, {hint}")
         return as_signed(as_numpy(self.column)).astype(np.int64, copy=False)
 
     def coded(self) -> tuple[Ints, list[str]]:
@@ -277,7 +277,7 @@ class Cells(NamedTuple):
         used[codes] = True  # of a dictionary that may be that of many more rows
         names = column.dictionary.filter(import_pyarrow().array(used)).to_pylist()
         if None in names:
-            raise ValueError(f"a null among the values of the dictionary of {self.name!r}")
+            raise ValueError(f"a null among the values of the dictionary of {shown(self.name)}")
         return (np.cumsum(used) - 1)[codes], names
 
     def numbers(self, kind: str) -> NDArray[Any]:
@@ -285,9 +285,9 @@ class Cells(NamedTuple):
         values = as_numpy(self.column)
         if values.dtype.kind not in ("f" if kind == "scores" else "fiub"):
             type_name = _called(self.column.type)
-            raise ValueError(f"column {self.name!r} holds {type_name}, not floating-point numbers")
+            raise ValueError(f"column {shown(self.name)} holds {type_name}, not floating-point numbers")
         if kind == "truth":
-            message = f"column {self.name!r} holds {{}}, no integer; {LIKE_A_SCORE}; grades need gains"
+            message = f"column {shown(self.name)} holds {{}}, no integer; {LIKE_A_SCORE}; grades need gains"
             self.refuse(values != np.floor(values.astype(np.float64)), message, values)
         return (values > 0).astype(np.uint8) if kind == "truth" or values.dtype == np.bool_ else values
 
@@ -296,14 +296,14 @@ def cells_of(batch: Any, name: str, first: int, lists: bool) -> Cells:
     """Return the values of a column, those of lists with ``lists``, else one in each row; none is null."""
     column = batch.column(name)
     if lists and (not is_list(column.type) or getattr(column.type, "list_size", 1) == 0):
-        raise ValueError(f"column {name!r} is {str(column.type)[:SHOWN]}, not lists")
+        raise ValueError(f"column {shown(name)} is {str(column.type)[:SHOWN]}, not lists")
     cells = Cells(name, first, np.arange(len(column) + 1), column)
     if column.null_count:
-        cells.refuse(as_numpy(column.is_null()), f"{name!r} is null")
+        cells.refuse(as_numpy(column.is_null()), f"{shown(name)} is null")
     if lists:
         cells = Cells(name, first, pointer(as_numpy(column.value_lengths())), column.flatten())
         if cells.column.null_count:
-            cells.refuse(as_numpy(cells.column.is_null()), f"a null in {name!r}")
+            cells.refuse(as_numpy(cells.column.is_null()), f"a null in {shown(name)}")
     return cells
 
 

@@ -44,7 +44,6 @@ from xmleval.input.lines import (
     SPLIT_BYTES,
     parsed_lines,
     read_at_once,
-    shown,
 )
 from xmleval.input.rows import MISSING_WORDS, Origin, RowBatches, Rows, entries_in_batches
 from xmleval.input.writing import WrittenRow, replacing_text, written_rows
@@ -291,7 +290,7 @@ class _Reader:
         """Return the labels of a text, or refuse one that may be several where no separator is given."""
         separator = self._separator
         if separator is None and (mark := next((mark for mark in SEPARATORS if mark in text), None)):
-            text, option = f"{shown(text)} may be one label or several; ", Keyword("separator", repr(mark))
+            text, option = f"{shown(text)} may be one label or several; ", Keyword("separator", shown(mark))
             raise ValueError(Message(text, option, " cuts it, another one does not"))
         parts = [text] if separator is None else text.split(None if separator == " " else separator)
         return [name for part in parts if (name := part.strip())]
@@ -309,7 +308,9 @@ class _Reader:
         with _naming_field():
             self._notes += further.notes()
         for word, n_cells in self._missing.items():
-            note = f"{counted(n_cells, 'fields')} {word!r} in {shown(self._columns.label)} read as no label"
+            note = (
+                f"{counted(n_cells, 'fields')} {shown(word)} in {shown(self._columns.label)} read as no label"
+            )
             self._notes.append(note)
 
 

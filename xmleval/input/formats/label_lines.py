@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats, label_dtype
-from xmleval.base.errors import counted
+from xmleval.base.errors import counted, shown
 from xmleval.base.numerals import DECIMAL, decimal_number, score_number
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming

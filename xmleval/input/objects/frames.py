@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.errors import InputError
+from xmleval.base.errors import InputError, shown
 from xmleval.input.columns import (
     INSTANCE,
     LABEL_COLUMN,
@@ -299,7 +299,7 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
     names = frame.columns
     if len({*names}) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InputError(argument, f"several columns are called {twice!r}")
+        raise InputError(argument, f"several columns are called {shown(twice)}")
     with _asking_for_names(argument):
         if {LABEL_COLUMN, LABELS_COLUMN}.isdisjoint(labels or ()):
             with contextlib.suppress(NoLabelsError):
@@ -311,7 +311,7 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
             if len(distinct := {*columns[name]}) < len(columns[name]) and not distinct <= {0, 1}:
                 hint = "expected a row for each; labels= says which columns are labels"
                 twice = next(value for n, value in enumerate(columns[name]) if value in columns[name][:n])
-                raise InputError(argument, f"column {name!r} has {twice!r} in two rows; {hint}")
+                raise InputError(argument, f"column {shown(name)} has {shown(twice)} in two rows; {hint}")
         keyed = find_instance([name for name in ids if len({*columns[name]}) == len(columns[name])])
     if (pair := find_users_and_items(names)) is not None and labels is None:
         user, item = pair
@@ -321,12 +321,12 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
     labels_known = {*names}.difference(ids) if labels is None else {*labels}
     picked = [name for name in names if name in labels_known]
     if not picked:
-        raise InputError(argument, f"no label is one of its columns ({', '.join(map(repr, names[:5]))})")
+        raise InputError(argument, f"no label is one of its columns ({', '.join(map(shown, names[:5]))})")
     matrix = frame.matrix(picked)
     if matrix.dtype.kind not in "biuf":
         bad = next(name for name in picked if frame.matrix([name]).dtype.kind not in "biuf")
         hint = "labels= picks the columns that are labels, and xmleval.from_df names those of a long frame"
-        raise InputError(argument, f"column {bad!r} holds no numbers; {hint}")
+        raise InputError(argument, f"column {shown(bad)} holds no numbers; {hint}")
     origin = _origin(frame, keyed, [name for name in names if name not in labels_known])
     rows = matrix_rows(argument, matrix.tocsr(), None) if is_sparse(matrix) else array_rows(matrix)
     match = None if frame.keys is None else BY_INDEX

@@ -313,7 +313,9 @@ def rows_of_ids(argument: str, lists: Any) -> Rows:
     rows = flat_rows(argument, lists)
     for entry in np.flatnonzero((rows.labels < 0) | rows.named)[:1].tolist():
         label, row = rows.label(entry), rows.row_of(entry)
-        raise InputError(argument, f"label {label!r} is not an integer id from 0 up", row=row, value=label)
+        raise InputError(
+            argument, f"label {shown(label)} is not an integer id from 0 up", row=row, value=label
+        )
     return rows
 
 

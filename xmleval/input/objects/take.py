@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming, shown
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import INSTANCE, is_written_index, named_as
 from xmleval.input.csr import Source
@@ -134,12 +134,12 @@ def take(
             rows = matched[argument]
             width = max(n_labels or 0, int(rows.labels.max(initial=-1)) + 1)
             by_name = argument == "y_score" and are_texts and inputs[argument].names is not None
-            shown = all_names[:width] if by_name or width != n_labels else None
+            used_names = all_names[:width] if by_name or width != n_labels else None
             if argument == "y_score":
-                arguments[argument] = as_scores(rows, shown)
+                arguments[argument] = as_scores(rows, used_names)
             else:
                 label_sets = as_sets(rows, graded if argument == "y_true" else None)
-                arguments[argument] = label_sets._replace(names=shown)
+                arguments[argument] = label_sets._replace(names=used_names)
         elif argument == "y_score" and isinstance(value, list) and n_labels is not None:
             arguments[argument] = rows_of_ids(argument, value)._replace(best_first=True)
         elif isinstance(value, list) or argument not in PAIRED:
@@ -182,14 +182,14 @@ def join_by_ids(inputs: dict[str, Rows], notes: list[str]) -> dict[str, Rows]:
     joined = {a for a, rows in with_ids.items() if a != "y_true" and truth and _have_keys(rows, truth)}
     for argument, rows in inputs.items():
         for name in filter(is_written_index, rows.origin.columns if rows.are_columns else ()):
-            notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
+            notes.append(f"{argument}: column {shown(name)} is left out, as an index that pandas wrote")
         column = getattr(rows.origin, "id_column", None)
         if argument in joined:
             column = getattr(inputs["y_true"].origin, "id_column", None) if column is None else column
-            notes += [f"{argument}: rows are matched by column {column!r}"] * (column is not None)
+            notes += [f"{argument}: rows are matched by column {shown(column)}"] * (column is not None)
         elif column is not None and not (joined and argument == "y_true"):
             side = "y_true has" if argument != "y_true" else "predictions have"
-            left_out = f"{argument}: column {column!r} is left out"
+            left_out = f"{argument}: column {shown(column)} is left out"
             notes.append(f"{left_out}; {side} no ids of rows, so they are in order")
     joined |= {"y_true"} if joined else set()
     return {a: with_ids[a] if a in joined else rows for a, rows in inputs.items()}
@@ -244,7 +244,7 @@ def has_label_names(argument: str, value: Any) -> bool:
 def refuse_other_count(n_labels: int | None, n_names: int) -> None:
     """Refuse a number of labels other than that of their names."""
     if n_labels not in (None, n_names):
-        raise InputError("n_labels", f"{n_labels!r} does not match the {n_names} names of labels")
+        raise InputError("n_labels", f"{shown(n_labels)} does not match the {n_names} names of labels")
 
 
 def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
@@ -253,13 +253,15 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     is_list = hasattr(labels, "__iter__") and not isinstance(labels, str)
     names: list[Any] = (as_list(labels) or [*labels]) if is_list else []
     if not names:
-        raise InputError("labels", f"{labels!r} is not a list of names")
+        raise InputError("labels", f"{shown(labels)} is not a list of names")
     first: dict[Any, int] = {}
     for place, name in enumerate(names):
         if not isinstance(name, str | int | np.integer) or isinstance(name, bool) or name == "":
-            raise InputError("labels", f"name {place}, {name!r}, is neither a text nor an integer, or empty")
+            raise InputError(
+                "labels", f"name {place}, {shown(name)}, is neither a text nor an integer, or empty"
+            )
         if first.setdefault(name, place) != place:
-            raise InputError("labels", f"{name!r} occurs twice, the second time in place {place}")
+            raise InputError("labels", f"{shown(name)} occurs twice, the second time in place {place}")
     refuse_other_count(n_labels, len(names))
     return [str(name) if isinstance(name, str) else int(name) for name in names]
 
