@@ -274,7 +274,7 @@ def write_xmc(path: PathLike, matrix: Any, kind: str) -> None:
     '2 3\n0:0.5 2:0.25\n1:1e-07\n'
     """
     if kind not in ("truth", "scores"):
-        raise ValueError(f"kind={kind!r} is not one of truth, scores")
+        raise ValueError(f"kind={shown(kind)} is not one of truth, scores")
     _refuse_other_text(path, ".txt")
     if not is_sparse(matrix):
         raise InputError("matrix", "not a SciPy sparse matrix or array")

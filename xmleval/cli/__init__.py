@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import click
 
 from xmleval.base.address_space import refuse_little_address_space
-from xmleval.base.errors import did_you_mean
+from xmleval.base.errors import did_you_mean, shown
 from xmleval.cli.messages import bare, one_line, print_messages
 from xmleval.version import __version__
 

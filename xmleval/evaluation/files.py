@@ -14,7 +14,7 @@ from typing import Any
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, MemoryLimit, Resources, check_resources, limited, memory_limit
-from xmleval.base.errors import InputError, Keyword, Message, naming_files, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, naming_files, positive_integer, shown
 from xmleval.base.notes import joined_notes
 from xmleval.evaluation.beside import training_counts, with_files_read, with_values_of_rows
 from xmleval.evaluation.checkpoint import WRITING, Checkpoint

@@ -24,7 +24,6 @@ from xmleval.input.csr import check_shape
 from xmleval.input.door import PAIRS, RESTRICTIONS, IdPairs, make_door, pairs_of_rows
 from xmleval.input.formats.documents import Fields
 from xmleval.input.glances import swapped_notes, unread_grades
-from xmleval.input.lines import shown
 from xmleval.input.match import (
     Batches,
     Match,

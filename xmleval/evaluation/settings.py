@@ -20,6 +20,7 @@ from xmleval.base.errors import (
     did_you_mean,
     positive_integer,
     real_number,
+    shown,
 )
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.door import NAMES, fewer_labels
@@ -234,7 +235,7 @@ def _about_hierarchy(hierarchy: Hierarchy | None, names: Sequence[Any] | None) -
     if hierarchy is None:
         return notes
     if hierarchy.top is not None:
-        above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
+        above = f" has {shown(hierarchy.top)} above all labels: it counts in every set that is not empty; "
         hint = "without edges to it, it does not, as authors leave out a root"
         notes.append(Message(Keyword("hierarchy"), above, hint))
     lacking = np.setdiff1d(np.arange(hierarchy.n_labels), hierarchy.edges)

@@ -21,6 +21,7 @@ Ask = Callable[[Any, str], T]  # of a file system and a name in it
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "http", "https": "http"}
 OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "memory"}  # no folders; a file is there when it is whole
 GONE, REFUSED, PARTIAL, BEYOND_END = (404, 410), (401, 403), 206, 416  # statuses of HTTP
+LONGEST_NAME = 255  # bytes of a name that file systems take
 LONGEST = 200  # characters of an error that are quoted
 ATTEMPTS, PAUSE_SECONDS = 3, 0.2  # where a connection fails
 NO_RANGES = "its server does not tell its size, or does not send it by ranges; download it first"

@@ -34,7 +34,6 @@ ITEMS = (
     "newsid", "articleid", "businessid",
 )  # fmt: skip
 NO_VALUE = ("iteration", "iter", "rank")  # of TREC's files, beside judgements and scores
-MOST_SHOWN = 40  # characters of a name in a list of them
 WRITTEN_INDEX = re.compile(r"|index|level_0|unnamed: \d+")  # what pandas calls an index that it writes
 
 
@@ -50,7 +49,7 @@ class NoListsError(ColumnsError):
     """The column of labels holds no lists."""
 
     def __init__(self, column: Any) -> None:
-        super().__init__(f"column {column!r} holds no lists")
+        super().__init__(f"column {shown(column)} holds no lists")
         self.column = column
 
 
@@ -104,7 +103,7 @@ def choose_columns(
     columns = ", ".join(shown(name) for name in names[:9]) or "none"
     for name in chosen:
         if name is not None and name not in names:
-            raise ColumnsError(f"no column {name!r}; the columns are {columns}")
+            raise ColumnsError(f"no column {shown(name)}; the columns are {columns}")
     usual = _Usual([name for name in names if name not in chosen], kind != "scores", is_list, lists_scores)
     entry = usual.entry(instance) if label is None else None
     instance, label = entry or (instance, label)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.base.arrays import Ints
-from xmleval.base.errors import Keyword, Message
+from xmleval.base.errors import Keyword, Message, shown
 from xmleval.base.numerals import decimal_number
 from xmleval.input.columns import (
     DOCUMENT,
@@ -42,7 +42,8 @@ def notes_on_ranks(columns: TableColumns, kind: str) -> list[Message]:
     if kind != "scores" or not named_as([columns.value], RANKS):
         return []
     unless = Keyword("higher_is_better", "False"), " is given"
-    return [Message(f"{columns.value!r} is read as scores, of which the highest is best unless ", *unless)]
+    text = f"{shown(columns.value)} is read as scores, of which the highest is best unless "
+    return [Message(text, *unless)]
 
 
 def judgement_of(cell: Any) -> float | None:
@@ -166,7 +167,7 @@ class EntryColumns:
             return
         for name in named_as(names, MODELS):
             if self._columns[name].differs:
-                text = f"column {name!r} has several values among the labels of one row"
+                text = f"column {shown(name)} has several values among the labels of one row"
                 raise DecidingColumnError(f"{text}, which one list would join; give the rows of one of them")
 
     def _may_decide(self, column: _Column) -> bool:
@@ -185,7 +186,7 @@ class EntryColumns:
         for name in deciding if self._may_judge else ():
             has_other_use = is_written_index(name) or named_as([name], NO_JUDGEMENT)
             if self._columns[name].are_numbers and not has_other_use:
-                raise DecidingColumnError(f"column {name!r} may hold judgements of the labels", name)
+                raise DecidingColumnError(f"column {shown(name)} may hold judgements of the labels", name)
         return left_out_notes(deciding)
 
 
@@ -193,10 +194,10 @@ def left_out_notes(names: Sequence[Any]) -> list[str]:
     """Return a note on columns that are left out though they differ among the labels of a row."""
     if not names:
         return []
-    shown = ", ".join(repr(name)[:40] for name in names[:MOST_NAMED])
+    named = ", ".join(map(shown, names[:MOST_NAMED]))
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     noun = "column" if len(names) == 1 else "columns"
-    return [f"{noun} left out: {shown}{more}, not the same for all labels of a row"]
+    return [f"{noun} left out: {named}{more}, not the same for all labels of a row"]
 
 
 class ListColumns:
@@ -252,7 +253,7 @@ class ListColumns:
         """Refuse a column of numbers that may be the scores or judgements of the labels."""
         noun = "their scores" if self._is_scores else "judgements of them"
         for name in names:
-            text = f"column {name!r} holds a number for each label, which may be {noun}"
+            text = f"column {shown(name)} holds a number for each label, which may be {noun}"
             raise DecidingColumnError(text, name)
 
     def _belongs_to_others(self, name: Any) -> bool:

@@ -283,7 +283,7 @@ class Match:
             hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
             raise InputError(argument, f"no column for label {shown(missing[0])}{hint}")
         self.note(argument, "labels without column", len(missing))
-        self.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
+        self.note(argument, "unknown columns", len(unknown), ", ".join(map(shown, unknown[:SHOWN_COLUMNS])))
         self._note_similar(argument, unknown)
         return self._add(columns, number, self.unknown, self.n_labels)
 
@@ -338,14 +338,14 @@ class Match:
             names = origin.columns if origin and self.origin and are_in_order else ()
             for column in (name for name in names if name in self.origin.columns):
                 if is_other_order(origin.hashes(column), self.origin.hashes(column)):
-                    message = f"column {column!r} has the values of {self.truth}'s in another order"
+                    message = f"column {shown(column)} has the values of {self.truth}'s in another order"
                     raise InputError(argument, Message(f"{message}; ", *origin.joined_by(column)))
             if self.n_rows not in (None, seen.n_rows):
                 raise InputError(argument, other_rows(seen.n_rows, self.n_rows or 0, self.truth))
         if seen.unknown and seen.role in PREDICTIONS and not self.fits:
             names = [*self.unknown]
             unknown = [names[number - self.n_labels] for number in seen.unknown]
-            self.note(argument, "unknown labels", len(unknown), repr(unknown[0]))
+            self.note(argument, "unknown labels", len(unknown), shown(unknown[0]))
             self._note_similar(argument, unknown)
             if seen.rows.places is None and self._may_be_places(unknown):
                 text = f"{argument}: {unknown[0]!r} is text, which is a name; integers are places in "
@@ -358,7 +358,7 @@ class Match:
         if seen.by_index:
             self.notes.append(f"{argument}: rows were brought in the order of {self.truth}'s index")
             if seen.ignored:
-                extra = f"row {next(iter(seen.ignored))!r} is not one of {self.truth}"
+                extra = f"row {shown(next(iter(seen.ignored)))} is not one of {self.truth}"
                 out = f"; leave it out, or add it to {self.truth}"
                 raise InputError(argument, extra + (SAME_ROWS if seen.n_rows == self.n_rows else out))
         expects_rows = seen.role != "exclude" and not seen.by_index and bool(seen.n_rows and present.size)
@@ -368,7 +368,7 @@ class Match:
             raise InputError(argument, message)
         if n_empty and (seen.by_index or seen.rows.are_columns):
             hint = f"; add it, or leave it out of {self.truth}"
-            raise InputError(argument, f"no row {missing!r}, which {self.truth} has{hint}")
+            raise InputError(argument, f"no row {shown(missing)}, which {self.truth} has{hint}")
         if seen.role in PREDICTIONS:
             self.note(argument, "rows without predictions", n_empty)
             self.note(argument, "ignored rows", len(seen.ignored))
@@ -485,7 +485,7 @@ def distinct(
         row = next(row for row, key in enumerate(keys) if first.setdefault(key, row) != row)
         error = rows.error if isinstance(rows, Rows) else InputError
         hint = rows.origin.how_to_repeat if isinstance(rows, Rows) and rows.origin is not None else ""
-        raise error(argument, f"two rows are called {keys[row]!r}{hint}", row=row, value=keys[row])
+        raise error(argument, f"two rows are called {shown(keys[row])}{hint}", row=row, value=keys[row])
     return place
 
 

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import memory_limit
+from xmleval.base.errors import shown
 from xmleval.base.numerals import ID, decimal_number, id_number
 from xmleval.files.archive import open_npy, read_arrays
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.arrays import REAL, check_array
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import ASCII_BLANKS, parsed_lines, read_at_once, shown, words_of
+from xmleval.input.lines import ASCII_BLANKS, parsed_lines, read_at_once, words_of
 from xmleval.input.rows import INDEX_BYTES
 
 NAMES = "names of labels, one a line or a JSON list of them, each once"

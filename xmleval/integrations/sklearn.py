@@ -100,7 +100,7 @@ class Scorer:
 
     def __repr__(self) -> str:
         """Return the call that makes it."""
-        return f"make_scorer({self._metrics!r})"
+        return f"make_scorer({shown(self._metrics)})"
 
     def _scores(self, estimator: Any, X: Any) -> Any:
         method = next((name for name in self._methods if hasattr(estimator, name)), None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.base.arrays import Ints, label_dtype
 from xmleval.base.budget import OverLimitError, memory_limit
-from xmleval.base.errors import InputError, Keyword, Message
+from xmleval.base.errors import InputError, Keyword, Message, shown
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.match import nodes_beside
 from xmleval.input.small_texts import read_edges
@@ -170,11 +170,13 @@ def _number(label: Any, place: str, n_labels: int, numbers: Mapping[Any, int] | 
         if 0 <= label < n_labels:
             return int(label)
         fix = "leave out edges to what is no label, such as a root"
-        raise InputError(ARGUMENT, f"{place}: {label!r} is not one of 0..{n_labels - 1}; {fix}", value=label)
+        reason = f"{place}: {shown(label)} is not one of 0..{n_labels - 1}; {fix}"
+        raise InputError(ARGUMENT, reason, value=label)
     number = numbers.get(label) if isinstance(label, str | int | np.integer) else None
     if number is None:
-        example = repr(next(iter(numbers), "a"))
-        raise InputError(ARGUMENT, f"{place}: {label!r} is no name like that of label {example}", value=label)
+        example = shown(next(iter(numbers), "a"))
+        reason = f"{place}: {shown(label)} is no name like that of label {example}"
+        raise InputError(ARGUMENT, reason, value=label)
     return number
 
 

@@ -176,21 +176,21 @@ def parse_spec(text: str) -> Spec:
     averages = list(dict.fromkeys(f"{name}.{a}" for metric in rows for a in metric.averages))
     averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
     if not rows and not averages:
-        within = "" if text == name else f"{text!r}: "
-        raise _unknown(text, f"{within}unknown measure {name!r}; {nearest(name)}")
+        within = "" if text == name else f"{shown(text)}: "
+        raise _unknown(text, f"{within}unknown measure {shown(name)}; {nearest(name)}")
     rows = [metric for metric in rows if average in (metric.averages or (None,))]
     if not rows:
         choices = ", ".join(averages)
-        problem = f"no average {average!r}" if average else "needs an average"
+        problem = f"no average {shown(average)}" if average else "needs an average"
         choose = f"choose from {choices}" if choices else "it takes none"
-        raise _unknown(text, f"{text!r}: {problem}; {choose}")
+        raise _unknown(text, f"{shown(text)}: {problem}; {choose}")
     if k is not None and not 0 < k <= MOST_K:
         raise ValueError(f"{shown(text)}: k={k} is not {'positive' if k <= 0 else 'below 2^31'}")
     asked = "all" if whole else "none" if k is None else "required"
     rows = [m for m in rows if m.cutoff == asked or (m.cutoff == "optional" and not whole)]
     if not rows:
         why = {"none": "needs a cutoff, as in @5", "required": "takes no @k", "all": "takes no @all"}
-        raise _unknown(text, f"{text!r}: {name} {why[asked]}")
+        raise _unknown(text, f"{shown(text)}: {name} {why[asked]}")
     named = {item.partition("=")[0] for item in (match["params"] or "").split(",") if item}
     rows = [m for m in rows if named <= {*m.params} and (named or not m.params)] or rows
     return Spec(rows[0], average, _parse_params(text, rows[0], average, match["params"]), k)
@@ -199,7 +199,7 @@ def parse_spec(text: str) -> Spec:
 def _unknown(text: str, reason: str) -> ValueError:
     """Return the error of a name: what it means here if other programs have it, otherwise the reason."""
     meant = meaning(text)
-    return ValueError(f"{text!r}: here it is {meant}" if meant else reason)
+    return ValueError(f"{shown(text)}: here it is {meant}" if meant else reason)
 
 
 def _parse_params(

@@ -163,6 +163,6 @@ def not_there(name: str, names: list[str]) -> str:
     same = [computed for computed in names if computed.split("@")[0] == stem]
     few = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     if not same and (meant := meaning(name)):
-        return f"{name!r} is not in this report; here it is {meant}"
+        return f"{shown(name)} is not in this report; here it is {meant}"
     near = f"it has {', '.join(same)}" if same else did_you_mean(name, names, canonical)
     return f"{shown(name)} is not in this report; {near or f'it has {few}'}"

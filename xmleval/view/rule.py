@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS, Floats
-from xmleval.base.errors import InputError, Keyword, Message
+from xmleval.base.errors import InputError, Keyword, Message, shown
 from xmleval.base.notes import Note
 from xmleval.base.numerals import decimal_number
 from xmleval.files.remote import as_path, is_file

@@ -24,7 +24,6 @@ from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
 from xmleval.input.csr import as_signed, matrix_rows, refuse_pointer
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import shown
 from xmleval.input.pieces import LabelUse, Pieces, whole, with_names
 from xmleval.input.rows import BY_KEY, Origin, Rows, numbered, pointer, rows_by_id
 from xmleval.input.scores import list_rows, refuse_padding

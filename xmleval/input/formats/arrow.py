@@ -32,7 +32,7 @@ from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.glances import LIKE_A_SCORE, VectorGlance, without_vectors
-from xmleval.input.lines import SHOWN, shown
+from xmleval.input.lines import SHOWN
 from xmleval.input.match import HELD_SHARE
 from xmleval.input.pieces import Pieces, joined
 from xmleval.input.placed import PlacedRows

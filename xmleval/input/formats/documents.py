@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
-from xmleval.base.errors import InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, counted, shown
 from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json

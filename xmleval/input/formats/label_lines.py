@@ -24,7 +24,6 @@ from xmleval.input.lines import (
     listed_rows,
     open_text,
     parsed_lines,
-    shown,
     whole_lines,
     words_of,
 )

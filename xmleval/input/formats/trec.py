@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
-from xmleval.base.errors import InputError
+from xmleval.base.errors import InputError, shown
 from xmleval.base.numerals import ID
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import parsed_lines, shown, words_of
+from xmleval.input.lines import parsed_lines, words_of
 from xmleval.input.pieces import Pieces, whole, with_names
 from xmleval.input.placed import ADVICE_OF_RANKS
 from xmleval.input.rows import Origin, Rows, entries_in_batches, rows_by_id

@@ -14,7 +14,6 @@ from xmleval.input.columns import (
     INSTANCE,
     LABEL_COLUMN,
     LABELS_COLUMN,
-    MOST_SHOWN,
     Chosen,
     ColumnsError,
     DecidingColumnError,
@@ -181,11 +180,10 @@ def _text_error(frame: Frame, argument: str, column: Any) -> InputError:
     value = next((value for value in frame.values(column) if not is_missing(value)), None)
     if not isinstance(value, str):
         return InputError(argument, f"column {column!r} holds no lists, but {type(value).__name__}")
-    short = f"{value[:MOST_SHOWN]!r}"
-    text = f"column {column!r} holds text such as {short}, not lists; "
+    text = f"column {shown(column)} holds text such as {shown(value)}, not lists; "
     if value.strip().startswith(("[", "{", "(")):
         return InputError(argument, f"{text}make lists of it, as json.loads or ast.literal_eval do")
-    return InputError(argument, f"{text}split it into lists, or make a list of each label: [{short}]")
+    return InputError(argument, f"{text}split it into lists, or make a list of each label: [{shown(value)}]")
 
 
 @contextlib.contextmanager

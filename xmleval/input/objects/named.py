@@ -12,7 +12,7 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints
-from xmleval.base.errors import InputError, counted
+from xmleval.base.errors import InputError, counted, shown
 from xmleval.input.csr import NO_PAIR, as_array, can_be_numbers
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, no_labels, numbered
 from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, shape_of
@@ -367,7 +367,7 @@ def _hint_of_fields(argument: str, label: Any, value: Any) -> str:
     if label in ("label", "corpus_id") and isinstance(value, str):
         return f"; a single label with its score is given as [[hit] for hit in {argument}]"
     if isinstance(label, str) and isinstance(value, list | tuple | np.ndarray):
-        return f"; of records with lists, give [record[{label!r}] for record in {argument}]"
+        return f"; of records with lists, give [record[{shown(label)}] for record in {argument}]"
     return ""
 
 

@@ -87,7 +87,7 @@ def take(
     _refuse_transposed(arguments | inputs, n_labels)
     for argument, rows in inputs.items() if label_list is None else ():
         for name in named_as(rows.names or [], INSTANCE) if rows.are_columns else ():
-            notes.append(f"{argument}: column {name!r} is read as a label")
+            notes.append(f"{argument}: column {shown(name)} is read as a label")
     for argument, rows in inputs.items():
         notes += rows.origin.noted(argument) if rows.origin is not None else []
     inputs = join_by_ids(inputs, notes)
