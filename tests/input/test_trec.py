@@ -83,7 +83,7 @@ def test_runs_are_written_best_first_whole_or_not_at_all() -> None:
     text = "0 Q0 2 1 -1.0 xmleval\n0 Q0 0 2 -2.0 xmleval\n"
     assert path.read_text() == text
     with pytest.raises(ValueError, match="row_names"):
-        write_qrels(path, np.eye(2), row_names=["a", "b c"])
+        write_run(path, np.eye(2), row_names=["a", "b c"])
     with pytest.raises(ValueError, match="score nan"):
         write_run(path, np.array([[np.nan]]))
     assert {each: each.read_text() for each in Path().iterdir()} == {path: text}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.input.forms import NAMED, Rows, write_rows
+from tests.input.forms import ARRAYS, LISTED, NAMED, Rows, write_rows
 from xmleval import calibrate, evaluate
 from xmleval.io import Named
 from xmleval.thresholds import fit
@@ -22,6 +22,7 @@ SCORES: Rows = {
     "q4": {"blue": 0.5, "green": 0.375, "red": 1.0},
 }
 FORMS = [name for name, form in NAMED.items() if "y_score" in form.roles]
+BY_NUMBER = [name for name in {**ARRAYS, **LISTED} if name != "bsr of blocks"]
 FITTED: dict[str, tuple[str, dict[str, Any]]] = {
     "constant": ("f1.micro", {}),
     "label": ("f1.macro", {"rule": "label"}),
@@ -132,3 +133,23 @@ def test_calibrators_refuse_names_without_scores() -> None:
     for value in ([["red", "blue"], ["green"]], {"q1": ["red"]}):
         with pytest.raises(ValueError, match="y_score: has no scores, which probabilities are made of"):
             calibrator.apply(value)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")  # of torch
+@pytest.mark.parametrize("form", BY_NUMBER)
+def test_apply_takes_arrays_and_lists_by_number(form: str) -> None:
+    truth = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 1], [1, 1, 0]])
+    scores = np.array([[0.75, 0.5, 0.125], [0.25, 0.875, 0.375], [0.5, 0.625, 0.25], [1.0, 0.375, 0.5]])
+    rule, calibrator = fit(truth, scores, "f1.micro"), calibrate.fit(truth, scores, "platt")
+    value = (ARRAYS.get(form) or LISTED[form])(scores)
+    if "without scores" in form or form == "ids":
+        with pytest.raises(ValueError, match="y_score: has no scores, which probabilities"):
+            calibrator.apply(value)
+        return
+    assert (rule.apply(value) != rule.apply(scores)).nnz == 0
+    applied = calibrator.apply(value)
+    names = ["brier", "p@1"]
+    report = evaluate(truth, applied, metrics=names, n_labels=3)
+    assert dict(report) == pytest.approx(
+        dict(evaluate(truth, calibrator.apply(scores), metrics=names)), rel=1e-6
+    )

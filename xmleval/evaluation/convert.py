@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.errors import counted
+from xmleval.base.errors import InputError, counted
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import notes_of, prediction_batches, read_scores_alone, read_truth
 from xmleval.evaluation.reading import Progress, naming_rows, progress
@@ -50,6 +50,8 @@ def convert_files(
     writer = writer_of(target, data.kind)
     if truth is None and not data.named:
         return write_rows(data.name, data.pieces(), data.kind, target, writer, n_labels, shown=shown)
+    if n_labels is not None:
+        raise InputError("n_labels", f"is for labels by number, and {data.name} has names")
     if truth is not None:
         pieces, notes = _numbered_rows(data, truth)
         return [*notes, *write_rows(data.name, pieces, data.kind, target, writer)]

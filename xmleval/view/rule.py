@@ -19,8 +19,9 @@ from xmleval.base.notes import Note
 from xmleval.base.numerals import decimal_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
+from xmleval.input.csr import as_array
 from xmleval.input.match import as_scores, numbers_of_columns
-from xmleval.input.objects.entries import Entries, open_entries, read_predictions
+from xmleval.input.objects.entries import Entries, is_dense, open_entries, read_predictions
 from xmleval.input.objects.named import as_own_rows
 from xmleval.input.objects.take import take
 from xmleval.input.rows import pointer, rows_by_id
@@ -208,6 +209,7 @@ class Rule:
         if self.by_name:
             warning = "y_score has no names: its columns are taken in the order of the rule's label_names"
             warnings.warn(warning, stacklevel=2)
+        y_score = as_array("y_score", y_score) if is_dense(y_score) else y_score
         names = None if self.label_names is None else [*self.label_names]
         numbers = take(None, y_score, None, self.n_labels, names, fits=True).inputs[1]
         return self._sets_of(numbers, features)

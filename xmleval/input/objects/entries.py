@@ -22,6 +22,7 @@ from xmleval.input.objects.named import flat_rows, is_pair_dict, read_pair
 from xmleval.input.objects.take import is_nameless
 from xmleval.input.rows import Named, Rows, numbered, pointer
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
+from xmleval.input.tensors import shape_of
 
 Cells = NDArray[Any]
 
@@ -86,7 +87,7 @@ def open_entries(argument: str, value: Any) -> Entries | None:
     is_table = not isinstance(value, list | dict | np.ndarray)
     if is_table and (frame := open_frame(argument, value)) is not None:
         return _of_frame(argument, frame, value)
-    return _of_rows(argument, value)
+    return None if shape_of(value) is not None else _of_rows(argument, value)
 
 
 def _of_matrix(named: Named, rows: Rows) -> Entries:
@@ -189,9 +190,7 @@ def _of_rows(argument: str, value: Any) -> Entries | None:
             return None
     else:
         items, keys = [*value], None
-    first = next((row for row in items if hasattr(row, "__len__") and len(row)), None)
-    is_dense = isinstance(first, list | tuple | np.ndarray) and isinstance(first[0], int | float | np.number)
-    if keys is None and (is_dense or first is None):
+    if keys is None and (not any(map(_is_filled, items)) or is_dense(items)):
         return None
     rows = flat_rows(argument, items)
 
@@ -205,6 +204,16 @@ def _of_rows(argument: str, value: Any) -> Entries | None:
         return outer([*map(_like, items, names, scores)])
 
     return _of_lists(rows._replace(keys=keys), with_scores, outer)
+
+
+def is_dense(value: Any) -> bool:
+    """Tell whether a list has rows of numbers that are no ids, as a dense array has."""
+    first = next(filter(_is_filled, value), None) if isinstance(value, list) else None
+    return isinstance(first, list | tuple | np.ndarray) and isinstance(first[0], float | np.floating)
+
+
+def _is_filled(row: Any) -> bool:
+    return hasattr(row, "__len__") and len(row) > 0
 
 
 def _of_lists(rows: Rows, with_scores: Callable[..., Any], as_sets: Callable[..., Any]) -> Entries:
