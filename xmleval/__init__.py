@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # what `_NAMES` has, for type checkers
     from xmleval.api.measures import subset_accuracy as subset_accuracy
     from xmleval.api.sensitivity import Sensitivity as Sensitivity
     from xmleval.api.sensitivity import propensity_sensitivity as propensity_sensitivity
+    from xmleval.api.write import write as write
     from xmleval.base.conventions import Conventions as Conventions
     from xmleval.evaluation.evaluator import Evaluator as Evaluator
     from xmleval.input.objects.frames import from_df as from_df
@@ -74,6 +75,7 @@ _NAMES = {  # in each module
     "api.fuse": "fuse",
     "api.label_statistics": "label_statistics",
     "api.sensitivity": "Sensitivity propensity_sensitivity",
+    "api.write": "write",
     "base.conventions": "Conventions",
     "evaluation.evaluator": "Evaluator",
     "input.objects.frames": "from_df",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.input.forms import ARRAYS, LISTED, NAMED, Rows, write_rows
-from xmleval import calibrate, evaluate
+from xmleval import calibrate, evaluate, write
 from xmleval.io import Named
 from xmleval.thresholds import fit
 
@@ -153,3 +153,42 @@ def test_apply_takes_arrays_and_lists_by_number(form: str) -> None:
     assert dict(report) == pytest.approx(
         dict(evaluate(truth, calibrator.apply(scores), metrics=names)), rel=1e-6
     )
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet", "npz", "run"])
+@pytest.mark.parametrize("form", FORMS)
+def test_write_keeps_the_names_of_any_form(form: str, ending: str) -> None:
+    rule, scores = fit(TRUTH, SCORES, "f1.micro"), made(form, SCORES)
+    y_true = TRUTH if NAMED[form].keyed is not False else dict(zip("0123", TRUTH.values(), strict=True))
+    write(f"s.{ending}", scores)
+    names = ["p@1", "p@2", "ndcg@3"]
+    report = evaluate(y_true if ending == "run" else truth_of_file(form), f"s.{ending}", metrics=names)
+    assert dict(report) == dict(evaluate(TRUTH, SCORES, metrics=names))
+    if ending == "run":
+        with pytest.raises(ValueError, match=r"^p\.run: a TREC run holds no predicted sets; expected"):
+            write("p.run", rule.apply(scores), "sets")
+        return
+    write(f"p.{ending}", rule.apply(scores), "sets")
+    sets = evaluate(truth_of_file(form), y_pred=f"p.{ending}", metrics=["f1.micro"])
+    assert dict(sets) == dict(evaluate(TRUTH, SCORES, decision=rule, metrics=["f1.micro"]))
+
+
+def truth_of_file(form: str) -> Any:
+    """Return a truth that rows of a file are matched with: by key, or in order; an index is a key there."""
+    return [[*row] for row in TRUTH.values()] if NAMED[form].keyed is False else TRUTH
+
+
+@pytest.mark.usefixtures("folder")
+def test_write_takes_arrays_and_refuses_what_is_none() -> None:
+    y_true, y_score = np.eye(3), np.eye(3) + np.arange(3) / 10
+    for ending in ("npz", "txt", "parquet"):
+        write(f"Y.{ending}", y_true, "truth")
+        write(f"s.{ending}", y_score)
+        assert evaluate(f"Y.{ending}", f"s.{ending}", metrics="p@1")["p@1"] == 1.0
+    with pytest.raises(ValueError, match="kind: 'score' is not one of truth, scores, sets; did you mean"):
+        write("a.npz", y_score, "score")
+    with pytest.raises(ValueError, match="data: is a file"):
+        write("a.npz", "s.npz")
+    with pytest.raises(ValueError, match=r"^s\.csv2: its name does not tell a format that is written"):
+        write("s.csv2", y_score)

@@ -12,7 +12,13 @@ import numpy as np
 
 from xmleval.base.errors import InputError, counted
 from xmleval.evaluation.files import fields_of
-from xmleval.evaluation.inputs import notes_of, prediction_batches, read_scores_alone, read_truth
+from xmleval.evaluation.inputs import (
+    notes_of,
+    open_input,
+    prediction_batches,
+    read_scores_alone,
+    read_truth,
+)
 from xmleval.evaluation.reading import Progress, naming_rows, progress
 from xmleval.input.formats.arrays import NPY, NPZ
 from xmleval.input.formats.arrow import ARROW
@@ -92,6 +98,16 @@ def _numbered_rows(data: Input, truth: Input) -> tuple[Pieces, list[str]]:
         notes.append(f"{data.name}: no scores, taken best first and written as -1, -2 and so on")
     lists = ranked(listed_scores(rows, match.names), None)  # of equal scores in the order of the names
     return whole(lists._replace(names=None), len(match.names)), notes
+
+
+def write_object(data: Any, kind: str, target: Path) -> list[str]:
+    """Write truth, scores or sets in memory in the format that the name of the target tells; return notes."""
+    held = open_input({"truth": "y_true", "scores": "y_score", "sets": "y_pred"}[kind], data)
+    writer = writer_of(target, kind, held.name if held.named else None)
+    if held.named:
+        rows, notes = _named_rows(held)
+        return [*notes, *write_data(held.name, rows, kind, target)]
+    return write_rows(held.name, held.pieces(), "scores" if kind == "scores" else "truth", target, writer)
 
 
 def find_files(

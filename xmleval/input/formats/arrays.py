@@ -419,6 +419,8 @@ def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     else:
         blocks = (block for _, block in canonical(data, "entries", width))
         matrix = rows_as_csr(stack_rows(blocks) if data.best_first else data, width)
+        if kind == "truth" and (keys or names):
+            matrix.data = matrix.data.astype(np.bool_)  # which tells sets from scores where names are read
         arrays = {"indices": matrix.indices, "indptr": matrix.indptr, "format": np.array(b"csr")}
         arrays |= {"shape": np.array(matrix.shape), "data": matrix.data, "_is_array": np.array(True)}
     arrays |= {name: np.array(each, str) for name, each in ((ROW_NAMES, keys), (LABEL_NAMES, names)) if each}
