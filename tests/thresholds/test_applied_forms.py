@@ -192,3 +192,14 @@ def test_write_takes_arrays_and_refuses_what_is_none() -> None:
         write("a.npz", "s.npz")
     with pytest.raises(ValueError, match=r"^s\.csv2: its name does not tell a format that is written"):
         write("s.csv2", y_score)
+
+
+def test_apply_leaves_out_lines_of_a_frame_whose_label_is_empty() -> None:
+    pd = pytest.importorskip("pandas")
+    rule, calibrator = fit(TRUTH, SCORES, "f1.micro"), calibrate.fit(TRUTH, SCORES, "platt")
+    lines = [("q2", "blue", 0.875), ("q1", "", 0.75), ("q1", "red", 0.75), ("q2", "red", 0.125)]
+    frame = pd.DataFrame(lines, columns=["instance", "label", "score"])
+    assert rule.apply(frame).values.tolist() == [["q2", "blue"], ["q1", "red"]]
+    expected = calibrator.apply(np.array([[0.875, 0.75, 0.75, 0.125]]))[0]
+    expected[1] = np.nan
+    np.testing.assert_array_equal(calibrator.apply(frame)["score"], expected)

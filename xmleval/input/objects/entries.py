@@ -132,15 +132,25 @@ def _of_table(argument: str, frame: Frame, value: Any) -> Entries:
         return _of_wide_frame(frame, rows)
     if table.lists:
         return _of_lists(rows, *_list_columns(frame, table, rows))
-    of_row, keys = numbered([*(rows.keys or ())])
+    return _of_long_frame(frame, table.value, rows)
+
+
+def _of_long_frame(frame: Frame, score: Any, rows: Rows) -> Entries:
+    """Return the entries of a frame with a line for each, of which those with empty labels have none."""
+    of_line, keys = numbered([*(rows.keys or ())])
+    lines = _row_of(rows)
 
     def with_scores(values: Cells) -> Any:
-        return replace_columns(frame, {table.value: values})
+        column = np.full(rows.n_rows, np.nan, values.dtype)
+        column[lines] = values
+        return replace_columns(frame, {score: column})
 
     def as_sets(kept: Bools) -> Any:
-        return keep_rows(frame, kept, [name for name in frame.columns if name != table.value])
+        kept_lines = np.zeros(rows.n_rows, np.bool_)
+        kept_lines[lines[kept]] = True
+        return keep_rows(frame, kept_lines, [name for name in frame.columns if name != score])
 
-    return Entries(rows, of_row, len(keys), with_scores, as_sets)
+    return Entries(rows, of_line[lines], len(keys), with_scores, as_sets)
 
 
 def _of_wide_frame(frame: Frame, rows: Rows) -> Entries:
