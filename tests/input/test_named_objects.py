@@ -146,6 +146,41 @@ def test_labels_of_the_truth_may_have_no_column(name: str) -> None:
     assert report.notes == ["y_score: 1 label of the truth has no column; it counts as not predicted"]
 
 
+@pytest.mark.parametrize("kind", [int, str, np.int64])
+def test_keys_that_number_the_rows_match_rows_without_names(kind: Any) -> None:
+    truth, scores = ({kind(row): [*rows.values()][row] for row in range(4)} for rows in (QRELS, RUN))
+    expected = dict(evaluate(QRELS, RUN, metrics=["p@1"]))
+    turned = dict(reversed(scores.items()))
+    for y_true, y_score in ((truth, SCORED), (TAGS, scores), (TAGS, turned), (matrix(QRELS), turned)):
+        labels = None if y_true is truth or y_true is TAGS else NAMES
+        assert dict(evaluate(y_true, y_score, labels=labels, metrics=["p@1"])) == expected
+    excluded = evaluate(TAGS, SCORED, exclude=[(kind(0), "green")], metrics=["p@1"])
+    assert excluded.notes[0] == "exclude: 1 of 1 pair is excluded"
+    for y_true, y_score in ((turned, SCORED), (TAGS, {kind(7): {"red": 1.0}})):
+        with pytest.raises(ValueError, match=r"have names and those of y_\w+ have none; give ids to both"):
+            evaluate(y_true, y_score, metrics=["p@1"], gains="linear")
+
+
+@pytest.mark.parametrize("make", ["lists", "wide"])
+def test_default_index_is_an_index_beside_another(make: str) -> None:
+    """Where both are frames of pandas; where one has none, rows are in order."""
+    pd = pytest.importorskip("pandas")
+    sides = [pd.DataFrame({"labels": TAGS}), pd.DataFrame({"labels": [[*row] for row in RUN.values()]})]
+    if make == "wide":
+        sides = [pd.DataFrame([*rows.values()])[NAMES] for rows in (QRELS, FULL)]
+    truth, scores = sides
+    expected = dict(evaluate(truth, scores, metrics=["p@1"]))
+    for other in (ROWS, [5, 6, 7, 8]):
+        for y_true, y_score in ((truth.set_axis(other), scores), (truth, scores.set_axis(other))):
+            with pytest.raises(ValueError, match=r"is not one of y_true; .* after reset_index\(drop=True\)$"):
+                evaluate(y_true, y_score, metrics=["p@1"])
+            reset = y_true.reset_index(drop=True), y_score.reset_index(drop=True)
+            assert dict(evaluate(*reset, metrics=["p@1"])) == expected
+        lists = [*RUN.values()] if make == "lists" else [*FULL.values()]
+        in_order = dict(evaluate(truth.set_axis(other), lists, metrics=["p@1"]))
+        assert in_order == dict(evaluate(TAGS, lists, metrics=["p@1"]))
+
+
 def test_rankings_of_names_need_no_scores() -> None:
     names, metrics = np.array([[*row] for row in FULL.values()]), ["p@1", "ndcg@3", "lrap"]
     expected = dict(evaluate(Y, matrix(FULL), metrics=metrics))

@@ -202,9 +202,7 @@ class Match:
             seen.by_index = True
         elif keys is None and self.are_numbers:
             return None
-        elif (
-            self.keys is None and keys is not None and all(isinstance(key, int | np.integer) for key in keys)
-        ):
+        elif self.keys is None and keys is not None and _are_integers(keys):
             keys = [*map(str, keys)]
         if keys is None or (self.keys is None and {*keys} - self.row_number.keys()):
             with_names, without = (argument, self.truth) if self.keys is None else (self.truth, argument)
@@ -374,6 +372,11 @@ class Match:
             self.note(argument, "ignored rows", len(seen.ignored))
         if seen.role == "candidates":
             self.note(argument, "rows without candidates", n_empty)
+
+
+def _are_integers(keys: Sequence[Any]) -> bool:
+    """Tell whether all keys are integers."""
+    return all(issubclass(kind, int | np.integer) for kind in {*map(type, keys)})
 
 
 def _is_text_of_id(name: Any) -> bool:

@@ -18,6 +18,7 @@ from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, no_labels, nu
 from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, shape_of
 
 NUMBERS = (int, float, np.integer, np.floating)
+LABEL_TYPES = (str, int, np.integer)
 SHOWN = 80  # characters of a value that a message quotes
 PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
 PLAIN = frozenset({int, str})  # types of labels alone
@@ -189,7 +190,7 @@ def _first_label(rows: list[Any] | None) -> Any:
 
 def _are_labels(first: Any) -> bool:
     """Tell whether the first entry of lists is a label, not a score."""
-    return isinstance(first, str | int | np.integer)
+    return isinstance(first, LABEL_TYPES)
 
 
 def without_labels(value: Any) -> Rows | None:
@@ -220,13 +221,14 @@ def flat_rows(argument: str, rows: list[Any], scores: Any = None) -> Rows:
     """Return rows of one kind, and ``scores`` in lists of their own, end to end; refuse another kind."""
     scores = None if scores is None else _lists_of_scores(argument, scores, len(rows))
     rows = _plain_rows(rows)
+    if scores is not None:
+        _refuse_other_pairs(argument, rows, scores)
     mappings = _mappings_among(rows)
     ends = np.zeros(len(rows) + 1, np.int64)
     labels, values = list[Any](), list[Any]()
     best_first = are_lists = True
     for number, row in enumerate(rows):
         if scores is not None:
-            _refuse_no_pair(argument, number, row, scores[number])
             values.extend(scores[number])
         if isinstance(row, mappings):
             labels.extend(row)
@@ -273,19 +275,27 @@ def _mappings_among(items: Iterable[Any]) -> tuple[type[Mapping[Any, Any]], ...]
 
 def _add_items(argument: str, row: int, items: Any, labels: list[Any], values: list[Any]) -> None:
     """Add the labels of a row, and their scores: pairs, or dicts such as search engines return."""
-    hits = _mappings_among(items)
     for item in items:
-        pair = item
-        if isinstance(item, hits):
-            names = "corpus_id" if "corpus_id" in item else "label", "score"
-            pair = [item[name] for name in names if name in item]
-        if not isinstance(pair, tuple | list):
-            pair = [item]
-        elif len(pair) != 2:
-            hint = "; expected 'label' or 'corpus_id', and 'score'" if isinstance(item, hits) else ""
-            raise InputError(argument, f"{_shown(item)} is not a label with its score{hint}", row=row)
-        labels.append(pair[0])
-        values.extend(pair[1:])
+        if isinstance(item, tuple | list):
+            if len(item) != 2:
+                raise InputError(argument, f"{_shown(item)} is not a label with its score", row=row)
+            labels.append(item[0])
+            values.append(item[1])
+        elif isinstance(item, LABEL_TYPES) or not isinstance(item, Mapping):
+            labels.append(item)
+        else:
+            label, score = _hit(argument, row, item)
+            labels.append(label)
+            values.append(score)
+
+
+def _hit(argument: str, row: int, item: Mapping[Any, Any]) -> tuple[Any, Any]:
+    """Return the label and the score of a dict such as search engines return, or refuse another one."""
+    name = "corpus_id" if "corpus_id" in item else "label"
+    if name not in item or "score" not in item:
+        hint = "expected 'label' or 'corpus_id', and 'score'"
+        raise InputError(argument, f"{_shown(item)} is not a label with its score; {hint}", row=row)
+    return item[name], item["score"]
 
 
 def _lists_of_scores(argument: str, scores: Any, n_rows: int) -> list[Any]:
@@ -301,9 +311,11 @@ def _lists_of_scores(argument: str, scores: Any, n_rows: int) -> list[Any]:
     return _plain_rows([*scores])
 
 
-def _refuse_no_pair(argument: str, number: int, labels: Any, scores: Any) -> None:
+def _refuse_other_pairs(argument: str, rows: list[Any], scores: list[Any]) -> None:
     """Refuse labels or scores of a row that are no list."""
-    for part in (labels, scores):
+    if {list, tuple}.issuperset(map(type, chain(rows, scores))):
+        return
+    for number, part in chain.from_iterable(zip(enumerate(rows), enumerate(scores), strict=True)):
         if isinstance(part, str | Mapping | Set) or not hasattr(part, "__len__"):
             raise _no_list(argument, number, part)
 

@@ -94,6 +94,8 @@ def take(
     names = label_list if label_list or y_true is None else names_of_truth(arguments, inputs, notes)
     match = Match("y_true", names, listed=labels is not None, fits=fits)
     match.notes, match.n_labels = notes, max(n_labels or 0, match.n_labels)
+    if "y_true" not in inputs and any(rows.match == BY_KEY for rows in inputs.values()):
+        match.n_rows = _count_rows(arguments["y_true"])
     if match.closed:
         refuse_other_count(n_labels, match.n_labels)
     shapes = map(shape_of, (arguments | inputs).values())
@@ -157,6 +159,12 @@ def take(
         match.keys if match.by == BY_KEY else None,
         match.n_unmatched_pairs,
     )
+
+
+def _count_rows(truth: Any) -> int | None:
+    """Return the number of rows of a truth without names, whose numbers may be keys; None if it has none."""
+    shape = shape_of(truth)
+    return shape[0] if shape else len(truth) if isinstance(truth, list) else None
 
 
 def _unsized(inputs: dict[str, Rows], argument: str) -> InputError:
