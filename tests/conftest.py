@@ -1,6 +1,7 @@
 """What tests share: settings, real data, and the row lengths and types that kernels are tried with."""
 
 import itertools
+import logging
 import math
 import os
 import signal
@@ -10,12 +11,14 @@ from collections.abc import Generator, Iterator, Sequence
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from numba.core import caching
 
 import xmleval
 from tests.commands import folder as folder
@@ -86,9 +89,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.ignore = [*(config.option.ignore or ()), *ignored]
     pytest.MonkeyPatch().setattr("xmleval.evaluation.files.LEAST_MEMORY", 1)  # small files are cut, too
     # processes that tests start would go on ignoring the signals that this one ignores, as under nohup
-    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    usual_handlers: dict[int, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGHUP: signal.SIG_DFL,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
+    for number, usual in usual_handlers.items():
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, usual_handlers)
+    # any test may be the first that needs a kernel, whatever of the system it breaks and whatever it prints
+    caching.os = SimpleNamespace(**vars(os))
+    logging.getLogger("xmleval.kernels").setLevel(logging.CRITICAL)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         # hashes wrap around on purpose; a filter, unlike np.errstate, also holds in the threads of a pool
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")

@@ -92,11 +92,11 @@ def test_worker_that_is_killed_is_replaced(
 
 
 SCHEDULER = """
-import distributed, time
+import distributed, sys
 if __name__ == "__main__":
     where = {"dashboard_address": "127.0.0.1:0"}
     print(distributed.LocalCluster(n_workers=1, threads_per_worker=1, **where).scheduler_address, flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -107,9 +107,10 @@ def kill(process: int, *_: Any) -> None:
 
 def test_scheduler_that_is_killed_is_an_error(arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     command, env = [sys.executable, "-c", SCHEDULER], {**os.environ, "PYTHONPATH": str(ROOT)}
-    started: Any = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    started: Any = subprocess.Popen(command, env=env, text=True, **pipes)
     address = started.stdout.readline().strip()
-    with started, distributed.Client(address, timeout=5, set_as_default=False) as client:
+    with started, distributed.Client(address, timeout=30, set_as_default=False) as client:
         workers.wrap_tasks(monkeypatch, kill, started.pid)
         with pytest.raises(ConnectionAbortedError, match="the scheduler has ended"):
             evaluate("Y_*", "m_*", metrics=FEW, client=client)

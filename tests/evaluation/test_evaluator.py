@@ -139,7 +139,7 @@ def test_threads_count_in_one_evaluator() -> None:
     start = threading.Barrier(4)
 
     def count(place: int) -> None:
-        start.wait(10)
+        start.wait(60)
         for number in range(place, n, 4):
             rows = slice(number % 5, None)
             if number % 3:

@@ -35,11 +35,13 @@ def refuse_threads(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, n_st
 def test_each_number_is_taken_once(n_workers: int, n_started: int, monkeypatch: pytest.MonkeyPatch) -> None:
     refuse_threads(monkeypatch, _thread, "start_new_thread", n_started)
     taken: list[list[int]] = [[] for _ in range(n_workers)]
+    all_begun = threading.Barrier(min(n_workers, 1 + n_started))
 
     def work(number: int, numbers: list[int]) -> None:
         numbers.append(number)
         assert numbers is not taken[0] or threading.current_thread() is threading.main_thread()
-        time.sleep(0.001)
+        if len(numbers) == 1:
+            all_begun.wait(60)
 
     in_turns(100, [partial(work, numbers=numbers) for numbers in taken])
     assert sorted(itertools.chain(*taken)) == [*range(100)]
@@ -56,7 +58,7 @@ def test_interrupt_or_failure_of_the_lowest_number_is_raised(errors: Any, slow: 
 
     def work(number: int) -> None:
         taken.append(number)
-        both.wait(10)
+        both.wait(60)
         time.sleep(0.05 * (number == slow))
         raise errors[number]
 
@@ -103,7 +105,7 @@ def test_threads_have_ended_when_an_interrupt_is_raised(seen: list[int]) -> None
     both, ended = threading.Barrier(2), list[int]()
 
     def work(number: int) -> None:
-        both.wait(10)
+        both.wait(60)
         if threading.current_thread() is not threading.main_thread():
             for _ in range(3):
                 time.sleep(0.03)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -15,6 +16,7 @@ from xmleval.base.threads import start_thread
 def serve(pipe: Connection) -> None:
     """Make the calls that arrive, and send back results and errors, until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
+    logging.getLogger("xmleval").addHandler(logging.NullHandler())  # and tells how it goes
     start_thread(_end_with_parent)  # without it, this process ends after its task
     while True:
         result: Any = None
