@@ -22,6 +22,7 @@ from xmleval.input.scores import list_width
 from xmleval.input.small_texts import noun_of
 
 Progress = bool | Callable[[int, int | None], object]
+REFRESH_SECONDS = 0.1  # of a bar
 
 
 def count_rows(
@@ -139,11 +140,19 @@ def progress(n_rows: int | None, skipped: int, shown: Progress) -> Iterator[Call
         return
     columns = BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn()
     of = f" of {n_rows:,}" if n_rows else ""
-    with Bar(*columns, console=console, transient=True) as bar:
+    # Rich would refresh it in a thread, and wait for that without an end where it finds no memory
+    with Bar(*columns, console=console, transient=True, auto_refresh=False) as bar:
         task = bar.add_task(f"{skipped:,}{of} rows", total=n_rows, completed=skipped)
+        bar.refresh()
+        next_refresh = begun
 
         def show(done: int) -> None:
-            rate = (done - skipped) / max(time.monotonic() - begun, 1e-9)
-            bar.update(task, completed=done, description=f"{done:,}{of} rows, {rate:,.0f} rows/s")
+            nonlocal next_refresh
+            now = time.monotonic()
+            rate = (done - skipped) / max(now - begun, 1e-9)
+            description = f"{done:,}{of} rows, {rate:,.0f} rows/s"
+            bar.update(task, completed=done, description=description, refresh=now >= next_refresh)
+            if now >= next_refresh:
+                next_refresh = now + REFRESH_SECONDS
 
         yield show
