@@ -32,7 +32,7 @@ def test_combination_is_refused_by_its_message(data: st.DataObject) -> None:
 @law
 @given(data=st.data())
 def test_value_is_that_of_its_definition(data: st.DataObject) -> None:
-    problem = data.draw(problems(without=("decision",), least_rows=1))
+    problem = data.draw(problems(without=("decision",), least_rows=1, extremes=True))
     report, case = problem.evaluate(), case_of(relations.plain(problem, data.draw))
     # the definitions do not clip probabilities at what float32 can tell from 0 and 1
     exact = problem.dtype == "float64" or problem.conventions.link == "sigmoid"
