@@ -184,8 +184,9 @@ def test_field_of_conventions_changes_a_value_or_is_noted(field: str, choice: An
 
 
 def test_conventions_that_a_caller_does_not_set_are_silent() -> None:
-    for conventions in (*PRESETS, Conventions(auc_ties="full"), {"auc_ties": "half"}, "wu2017,auc_ties=full"):
-        assert not evaluate(Y, S, metrics="p@1", conventions=conventions).notes  # type: ignore[call-overload]
+    silent: list[Any] = [*PRESETS, Conventions(auc_ties="full"), {"auc_ties": "half"}, "wu2017,auc_ties=full"]
+    for conventions in silent:
+        assert not evaluate(Y, S, metrics="p@1", conventions=conventions).notes
 
 
 def test_weights_are_noted_where_no_value_depends_on_them() -> None:

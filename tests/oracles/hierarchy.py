@@ -1,6 +1,8 @@
 """Hierarchical precision, recall and F1 from their definition: sets with all ancestors, in plain Python."""
 
 import math
+from collections.abc import Iterable
+from typing import Any
 
 from tests.oracles.metrics import Case, mean, predictions, row_weights, set_formula, zero_division
 
@@ -8,7 +10,7 @@ FORMULAS = {"h_precision": "precision", "h_recall": "recall", "h_f1": "f1"}
 MEASURES = frozenset((n, a, at) for n in FORMULAS for a in ("samples", "micro") for at in ("", "k"))
 
 
-def with_ancestors(labels: set[int], edges: list[tuple[int, int]]) -> set[int]:
+def with_ancestors(labels: set[Any], edges: Iterable[tuple[Any, Any]]) -> set[Any]:
     """The labels, their parents, the parents of these, and so on."""
     found = set(labels)
     while more := {parent for child, parent in edges if child in found} - found:
