@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from tests.problems import SPECS
 from xmleval import Conventions, Evaluator, compare, evaluate
 from xmleval.base.conventions import CHOICES, PRESETS
+from xmleval.cli.options import EVERY
 from xmleval.metrics import GROUPS
 
 random = np.random.default_rng(11)
@@ -289,3 +290,39 @@ def test_link_is_told_not_to_be_for_decisions() -> None:
     given = evaluate(Y, LOGITS, metrics=["f1.micro"], decision="threshold0.5")
     assert report["f1.micro"] == given["f1.micro"]
     assert report.notes == [f"{given.notes[0]}, as link= is not for decisions"]
+
+
+NOISE = 0.3 * np.random.default_rng(3).normal(size=S.shape)
+MODELS = {"a": RELEVANT + NOISE, "b": RELEVANT + 2 * NOISE[::-1], "c": S}
+OF_COMPARE: dict[str, list[Any]] = {
+    "models": [{"a": MODELS["a"], "b": S}],
+    "y_true": [S > 0.5],
+    "y_pred": [{name: scores > 0.5 for name, scores in MODELS.items()}],  # beside p@1, which reads none
+    "baseline": ["b", "x"],
+    "test": ["randomisation", "paired_t", "wilcoxon", "z"],
+    "confidence": [0.5, None],
+    "clusters": [ROWS],
+    "seeds": [True],
+    "worst": [2],
+}
+
+
+@pytest.mark.parametrize("name", OF_COMPARE)
+def test_option_of_compare_changes_what_is_seen(name: str) -> None:
+    own = {*inspect.signature(compare).parameters} - {"options"}
+    assert own == {*OF_COMPARE}
+
+    def outcome(**options: Any) -> str:
+        try:
+            compared = compare(**{"models": MODELS, "y_true": Y, "metrics": ["p@1", "f1.macro@2"], **options})
+        except ValueError as error:
+            return str(error)
+        return f"{compared.to_json()}\n{compared}"
+
+    without = outcome()
+    for value in OF_COMPARE[name]:
+        assert outcome(**{name: value}) != without
+
+
+def test_options_of_the_shell_are_arguments_of_evaluate() -> None:
+    assert {*EVERY} <= {*inspect.signature(evaluate).parameters}
