@@ -86,3 +86,36 @@ def test_pairs_leave_wrong_ids_to_be_refused(folder: Path, refused: Any, value: 
     Path("m_scores.npy").unlink()
     message = refused("evaluate Y_test.npz m --exclude pairs.txt --metrics p@1")
     assert "row 1: label id " in message
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_of_lists_of_ids_are_read_beside_files(folder: Path, library: str) -> None:
+    """Of scores, whose labels the file tells; a truth needs their number."""
+    frames = pytest.importorskip(library)
+    truth, scores = {"labels": [[0, 2], [1]]}, {"labels": [[2], [0]], "scores": [[0.5], [0.4]]}
+    write_table(Path("t.parquet"), truth)
+    write_table(Path("s.parquet"), scores)
+    assert evaluate("t.parquet", frames.DataFrame(scores), metrics="p@1")["p@1"] == 0.5
+    assert evaluate(frames.DataFrame(truth), "s.parquet", metrics="p@1", n_labels=3)["p@1"] == 0.5
+    with pytest.raises(ValueError, match="y_true: does not tell what labels there are; give n_labels="):
+        evaluate(frames.DataFrame(truth), "s.parquet", metrics="p@1")
+
+
+@pytest.mark.parametrize("predictions", [
+    [{"x": 0.9, "q": 0.1}, {"z": 0.5}],
+    [[["x", 0.9], ["q", 0.1]], [["z", 0.5]]],
+    [[{"label": "q", "score": 0.1}, {"label": "x", "score": 0.9}], [{"label": "z", "score": 0.5}]],
+    [[{"corpus_id": "q", "score": 0.1}, {"corpus_id": "x", "score": 0.9}], [{"corpus_id": "z", "score": 1}]],
+])  # fmt: skip
+def test_objects_of_predictions_are_read_in_json_lines_as_in_python(folder: Path, predictions: Any) -> None:
+    truth = [["x"], ["y"]]
+    for name, rows in ("t", truth), ("s", predictions):
+        Path(f"{name}.jsonl").write_text("".join(json.dumps({"labels": row}) + "\n" for row in rows))
+    in_files = evaluate("t.jsonl", "s.jsonl", metrics="p@1")
+    assert in_files["p@1"] == evaluate(truth, predictions, metrics="p@1")["p@1"] == 0.5
+
+
+def test_a_separator_of_a_blank_leaves_other_blanks_in_names(folder: Path) -> None:
+    Path("t.csv").write_text("labels\nNew\u00a0York Rome\n", encoding="utf-8")
+    report = evaluate("t.csv", [["Rome"]], metrics="p@1", separator=" ")
+    assert report.label_names == ["New\u00a0York", "Rome"]

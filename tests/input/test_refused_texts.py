@@ -94,7 +94,14 @@ CSVS = [
 ]
 JSONS = [
     ("x\n", "line 1: 'x' is no JSON"),
-    ("[1]\n", "line 1: '[1]' is no object"),
+    ("1\n", "line 1: '1' is no object"),
+    ("[1]\n", """line 1: '[1]' is a list; write it in a field, {"labels": [...]}"""),
+    (
+        '{"a": 0.5, "b": 1}\n',
+        """line 1: labels with scores alone; write them in a field, {"labels": {...}}""",
+    ),
+    ('{"a": {"b": 1}}\n', "line 1: rows by name; write one object of all rows (NAME.json)"),
+    ('{"tags": [], "pred": [{"a": 1}]}\n', "line 1: an object is no label with a score, such as"),
     ('{"tags": [], "pred": []}\n{"tags": []}\n', "line 2: no field 'pred'"),
     ('{"tags": null, "pred": []}\n', "line 1: null is no list of labels"),
     ('{"tags": ["a"], "pred": [["a", ' + "9" * 5000 + "]]}\n", "line 1: "),

@@ -38,12 +38,14 @@ from xmleval.input.formats.format import Format, naming
 from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.glances import LIKE_A_SCORE, VectorGlance
 from xmleval.input.lines import (
+    ASCII_BLANKS,
     LINE_BYTES,
     LONGEST_LINE,
     SHOWN,
     SPLIT_BYTES,
     parsed_lines,
     read_at_once,
+    words_of,
 )
 from xmleval.input.rows import MISSING_WORDS, Origin, RowBatches, Rows, entries_in_batches
 from xmleval.input.writing import WrittenRow, replacing_text, written_rows
@@ -137,6 +139,8 @@ def _json_record(line: str) -> dict[str, Any] | None:
         record = parse_json(line)
     except ValueError as error:
         raise ValueError(f"{shown(line)} is no JSON: {error}") from None
+    if isinstance(record, list):
+        raise ValueError(f'{shown(line)} is a list; write it in a field, {{"labels": [...]}}')
     if not isinstance(record, dict):
         raise ValueError(f"{shown(line)} is no object")
     return record
@@ -276,7 +280,7 @@ class _Reader:
     def _labels(self, cell: Any) -> Labels:
         """Return the labels of a cell, and their scores where it has some; a separator cuts those of text."""
         if isinstance(cell, str):
-            text = cell.strip()
+            text = cell.strip(ASCII_BLANKS)
             if text in MISSING_WORDS:
                 self._missing[text] += 1
                 return [], None
@@ -292,8 +296,10 @@ class _Reader:
         if separator is None and (mark := next((mark for mark in SEPARATORS if mark in text), None)):
             text, option = f"{shown(text)} may be one label or several; ", Keyword("separator", shown(mark))
             raise ValueError(Message(text, option, " cuts it, another one does not"))
-        parts = [text] if separator is None else text.split(None if separator == " " else separator)
-        return [name for part in parts if (name := part.strip())]
+        if separator == " ":
+            return words_of(text)
+        parts = [text] if separator is None else text.split(separator)
+        return [name for part in parts if (name := part.strip(ASCII_BLANKS))]
 
     def add_cells(self, keys: Sequence[str]) -> None:
         """Look at the cells beside the labels of rows with these keys, which were read last."""
@@ -402,15 +408,17 @@ def numbers_of(cell: Any, kind: str) -> list[float]:
 def _pair(item: Any) -> Sequence[Any]:
     if isinstance(item, list) and len(item) == 2:
         return item
-    if isinstance(item, dict) and "label" in item and "score" in item:
-        return item["label"], item["score"]
-    raise ValueError(f"{_json(item)} is no label with a score")
+    if isinstance(item, dict) and "score" in item:
+        for name in ("corpus_id", "label"):
+            if name in item:
+                return item[name], item["score"]
+    raise ValueError(f'{_json(item)} is no label with a score, such as {{"label": "a", "score": 0.5}}')
 
 
 def name_of(item: Any, noun: str = "label") -> str:
     """Return a name of JSON, also as an integer."""
     if type(item) is str:
-        return item.strip()
+        return item.strip(ASCII_BLANKS)
     if type(item) is int:
         return str(item)
     raise ValueError(f"{_json(item)} is no {noun}")
@@ -488,6 +496,16 @@ def run_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
             yield from batches.read(entries(path), Origin("row").of_file(path, paths))
 
 
+def _refuse_bare_objects(number: int, record: dict[str, Any]) -> None:
+    """Refuse an object that is what a field should hold, or a row of an object of all rows."""
+    kinds = {*map(type, record.values())}
+    if kinds and kinds <= {int, float}:
+        text = 'labels with scores alone; write them in a field, {"labels": {...}}'
+        raise ValueError(f"line {number}: {text}")
+    if kinds == {dict}:
+        raise ValueError(f"line {number}: rows by name; write one object of all rows (NAME.json)")
+
+
 def _listed(names: list[str]) -> str:
     return shown(", ".join(names))
 
@@ -560,7 +578,11 @@ def _format(
                 first: tuple[int, dict[str, Any]] = next(of_file, (0, {}))
                 of_file = itertools.chain([first] if first[0] else [], of_file)
                 if documents is None:
-                    documents = _Documents(names, first[1], kind, fields)
+                    try:
+                        documents = _Documents(names, kind, fields)
+                    except ValueError:
+                        _refuse_bare_objects(*next(of_file, (0, {})))
+                        raise
                 elif records is csv_rows and {*names} != {*documents.names}:
                     raise ValueError(f"fields {_listed(names)}, not {_listed(documents.names)} of {paths[0]}")
                 yield from documents.read(of_file, documents.facts.of_file(path, paths))
