@@ -92,7 +92,8 @@ def test_pairs_leave_wrong_ids_to_be_refused(folder: Path, refused: Any, value: 
 def test_frames_of_lists_of_ids_are_read_beside_files(folder: Path, library: str) -> None:
     """Of scores, whose labels the file tells; a truth needs their number."""
     frames = pytest.importorskip(library)
-    truth, scores = {"labels": [[0, 2], [1]]}, {"labels": [[2], [0]], "scores": [[0.5], [0.4]]}
+    truth: dict[str, list[Any]] = {"labels": [[0, 2], [1]]}
+    scores: dict[str, list[Any]] = {"labels": [[2], [0]], "scores": [[0.5], [0.4]]}
     write_table(Path("t.parquet"), truth)
     write_table(Path("s.parquet"), scores)
     assert evaluate("t.parquet", frames.DataFrame(scores), metrics="p@1")["p@1"] == 0.5

@@ -87,6 +87,8 @@ class PlacedRows:
     def _refuse_equal_ranks(self, ptr: Ints, values: NDArray[Any], first: int) -> None:
         """Refuse a rank that stands twice in a row, as scores do that are taken for ranks."""
         rows = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
+        if ((values[1:] < values[:-1]) | (rows[1:] != rows[:-1])).all():
+            return  # they rise in each row, as in most files
         order = np.lexsort((values, rows))
         is_same = (values[order[1:]] == values[order[:-1]]) & (rows[order[1:]] == rows[order[:-1]])
         if is_same.any():

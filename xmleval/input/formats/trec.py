@@ -110,7 +110,8 @@ def batches(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
 
 def _fields_of(line: str) -> list[str] | None:
     """Return the fields of a line, the last with all that follow, None of a blank line."""
-    return words_of(line, MOST_FIELDS) or None
+    fields = line.split(None, MOST_FIELDS) if line.isascii() else words_of(line, MOST_FIELDS)
+    return fields or None
 
 
 def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
