@@ -12,6 +12,7 @@ from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer, shown, shown_names
 from xmleval.evaluation.counts import evaluate_values
 from xmleval.evaluation.settings import FILES, EvaluateOptions, FileOptions, file_of
+from xmleval.input.objects.named import is_pair_dict
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.comparison import Comparison
 from xmleval.results.report import Report
@@ -255,7 +256,8 @@ def evaluate(
 
 def refuse_models(argument: str, value: Any) -> None:
     """Refuse predictions of several models in memory, by name, in place of those of one."""
-    if isinstance(value, Mapping) and value and all(map(_has_rows, value.values())):
+    is_dict = isinstance(value, dict) and not hasattr(value, "shape")  # a DOK matrix is a dict, too
+    if is_dict and value and not is_pair_dict(value) and all(map(_has_rows, value.values())):
         several = f"holds predictions by model ({shown_names(map(shown, value))})"
         hint = "give several models in memory to xmleval.compare, or one of them here"
         raise InputError(argument, f"{several}; {hint}")

@@ -16,18 +16,18 @@ from typing import Any
 
 from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import TIES, positive_integer
-from xmleval.results.report import Report
 
 
 def _value(
     name: str, y_true: Any, y_score: Any = None, higher_is_better: bool = True, *k: Any, **inputs: Any
 ) -> float:
     metric = f"{name}@{positive_integer('k', *k)}" if k else name
-    report: Report = evaluate(y_true, y_score, metrics=[metric], higher_is_better=higher_is_better, **inputs)
+    report = evaluate(y_true, y_score, metrics=[metric], higher_is_better=higher_is_better, **inputs)
     for note in report.notes:
         if not note.startswith(TIES):
             warnings.warn(note, UserWarning, stacklevel=3)  # the line that calls the function
-    return report[metric]
+    value: float = report[metric]
+    return value
 
 
 def p_at_k(y_true: Any, y_score: Any, k: int = 5, *, higher_is_better: bool = True) -> float:
