@@ -14,7 +14,7 @@ from xmleval.files.spill import Run, SpillFile
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, pointer
 
-TWICE = "label {!r} occurs twice{}; expected each label once in a row"
+TWICE = "label {} occurs twice{}; expected each label once in a row"
 ADVICE_OF_RANKS = "write scores with all fields, 'instance Q0 label rank score tag', or as .csv"
 MADE_BYTES, ROW_BYTES = 48, 16  # of memory for an entry and a row while rows are put together
 

@@ -579,9 +579,9 @@ def _format(
                 of_file = itertools.chain([first] if first[0] else [], of_file)
                 if documents is None:
                     try:
-                        documents = _Documents(names, kind, fields)
+                        documents = _Documents(names, first[1], kind, fields)
                     except ValueError:
-                        _refuse_bare_objects(*next(of_file, (0, {})))
+                        _refuse_bare_objects(*first)
                         raise
                 elif records is csv_rows and {*names} != {*documents.names}:
                     raise ValueError(f"fields {_listed(names)}, not {_listed(documents.names)} of {paths[0]}")
