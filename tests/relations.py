@@ -56,6 +56,8 @@ def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
         return []
     pair = asking(problem, names), asking(changed, [name for name in names if name in asked])
     before, after = (comparable(contents_of(each.evaluate())) for each in pair)
+    for contents in (before, after):  # such notes name how an option was given
+        contents["notes"] = [note for note in contents["notes"] if " no effect on " not in note]
     before = relation.expected(before, *pair)
     ignored = {*relation.ignored, *({*names} - asked)}
     before, after = (without_names(picked(each, relation.parts), ignored) for each in (before, after))
