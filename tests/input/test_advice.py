@@ -6,6 +6,7 @@ import re
 from collections import UserList
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.input.forms import object_array
-from xmleval import Evaluator, calibrate, compare, evaluate, from_df, inverse_propensity
+from xmleval import Evaluator, calibrate, compare, evaluate, from_df, fuse, inverse_propensity
 from xmleval.thresholds import fit
 
 CLASSES = np.array([2, 0, 1, 0])
@@ -278,3 +279,30 @@ def test_other_sequences_are_lists() -> None:
     assert evaluate(rows, scores, metrics=["p@1"])["p@1"] == P_AT_1
     assert evaluate(UserList(CLASSES[:, None].tolist()), S, n_labels=3, metrics=["p@1"])["p@1"] == P_AT_1
     assert inverse_propensity(rows).tolist() == inverse_propensity(TAGS).tolist()
+
+
+def test_rows_of_files_in_another_order_are_joined_by_the_keyword_of_the_message() -> None:
+    Path("t.csv").write_text("text,tags\ny,a\nx,b\n")
+    Path("s.csv").write_text("text,predicted\nx,b\ny,a\n")
+    with pytest.raises(ValueError, match=r"in another order; id_field='text' joins the rows$"):
+        evaluate("t.csv", "s.csv", metrics=["p@1"])
+    assert evaluate("t.csv", "s.csv", id_field="text", metrics=["p@1"])["p@1"] == 1
+
+
+@pytest.mark.parametrize("column", [list, tuple, object_array, lambda lists: pandas().Series(lists)])
+def test_pair_of_columns_of_ids_is_read_by_every_function(column: Callable[[Any], Any]) -> None:
+    """Of several lengths, in either order, next to arrays and files."""
+    labels, scores = [[2, 0], [1], [1, 2, 0], [0]], [[0.75, 0.25], [0.5], [0.5, 0.25, 0.125], [1.0]]
+    pairs = [[*zip(*row, strict=True)] for row in zip(labels, scores, strict=True)]
+    pair = column(labels), column(scores)
+    np.save("truth.npy", Y)
+    expected = dict(evaluate(Y, pairs, n_labels=3, metrics=["p@1", "ndcg@3"]))
+    for truth, value in ((Y, pair), (Y, pair[::-1]), ("truth.npy", pair)):
+        assert dict(evaluate(truth, value, metrics=["p@1", "ndcg@3"])) == expected
+    assert dict(compare({"a": pair, "b": pair}, Y, metrics=["p@1", "ndcg@3"]).reports["a"]) == expected
+    assert str(fit(Y, pair, "f1.micro")) == str(fit(Y, pairs, "f1.micro", n_labels=3))
+    calibrator = calibrate.fit(Y, pair)
+    applied = calibrator.apply(pairs)
+    assert calibrator.apply(pair) == (labels, [[score for _, score in row] for row in applied])
+    fused = fuse([pair, pair])
+    assert evaluate(Y, fused, metrics=["p@1"])["p@1"] == expected["p@1"]
