@@ -143,6 +143,10 @@ class Held(Input):
             elif isinstance(value, list) and n_labels is not None:
                 rows = rows_of_ids(self.argument, value)
             elif self.read is not None:
+                if self.argument == "y_true" and n_labels is None:
+                    which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
+                    message = Message("does not tell what labels there are; give ", *which)
+                    raise InputError(self.argument, message)
                 is_scores = self.kind == "scores"
                 rows = as_scores(self.read, None) if is_scores else as_sets(self.read, self.kind == "grades")
                 rows = rows._replace(keys=None, match=None, names=None)

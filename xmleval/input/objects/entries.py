@@ -84,7 +84,7 @@ def open_entries(argument: str, value: Any) -> Entries | None:
     if isinstance(value, tuple):
         rows = read_pair(argument, value)
         return None if rows is None else _of_lists(rows, _pair_maker(rows), lambda lists: lists)
-    is_table = not isinstance(value, list | dict | np.ndarray)
+    is_table = not isinstance(value, list | Mapping | np.ndarray)
     if is_table and (frame := open_frame(argument, value)) is not None:
         return _of_frame(argument, frame, value)
     return None if shape_of(value) is not None else _of_rows(argument, value)
@@ -194,7 +194,7 @@ def _list_columns(frame: Frame, table: Any, rows: Rows) -> tuple[Callable[..., A
 
 def _of_rows(argument: str, value: Any) -> Entries | None:
     """Return the entries of a list, dict or series of rows."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         items, keys = [*value.values()], [*value]
         if is_pair_dict(value):
             return None
