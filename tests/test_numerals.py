@@ -22,6 +22,7 @@ from xmleval.base.budget import (
     memory_bytes,
     memory_limit,
 )
+from xmleval.base.errors import shown
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.base.threads import MOST_THREADS, Call
 from xmleval.input.small_texts import read_pairs
@@ -88,9 +89,9 @@ def test_options_take_plain_numbers_alone(folder: Path, run: Any, refused: Any, 
 
 @pytest.mark.parametrize("n", [MOST_THREADS + 1, 10**6, 10**400])
 def test_threads_are_bounded(folder: Path, refused: Any, n: int) -> None:
-    message = f"{n} is more than {MOST_THREADS}, the most there can be"
+    message = f"{shown(n)} is more than {MOST_THREADS}, the most there can be"
     for call in (lambda: evaluate(EYE, EYE, threads=n), lambda: Evaluator(n_labels=3, threads=n)):
-        with pytest.raises(ValueError, match=rf"^threads: {message}$"):
+        with pytest.raises(ValueError, match=rf"^threads: {re.escape(message)}$"):
             call()
     for command in ("evaluate", "bench") if n < 10**9 else ():
         assert refused(f"{command} Y_test.npz m --threads {n}") == f"--threads: {message}"

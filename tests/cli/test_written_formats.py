@@ -330,8 +330,8 @@ def test_names_come_back_from_every_format(folder: Path, source: str, kind: str)
 
 def write_documents(source: str, values: dict[str, dict[str, float]], scored: bool) -> None:
     if source.endswith("jsonl"):
-        field = "scores" if scored else "unread"
-        rows = [{"instance": k, "labels": [*row], field: [*row.values()]} for k, row in values.items()]
+        scores = {key: {"scores": [*row.values()]} if scored else {} for key, row in values.items()}
+        rows = [{"instance": key, "labels": [*row], **scores[key]} for key, row in values.items()]
         Path(source).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         return
     lines = ["instance,label" + ",score" * scored]

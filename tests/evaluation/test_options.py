@@ -304,6 +304,7 @@ OF_COMPARE: dict[str, list[Any]] = {
     "clusters": [ROWS],
     "seeds": [True],
     "worst": [2],
+    "complete_lists": [True],
 }
 
 

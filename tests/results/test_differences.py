@@ -191,7 +191,7 @@ def test_lists_are_as_long_as_without_excluded_labels(listed: Any, form: Any, ar
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"models": [MODELS["good"]]}, "models: list is not a dict; give models by name"),
+    ({"models": [MODELS["good"]]}, "models: list is not a dict of models; give them by name"),
     ({"models": {0: MODELS["good"], 1: MODELS["good"]}}, "models: 0 is not a name"),
     ({"baseline": "goood"}, "'goood' is none of the models good, fair; did you mean good?"),
     ({"test": "bootstrap"}, "test: 'bootstrap' is none of t, randomisation, paired_t, wilcoxon"),

@@ -1,6 +1,8 @@
 """Rules and calibrators applied to predictions in every form: the same form, and the values of any other."""
 
 import warnings
+from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +44,13 @@ def truth_for(form: str) -> Any:
 
 
 def kind_of(value: Any) -> Any:
-    """What a form is: its type, and those of its rows."""
-    if isinstance(value, dict | list):
-        rows = [*value.values()] if isinstance(value, dict) else value
-        return type(value), *({*map(type, rows)})
+    """Return what a form is: its type, and those of its rows; any mapping becomes a dict."""
+    is_mapping = isinstance(value, Mapping)
+    if is_mapping or isinstance(value, list | deque):
+        rows = [*value.values()] if is_mapping else value
+        return dict if is_mapping else list, *(
+            {dict if isinstance(row, Mapping) else type(row) for row in rows}
+        )
     return type(value)
 
 

@@ -81,13 +81,37 @@ def open_entries(argument: str, value: Any) -> Entries | None:
         return _of_matrix(value, value.rows(argument))
     if isinstance(value, Columns):
         return _of_frame(argument, value.frame, value)
-    if isinstance(value, tuple):
-        rows = read_pair(argument, value)
-        return None if rows is None else _of_lists(rows, _pair_maker(rows), lambda lists: lists)
+    if isinstance(value, tuple) or (isinstance(value, Mapping) and is_pair_dict(value)):
+        return _of_pair(value, read_pair(argument, value))
     is_table = not isinstance(value, list | Mapping | np.ndarray)
     if is_table and (frame := open_frame(argument, value)) is not None:
         return _of_frame(argument, frame, value)
     return None if shape_of(value) is not None else _of_rows(argument, value)
+
+
+def _of_pair(value: Any, rows: Rows | None) -> Entries | None:
+    """Return the entries of a pair of labels and scores, None of arrays of ids."""
+    if rows is None:
+        return None
+    keys = rows.keys
+    series = next((column for column in _members(value) if hasattr(column, "iloc")), None)
+
+    def column(lists: list[Any]) -> Any:
+        """Return lists as the column that they were, with its index."""
+        return lists if series is None else type(series)(lists, index=series.index)
+
+    def with_scores(names: list[list[Any]], scores: list[list[float]]) -> Any:
+        made = column(names), column(scores)
+        return dict(zip(("indices", "scores"), made, strict=True)) if isinstance(value, Mapping) else made
+
+    def as_sets(lists: list[Any]) -> Any:
+        return lists if keys is None else dict(zip(keys, lists, strict=True))
+
+    return _of_lists(rows, with_scores, as_sets)
+
+
+def _members(pair: Any) -> list[Any]:
+    return [*pair.values()] if isinstance(pair, Mapping) else [*pair]
 
 
 def _of_matrix(named: Named, rows: Rows) -> Entries:
@@ -196,8 +220,6 @@ def _of_rows(argument: str, value: Any) -> Entries | None:
     """Return the entries of a list, dict or series of rows."""
     if isinstance(value, Mapping):
         items, keys = [*value.values()], [*value]
-        if is_pair_dict(value):
-            return None
     else:
         items, keys = [*value], None
     if keys is None and (not any(map(_is_filled, items)) or is_dense(items)):
@@ -238,11 +260,6 @@ def _of_lists(rows: Rows, with_scores: Callable[..., Any], as_sets: Callable[...
         return as_sets(_split(sets, pointer(kept)[rows.ptr]))
 
     return Entries(rows, _row_of(rows), rows.n_rows, scored, chosen)
-
-
-def _pair_maker(rows: Rows) -> Callable[..., Any]:
-    """Return what makes a pair of lists of names and lists of scores."""
-    return lambda names, scores: (names, scores)
 
 
 def _like(row: Any, names: Sequence[Any], scores: Sequence[float]) -> Any:
