@@ -46,12 +46,11 @@ def truth_for(form: str) -> Any:
 def kind_of(value: Any) -> Any:
     """Return what a form is: its type, and those of its rows; any mapping becomes a dict."""
     is_mapping = isinstance(value, Mapping)
-    if is_mapping or isinstance(value, list | deque):
-        rows = [*value.values()] if is_mapping else value
-        return dict if is_mapping else list, *(
-            {dict if isinstance(row, Mapping) else type(row) for row in rows}
-        )
-    return type(value)
+    if not is_mapping and not isinstance(value, list | deque):
+        return type(value)
+    rows = [*value.values()] if is_mapping else value
+    row_types = {dict if isinstance(row, Mapping) else type(row) for row in rows}
+    return dict if is_mapping else list, *row_types
 
 
 @pytest.mark.parametrize("rule", FITTED)
