@@ -85,6 +85,7 @@ INPUTS = {
     ),
 }
 GAINS = "gains"
+GIVEN = (*(name for name in OPTIONS if name != "k"), GAINS)  # options that count if they are given
 OF_GAINS = "measures of gains, such as ndcg@5, and a truth with grades"
 
 
@@ -93,8 +94,7 @@ def given_options(metrics: Any, options: Mapping[str, Any], n_labels: int) -> fr
 
     What equals the default does not count. ``k`` counts where no measure is named without a cutoff.
     """
-    names = [*OPTIONS, GAINS]
-    given = {name for name in names if name != "k" and not _is_default(name, options.get(name))}
+    given = {name for name in GIVEN if not _is_default(name, options.get(name))}
     if "y_train" in given and are_edges(options.get("label_groups"), n_labels):
         given.remove("y_train")  # whose labels are counted
     if not _reads_cutoffs(metrics, options):
@@ -104,9 +104,9 @@ def given_options(metrics: Any, options: Mapping[str, Any], n_labels: int) -> fr
 
 def _is_default(name: str, value: Any) -> bool:
     """Tell whether a value of an option is that without it."""
-    if isinstance(value, str | bool | np.bool_):
-        return bool(value == DEFAULTS.get(name, False))
-    return value is None
+    if value is None:
+        return True
+    return isinstance(value, str | bool | np.bool_) and bool(value == DEFAULTS.get(name, False))
 
 
 def _reads_cutoffs(metrics: Any, options: Mapping[str, Any]) -> bool:
@@ -121,16 +121,12 @@ def _reads_cutoffs(metrics: Any, options: Mapping[str, Any]) -> bool:
 
 def idle_notes(plan: Plan) -> list[Message]:
     """Return a note on each option that is given and has no effect on the measures of a plan."""
-    notes = [
-        idle_note(name, plan.specs, purpose.text)
-        for name, purpose in OPTIONS.items()
-        if name in plan.given and not purpose.has_effect(plan)
-    ]
-    notes += [
-        idle_note(name, plan.specs, purpose.text)
-        for name, purpose in INPUTS.items()
-        if name in plan.inputs and not purpose.has_effect(plan)
-    ]
+    purposes = [(name, OPTIONS[name]) for name in OPTIONS if name in plan.given] if plan.given else []
+    purposes += [(name, INPUTS[name]) for name in INPUTS if name in plan.inputs]
+    idle = [(name, purpose.text) for name, purpose in purposes if not purpose.has_effect(plan)]
+    notes = [idle_note(name, plan.specs, text) for name, text in idle]
+    if not plan.given:
+        return notes
     given = [name.removeprefix(FIELD) for name in sorted(plan.given) if name.startswith(FIELD)]
     fields = [name for name in given if name != GAINS and not _field(name)(plan)]
     if fields:

@@ -49,8 +49,9 @@ class Seen(State):
         cutoffs = sorted(filter(None, {*plan.reads.values()}))
         self.ties = {spec.name: end for spec in plan.all_specs if (end := _tie_end(plan, spec))}
         ends = {cutoff for _, cutoff in self.ties.values()}
-        self.cutoffs: Ints = np.array(sorted({*cutoffs, *ends}), np.int64)
-        self.noted = np.isin(self.cutoffs, cutoffs)
+        all_cutoffs = sorted({*cutoffs, *ends})
+        self.cutoffs: Ints = np.array(all_cutoffs, np.int64)
+        self.noted: Bools = np.array([cutoff in cutoffs for cutoff in all_cutoffs], np.bool_)
         self.n_tied: Ints = np.zeros((len(TIES_OF), self.cutoffs.size), np.int64)  # rows by kind and cutoff
         # None where lists have all labels that were given
         self.deepest_read = None if plan.depth is None else max([SEVERAL, *cutoffs])
@@ -169,7 +170,7 @@ class Seen(State):
         elif n["tied"]:
             depends = "their values depend on the order of labels with equal scores"
             results.notes["ties"] = f"{TIES}{n['tied']}; {depends}"
-        for name, (kind, cutoff) in self.ties.items():
+        for name, (kind, cutoff) in self.ties.items() if self.n_tied.any() else ():
             n_tied = int(self.n_tied[TIES_OF.index(kind), np.searchsorted(self.cutoffs, cutoff)])
             if n_tied:
                 results.tied[name] = n_tied / n["labelled"]
@@ -254,7 +255,7 @@ def count_tied(view: View, cutoffs: Ints, noted: Bools) -> tuple[int, Ints]:
         )
         return n_noted, counts
     groups = _tie_groups(view)
-    if not groups.rows.size:
+    if groups is None:
         return 0, counts
     is_noted = np.zeros(view.n_rows, np.bool_)
     for column, cutoff in enumerate(cutoffs.tolist()):
@@ -284,14 +285,15 @@ class TieGroups(NamedTuple):
     is_first: Bools
 
 
-def _tie_groups(view: View) -> TieGroups:
-    """Return the tie groups of a view that hold relevant and irrelevant labels."""
+def _tie_groups(view: View) -> TieGroups | None:
+    """Return the tie groups of a view that hold relevant and irrelevant labels, None if there is none."""
     above, tied = view.standing
+    is_tied = tied > 1
+    if not is_tied.any():
+        return None
     rows: Ints = np.repeat(np.arange(view.n_rows), view.n_relevant)
     highest = np.full(view.n_rows, ALL_RANKS, np.int64)
-    is_tied = tied > 1
-    if is_tied.any():
-        np.minimum.at(highest, rows, above)  # of labels below all others, none is above one with a score
+    np.minimum.at(highest, rows, above)  # of labels below all others, none is above one with a score
     if view.unlisted is None:
         is_tied &= view.positions > 0  # labels below all others earn nothing
     rows, above, tied = rows[is_tied], above[is_tied], tied[is_tied]
