@@ -194,12 +194,13 @@ def test_advice_of_a_message_is_taken(name: str) -> None:
 
 
 @pytest.mark.parametrize("missing", ["None", "nan", "NA"])
-@pytest.mark.parametrize("form", ["list", "tuple", "Series", "object array", "dict"])
+@pytest.mark.parametrize("form", ["list", "tuple", "Series", "object array", "dict", "frame"])
 def test_missing_rows_are_refused_by_every_function(form: str, missing: str) -> None:
     value = {"None": None, "nan": float("nan"), "NA": pandas().NA}[missing]
     makes: dict[str, Callable[[Any], Any]] = {
         "list": list, "tuple": tuple, "Series": pandas().Series, "object array": object_array,
         "dict": lambda rows: dict(zip("wxyz", rows, strict=True)),
+        "frame": lambda rows: pandas().DataFrame({"labels": rows}),
     }  # fmt: skip
     rows = makes[form]([value, *TAGS[1:]])
     scores: Any = RUN if form == "dict" else [*RUN.values()]
@@ -303,6 +304,7 @@ def test_pair_of_columns_of_ids_is_read_by_every_function(column: Callable[[Any]
     assert str(fit(Y, pair, "f1.micro")) == str(fit(Y, pairs, "f1.micro", n_labels=3))
     calibrator = calibrate.fit(Y, pair)
     applied = calibrator.apply(pairs)
-    assert calibrator.apply(pair) == (labels, [[score for _, score in row] for row in applied])
+    made = [[*column_made] for column_made in calibrator.apply(pair)]
+    assert made == [labels, [[score for _, score in row] for row in applied]]
     fused = fuse([pair, pair])
     assert evaluate(Y, fused, metrics=["p@1"])["p@1"] == expected["p@1"]

@@ -137,6 +137,17 @@ def test_merged_evaluators_have_the_notes_of_one_pass(tmp_path: Path) -> None:
     assert sorted(notes_on(merged.notes, "y_score")) == sorted(expected)
 
 
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_rows_of_a_run_that_goes_with_each_part_are_not_noted_twice(is_merged: bool) -> None:
+    parts = [{name: QRELS[name] for name in names} for names in ([*QRELS][:20], [*QRELS][20:])]
+    evaluators = [Evaluator("mrr@1", labels=LABELS) for _ in parts]
+    for evaluator, part in zip(evaluators if is_merged else evaluators[:1] * 2, parts, strict=True):
+        evaluator.update(part, RUN)
+    report = (evaluators[0].merge(evaluators[1]) if is_merged else evaluators[0]).compute()
+    assert "y_score: at least 33 rows are not in the truth; they are ignored" in report.notes
+    assert "y_score: 17 rows of the truth have no prediction; they count as empty" in report.notes
+
+
 def test_a_note_on_all_batches_and_shards_is_there_once() -> None:
     truth, scores = map(pytest.importorskip("pandas").DataFrame, (T, S))
     shards = [Evaluator("p@1", n_labels=4) for _ in range(2)]

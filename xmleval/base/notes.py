@@ -11,7 +11,8 @@ from xmleval.base.errors import Keyword, Message
 class NoteKind(NamedTuple):
     """What is counted and what becomes of it, for several and for one by the words of `SEVERAL` and `SINGLE`.
 
-    ``adds`` tells that counts of different rows add up; different batches may have the same labels.
+    ``adds`` tells that counts add up, as those of rows of the truth do. Different batches may have the same
+    labels, and the same file of predictions may go with each part of a truth.
     """
 
     subject: str
@@ -30,7 +31,7 @@ NOTE_KINDS = {
     "rows without candidates": NoteKind(
         "row{s} of the truth {have} no candidates", ("nothing is ranked in {them}",)
     ),
-    "ignored rows": NoteKind("row{s} {are} not in the truth", IGNORED),
+    "ignored rows": NoteKind("row{s} {are} not in the truth", IGNORED, adds=False),
     "unknown labels": NoteKind("predicted label{s} never occur{v} in the truth", (WRONG,), adds=False),
     "similar labels": NoteKind(
         "unknown label{s} differ{v} from the truth's in spelling alone",
@@ -42,7 +43,7 @@ NOTE_KINDS = {
         "label{s} of the truth {have} no column", ("{they} count{v} as not predicted",), adds=False
     ),
     "ignored labels": NoteKind("label{s} occur{v} in no other input", IGNORED, adds=False),
-    "unmatched rows": NoteKind("row{s} occur{v} in no other input", IGNORED),
+    "unmatched rows": NoteKind("row{s} occur{v} in no other input", IGNORED, adds=False),
     "labels unknown in fitting": NoteKind(
         "label{s} did not occur in fitting", ("{they} {are} never predicted",), adds=False
     ),
@@ -60,11 +61,11 @@ class Note(Message):
 
     Examples
     --------
-    >>> notes = [Note("y_score", "ignored rows", n) for n in (12, 1)]
+    >>> notes = [Note("y_score", "rows without predictions", n) for n in (12, 1)]
     >>> notes[1]
-    'y_score: 1 row is not in the truth; it is ignored'
+    'y_score: 1 row of the truth has no prediction; it counts as empty'
     >>> joined_notes(notes[:1], notes[1:])
-    ('y_score: 13 rows are not in the truth; they are ignored',)
+    ('y_score: 13 rows of the truth have no prediction; they count as empty',)
     """
 
     fields: tuple[str, str, int, int | None, str, bool]

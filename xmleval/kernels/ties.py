@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from xmleval.base.arrays import Bools, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.matching import index_of
@@ -80,7 +82,7 @@ def relevant_among(labels: Labels, truth: Labels) -> int:
 @kernel
 def count_tied_rows(
     true_ptr: Ints, true_labels: Labels, ptr: Ints, labels: Labels, scores: Scores, cutoffs: Ints,
-    cut_ptr: Ints, cut_labels: Labels, noted: Bools, flags: Bools, counts: Ints,
+    cut_ptr: Ints, cut_labels: Labels, noted: Bools, counts: Ints,
 ) -> int:  # fmt: skip
     """Count the rows in which a measure depends on the order of labels with one score, some of them relevant.
 
@@ -91,11 +93,12 @@ def count_tied_rows(
     cutoffs : int64 (c,), 0 for the number of relevant labels of a row
     cut_ptr, cut_labels : int64 (n + 1,), (r,), labels that were cut and score as the last entry of their row;
         cut_ptr is (0,) where there are none
-    noted : (c,); flags : (4, c), overwritten
+    noted : (c,)
     counts : int64 (4, c), added to, by cutoff: rows of which hits depend on the order, whether there is any,
         the rank of the first relevant label, or any rank
     """
     n_noted = 0
+    flags = np.empty(counts.shape, np.bool_)
     for i in range(ptr.size - 1):
         first, stop = ptr[i], ptr[i + 1]
         truth = true_labels[true_ptr[i] : true_ptr[i + 1]]

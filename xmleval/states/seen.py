@@ -249,9 +249,8 @@ def count_tied(view: View, cutoffs: Ints, noted: Bools) -> tuple[int, Ints]:
             return 0, counts
         cut = ranking.cut_ties or Truth(np.empty(0, np.int64), truth.labels[:0])
         lists = ranking.ptr, ranking.labels, ranking.scores
-        flags = np.empty(counts.shape, np.bool_)
         n_noted = count_tied_rows(
-            truth.ptr, truth.labels, *lists, cutoffs, cut.ptr, cut.labels, noted, flags, counts
+            truth.ptr, truth.labels, *lists, cutoffs, cut.ptr, cut.labels, noted, counts
         )
         return n_noted, counts
     groups = _tie_groups(view)

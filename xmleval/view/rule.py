@@ -21,7 +21,7 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
 from xmleval.input.csr import as_array
 from xmleval.input.match import as_scores, numbers_of_columns
-from xmleval.input.objects.entries import Entries, is_dense, open_entries, read_predictions
+from xmleval.input.objects.entries import NamedEntries, is_dense, open_entries, read_predictions
 from xmleval.input.objects.named import as_own_rows
 from xmleval.input.objects.take import take
 from xmleval.input.rows import pointer, rows_by_id
@@ -214,7 +214,7 @@ class Rule:
         numbers = take(None, y_score, None, self.n_labels, names, fits=True).inputs[1]
         return self._sets_of(numbers, features)
 
-    def _apply_by_name(self, entries: Entries, features: Any) -> Any:
+    def _apply_by_name(self, entries: NamedEntries, features: Any) -> Any:
         """Return the form of entries with the predicted labels alone."""
         rows, row_of, rule = entries.rows, entries.row_of, replace(self, label_names=None)
         names, labels = rows.names, np.asarray(rows.labels, np.int64)

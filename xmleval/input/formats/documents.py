@@ -239,7 +239,8 @@ class _Reader:
         if value is not None and not (is_scores and fields.score):
             notes.append(f"{'scores' if is_scores else 'judgements'} in {shown(value)}")
         unread = [name for name in further if "score" in name.lower()] if is_scores and value is None else []
-        notes += [f"{shown(name)} not read (--score-field reads scores)" for name in unread]
+        option = Keyword("score_field")
+        notes += [Message(f"{shown(name)} not read (", option, " reads scores)") for name in unread]
         if instance is not None and fields.id is None:
             notes.append(f"ids in {shown(instance)}")
         self._notes += notes if lists else []

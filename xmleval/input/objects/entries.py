@@ -28,7 +28,7 @@ Cells = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Entries:
+class NamedEntries:
     """The entries of predictions with names or keys, and what makes the same form of them.
 
     rows : labels with any scores; of a matrix every cell
@@ -73,7 +73,7 @@ def _as_lists(rows: Rows) -> Any:
     return lists if rows.keys is None else dict(zip(rows.keys, lists, strict=True))
 
 
-def open_entries(argument: str, value: Any) -> Entries | None:
+def open_entries(argument: str, value: Any) -> NamedEntries | None:
     """Return the entries of predictions, None of arrays and of lists without names, keys and scores."""
     if is_nameless(argument, value):
         return None
@@ -89,7 +89,7 @@ def open_entries(argument: str, value: Any) -> Entries | None:
     return None if shape_of(value) is not None else _of_rows(argument, value)
 
 
-def _of_pair(value: Any, rows: Rows | None) -> Entries | None:
+def _of_pair(value: Any, rows: Rows | None) -> NamedEntries | None:
     """Return the entries of a pair of labels and scores, None of arrays of ids."""
     if rows is None:
         return None
@@ -114,7 +114,7 @@ def _members(pair: Any) -> list[Any]:
     return [*pair.values()] if isinstance(pair, Mapping) else [*pair]
 
 
-def _of_matrix(named: Named, rows: Rows) -> Entries:
+def _of_matrix(named: Named, rows: Rows) -> NamedEntries:
     """Return the entries of a matrix with names."""
 
     def with_data(data: Cells) -> Named:
@@ -126,10 +126,10 @@ def _of_matrix(named: Named, rows: Rows) -> Entries:
         chosen.matrix.eliminate_zeros()
         return chosen
 
-    return Entries(rows, _row_of(rows), rows.n_rows, with_data, as_sets)
+    return NamedEntries(rows, _row_of(rows), rows.n_rows, with_data, as_sets)
 
 
-def _of_frame(argument: str, frame: Frame, value: Any) -> Entries:
+def _of_frame(argument: str, frame: Frame, value: Any) -> NamedEntries:
     """Return the entries of a frame: wide, long, or of lists; those of `from_df` make such a one."""
     if isinstance(value, Columns):
         entries, chosen = _of_table(argument, frame, value), value.chosen
@@ -150,7 +150,7 @@ def _chosen(made: Any, chosen: Chosen) -> Columns:
     return Columns(frame, chosen)
 
 
-def _of_table(argument: str, frame: Frame, value: Any) -> Entries:
+def _of_table(argument: str, frame: Frame, value: Any) -> NamedEntries:
     rows, table = frame_rows(argument, frame, value)
     if table is None:
         return _of_wide_frame(frame, rows)
@@ -159,7 +159,7 @@ def _of_table(argument: str, frame: Frame, value: Any) -> Entries:
     return _of_long_frame(frame, table.value, rows)
 
 
-def _of_long_frame(frame: Frame, score: Any, rows: Rows) -> Entries:
+def _of_long_frame(frame: Frame, score: Any, rows: Rows) -> NamedEntries:
     """Return the entries of a frame with a line for each, of which those with empty labels have none."""
     of_line, keys = numbered([*(rows.keys or ())])
     lines = _row_of(rows)
@@ -174,10 +174,10 @@ def _of_long_frame(frame: Frame, score: Any, rows: Rows) -> Entries:
         kept_lines[lines[kept]] = True
         return keep_rows(frame, kept_lines, [name for name in frame.columns if name != score])
 
-    return Entries(rows, of_line[lines], len(keys), with_scores, as_sets)
+    return NamedEntries(rows, of_line[lines], len(keys), with_scores, as_sets)
 
 
-def _of_wide_frame(frame: Frame, rows: Rows) -> Entries:
+def _of_wide_frame(frame: Frame, rows: Rows) -> NamedEntries:
     """Return the cells of a frame with a column for each label."""
     n_columns, columns = len(rows.names or ()), rows.names or []
     names = [columns[label] for label in range(n_columns)]
@@ -195,7 +195,7 @@ def _of_wide_frame(frame: Frame, rows: Rows) -> Entries:
     elif not np.array_equal(rows.labels, np.arange(n_columns)):
         matrix = rows.by_label(None)
     cells = matrix.part(0, matrix.n_rows)
-    return Entries(cells, _row_of(cells), cells.n_rows, with_cells, with_cells)
+    return NamedEntries(cells, _row_of(cells), cells.n_rows, with_cells, with_cells)
 
 
 def _list_columns(frame: Frame, table: Any, rows: Rows) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -216,7 +216,7 @@ def _list_columns(frame: Frame, table: Any, rows: Rows) -> tuple[Callable[..., A
     return with_scores, as_sets
 
 
-def _of_rows(argument: str, value: Any) -> Entries | None:
+def _of_rows(argument: str, value: Any) -> NamedEntries | None:
     """Return the entries of a list, dict or series of rows."""
     if isinstance(value, Mapping):
         items, keys = [*value.values()], [*value]
@@ -248,7 +248,7 @@ def _is_filled(row: Any) -> bool:
     return hasattr(row, "__len__") and len(row) > 0
 
 
-def _of_lists(rows: Rows, with_scores: Callable[..., Any], as_sets: Callable[..., Any]) -> Entries:
+def _of_lists(rows: Rows, with_scores: Callable[..., Any], as_sets: Callable[..., Any]) -> NamedEntries:
     """Return entries of rows, which functions make of the labels, and of the scores, of each row."""
     names = [rows.label(entry) for entry in range(rows.labels.size)]
 
@@ -259,7 +259,7 @@ def _of_lists(rows: Rows, with_scores: Callable[..., Any], as_sets: Callable[...
         sets = [name for name, is_kept in zip(names, kept.tolist(), strict=True) if is_kept]
         return as_sets(_split(sets, pointer(kept)[rows.ptr]))
 
-    return Entries(rows, _row_of(rows), rows.n_rows, scored, chosen)
+    return NamedEntries(rows, _row_of(rows), rows.n_rows, scored, chosen)
 
 
 def _like(row: Any, names: Sequence[Any], scores: Sequence[float]) -> Any:
@@ -284,7 +284,7 @@ def _row_of(rows: Rows) -> Ints:
     return np.repeat(np.arange(rows.n_rows), np.diff(rows.ptr))
 
 
-def refuse_no_scores(argument: str, entries: Entries, purpose: str) -> Cells:
+def refuse_no_scores(argument: str, entries: NamedEntries, purpose: str) -> Cells:
     """Return the scores of entries, or refuse entries without any."""
     if entries.rows.values is None and entries.rows.labels.size:
         raise InputError(argument, f"has no scores, which {purpose} are made of")

@@ -33,6 +33,10 @@ from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_mi
 from xmleval.input.tensors import as_list, is_sparse
 
 
+def _is_missing_cell(cell: Any) -> bool:
+    return not hasattr(cell, "__iter__") and is_missing(cell)
+
+
 class Frame(NamedTuple):
     """Columns by name, the index of the rows, if there is one, and the frame of a library itself."""
 
@@ -48,7 +52,7 @@ class Frame(NamedTuple):
 
     def holds_lists(self, name: Any) -> bool:
         """Tell whether a column holds lists."""
-        first = next((value for value in self.values(name) if value is not None), None)
+        first = next((cell for cell in self.values(name) if not _is_missing_cell(cell)), None)
         return hasattr(first, "__iter__") and not isinstance(first, str)
 
 
