@@ -313,8 +313,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
         unmarked = of_test if self.test else "no value is marked as best for"
         numbers = f"different numbers of labels a row{f' ({shown})' if shown else ''}"
         untested = f"lists hold {numbers}, so that {unmarked} {grouped_measures(measures_of)}"
-        remedy = "; if none of them was cut, give ", Keyword("complete_lists", "True")
-        return [Message(untested, *(remedy if self.test else ()))]
+        how = "give " if self.test else "compare them with "
+        return [Message(untested, f"; if none of them was cut, {how}", Keyword("complete_lists", "True"))]
 
     def _about_ties(self, names: Mapping[str, str]) -> list[str]:
         """Name the measures of each model that depend on the order of equal scores, and what to do."""
