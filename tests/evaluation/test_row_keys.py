@@ -200,3 +200,12 @@ def test_keys_of_states_that_are_made_up_are_refused(tmp_path: Path) -> None:
     for wrong in (hashes[::-1], hashes.astype(float), hashes[None], np.arange(11), hashes[[0, 0]]):
         with pytest.raises(ValueError, match="row_keys"):
             Evaluator.from_saved(saved._replace(arrays=saved.arrays | {"row_keys": wrong}))
+
+
+def test_update_quotes_a_repeated_key_briefly_and_as_own_types_of_python() -> None:
+    for key, quoted in [("k" * 1000, f"'{'k' * 40}...'"), (np.int64(7), "7"), (np.str_("q"), "'q'")]:
+        evaluator = Evaluator("p@1", labels=["a"])
+        batch = {key: ["a"]}, {key: {"a": 0.5}}
+        evaluator.update(*batch)
+        with pytest.raises(ValueError, match=f"the same key, {quoted}, was counted"):
+            evaluator.update(*batch)

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Ints
-from xmleval.base.errors import InputError, counted
+from xmleval.base.errors import InputError, counted, shown
 
 ROW_KEY_BYTES = 8
 PIECE = 1 << 16  # keys hashed at a time: texts take four bytes a character
 LONG = 64  # characters of a text up to which texts are hashed together
-SHOWN = 60  # characters of a key that a message quotes
 MIX, TEXT, NUMBER = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F  # odd, of random bits
 INT64 = 1 << 63
 Kept = tuple[Ints, ...]  # sorted hashes without repeats, each array more than twice as long as the next
@@ -115,9 +114,7 @@ def with_keys(kept: Kept, keys: Sequence[Any]) -> Kept:
     before = [rising[_are_among(rising, part)] for part in kept]
     if any(part.size for part in before):
         row = int(np.isin(hashes, np.concatenate(before)).argmax())
-        shown = repr(keys[row])
-        shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
-        twice = f"probably the same key, {shown}, was counted before"
+        twice = f"probably the same key, {shown(keys[row])}, was counted before"
         fix = "count each row once, under a key of its own; reset() begins a new pass"
         raise InputError("y_true", f"{twice}; {fix}", row=row, value=keys[row])
     if (repeated := rising[1:] == rising[:-1]).any():  # of keys that differ
