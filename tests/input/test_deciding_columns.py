@@ -302,3 +302,22 @@ def test_column_called_rank_is_noted_as_scores(form: str) -> None:
     else:
         report = evaluate(truth, scores, metrics="p@1", score_field="rank")
     assert any("higher_is_better=False" in note and "'rank'" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["label_id", "timestamp"])
+def test_numbers_that_are_no_judgements_are_left_out_with_a_note(name: str, form: str) -> None:
+    long: Table = {"instance": ["q1", "q1", "q2"], "label": ["a", "b", "c"], name: [0, 17, 2]}
+    scores: Table = {"instance": ["q1", "q1", "q2"], "label": ["b", "x", "c"], "score": [0.9, 0.5, 0.4]}
+    value, notes = answer_of(form, long, scores)
+    assert value == 1.0
+    assert any(repr(name) in note for note in notes)
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "parquet", "jsonl"])
+def test_lists_of_label_ids_beside_names_are_left_out_with_a_note(form: str) -> None:
+    truth: Table = {"id": ["q1", "q2"], "labels": [["a", "b"], ["c"]], "label_ids": [[0, 17], [2]]}
+    lists: Table = {"id": ["q1", "q2"], "labels": [["b", "x"], ["c"]], "scores": [[0.9, 0.5], [0.4]]}
+    value, notes = answer_of(form, truth, lists)
+    assert value == 1.0
+    assert any("'label_ids'" in note for note in notes)

@@ -30,7 +30,8 @@ from xmleval.input.rows import MISSING_WORDS, is_missing
 
 MODELS = ("model", "model_name", "model_id", "system", "run", "run_id", "run_name", "split", "fold", "seed")
 RANKS = ("rank", "ranks", "ranking", "position", "positions")
-NO_JUDGEMENT = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE)
+OTHER_NUMBERS = ("label_id", "label_ids", "label_idx", "label_index", "timestamp", "timestamps")
+NO_JUDGEMENT = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE, *OTHER_NUMBERS)
 WORDS = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
 FEW_WORDS = 9  # values of a column of grades in words
 MOST_WORDS = 1024  # values that are kept to see whether any repeats
@@ -246,7 +247,7 @@ class ListColumns:
         ]
         is_unclear = bool(others) or not all(self._are_numbers[name] for name in deciding)
         if self._columns.value is None and not is_unclear:
-            self._refuse(name for name in deciding if not named_as([name], RANKS))
+            self._refuse(name for name in deciding if not named_as([name], (*RANKS, *OTHER_NUMBERS)))
         return left_out_notes(deciding)
 
     def _refuse(self, names: Iterable[Any]) -> None:
