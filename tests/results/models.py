@@ -32,10 +32,11 @@ def compared(models: Any = MODELS, rows: Any = slice(None), **options: Any) -> C
 
 
 def by_group(comparison: Comparison) -> dict[str, list[Difference]]:
-    """Return the differences by the name of their group, those of the whole by an empty one."""
+    """Return the differences by the name of their group, or of its shares; of the whole by an empty one."""
     groups: dict[str, list[Difference]] = {}
     for difference in comparison.differences:
-        groups.setdefault(difference.group, []).append(difference)
+        name = f"share of {difference.group}" if difference.kind == "shares" else difference.group
+        groups.setdefault(name, []).append(difference)
     return groups
 
 

@@ -57,7 +57,7 @@ def test_reports_are_those_of_evaluate_for_lists_of_different_lengths(form: Any)
 
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time(test: str) -> None:
-    """Of all rows and labels, and within groups."""
+    """Of all rows and labels, within groups, and of shares of groups."""
     names, maximum = ["ndcg@3", "psp@3", "f1.macro@3", "auc.micro", "auc.macro"], "peak_f1.micro"
     options: dict[str, Any] = {"metrics": [*names, maximum], "test": test, **GROUPS}
     comparison = compared(TWO, clusters=CLUSTERS, **options)
@@ -68,8 +68,9 @@ def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time
     def values_of(rows: Any) -> list[float]:
         groups = {**GROUPS, "row_groups": GROUPS["row_groups"][rows]}
         reports = [evaluate(TRUTH[rows], s[rows], metrics=names, **groups, **Q) for s in TWO.values()]
-        good, fair = ([one, *one.groups.values(), *one.row_groups.values()] for one in reports)
-        return [a[name] - b[name] for a, b in zip(good, fair, strict=True) for name in names]
+        kinds = ("groups", "shares", "row_groups")
+        good, fair = ([one, *(p for kind in kinds for p in getattr(one, kind).values())] for one in reports)
+        return [a[name] - b[name] for a, b in zip(good, fair, strict=True) for name in names if name in a]
 
     assert [one.value for one in differences] == values_of(CLUSTERS >= 0)
     for difference, error in zip(differences, errors_of(values_of), strict=True):
@@ -78,6 +79,8 @@ def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time
         assert difference.estimate.n_groups == 6
         expected = [value - half, value + half, half, error]
         np.testing.assert_allclose(difference.estimate[:4], expected, rtol=1e-9)
+        if test != "t" and difference.kind == "shares":
+            assert math.isnan(difference.p_value)
         if test == "t":
             p = 2 * scipy.stats.t.sf(abs(value) / error, 5)
             np.testing.assert_allclose(difference.p_value, p, rtol=1e-9)
@@ -86,6 +89,9 @@ def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time
         assert differences[0].p_value == by_name.differences[0].p_value == 2 / 2**7
     with pytest.raises(KeyError, match="within group 'tail'; groups are 'rare', 'common'"):
         comparison.difference("ndcg@3", "good", "fair", group="tail")
+    by_kind = {kind: len(names) * n for n, kind in enumerate(["", "groups", "", "shares"])}
+    for kind in ("groups", "shares"):
+        assert comparison.difference("ndcg@3", "good", "fair", "rare", kind) == differences[by_kind[kind]]
     assert comparison.difference("ndcg@3", "good", "fair", group="rare") == differences[len(names)]
 
 
@@ -232,10 +238,11 @@ def test_latex_marks_the_best_and_has_one_number_of_digits_a_measure(models: Any
         *(["good", "fair", "p (Holm)"] if models == TWO else ["a: good", "b: fair", "c: same"])
     ]
     headings = [cells[0].partition("{l}")[2] for cells in body if len(cells) == 1]
-    places = ["labels rare", "labels common", "rows de", "rows en"]
-    assert [heading[1 : heading.index(":")] for heading in headings] == [f"group of {p}" for p in places]
+    places = [f"{of}group of labels {name}" for of in ("", "share of ") for name in ("rare", "common")]
+    places += ["group of rows de", "group of rows en"]
+    assert [heading[1:-1].partition(":")[0] for heading in headings] == places
     values = [cells[1 : 1 + len(models)] for cells in body if len(cells) > 1]
-    by_value = [comparison.records()[n : n + len(models)] for n in range(0, 15 * len(models), len(models))]
+    by_value = [comparison.records()[n : n + len(models)] for n in range(0, 17 * len(models), len(models))]
     for cells, records in zip(values, by_value, strict=True):
         is_up = records[0].spec.metric.direction == "up"
         best, second, *_ = sorted({record.value for record in records}, reverse=is_up)
@@ -270,7 +277,7 @@ def test_holm_counts_measures_with_the_same_differences_once(test: str, options:
     assert comparison.n_tests == alone.n_tests
     for one in comparison.differences:
         tested = not math.isnan(one.p_value)
-        first = alone.difference("p@3" if one.name == "p@3" else "p@1", one.a, one.b, one.group)
+        first = alone.difference("p@3" if one.name == "p@3" else "p@1", one.a, one.b, one.group, one.kind)
         assert not tested or (one.corrected_p, one.better) == (first.corrected_p, first.better)
         assert one.same_as == ("p@1" if one.name in same and tested else None)
     assert "those with the same differences once" in str(comparison)

@@ -47,7 +47,7 @@ def test_p_values_are_corrected_by_holm_groups_included(options: dict[str, Any])
         title = f"Holm over {len(tested)} tests, those within groups included"
         texts = str(comparison), comparison.to_markdown(), comparison.to_latex()
         assert all(title in text for text in texts)
-        by_row = "within groups of labels, whose values by row are not kept"
+        by_row = "within groups of labels, whose values and shares by row are not kept"
         assert (by_row in texts[0]) == ("test" in options)
 
 
@@ -55,9 +55,11 @@ def test_every_form_has_every_difference() -> None:
     comparison = compared(**GROUPS)
     contents = json.loads(comparison.to_json())["comparison"]
     _, *lines = [line.split(",") for line in comparison.to_csv().splitlines()]
-    places = [["", ""], ["labels", "rare"], ["labels", "common"], ["rows", "de"], ["rows", "en"]]
+    names = [("labels", "rare"), ("labels", "common"), ("shares", "rare"), ("shares", "common")]
+    places = [["", ""], *map(list, names), ["rows", "de"], ["rows", "en"]]
     parts = [*by_group(comparison).values()]
-    records = [contents, *contents["groups"].values(), *contents["row_groups"].values()]
+    shares = [{"differences": group["shares"]} for group in contents["groups"].values()]
+    records = [contents, *contents["groups"].values(), *shares, *contents["row_groups"].values()]
     texts = [str(comparison), comparison.to_markdown()]
     for place, part, record in zip(places, parts, records, strict=True):
         expected = [(one.name, one.a, one.value) for one in part]
@@ -83,7 +85,8 @@ def test_latex_says_in_each_tabular_whose_difference_it_is() -> None:
     comparison = compared(**GROUPS)
     compiled = re.sub(r"(?<!\\)%.*", "", comparison.to_latex())
     _, *tabulars = re.findall(r"\\begin{tabular}.*?\\end{tabular}", compiled, re.S)
-    captions = [f"{a} - {b} within groups of {of}" for of in ("labels", "rows") for a, b in comparison.pairs]
+    kinds = (" within groups of labels", ": shares of groups of labels", " within groups of rows")
+    captions = [f"{a} - {b}{kind}" for kind in kinds for a, b in comparison.pairs]
     for tabular, caption in zip(tabulars, captions, strict=True):
         _, _, heading, head, *_ = tabular.splitlines()
         assert heading == rf"\multicolumn{{{head.count('&') + 1}}}{{l}}{{{caption}}} \\"
@@ -116,13 +119,16 @@ def short_lists(form: str = "lists") -> dict[str, Any]:
 def test_no_model_is_better_than_itself_with_shorter_lists(form: str, test: str) -> None:
     measures = ["p@1", "ndcg@1", "one_error", "map@all", "lrap", "auc.micro"]
     comparison = compare(**short_lists(form), metrics=measures, test=test)
-    _, *groups = by_group(comparison).items()
-    for _, part in groups:
-        for one in part:
+    for one in comparison.differences:
+        if one.kind == "groups":
             assert (math.isnan(one.p_value), one.better) == (True, None)
             assert one.value != 0
+        if one.kind == "shares":
+            assert (one.value, one.better) == (0, None) or one.name == "map@all"
+            assert (one.p_value == 1) == (test == "t" and one.spec.k is not None)
     untested = f"{', '.join(measures)} within groups frequent, rare"
-    assert any(f"{untested}; if none of them was cut" in note for note in comparison.notes)
+    shares = "; shares of groups are tested for p@1, ndcg@1" * (test == "t")
+    assert any(f"{untested}{shares}; if none of them was cut" in note for note in comparison.notes)
     few = "lists hold few labels of a group (frequent 0.5 of 1, rare 0.5 of 1 in"
     assert any(few in note for note in comparison.notes)
 
@@ -140,4 +146,4 @@ def test_equally_short_lists_are_tested_within_groups() -> None:
     labels, scores = arguments["models"]["cut"]
     models = {"a": (labels, scores), "b": (labels[:, ::-1].copy(), scores)}
     comparison = compare(**arguments | {"models": models}, metrics="p@1")
-    assert [one.better for one in comparison.differences if one.group] == ["a", "a"]
+    assert [one.better for one in comparison.differences if one.kind == "groups"] == ["a", "a"]

@@ -94,12 +94,13 @@ def compare(
         holds is tested for models with lists of one length alone; rows without any list count 0.
     options : dict
         ``metrics``, ``k``, ``y_train``, ``sample_weight``, ``conventions`` and others of `evaluate`. With
-        ``label_groups`` or ``row_groups``, models are also compared within each group.
+        ``label_groups`` or ``row_groups``, models are also compared within each group; and by the shares of
+        groups of labels in the values of all labels, see ``report.shares``.
 
     Returns
     -------
     Comparison
-        Prints as tables; ``differences`` has the numbers, those within groups with ``kind`` and ``group``.
+        Prints as tables; ``differences`` has the numbers, those of groups with ``kind`` and ``group``.
 
     Raises
     ------

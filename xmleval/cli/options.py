@@ -136,8 +136,9 @@ CONFIDENCE = {
 GROUPING = {
     "label_groups": Opt(
         LABEL_GROUPS, "GROUPS",
-        "Measures within groups of labels, too: deciles of the positives of --train, largest numbers of "
-        "training rows (0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
+        "Measures within groups of labels, too, and the shares of groups in the values of all labels: "
+        "deciles of the positives of --train, largest numbers of training rows (0,10,100: none, tail, torso, "
+        "head), or a FILE with label and group on each line.",
     ),
     "row_groups": Opt(FILE),
 }  # fmt: skip

@@ -20,7 +20,7 @@ from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import FIELDS, JACKKNIFE, PLACE, TESTS, Difference, correct, find_differences
 from xmleval.results.fairness import WHOLE, Fairness, grouped_measures
 from xmleval.results.record import Lines, Number, Record, as_shown, measure_lines, members, symbols_of
-from xmleval.results.report import GROUPS_OF, Place, Report, mean_of
+from xmleval.results.report import GROUPS_OF, KINDS, Place, Report, mean_of
 from xmleval.results.result import Result
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
 from xmleval.version import SCHEMA
@@ -53,7 +53,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
     worst : int
         Largest number of labels to name of each pair; the reports then keep labels.
     within : bool, default True
-        Whether to compare within groups; these tests are corrected together with those of the whole.
+        Whether to compare within groups, and by shares of groups of labels; these tests are corrected
+        together with those of the whole.
     complete_lists : bool, default False
         Whether no list was cut, so that lists of other lengths are compared as they are.
     lists_of : callable, optional
@@ -64,7 +65,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
     level : float or None
         The confidence of the reports.
     differences : list of Difference
-        Each measure of each pair, then those within groups. Empty without a test.
+        Each measure of each pair, then those within groups of labels, by shares of these groups in the values
+        of all labels, and within groups of rows. Empty without a test.
     labels : list of Diff
         The labels that differ most between each pair. Tables and JSON have their differences, a minus b;
         ``change`` is b minus a, as in `diff`.
@@ -204,7 +206,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         a, b = map(self.names.__getitem__, models)
         return replace(find_changes(self.specs, models, worst, self.lists_of), a=a, b=b)
 
-    def difference(self, name: str, a: str, b: str, group: str = "") -> Difference:
+    def difference(self, name: str, a: str, b: str, group: str = "", kind: str | None = None) -> Difference:
         """Return the difference of a measure of two models that were compared.
 
         Parameters
@@ -215,6 +217,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
             The models, in the order of `pairs`.
         group : str, optional
             Name of the group within which they were compared; of labels, where a group of rows has it, too.
+        kind : {"groups", "shares", "row_groups"}, optional
+            What has this name: a group of labels, its share of the value of all labels, or a group of rows.
 
         Raises
         ------
@@ -231,11 +235,13 @@ class Comparison(Result[Record], Mapping[str, Report]):
         """
         key = str(parse_spec(name)), a, b, group
         for difference in self.differences:
-            if (difference.name, difference.a, difference.b, difference.group) == key:
+            is_of_kind = kind is None or difference.kind == kind
+            if is_of_kind and (difference.name, difference.a, difference.b, difference.group) == key:
                 return difference
         pairs = shown_names(f"{first} - {second}" for first, second in self.pairs)
-        groups = shown_names(shown(name) for _, name in self._tested[1:])
-        within = f" within group {shown(group)}; groups are {groups or 'none'}" if group else ""
+        groups = dict.fromkeys(name for of, name in self._tested[1:] if kind in (None, of))
+        names = shown_names(map(shown, groups)) or "none"
+        within = f" within group {shown(group)}; groups are {names}" if group else ""
         raise KeyError(
             f"no difference of {shown(name)} between {shown(a)} and {shown(b)}{within}; compared are {pairs}"
         )
@@ -289,7 +295,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         if self.test != JACKKNIFE:
             without = [str(spec) for spec in self.specs if spec.name not in self._first.results.rows]
             lines += [f"no {test}, as no mean over rows: {', '.join(without)}"] if without else []
-            kept = "within groups of labels, whose values by row are not kept"
+            kept = "within groups of labels, whose values and shares by row are not kept"
             lines += [f"no {test} {kept}"] if any(kind == "groups" for kind, _ in self._parts) else []
         return lines
 
@@ -313,8 +319,21 @@ class Comparison(Result[Record], Mapping[str, Report]):
         unmarked = of_test if self.test else "no value is marked as best for"
         numbers = f"different numbers of labels a row{f' ({shown})' if shown else ''}"
         untested = f"lists hold {numbers}, so that {unmarked} {grouped_measures(measures_of)}"
+        compared = ", ".join(map(str, self._with_tested_shares(measures_of)))
+        if compared:
+            untested += f"; shares of groups are tested for {compared}"
         how = "give " if self.test else "compare them with "
         return [Message(untested, f"; if none of them was cut, {how}", Keyword("complete_lists", "True"))]
+
+    def _with_tested_shares(self, measures_of: Mapping[Place, Collection[Spec]]) -> list[Spec]:
+        """Return the measures for which lists differ within groups of labels, and shares are tested."""
+        if self.test != JACKKNIFE:
+            return []
+        unlike = {spec for (kind, _), specs in measures_of.items() if kind == "groups" for spec in specs}
+        of_shares = next((place for place in self._tested if place[0] == "shares"), None)
+        specs = [] if of_shares is None else self._specs_of(of_shares)
+        names = [*self.reports]
+        return [s for s in specs if s in unlike and self._fairness.are_comparable(WHOLE, s, names)]
 
     def _about_ties(self, names: Mapping[str, str]) -> list[str]:
         """Name the measures of each model that depend on the order of equal scores, and what to do."""
@@ -338,8 +357,11 @@ class Comparison(Result[Record], Mapping[str, Report]):
         return lines
 
     def _compared_places(self) -> list[Place]:
-        """Return the places where models are compared: all, and groups where these are tested, too."""
-        return [WHOLE, *(place for place in self._tested if place != WHOLE)]
+        """Return where models are compared: all, and groups where these are tested, too.
+
+        Shares of groups are compared where the values of all labels are.
+        """
+        return [WHOLE, *(place for place in self._tested if place[0] in ("groups", "row_groups"))]
 
     def records(self) -> list[Record]:
         return [record for records in self._by_place.values() for record in records]
@@ -360,7 +382,11 @@ class Comparison(Result[Record], Mapping[str, Report]):
     def tables(self, number: Number = as_shown) -> list[Table]:
         tables = list[Table]()
         for kind in GROUPS_OF:
-            tables += [self._value_table(place, number) for place in self._parts if place[0] == kind]
+            places = [place for place in self._parts if place[0] == kind]
+            if kind == "shares" and places:
+                tables.append(self._share_table(places, number))
+            else:
+                tables += [self._value_table(place, number) for place in places]
             tables += [self._seed_table(number)] if self._has_seeds and not kind else []
             tables += self._pair_tables(kind, number)
         return tables
@@ -376,6 +402,19 @@ class Comparison(Result[Record], Mapping[str, Report]):
         corner = "model" if models == "rows" else "measure"
         return table_of(self._caption(place), corner, rows, columns, cells, "groups" if place[0] else "")
 
+    def _share_table(self, places: Sequence[Place], number: Number) -> Table:
+        """Return the shares of all groups of labels in the values of all models."""
+        rows = dict[tuple[str, str], Cell]()
+        cells = dict[tuple[tuple[str, str], str], Cell]()
+        for place in places:
+            group = place[1]
+            for spec in self._specs_of(place):
+                rows[group, spec.name] = Cell(f"{group}, {spec.symbol}", spec.metric.direction)
+            for (name, model), cell in self._cells(place, number).items():
+                cells[(group, name), model] = cell
+        caption = f"{KINDS['shares']} in the values of all"
+        return table_of(caption, "group, measure", rows, self._heads(places[0]), cells, "groups")
+
     def _heads(self, place: Place) -> dict[str, Cell]:
         """Return the head of each model: its name, behind its letter where letters say what it beats."""
         tail = "" if self._has_letters(place) else "other"
@@ -386,6 +425,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
         kind, group = place
         if not kind:
             return f"{self._title()}{'' if self.test else '; * best'}"
+        if kind == "shares":
+            return f"share of group of labels {group}"
         report = next(iter(self._parts[place].values()))
         sizes = f"{counted(report.n_labels, 'labels')}, {counted(report.n_rows, 'rows')}"
         return f"group of {GROUPS_OF[kind]} {group}: {sizes}"
@@ -420,10 +461,12 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def _pair_tables(self, kind: str, number: Number) -> list[Table]:
         """Return the differences of each pair, within all groups of a kind, or of all, then with labels."""
-        is_shown = True, True, kind != "groups", not kind and len(self._row_counts) > 1, True
+        has_rows = kind not in ("groups", "shares")
+        is_shown = True, True, has_rows, not kind and len(self._row_counts) > 1, True
         columns = compress(["difference", "p (Holm)", "wins/ties/losses", "rows", "result"], is_shown)
         head = [Cell("group, measure" if kind else "measure"), *map(Cell, columns)]
         within = f" within groups of {GROUPS_OF[kind]}" if kind else ""
+        within = f": {KINDS[kind]}" if kind == "shares" else within
         rows = dict[tuple[str, str], list[Sequence[Cell]]]()
         for each in self.differences:
             if each.kind == kind:
@@ -491,10 +534,16 @@ class Comparison(Result[Record], Mapping[str, Report]):
         for each in self.labels:
             pair = {"a": each.a, "b": each.b, "labels_by": each.label_column}
             comparison.setdefault("labels", []).append(pair | {"labels": members(each.labels or (), OF_PAIR)})
+        shares = {group: of for (kind, group), of in differences.items() if kind == "shares"}
         for (kind, group), within in differences.items():
+            if kind == "shares":
+                continue
             first = next(iter(self._parts[kind, group].values()))
             sizes = {"n_labels": first.n_labels, "n_rows": first.n_rows}
-            comparison.setdefault(kind, {})[group] = {**sizes, "differences": members(within, FIELDS)}
+            contents_of = {**sizes, "differences": members(within, FIELDS)}
+            if kind == "groups" and group in shares:
+                contents_of["shares"] = members(shares[group], FIELDS)
+            comparison.setdefault(kind, {})[group] = contents_of
         if self._has_seeds:
             seeds = self.seeds.items()
             comparison["seeds"] = {name: [each.to_dict() for each in reports] for name, reports in seeds}

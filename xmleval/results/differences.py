@@ -31,7 +31,7 @@ TESTS = {
 
 
 class Difference(NamedTuple):
-    """The difference of a measure between two models on the same rows, or within a group."""
+    """The difference of a measure, or of a group's share of it, between two models on the same rows."""
 
     spec: Spec
     a: str
@@ -39,7 +39,7 @@ class Difference(NamedTuple):
     value: float  # of a minus that of b
     value_a: float
     value_b: float
-    kind: str  # ``groups`` of labels or ``row_groups``; empty for all rows and labels
+    kind: str  # ``groups`` of labels, their ``shares``, or ``row_groups``; empty for all rows and labels
     group: str
     estimate: Estimate | None  # confidence interval and standard error; None for measures without
     p_value: float  # NaN where there is no test
@@ -50,7 +50,8 @@ class Difference(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the measure, the models and their difference, with any interval and p-value."""
-        group = f" within {self.group}" if self.kind else ""
+        place = ", share of" if self.kind == "shares" else " within"
+        group = f"{place} {self.group}" if self.kind else ""
         parts = [f"{self.a} - {self.b} = {self.value:+.6g}"]
         if self.estimate is not None:
             parts.append(f"interval {self.estimate.lower:.6g} to {self.estimate.upper:.6g}")

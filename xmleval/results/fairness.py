@@ -31,19 +31,19 @@ class Fairness:
 
     def is_decided_by_ties(self, place: Place, spec: Spec, name: str) -> bool:
         """Tell whether the order of equal scores decides the value in half of the rows or more."""
-        if place[0] == "groups" and spec.of_sets:  # which are decided over all labels
-            place = WHOLE
+        place = _place_of_lists(place, spec)
         return self.parts[place][name].results.tied.get(spec.name, 0.0) >= MOST_TIED
 
     def have_like_lists(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Tell whether models list about as many of the labels that a measure reads."""
+        place = _place_of_lists(place, spec)
         lengths = [self.short_length(place, spec, name) for name in names]
         if self.complete_lists or not any(lengths):
             return True
         if not all(lengths):
             return False
         means = [length.mean for length in lengths if length]
-        if place[0] == "groups" and not spec.of_sets:  # where lists are cut, they lose some labels of a group
+        if place[0] == "groups":  # where lists are cut, they lose some labels of a group
             return max(means) == min(means)
         return len({length.deepest for length in lengths if length}) == 1 and max(means) <= SAME_MEAN * min(
             means
@@ -51,12 +51,10 @@ class Fairness:
 
     def short_length(self, place: Place, spec: Spec, name: str) -> ListLength | None:
         """Return how many labels a model lists, if its lists are cut and a measure reads more."""
-        whole = self.parts[WHOLE][name].results
-        if place[0] != "groups":
-            return self.parts[place][name].results.short.get(spec.name)
-        if spec.of_sets:  # which are decided over all labels
-            return whole.short.get(spec.name)
-        return self.parts[place][name].results.short.get(spec.name) if spec.name in whole.cut else None
+        place = _place_of_lists(place, spec)
+        if place[0] == "groups" and spec.name not in self.parts[WHOLE][name].results.cut:
+            return None
+        return self.parts[place][name].results.short.get(spec.name)
 
     def longest(self, place: Place, specs: Sequence[Spec]) -> dict[str, float]:
         """Return how many labels a row lists by model, where that is too few for some measures."""
@@ -66,6 +64,12 @@ class Fairness:
             if any(lengths):
                 means[name] = max(length.mean for length in lengths if length)
         return means
+
+
+def _place_of_lists(place: Place, spec: Spec) -> Place:
+    """Return where the lists are that a measure reads: those of all labels, for shares and predicted sets."""
+    is_of_all_labels = place[0] == "shares" or (place[0] == "groups" and spec.of_sets)
+    return WHOLE if is_of_all_labels else place
 
 
 def grouped_measures(measures_of: Mapping[Place, Sequence[Spec]]) -> str:

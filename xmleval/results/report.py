@@ -33,7 +33,7 @@ KINDS = {  # of groups: fields of results, and captions of their tables
     "shares": "shares of groups of labels",
     "row_groups": "groups of rows",
 }
-GROUPS_OF = {"": "", "groups": "labels", "row_groups": "rows"}
+GROUPS_OF = {"": "", "groups": "labels", "shares": "shares", "row_groups": "rows"}
 Place = tuple[str, str]  # kind and name of a group; empty for all rows and labels
 SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows",)}
 # settings that affect only the measures that need any of these inputs

@@ -1,0 +1,165 @@
+"""Comparisons by the shares of groups of labels in the values of all labels."""
+
+import math
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import load_npz
+
+from tests.conftest import DATA, NO_DATA
+from tests.results.models import (
+    CLUSTERS,
+    GROUPS,
+    MODELS,
+    TOPICS,
+    TRUTH,
+    TWO,
+    L,
+    N,
+    Q,
+    compared,
+    errors_of,
+    top,
+)
+from xmleval import Comparison, Evaluator, compare
+from xmleval.results.differences import Difference
+
+LINEAR = ["p@1", "p@3", "r@3", "rcap@3", "ndcg@3", "dcg@3", "psp@3", "psndcg@3", "psp_raw@3"]
+WEIGHTS = np.random.default_rng(2).integers(0, 4, N) / 2
+
+
+def of_shares(comparison: Comparison) -> list[Difference]:
+    return [each for each in comparison.differences if each.kind == "shares"]
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"sample_weight": WEIGHTS}, {"clusters": CLUSTERS}, {"conventions": {"empty": "skip"}},
+], ids=str)  # fmt: skip
+def test_differences_of_shares_add_up_to_that_of_all_labels(options: dict[str, Any]) -> None:
+    comparison = compared(metrics=LINEAR, **GROUPS, **options)
+    for each in comparison.differences:
+        if not each.kind:
+            key = each.name, each.a, each.b
+            parts = [comparison.difference(*key, group, "shares").value for group in ("rare", "common")]
+            assert abs(math.fsum(parts) - each.value) < 1e-12
+
+
+def test_shares_of_lists_cut_below_the_cutoff_do_not_differ() -> None:
+    models = {f"cut at {k}": top(MODELS["good"], k) for k in (2, 3, 5, 9)} | {"whole": MODELS["good"]}
+    comparison = compared(models, metrics=LINEAR, baseline="whole", label_groups=TOPICS)
+    assert of_shares(comparison)
+    for each in of_shares(comparison):
+        if each.a == "cut at 2" and each.spec.k == 3:
+            assert math.isnan(each.p_value)
+        else:
+            assert (each.value, each.p_value, each.better) == (0, 1, None)
+
+
+def shares_by_row(scores: Any, labels: set[int]) -> list[list[float]]:
+    """Return what labels add to p@3, r@3 and ndcg@3 of each row."""
+    rows = []
+    for truth, of_row in zip(TRUTH.tolist(), scores.tolist(), strict=True):
+        ranking = sorted(range(L), key=lambda label: -of_row[label])
+        hits = [rank for rank in range(3) if truth[ranking[rank]] and ranking[rank] in labels]
+        n_relevant = sum(truth)
+        ideal = sum(1 / math.log2(rank + 2) for rank in range(min(3, n_relevant)))
+        gain = sum(1 / math.log2(rank + 2) for rank in hits)
+        rows.append([len(hits) / 3, len(hits) / max(n_relevant, 1), gain / (ideal or 1)])
+    return rows
+
+
+def test_standard_errors_of_shares_are_those_of_paired_rows() -> None:
+    comparison = compared(TWO, metrics=["p@3", "r@3", "ndcg@3"], clusters=CLUSTERS, label_groups=TOPICS)
+    for group in ("rare", "common"):
+        labels = {label for label, topic in enumerate(TOPICS) if topic == group}
+        good, fair = (np.array(shares_by_row(scores, labels)) for scores in TWO.values())
+        differences = good - fair
+
+        def means_of(rows: Any, differences: Any = differences) -> list[float]:
+            means: list[float] = differences[rows].mean(axis=0).tolist()
+            return means
+
+        errors = errors_of(means_of)
+        for name, error in zip(["p@3", "r@3", "ndcg@3"], errors, strict=True):
+            estimate = comparison.difference(name, "good", "fair", group, "shares").estimate
+            assert estimate is not None
+            np.testing.assert_allclose(estimate.standard_error, error, rtol=1e-9)
+
+
+def test_model_that_is_better_in_one_group_has_a_star_there() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.random((300, 40)) < 0.1
+    is_rare = np.arange(40) >= 20
+    old = truth + rng.normal(size=truth.shape) * np.where(is_rare, 0.8, 0.1)
+    new = np.where(is_rare, truth + 0.1 * rng.normal(size=truth.shape), old)
+    models = {"old": top(old, 5), "new": top(new, 5)}
+    groups = np.where(is_rare, "rare", "frequent")
+    comparison = compare(models, truth, metrics="r@5", label_groups=groups)
+    within, share = (comparison.difference("r@5", "old", "new", "rare", of) for of in ("groups", "shares"))
+    assert (math.isnan(within.p_value), share.better) == (True, "new")
+    (note,) = [note for note in comparison.notes if "not tested" in note]
+    assert "shares of groups are tested for r@5" in note
+    texts = str(comparison), comparison.to_markdown()
+    for text in texts:
+        of_values, of_pair = [line for line in text.splitlines() if "rare, R@5" in line][1:]
+        assert f"{share.value_b:.4f}" in of_values
+        assert "*" in of_values
+        assert "new better" in of_pair
+    assert "share of group of labels rare" in comparison.to_latex()
+    assert "shares of groups of labels in the values of all" in comparison.to_html()
+    assert repr(share).startswith("<Difference of r@5, share of rare: old - new = -")
+
+
+def test_shares_are_tested_where_lists_hold_other_numbers_of_labels_of_a_group() -> None:
+    folder = DATA / "bibtex"
+    if not folder.exists():
+        pytest.skip(NO_DATA)
+    models = {
+        name: tuple(np.load(folder / f"topk_{name}_{part}.npy") for part in ("indices", "scores"))
+        for name in ("lr", "knn10")
+    }
+    train, truth = load_npz(folder / "Y_train.npz"), load_npz(folder / "Y_test.npz")
+    comparison = compare(models, truth, y_train=train, label_groups=[50, 100], metrics=["p@5", "r@5"])
+    shares = of_shares(comparison)
+    assert {each.better for each in shares} == {"lr"}
+    whole = comparison.difference("p@5", "lr", "knn10")
+    assert abs(sum(each.value for each in shares if each.name == "p@5") - whole.value) < 1e-12
+
+
+def test_differences_of_shares_have_the_same_bits_however_rows_are_merged() -> None:
+    pieces = [slice(0, 130), slice(130, 131), slice(131, N)]
+
+    def part_of(scores: Any, rows: slice) -> Evaluator:
+        evaluator = Evaluator(LINEAR, n_labels=L, confidence=0.95, label_groups=TOPICS, **Q)
+        evaluator.update(TRUTH[rows], scores[rows], first_row=rows.start)
+        return evaluator
+
+    def differences(order: Sequence[int]) -> list[Any]:
+        reports = {}
+        for name, scores in TWO.items():
+            first, *others = [part_of(scores, pieces[n]) for n in order]
+            for part in others:
+                first.merge(part)
+            reports[name] = first.compute()
+        return [each[1:] for each in of_shares(Comparison(reports, test="t"))]
+
+    expected = [each[1:] for each in of_shares(compared(TWO, metrics=LINEAR, label_groups=TOPICS))]
+    for order in permutations(range(3)):
+        assert str(differences(order)) == str(expected)
+
+
+def test_undefined_shares_are_not_tested() -> None:
+    options: dict[str, Any] = {"conventions": {"empty": "one"}, "label_groups": TOPICS}
+    comparison = compared(TWO, metrics=["p@3", "ndcg@3"], **options)
+    for each in of_shares(comparison):
+        assert math.isnan(each.p_value) == (each.name == "ndcg@3") == math.isnan(each.value)
+
+
+def test_ties_and_short_lists_leave_shares_untested_as_the_whole() -> None:
+    constant = np.ones((N, L), np.float32)
+    comparison = compared({"tied": constant, "good": MODELS["good"]}, metrics=["p@3"], label_groups=TOPICS)
+    assert [math.isnan(each.p_value) for each in of_shares(comparison)] == [True, True]
+    assert not any("shares of groups are tested" in note for note in comparison.notes)
