@@ -37,7 +37,7 @@ def of_shares(comparison: Comparison) -> list[Difference]:
 
 @pytest.mark.parametrize("options", [
     {}, {"sample_weight": WEIGHTS}, {"clusters": CLUSTERS}, {"conventions": {"empty": "skip"}},
-], ids=str)  # fmt: skip
+], ids=" ".join)  # fmt: skip
 def test_differences_of_shares_add_up_to_that_of_all_labels(options: dict[str, Any]) -> None:
     comparison = compared(metrics=LINEAR, **GROUPS, **options)
     for each in comparison.differences:
@@ -163,3 +163,17 @@ def test_ties_and_short_lists_leave_shares_untested_as_the_whole() -> None:
     comparison = compared({"tied": constant, "good": MODELS["good"]}, metrics=["p@3"], label_groups=TOPICS)
     assert [math.isnan(each.p_value) for each in of_shares(comparison)] == [True, True]
     assert not any("shares of groups are tested" in note for note in comparison.notes)
+
+
+@pytest.mark.parametrize("unlisted", [None, -1.0])
+def test_shares_are_not_tested_where_relevant_labels_tie_at_the_cutoff(unlisted: float | None) -> None:
+    truth = np.random.default_rng(3).random((N, L)) < 0.5
+    models = {"tied": truth * 1.0, "falling": truth - 0.01 * np.arange(L)}
+    options: dict[str, Any] = {"label_groups": TOPICS, "unlisted": unlisted}
+    comparison = compare(models, truth, metrics=["p@3", "p@12"], **options)
+    for each in comparison.differences:
+        is_decided = each.name == "p@3" and each.kind == "shares"
+        assert math.isnan(each.p_value) == is_decided, each
+    (note,) = [note for note in comparison.notes if "order of equal scores" in note]
+    assert "rows of tied, values depend" in note
+    assert "not tested for shares of groups of p@3;" in note

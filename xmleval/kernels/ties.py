@@ -94,8 +94,9 @@ def count_tied_rows(
     cut_ptr, cut_labels : int64 (n + 1,), (r,), labels that were cut and score as the last entry of their row;
         cut_ptr is (0,) where there are none
     noted : (c,)
-    counts : int64 (4, c), added to, by cutoff: rows of which hits depend on the order, whether there is any,
-        the rank of the first relevant label, or any rank
+    counts : int64 (6, c), added to, by cutoff: rows of which hits depend on the order, whether there is any,
+        the rank of the first relevant label, or any rank; and rows of which hits, or ranks, of some of the
+        relevant labels can depend on it
     """
     n_noted = 0
     flags = np.empty(counts.shape, np.bool_)
@@ -119,7 +120,7 @@ def count_tied_rows(
             n_relevant = relevant_among(labels[start:p], truth)
             if p == stop and n_cut:
                 n_relevant += relevant_among(cut_labels[cut_ptr[i] : cut_ptr[i + 1]], truth)
-            if n_relevant == 0 or n_relevant == size:
+            if n_relevant == 0:
                 continue
             if not is_tied:
                 flags[:] = False
@@ -127,17 +128,22 @@ def count_tied_rows(
             above, is_first = start - first, relevant_among(labels[first:start], truth) == 0
             for c in range(cutoffs.size):
                 k = cutoffs[c] if cutoffs[c] > 0 else truth.size
-                if above < k:
-                    flags[3, c] = True
-                    flags[2, c] |= is_first
-                    if k < above + size:
-                        flags[0, c] = True
-                        flags[1, c] |= is_first and size - n_relevant >= k - above
+                if above >= k:
+                    continue
+                flags[5, c] = True
+                flags[4, c] |= k < above + size
+                if n_relevant == size:
+                    continue
+                flags[3, c] = True
+                flags[2, c] |= is_first
+                if k < above + size:
+                    flags[0, c] = True
+                    flags[1, c] |= is_first and size - n_relevant >= k - above
         if is_tied:
             is_noted = False
             for c in range(cutoffs.size):
                 is_noted |= flags[0, c] and noted[c]
-                for kind in range(4):
+                for kind in range(6):
                     counts[kind, c] += flags[kind, c]
             n_noted += is_noted
     return n_noted

@@ -327,13 +327,16 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def _with_tested_shares(self, measures_of: Mapping[Place, Collection[Spec]]) -> list[Spec]:
         """Return the measures for which lists differ within groups of labels, and shares are tested."""
-        if self.test != JACKKNIFE:
+        place = self._place_of_shares()
+        if self.test != JACKKNIFE or place is None:
             return []
         unlike = {spec for (kind, _), specs in measures_of.items() if kind == "groups" for spec in specs}
-        of_shares = next((place for place in self._tested if place[0] == "shares"), None)
-        specs = [] if of_shares is None else self._specs_of(of_shares)
-        names = [*self.reports]
-        return [s for s in specs if s in unlike and self._fairness.are_comparable(WHOLE, s, names)]
+        specs = [spec for spec in self._specs_of(place) if spec in unlike]
+        return [s for s in specs if self._fairness.are_comparable(place, s, [*self.reports])]
+
+    def _place_of_shares(self) -> Place | None:
+        """Return the first group of labels whose shares are compared: those of others are as comparable."""
+        return next((place for place in self._tested if place[0] == "shares"), None)
 
     def _about_ties(self, names: Mapping[str, str]) -> list[str]:
         """Name the measures of each model that depend on the order of equal scores, and what to do."""
@@ -343,7 +346,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
                 place: [s for s in self._specs_of(place) if self._fairness.is_decided_by_ties(place, s, name)]
                 for place in self._compared_places()
             }
-            models_of[grouped_measures(measures_of)].append(called)
+            texts = [grouped_measures(measures_of), self._with_tied_shares(name, measures_of[WHOLE])]
+            models_of["; ".join(filter(None, texts))].append(called)
         models_of.pop("", None)
         remedy = "give scores that differ, or measures that count ties, such as auc.samples"
         lines = list[str]()
@@ -356,10 +360,19 @@ class Comparison(Result[Record], Mapping[str, Report]):
             lines.append(f"{depends}, so that {subject} {unmarked}; {remedy}")
         return lines
 
+    def _with_tied_shares(self, name: str, tied: Collection[Spec]) -> str:
+        """Name the shares of groups that ties decide in a model, other than those of measures they decide."""
+        place = self._place_of_shares()
+        if place is None:
+            return ""
+        specs = [spec for spec in self._specs_of(place) if spec not in tied]
+        decided = [str(s) for s in specs if self._fairness.is_decided_by_ties(place, s, name)]
+        return f"shares of groups of {', '.join(decided)}" if decided else ""
+
     def _compared_places(self) -> list[Place]:
         """Return where models are compared: all, and groups where these are tested, too.
 
-        Shares of groups are compared where the values of all labels are.
+        Shares of groups are not among them; they are compared where the values of all labels are.
         """
         return [WHOLE, *(place for place in self._tested if place[0] in ("groups", "row_groups"))]
 

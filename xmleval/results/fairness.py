@@ -31,8 +31,9 @@ class Fairness:
 
     def is_decided_by_ties(self, place: Place, spec: Spec, name: str) -> bool:
         """Tell whether the order of equal scores decides the value in half of the rows or more."""
-        place = _place_of_lists(place, spec)
-        return self.parts[place][name].results.tied.get(spec.name, 0.0) >= MOST_TIED
+        results = self.parts[_place_of_lists(place, spec)][name].results
+        tied = results.tied_shares if place[0] == "shares" else results.tied
+        return tied.get(spec.name, 0.0) >= MOST_TIED
 
     def have_like_lists(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Tell whether models list about as many of the labels that a measure reads."""

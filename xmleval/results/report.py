@@ -664,11 +664,11 @@ def _lists_of(reports: Sequence[Report]) -> dict[str, Any]:
         lengths = [report.results.short[name] for report in reports if name in report.results.short]
         mean = sum(length.mean for length in lengths) / len(lengths)
         short[name] = ListLength(mean, max(length.deepest for length in lengths))
-    tied = {
-        name: max(report.results.tied.get(name, 0.0) for report in reports)
-        for name in chain(*(report.results.tied for report in reports))
-    }
-    return {"cut": cut, "short": short, "tied": tied}
+    most = dict[str, dict[str, float]]()
+    for kind in ("tied", "tied_shares"):
+        columns = [getattr(report.results, kind) for report in reports]
+        most[kind] = {name: max(of.get(name, 0.0) for of in columns) for name in chain(*columns)}
+    return {"cut": cut, "short": short, **most}
 
 
 def flat_name(name: str, at: str) -> str:

@@ -57,6 +57,8 @@ class Results:
     short: dict[str, ListLength] = field(default_factory=dict)
     # share of the rows with relevant labels in which the value depends on the order of equal scores
     tied: dict[str, float] = field(default_factory=dict)
+    # likewise of shares of groups of labels, which also depend on the order of relevant labels
+    tied_shares: dict[str, float] = field(default_factory=dict)
     # results within groups of labels, their parts of the values of all labels, and results of groups of rows,
     # by the name of the group
     groups: dict[str, Part] = field(default_factory=dict)

@@ -32,7 +32,8 @@ COUNTS = (
     "named", "judging", "unknown", "graded", "rising", "falling",  # blocks of which that is true
 )  # fmt: skip
 SEVERAL = 2  # labels, which have an order
-TIES_OF = ("hits", "any", "first", "order")  # as in `Metric.ties`
+# as in `Metric.ties`; and of the hits and the ranks of a group of labels, between relevant labels, too
+TIES_OF = ("hits", "any", "first", "order", "hits of group", "order of group")
 N_RELEVANT, ALL_RANKS = 0, 1 << 62  # cutoffs: the number of relevant labels of a row, and the whole ranking
 
 
@@ -171,9 +172,13 @@ class Seen(State):
             depends = "their values depend on the order of labels with equal scores"
             results.notes["ties"] = f"{TIES}{n['tied']}; {depends}"
         for name, (kind, cutoff) in self.ties.items() if self.n_tied.any() else ():
-            n_tied = int(self.n_tied[TIES_OF.index(kind), np.searchsorted(self.cutoffs, cutoff)])
+            n_tied = self._n_tied(kind, cutoff)
             if n_tied:
                 results.tied[name] = n_tied / n["labelled"]
+            of_group = f"{kind} of group"
+            n_tied = self._n_tied(of_group, cutoff) if of_group in TIES_OF else 0
+            if n_tied:
+                results.tied_shares[name] = n_tied / n["labelled"]
         if n["rising"] and not n["falling"] and n["listed"] - n["rows"] >= LEAST_STEPS:
             results.notes["rises"] = RISING
         below = self.plan.unlisted is None
@@ -191,6 +196,10 @@ class Seen(State):
             at_k = ", ".join([f"@{k}" for k in cutoffs])
             hold = f"lists hold at most {counted(lengths.deepest, 'labels')}"
             results.notes["depth"] = f"{hold}: measures {at_k} count the missing ones as wrong"
+
+    def _n_tied(self, kind: str, cutoff: int) -> int:
+        """Return the number of rows that depend on ties down to a cutoff."""
+        return int(self.n_tied[TIES_OF.index(kind), np.searchsorted(self.cutoffs, cutoff)])
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -262,19 +271,20 @@ def count_tied(view: View, cutoffs: Ints, noted: Bools) -> tuple[int, Ints]:
         before = groups.above < k
         across = before & (k < groups.above + groups.size)
         no_hit_is_possible = groups.size - groups.n_relevant >= k - groups.above
-        kinds = across, across & groups.is_first & no_hit_is_possible, before & groups.is_first, before
+        of_row = across, across & groups.is_first & no_hit_is_possible, before & groups.is_first, before
+        kinds = [*(depends & groups.is_mixed for depends in of_row), across, before]
         for kind, depends in enumerate(kinds):
             counts[kind, column] = np.unique(groups.rows[depends]).size
         if noted[column]:
-            is_noted[groups.rows[across]] = True
+            is_noted[groups.rows[across & groups.is_mixed]] = True
     return int(np.count_nonzero(is_noted)), counts
 
 
 class TieGroups(NamedTuple):
-    """Groups of labels with one score, some of them relevant and some not, int64 (g,) each.
+    """Groups of labels with one score, some or all of them relevant, int64 (g,) each.
 
     rows : row of each, rising; above, size, n_relevant : numbers of labels; is_first : whether no relevant
-    label of the row is above it
+    label of the row is above it; is_mixed : whether some are irrelevant
     """
 
     rows: Ints
@@ -282,10 +292,11 @@ class TieGroups(NamedTuple):
     size: Ints
     n_relevant: Ints
     is_first: Bools
+    is_mixed: Bools
 
 
 def _tie_groups(view: View) -> TieGroups | None:
-    """Return the tie groups of a view that hold relevant and irrelevant labels, None if there is none."""
+    """Return the tie groups of a view that hold relevant labels, None if no scores tie."""
     above, tied = view.standing
     is_tied = tied > 1
     if not is_tied.any():
@@ -300,10 +311,9 @@ def _tie_groups(view: View) -> TieGroups | None:
     rows, above, tied = rows[order], above[order], tied[order]
     starts = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]) | (above[1:] != above[:-1]))[: rows.size])
     n_relevant: Ints = np.diff(np.append(starts, rows.size))
-    mixed = n_relevant < tied[starts]
-    starts, n_relevant = starts[mixed], n_relevant[mixed]
+    is_mixed = n_relevant < tied[starts]
     is_first = above[starts] == highest[rows[starts]]
-    return TieGroups(rows[starts], above[starts], tied[starts], n_relevant, is_first)
+    return TieGroups(rows[starts], above[starts], tied[starts], n_relevant, is_first, is_mixed)
 
 
 STATE = Seen
