@@ -437,8 +437,7 @@ def _rows_by_name(
         if not placed.scored and opened.shards:
             how = " and ".join([*["as sets"] * picks, *["best first"] * ranks])
             hint = [" (", Keyword("ranked"), ": also best first)"] if in_truth_file and not ranks else []
-            noted = [*getattr(placed.origin, "notes", []), f"no scores, taken {how}"]
-            notes = [Message(f"{opened.name}: {', '.join(noted)}", *hint)]
+            notes = notes_of(opened.name, placed.origin, Message(f"no scores, taken {how}", *hint))
         if fits:
             model.know_all()
         model.notes = [*notes, *model.notes]
