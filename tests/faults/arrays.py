@@ -25,7 +25,7 @@ SCHEMES = "is not one of csr, csc, bsr, coo, dia"
 POINTER = "indptr is {} there; it must start at 0, never fall and end at the number of stored entries"
 PARTS: list[tuple[dict[str, Any], str]] = [  # of a CSR matrix, and what is said by both readers
     ({"format": b"lil"}, f"format 'lil' {SCHEMES}"),
-    ({"format": [1, 2]}, "can only convert an array of size 1 to a Python scalar"),
+    ({"format": [1, 2]}, "format is int64 of shape (2,)"),
     ({"indptr": None}, "indptr is not a file in the archive | no array 'indptr' in it"),
     ({"shape": (2.0, 4.0)}, "shape is float64 of shape (2,)"),
     ({"shape": (-2, 4)}, "shape (-2, 4) for 2 stored values"),

@@ -20,7 +20,12 @@ SCORES = [
     ("3 5\n0:x\n1:1 5:0.5\n9\n", "line 2: '0:x' is not label:score"),
     ("3 5\n0:1\n1:1 2:3 1:2\n2:1\n", f"line 3: label id 1 {TWICE}"),
     ("3 5\n0:1\n1:1 5:0.5\n2:1\n", "line 3: label id 5 is not in 0..4; ids look one-based"),
-    ("3 5\n0:1\n1:1 006:0.5\n2:1\n", "line 3: label id 6 is not in 0..4"),
+    ("3 5\n0:1\n1:1 6:0.5\n2:1\n", "line 3: label id 6 is not in 0..4"),
+    (
+        "3 5\n0:1\n1:1 006:0.5\n2:1\n",
+        "line 3: '006' has a leading zero, as codes have; "
+        "ids are whole numbers, and NAME.lines and .csv may hold names",
+    ),
     ("1 5\n18446744073709551617:1\n", "line 2: label id 18446744073709551617 is not in 0..4"),
     ("3 5\n0:1\n1:1\n", "2 rows where the header promises 3"),
     ("1000000000000 5\n0:1\n", FEWER.format(10**12)),
