@@ -388,6 +388,12 @@ RELATIONS = {
     ),
     "unlisted scores are stored": Relation(
         filled, base=with_unlisted_score, parts=KEPT,
+        holds=lambda spec: spec.metric.family != "losses",
+        without=("exclude", "candidates", "bounds", "curve_points"), limits={"forms": ("csr",)},
+    ),
+    "losses of unlisted scores, of stored ones": Relation(
+        filled, base=with_unlisted_score, parts=KEPT,
+        holds=lambda spec: spec.metric.family == "losses", tolerance=ROUNDED,
         without=("exclude", "candidates", "bounds", "curve_points"), limits={"forms": ("csr",)},
     ),
     "few measures": Relation(unchanged, fewer=True),
