@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.damage import answer
 from tests.problems import SPECS
 from xmleval import Evaluator, compare, evaluate
-from xmleval.metrics import GROUPS
+from xmleval.metrics import GROUPS, TABLE
 from xmleval.metrics.spellings import MEANT, meaning
 
 
@@ -279,3 +279,12 @@ def test_threshold_is_strict_in_the_type_of_the_scores(dtype: str) -> None:
     for threshold in (0.1, 0.3, 0.7):
         options: dict[str, Any] = {"decision": f"threshold{threshold}", "metrics": ["subset_accuracy"]}
         assert evaluate((scores > threshold).astype(int), scores, **options)["subset_accuracy"] == 1.0
+
+
+def test_report_tells_of_every_measure_whether_it_has_it() -> None:
+    report = evaluate(np.eye(3), np.eye(3), metrics="p@1")
+    for metric in TABLE:
+        for average in metric.averages or ("",):
+            for cutoff in ("", "@2"):
+                name = f"{metric.name}.{average}{cutoff}" if average else f"{metric.name}{cutoff}"
+                assert name not in report

@@ -146,7 +146,8 @@ def _spelled(name: str, average: str, cutoff: str) -> str:
     needs_k = all(metric.cutoff == "required" for metric in rows)
     at_k = f"@{cutoff or 'k'}" if needs_k or (takes_k and cutoff) else ""
     known = [each for metric in rows for each in metric.averages or ("",)]
-    averages = [average] if average in known else [each for each in AVERAGES if each in known]
+    usual = [each for each in AVERAGES if each in known]
+    averages = [average] if average in known else usual or known or [""]
     *others, last = [f"{name}.{each}{at_k}" if each else f"{name}{at_k}" for each in averages]
     return f"{', '.join(others)} or {last}" if others else last
 
