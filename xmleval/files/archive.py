@@ -75,6 +75,8 @@ class Array(NamedTuple):
 
     def chunks(self) -> Chunks:
         """Return a vector as `Chunks`, which read it when iterated."""
+        if len(self.shape) != 1:
+            raise ValueError(f"{self.name} is of shape {self.shape}")
         return Chunks(self.dtype, self.shape[0], partial(self.batches, READ_BYTES // self.dtype.itemsize))
 
     def batches(self, step: int, first: int = 0, stop: int | None = None) -> Iterator[NDArray[Any]]:

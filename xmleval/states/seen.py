@@ -140,7 +140,7 @@ class Seen(State):
             hint = f"id 0 occurs nowhere, and {ids} {'do' if first > 1 else 'does'}: if ids count from 1, "
             does = "averages over labels and measures of all cells count label 0, too"
             results.notes["ids"] = f"{hint}subtract 1, or drop the first column of matrices; {does}"
-        if n["negative"] and n["above_1"]:
+        if self.looks_at_range and n["negative"] and n["above_1"]:
             results.notes["logits"] = _about_logits(plan)
         if self.looks_at_grades and not n["grades"]:
             results.notes["gains"] = idle_note("gains", plan.specs, OF_GAINS)
