@@ -27,8 +27,9 @@ from xmleval.states.state import state_class
 class Alarm:
     """A signal handler that raises an error, but only while a method runs.
 
-    It does not in callbacks of weak references and of the garbage collector (Hypothesis has one), where
-    Python drops what is raised, nor where coverage traces, which would keep its lock for ever.
+    It does not in callbacks of weak references and of the garbage collector (Hypothesis has one), nor in
+    finalizers of what other tests left behind, where Python drops what is raised, nor where coverage traces,
+    which would keep its lock for ever.
     """
 
     def __init__(self, error: type[BaseException], method: Callable[..., Any]) -> None:
@@ -37,7 +38,8 @@ class Alarm:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         while frame is not None and frame.f_code is not self.code:
             path = Path(frame.f_code.co_filename)
-            if path.name in ("weakref.py", "_weakrefset.py") or {"coverage", "hypothesis"} & {*path.parts}:
+            is_callback = path.name in ("weakref.py", "_weakrefset.py") or frame.f_code.co_name == "__del__"
+            if is_callback or {"coverage", "hypothesis"} & {*path.parts}:
                 return
             frame = frame.f_back
         if frame is not None:
