@@ -169,3 +169,34 @@ def test_evaluator_shows_measures_rows_and_labels_and_merges_only_evaluators() -
     assert evaluator.n_rows == 0
     with pytest.raises(ValueError, match="nothing was counted yet"):
         evaluator.compute()
+
+
+LISTED: dict[str, list[Any]] = {
+    "lists": [[2, 0], [1], [0, 1]],
+    "lists with scores": [[(2, 0.5), (0, 0.25)], [(1, 0.5)], [(0, 0.75), (1, 0.5)]],
+}
+
+
+@pytest.mark.parametrize("n_empty", [1, 2])
+@pytest.mark.parametrize("form", LISTED)
+def test_lists_that_are_all_empty_do_not_tell_whether_lists_have_scores(form: str, n_empty: int) -> None:
+    rows: list[Any] = [[]] * n_empty + LISTED[form]
+    truth = [[0]] * n_empty + [[0], [1, 2], [2]]
+    metrics = ["p@1", "r@2", *(["brier@2"] if form == "lists with scores" else [])]
+    expected = evaluate(truth, rows, metrics=metrics, n_labels=3)
+
+    def counted(first: int, last: int) -> Evaluator:
+        evaluator = Evaluator(metrics, n_labels=3)
+        for place in range(first, last):
+            evaluator.update(truth[place : place + 1], rows[place : place + 1], first_row=place)
+        return evaluator
+
+    whole, early, late = counted(0, len(rows)), counted(0, n_empty), counted(n_empty, len(rows))
+    assert whole.compute() == expected
+    for one, other in ((early, late), (late, early)):
+        merged = Evaluator(metrics, n_labels=3)
+        merged.merge(one)
+        merged.merge(other)
+        assert merged.compute() == expected
+    early.merge(late)
+    assert early.compute() == expected

@@ -60,6 +60,7 @@ class Counted:
     notes: tuple[str, ...] = ()
     waiting_bytes: int = 0  # size of the waiting rows
     row_keys: Kept = ()  # hashes of the keys of rows that have keys
+    unscored: Counted | None = None  # the same rows as lists without scores, while none of them lists a label
 
 
 def read_batch(
@@ -100,7 +101,32 @@ def read_batch(
 def with_batch(
     settings: Settings, resources: Resources, counted: Counted, batch: Batch, first_row: int | None = None
 ) -> Counted:
-    """Return the counts after adding rows, whose places earlier ones must have left free."""
+    """Return the counts after adding rows, whose places earlier ones must have left free.
+
+    Lists that are all empty do not tell whether lists have scores: rows are counted both ways until one does.
+    """
+    scored = False if batch.y_score is None else has_scores(batch.y_score)
+    added = partial(_with_lists, settings, resources, batch=batch, first_row=first_row)
+    if counted.unscored is None and (scored is not None or counted.plan is not None):
+        return added(counted, SCORED in counted.inputs if scored is None else scored)
+    if scored is not None:
+        return added(counted if scored else counted.unscored or counted, scored)
+    after = added(counted, True)
+    try:
+        return replace(after, unscored=added(counted.unscored or counted, False))
+    except ValueError:  # of what needs scores
+        return after
+
+
+def _with_lists(
+    settings: Settings,
+    resources: Resources,
+    counted: Counted,
+    scored: bool,
+    batch: Batch,
+    first_row: int | None,
+) -> Counted:
+    """Return the counts after adding rows, whose predictions have scores or not."""
     matched, inputs, n_rows = batch.matched, batch.inputs, batch.truth.n_rows
     (source, row), start, spans, place = counted.place, counted.n_rows, counted.spans, counted.place
     if first_row is not None:
@@ -113,8 +139,7 @@ def with_batch(
     row_keys = counted.row_keys
     if matched.keys and source != ALONE:
         row_keys = with_keys(row_keys, matched.keys)
-    scored = False if batch.y_score is None else has_scores(batch.y_score)
-    if scored or (scored is None and (counted.plan is None or SCORED in counted.inputs)):
+    if scored:
         inputs |= {SCORED}
     plan = counted.plan or plan_of(settings, inputs)
     refuse_many_cells("y_true", plan, counted.n_rows + n_rows)
@@ -169,6 +194,8 @@ def with_batch(
 
 def settled(resources: Resources, counted: Counted) -> Counted:
     """Return the counts with all waiting rows counted."""
+    if counted.unscored is not None:
+        counted = replace(counted, unscored=settled(resources, counted.unscored))
     if not counted.waiting or counted.plan is None:
         return counted
     earlier = [] if counted.states is None else [counted.states]
@@ -178,6 +205,16 @@ def settled(resources: Resources, counted: Counted) -> Counted:
 
 def with_counted(settings: Settings, resources: Resources, counted: Counted, added: Counted) -> Counted:
     """Return the sum of two counts."""
+    if added.unscored is not None and (counted.unscored is not None or counted.plan is None):
+        total = with_counted(
+            settings, resources, replace(counted, unscored=None), replace(added, unscored=None)
+        )
+        earlier = counted.unscored or counted
+        return replace(total, unscored=with_counted(settings, resources, earlier, added.unscored))
+    if added.unscored is not None and counted.n_rows and SCORED not in counted.inputs:
+        added = added.unscored
+    elif counted.unscored is not None and added.n_rows and SCORED not in added.inputs:
+        counted = counted.unscored
     if added.plan is None or added.states is None or (added.n_rows == 0 and counted.plan is not None):
         return counted
     inputs_here, inputs_there = (sorted(part.inputs - {KEYED}) for part in (counted, added))

@@ -82,13 +82,16 @@ def _hash_number(number: int) -> int:
 
 
 def _hash_others(keys: Sequence[Any]) -> Ints:
-    """Return the hashes of keys of other types; a float that is whole is that number, as in Python."""
+    """Return the hashes of keys of other types."""
     return np.array([_hash_other(key) for key in keys], np.int64)
 
 
 def _hash_other(key: Any) -> int:
-    is_whole = isinstance(key, float) and key.is_integer()
-    return _hash_number(int(key)) if is_whole else _digest(f"{type(key).__name__} {key!r}")
+    """Return the hash of a key; a float that is whole is that number, as in Python."""
+    if not isinstance(key, float | np.floating):
+        return _digest(f"{type(key).__name__} {key!r}")
+    number = float(key)
+    return _hash_number(int(number)) if number.is_integer() else _digest(f"float {number!r}")
 
 
 def _mixed(state: Any) -> Any:
@@ -115,7 +118,7 @@ def with_keys(kept: Kept, keys: Sequence[Any]) -> Kept:
     if any(part.size for part in before):
         row = int(np.isin(hashes, np.concatenate(before)).argmax())
         twice = f"probably the same key, {shown(keys[row])}, was counted before"
-        fix = "count each row once, under a key of its own; reset() begins a new pass"
+        fix = "count each row once, under a key of its own or without keys; reset() begins a new pass"
         raise InputError("y_true", f"{twice}; {fix}", row=row, value=keys[row])
     if (repeated := rising[1:] == rising[:-1]).any():  # of keys that differ
         rising = rising[np.append(True, ~repeated)]

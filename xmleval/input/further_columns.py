@@ -31,7 +31,7 @@ from xmleval.input.rows import MISSING_WORDS, is_missing
 MODELS = ("model", "model_name", "model_id", "system", "run", "run_id", "run_name", "split", "fold", "seed")
 RANKS = ("rank", "ranks", "ranking", "position", "positions")
 OTHER_NUMBERS = ("label_id", "label_ids", "label_idx", "label_index", "timestamp", "timestamps")
-NO_JUDGEMENT = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE, *OTHER_NUMBERS)
+NO_JUDGEMENT = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE, *MODELS, *OTHER_NUMBERS)
 WORDS = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
 FEW_WORDS = 9  # values of a column of grades in words
 MOST_WORDS = 1024  # values that are kept to see whether any repeats

@@ -94,7 +94,8 @@ def given_options(metrics: Any, options: Mapping[str, Any], n_labels: int) -> fr
 
     What equals the default does not count. ``k`` counts where no measure is named without a cutoff.
     """
-    given = {name for name in GIVEN if not _is_default(name, options.get(name))}
+    values = [(name, options.get(name)) for name in GIVEN]
+    given = {name for name, value in values if value is not None and not _is_default(name, value)}
     if "y_train" in given and are_edges(options.get("label_groups"), n_labels):
         given.remove("y_train")  # whose labels are counted
     if not _reads_cutoffs(metrics, options):
@@ -104,8 +105,6 @@ def given_options(metrics: Any, options: Mapping[str, Any], n_labels: int) -> fr
 
 def _is_default(name: str, value: Any) -> bool:
     """Tell whether a value of an option is that without it."""
-    if value is None:
-        return True
     return isinstance(value, str | bool | np.bool_) and bool(value == DEFAULTS.get(name, False))
 
 

@@ -19,7 +19,6 @@ from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, sh
 
 NUMBERS = (int, float, np.integer, np.floating)
 LABEL_TYPES = (str, int, np.integer)
-SHOWN = 80  # characters of a value that a message quotes
 PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
 PLAIN = frozenset({int, str})  # types of labels alone
 OWN_ROWS = frozenset({list, tuple, dict, set, frozenset})  # types of rows that are read as they are
@@ -278,7 +277,7 @@ def _add_items(argument: str, row: int, items: Any, labels: list[Any], values: l
     for item in items:
         if isinstance(item, tuple | list):
             if len(item) != 2:
-                raise InputError(argument, f"{_shown(item)} is not a label with its score", row=row)
+                raise InputError(argument, f"{shown(item)} is not a label with its score", row=row)
             labels.append(item[0])
             values.append(item[1])
         elif isinstance(item, LABEL_TYPES) or not isinstance(item, Mapping):
@@ -294,7 +293,7 @@ def _hit(argument: str, row: int, item: Mapping[Any, Any]) -> tuple[Any, Any]:
     name = "corpus_id" if "corpus_id" in item else "label"
     if name not in item or "score" not in item:
         hint = "expected 'label' or 'corpus_id', and 'score'"
-        raise InputError(argument, f"{_shown(item)} is not a label with its score; {hint}", row=row)
+        raise InputError(argument, f"{shown(item)} is not a label with its score; {hint}", row=row)
     return item[name], item["score"]
 
 
@@ -347,9 +346,9 @@ def numbered_labels(argument: str, labels: list[Any], ptr: Ints) -> tuple[Ints, 
         if not isinstance(label, kind) or isinstance(label, bool) or not (text or abs(label) < 2**63)
     )
     row = int(np.searchsorted(ptr, entry, side="right")) - 1
-    expected = f"text, as {_shown(labels[0])} is" if text else "a name or an integer id"
+    expected = f"text, as {shown(labels[0])} is" if text else "a name or an integer id"
     expected += "; leave it out where it is missing" if _is_missing_row(labels[entry]) else ""
-    message = f"label {_shown(labels[entry])} is not {expected}"
+    message = f"label {shown(labels[entry])} is not {expected}"
     raise InputError(argument, message, row=row, value=labels[entry])
 
 
@@ -369,7 +368,7 @@ def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:
     bad = next((entry for entry, is_wrong in enumerate(wrong) if is_wrong), None if is_fine else 0)
     if bad is None:
         return array
-    message = f"score {_shown(values[bad])} is not a number of float64"
+    message = f"score {shown(values[bad])} is not a number of float64"
     hint = _hint_of_fields(argument, rows.label(bad), values[bad])
     raise InputError(argument, f"{message}{hint}", row=rows.row_of(bad), value=values[bad])
 
@@ -383,12 +382,6 @@ def _hint_of_fields(argument: str, label: Any, value: Any) -> str:
     return ""
 
 
-def _shown(value: Any) -> str:
-    """Return the beginning of a value as a message quotes it."""
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-
-
 def _no_list(argument: str, row: int, value: Any, hint: str = "") -> InputError:
     """Return what to raise of a row that is no list."""
     reason = "not a list of labels"
@@ -396,13 +389,13 @@ def _no_list(argument: str, row: int, value: Any, hint: str = "") -> InputError:
         reason = f"{reason}; {hint}"
     elif isinstance(value, str):
         is_printed = value.strip().startswith(("[", "(", "{"))
-        how = "ast.literal_eval makes a list of it" if is_printed else f"split it, or give [{_shown(value)}]"
+        how = "ast.literal_eval makes a list of it" if is_printed else f"split it, or give [{shown(value)}]"
         reason = f"text, {reason}; {how}"
     elif _is_missing_row(value):
         reason = f"{reason}; give [] where there are none, or leave the row out"
     elif isinstance(value, int | np.integer):
         reason = f"{reason}; where it is the only one, give [{value}]"
-    return InputError(argument, f"{_shown(value)} is {reason}", row=row, value=value)
+    return InputError(argument, f"{shown(value)} is {reason}", row=row, value=value)
 
 
 def dense_list(argument: str, value: Any, width: int | None) -> Any:
