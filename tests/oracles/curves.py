@@ -1,6 +1,7 @@
 """The oracle of measures of pooled scores: every cell of every row, compared with every other one."""
 
 import math
+import sys
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -28,7 +29,11 @@ def cells_of(case: Case) -> list[list[Cell]]:
         for j, column in enumerate(columns):
             # a stored score in a matrix that is what its absence would say counts as absent
             known = j in scores and not (case.kind == "matrix" and scores[j] == below)
-            column.append((scores.get(j, below), j in relevant, known, Fraction(weight)))
+            # in a list, the lowest score there is still ranks above no score
+            score = (
+                max(scores[j], -sys.float_info.max) if known and below == -math.inf else scores.get(j, below)
+            )
+            column.append((score, j in relevant, known, Fraction(weight)))
     return columns
 
 
