@@ -17,6 +17,7 @@ from tests.problems import SETS, VECTORS, Draw, Problem
 Array = NDArray[Any]
 NARROW = ("?", "i1", "u1", "i2", "u2", "f2", "f4")  # types whose numbers float32 holds
 WIDE = ("i4", "u4", "i8", "u8", "f8", "g")
+BOTH = 2  # labels whose ids, 0 and 1, may also be cells of a row
 IDS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
 
 
@@ -148,7 +149,8 @@ def of_matrix(matrix: Any, draw: Draw, kinds: Sequence[str] = ("sparse",)) -> An
         return laid_out(typed(matrix.toarray(), types, draw), draw)
     if kind == "ids":
         rows = np.split(matrix.indices, matrix.indptr[1:-1]) if matrix.shape[0] else []
-        return [sequence(row.tolist(), draw) for row in rows]
+        looks_like_cells = matrix.shape[1] == BOTH
+        return [{*row.tolist()} if looks_like_cells else sequence(row.tolist(), draw) for row in rows]
     matrix = matrix.copy()
     matrix.data = typed(matrix.data, [name for name in types if name != "f2"], draw)  # which SciPy lacks
     return sparse(matrix, draw)
