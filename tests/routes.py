@@ -340,8 +340,9 @@ def as_lines(problem: Problem, draw: Draw) -> Problem:
 def as_records(problem: Problem, draw: Draw) -> Problem:
     """Return the problem as files with names have it: with some entries, and with keys that are clusters."""
     truth = [row or {0: 1.0} for row in problem.truth]
-    listed = [*problem.listed]
-    listed[0] = listed[0] if any(listed) else [(0, 0.5)]
+    # lists rank what they list above what they do not, where both have the score of unlisted labels
+    listed = [[(label, score) for label, score in row if score != problem.unlisted] for row in problem.listed]
+    listed[0] = listed[0] if any(listed) else [(0, 0.5 if problem.unlisted != 0.5 else 1.0)]
     clusters = {} if problem.has(CLUSTERS) else {CLUSTERS: keys_of(problem)}
     problem = replace(problem, truth=truth, listed=listed).with_arguments(**clusters)
     return as_lines(as_objects(problem, draw), draw)
