@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import pickle
 import random
 import signal
 import threading
@@ -179,7 +180,9 @@ LISTED: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("n_empty", [1, 2])
 @pytest.mark.parametrize("form", LISTED)
-def test_lists_that_are_all_empty_do_not_tell_whether_lists_have_scores(form: str, n_empty: int) -> None:
+def test_lists_that_are_all_empty_do_not_tell_whether_lists_have_scores(
+    form: str, n_empty: int, tmp_path: Path
+) -> None:
     rows: list[Any] = [[]] * n_empty + LISTED[form]
     truth = [[0]] * n_empty + [[0], [1, 2], [2]]
     metrics = ["p@1", "r@2", *(["brier@2"] if form == "lists with scores" else [])]
@@ -198,5 +201,10 @@ def test_lists_that_are_all_empty_do_not_tell_whether_lists_have_scores(form: st
         merged.merge(one)
         merged.merge(other)
         assert merged.compute() == expected
-    early.merge(late)
-    assert early.compute() == expected
+    loaded = []
+    for number, one in enumerate((early, late)):
+        one.save(tmp_path / f"{number}.npz")
+        loaded.append(Evaluator.load(tmp_path / f"{number}.npz"))
+    for one in (early, loaded[0], pickle.loads(pickle.dumps(early))):
+        one.merge(loaded[1])
+        assert one.compute() == expected

@@ -19,9 +19,11 @@ from xmleval.labels.datasets import published
 from xmleval.labels.groups import LabelGroups
 from xmleval.labels.hierarchy import from_edges
 from xmleval.states.contents import Contents
-from xmleval.states.plan import Settings
+from xmleval.states.plan import SCORED, Settings
 from xmleval.states.state import new_states, refuse_many_cells
 from xmleval.view.rule import as_parts, from_parts
+
+UNSCORED = "unscored."  # before the names of arrays of rows that list nothing, counted as without scores
 
 
 def saved_settings(settings: Settings) -> Saved:
@@ -76,12 +78,18 @@ def saved_counts(counted: Counted) -> Saved:
         "score_dtype": counted.score_dtype, "spans": counted.spans, "place": counted.place,
         "notes": notes_as_json(counted.notes),
     }  # fmt: skip
+    if counted.unscored is not None:
+        other = saved_counts(counted.unscored)
+        meta["unscored"] = other.meta
+        arrays |= {UNSCORED + name: array for name, array in other.arrays.items()}
     return Saved(meta, arrays)
 
 
 def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted:
     """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
     meta, arrays = counts
+    if "unscored" in meta:
+        return _restored_both_ways(settings, resources, counts)
     row_keys = arrays.pop("row_keys", None)
     (source, row), notes = meta["place"], notes_from_json(meta["notes"])
     place = str(source), positive_integer("place", row, at_least=0)
@@ -111,3 +119,18 @@ def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted
         notes=notes,
         row_keys=kept,
     )
+
+
+def _restored_both_ways(settings: Settings, resources: Resources, counts: Saved) -> Counted:
+    """Return the counts of rows that list nothing, as lists with scores and as lists without."""
+    meta, arrays = dict(counts.meta), counts.arrays
+    other = dict(meta.pop("unscored"))
+    other.pop("unscored", None)
+    of_other = {name: arrays.pop(name) for name in [*arrays] if name.startswith(UNSCORED)}
+    scored = restored(settings, resources, Saved(meta, arrays))
+    unscored = restored(
+        settings, resources, Saved(other, {name.removeprefix(UNSCORED): of_other[name] for name in of_other})
+    )
+    if scored.inputs - {SCORED} != unscored.inputs or scored.n_rows != unscored.n_rows or not scored.inputs:
+        raise ValueError("rows that list nothing are not the same in both ways")
+    return replace(scored, unscored=unscored)
