@@ -21,7 +21,7 @@ from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import RemotePath, as_path
 from xmleval.files.saved import first_difference, from_bytes, to_bytes
-from xmleval.numerics.discounts import tabulated_discounts
+from xmleval.numerics.discounts import TABULATED, first_discounts
 from xmleval.version import __version__
 
 LEAST_FILE = 1 << 20  # bytes of propensities that are worth a file
@@ -122,7 +122,7 @@ def own_constants() -> dict[str, str]:
 
 @cache
 def _of_process() -> dict[str, str]:
-    table = hashlib.sha256(tabulated_discounts().tobytes()).hexdigest()
+    table = hashlib.sha256(first_discounts(TABULATED).tobytes()).hexdigest()
     libraries = {name: version(name) for name in ("numpy", "numba")}
     return {"version of xmleval": __version__, **libraries, "table of discounts": table[:16]}
 

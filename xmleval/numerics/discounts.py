@@ -11,12 +11,13 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.discounting import N_LOGS, add_far_discounts, write_discounts, write_logs
 
 TABULATED = 1 << 16  # discounts summed one by one
+LEAST_BITS = 7  # of the length of a table, which is a power of 2
 TABLE_UNITS = 2.0**40  # high parts of logarithms are multiples of 1 / TABLE_UNITS
 
 
 def discounts(n: int) -> Floats:
     """Return 1 / log2(1 + rank) for the ranks 1..n, float64 (n,)."""
-    return tabulated_discounts()[:n] if n <= TABULATED else discounts_at(np.arange(1, n + 1))
+    return first_discounts(n)[:n] if n <= TABULATED else discounts_at(np.arange(1, n + 1))
 
 
 def discounts_at(ranks: Ints) -> Floats:
@@ -50,16 +51,24 @@ def tabulated_logs() -> Floats:
     return _constant(np.array([highs, lows]))
 
 
-@cache
-def tabulated_discounts() -> Floats:
-    """Return the first `TABULATED` discounts."""
-    return _constant(discounts_at(np.arange(1, TABULATED + 1)))
+def first_discounts(n: int) -> Floats:
+    """Return the discounts of the ranks 1..n, or of more, or the first `TABULATED`."""
+    return _table(_bits_for(n))
+
+
+def _bits_for(n: int) -> int:
+    return max(LEAST_BITS, (min(n, TABULATED) - 1).bit_length())
 
 
 @cache
-def _tabulated_sums() -> Floats:
-    """Return the cumulative sums of the first 0..TABULATED discounts."""
-    return _constant(np.concatenate(([0.0], np.cumsum(tabulated_discounts()))))
+def _table(bits: int) -> Floats:
+    return _constant(discounts_at(np.arange(1, (1 << bits) + 1)))
+
+
+@cache
+def _table_of_sums(bits: int) -> Floats:
+    """Return the cumulative sums of the first 0..2^bits discounts."""
+    return _constant(np.concatenate(([0.0], np.cumsum(_table(bits)))))
 
 
 def _constant(array: Floats) -> Floats:
@@ -69,7 +78,7 @@ def _constant(array: Floats) -> Floats:
 
 def discount_sums(ranks: Ints) -> Floats:
     """Return the sum of the first discounts for each number of ranks."""
-    sums = _tabulated_sums()[np.minimum(ranks, TABULATED)]
+    sums = _table_of_sums(_bits_for(int(ranks.max(initial=1))))[np.minimum(ranks, TABULATED)]
     far = ranks > TABULATED
     if far.any():
         sums_of_far = sums[far]

@@ -40,7 +40,7 @@ from xmleval.kernels.rows import (
     summarise_ties,
 )
 from xmleval.kernels.sorting import group_rows
-from xmleval.numerics.discounts import discount_sums, tabulated_discounts, tabulated_logs
+from xmleval.numerics.discounts import discount_sums, first_discounts, tabulated_logs
 from xmleval.view.block import Block, Hierarchy
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 from xmleval.view.facts import Counts, Extremes, TieSummary
@@ -295,11 +295,8 @@ class View:
         By the conventions, ties are broken by order or share the mean discount of their ranks, and relevant
         labels gain 1 or their grade.
         """
-        out, ptr, tables = (
-            np.empty(self.n_rows),
-            self.block.truth.ptr,
-            (tabulated_discounts(), tabulated_logs()),
-        )
+        out, ptr = np.empty(self.n_rows), self.block.truth.ptr
+        tables = first_discounts(k or self.n_ranked), tabulated_logs()
         tied = conventions.ndcg_ties == "average"
         if conventions.graded:
             places = self.standing if tied else self._untied()
@@ -327,7 +324,7 @@ class View:
         """Return the discounted gain of the ideal ranking."""
         if not conventions.graded:
             return discount_sums(self.n_relevant if k is None else np.minimum(self.n_relevant, k))
-        out, tables = np.empty(self.n_rows), (tabulated_discounts(), tabulated_logs())
+        out, tables = np.empty(self.n_rows), (first_discounts(k or self.n_labels), tabulated_logs())
         sum_ideal_gains(self.block.truth.ptr, self.gains, k or self.n_labels, *tables, out)
         return out
 
