@@ -20,6 +20,10 @@ from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from xmleval.cli import main as main
 
 Run = Callable[..., str]
+# the package, and what decides in which way kernels run
+PATHS = os.pathsep.join(
+    map(str, (Path(xmleval.__file__).resolve().parents[1], Path(__file__).parent / "ways"))
+)
 
 
 @pytest.fixture
@@ -73,8 +77,7 @@ def json_of(line: str) -> Any:
 
 def process(*words: str, python: str = "-m", **more: Any) -> subprocess.CompletedProcess[str]:
     """Run Python on a module or, with ``-c``, on a script."""
-    home = str(Path(xmleval.__file__).resolve().parents[1])
-    env = {**os.environ, "PYTHONPATH": home, **more.pop("env", {})}
+    env = {**os.environ, "PYTHONPATH": PATHS, **more.pop("env", {})}
     return subprocess.run(
         [sys.executable, python, *words], text=True, encoding="utf-8", env=env, timeout=300, check=False,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},

@@ -1,7 +1,7 @@
 """What tests share: settings, real data, and the row lengths and types that kernels are tried with."""
 
+import importlib
 import itertools
-import logging
 import math
 import os
 import signal
@@ -78,6 +78,27 @@ EXAMPLES_OF = {
     "torch": ["xmleval/integrations/torchmetrics.py"],
 }
 
+# tests that would take minutes where kernels are plain Python, by the beginning of their names
+TOO_LARGE = {
+    "tests/states/test_cells.py": "millions of rows",
+    "tests/metrics/test_large.py": "millions of rows",
+    "tests/pooled/test_curves.py::test_ties_with_a_million": "a million cells",
+    "tests/input/test_words_in_texts.py::test_a_code_far_behind": "a file of many megabytes",
+    "tests/kernels/test_kernels.py::test_order_within_rows": "rows of thousands of labels",
+    "tests/laws/test_cut_lists.py": "jackknife sums of each of many models",
+    "tests/results/test_changes.py::test_latex_writes_hits": "thousands of rows",
+    "tests/results/test_differences.py": "thousands of draws of random signs",
+    "tests/results/test_groups.py": "thousands of draws of random signs",
+    "tests/results/test_paired.py": "thousands of draws of random signs",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items if os.environ["XMLEVAL_WAY"] == "plain" else ():
+        for name, reason in TOO_LARGE.items():
+            if item.nodeid.startswith(name):
+                item.add_marker(pytest.mark.skip(f"{reason}, too much for plain Python"))
+
 
 def pytest_configure(config: pytest.Config) -> None:
     is_parallel = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
@@ -100,10 +121,8 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, usual_handlers)
     # any test may be the first that needs a kernel, whatever of the system it breaks and whatever it prints
     caching.os = SimpleNamespace(**vars(os))
-    logging.getLogger("xmleval.kernels").setLevel(logging.CRITICAL)
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        # hashes wrap around on purpose; a filter, unlike np.errstate, also holds in the threads of a pool
-        config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
+    os.environ.setdefault("XMLEVAL_WAY", "compiled")  # or "plain", as `tests.ways` reads it
+    importlib.import_module("tests.ways.sitecustomize")
 
 
 @pytest.hookimpl(wrapper=True)

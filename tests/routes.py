@@ -29,6 +29,7 @@ from tests.cluster.executors import ShuffledExecutor, count_leaves, job_of, leaf
 from tests.file_routes import NAMED, ODD, beside, from_files, keys_of, merged_files, names_of, resumed
 from tests.limits import small_limits
 from tests.problems import CLUSTERS, KEPT, PER_ROW, SETS, VECTORS, Draw, Problem, parse_spec, unchanged
+from tests.ways.both import both_ways
 from xmleval import Evaluator, Report, evaluate
 
 try:
@@ -128,6 +129,12 @@ def in_batches(problem: Problem, draw: Draw) -> Report:
 
 def in_blocks(problem: Problem, draw: Draw) -> Report:
     return problem.evaluate(threads=2, block_rows=draw(st.integers(1, 4)))
+
+
+def in_both_ways(problem: Problem, _: Draw) -> Report:
+    """Run every kernel as plain Python and compiled, which must leave the same bits."""
+    with both_ways():
+        return problem.evaluate(threads=1)  # others write to other parts of the same table
 
 
 def in_tiny_memory(problem: Problem, draw: Draw) -> Report:
@@ -407,6 +414,7 @@ IN_MEMORY = {"extremes": True}
 ROUTES = {
     "in batches": Route(in_batches, limits=IN_MEMORY),
     "in blocks and threads": Route(in_blocks, limits=IN_MEMORY),
+    "by kernels in both ways": Route(in_both_ways, limits=IN_MEMORY),
     "in tiny memory": Route(in_tiny_memory, limits=IN_MEMORY),
     "saved and loaded": Route(saved, limits=IN_MEMORY),
     "copied": Route(in_copies, limits=IN_MEMORY),

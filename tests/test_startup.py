@@ -14,16 +14,20 @@ HELP = "from xmleval.cli import main\nassert main({}) == 0"
 STATES = (
     "from xmleval import *\nevaluate, io\nimport sys\nassert 'xmleval.states.score_runs' not in sys.modules"
 )
+FIRST = "import numpy as np, xmleval\nxmleval.evaluate(np.eye(30), np.eye(30) / 2, metrics='p@5')"
 
 
 @pytest.mark.parametrize(("code", "loaded", "not_loaded"), [
     ("import xmleval", set(), {"numpy", "numba", "scipy", "click", "rich", "fsspec"}),
     (HELP.format(["--help"]), {"click"}, {"numba", "scipy", "numpy", "rich"}),
     (HELP.format(["metrics", "psp@5"]), {"click"}, {"numba", "scipy"}),
-    (STATES, {"numba"}, set()),  # states load on demand
+    (HELP.format(["evaluate", "--help"]), {"click"}, {"numba"}),
+    (STATES, {"numpy"}, {"numba"}),  # states load on demand
+    (FIRST, {"numpy"}, {"numba"}),  # kernels run as plain Python while work is small
 ])  # fmt: skip
 def test_no_more_is_imported_than_needed(code: str, loaded: set[str], not_loaded: set[str]) -> None:
-    done = process(f"{code}\nimport sys\nprint('\\n' + ' '.join(sys.modules))", python="-c")
+    listing = f"{code}\nimport sys\nprint('\\n' + ' '.join(sys.modules))"
+    done = process(listing, python="-c", env={"XMLEVAL_WAY": ""})
     assert done.returncode == 0, done.stderr
     modules = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
     assert loaded <= modules

@@ -13,9 +13,16 @@ from typing import Any
 import pytest
 
 from xmleval.base.threads import Call, in_turns
+from xmleval.base.work import WORK
 
 # what `threading` starts threads with, by the version of Python
 STARTER = next(name for name in ("_start_joinable_thread", "_start_new_thread") if hasattr(threading, name))
+
+
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are compiled, or the calling thread would do all that is left for several."""
+    monkeypatch.setattr(WORK, "is_small", False)
 
 
 def refuse_threads(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, n_started: int = 0) -> None:

@@ -24,7 +24,7 @@ from xmleval import Evaluator
 from xmleval.files.output import replacing
 from xmleval.input.rows import rows_by_id
 from xmleval.io import find_format
-from xmleval.kernels.jit import Cache
+from xmleval.kernels.compiling import Cache
 
 
 @contextlib.contextmanager

@@ -19,10 +19,8 @@ from numba.core import caching
 
 import xmleval
 from tests.commands import process
-from xmleval.kernels import jit
-from xmleval.kernels.jit import Cache, Files, kernel
-
-pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+from xmleval.kernels import compiling, jit
+from xmleval.kernels.compiling import Cache, Files, compiled
 
 
 def double(values: Any) -> Any:
@@ -41,7 +39,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the cache, in which one kernel is."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(Cache, "warned", False)
-    kernel(double)(np.arange(3))
+    compiled(double)(np.arange(3))
     return tmp_path / "cache"
 
 
@@ -50,8 +48,8 @@ def compute() -> list[str]:
     Cache.warned = False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for compiled in (kernel(double), kernel(double)):
-            assert compiled(np.arange(3)).tolist() == [0, 2, 4]
+        for each in (compiled(double), compiled(double)):
+            assert each(np.arange(3)).tolist() == [0, 2, 4]
     return [str(warning.message) for warning in caught]
 
 
@@ -93,7 +91,7 @@ def test_signals_and_lack_of_memory_are_no_damage(
         path.unlink()
     monkeypatch.setattr(caching.IndexDataCacheFile, call, failing(error))
     with warnings.catch_warnings(action="error"), pytest.raises(raised):
-        kernel(double)(np.arange(3))
+        compiled(double)(np.arange(3))
 
 
 def test_kernels_that_two_processes_save_at_once_are_both_right(
@@ -107,16 +105,16 @@ def test_kernels_that_two_processes_save_at_once_are_both_right(
         with monkeypatch.context() as other:
             other.setattr(caching.IndexDataCacheFile, "_save_data", save)
             other.setattr(caching.IndexDataCacheFile, "_load_index", lambda file: {})  # read before
-            kernel(double)(fractions)
+            compiled(double)(fractions)
         save(*arguments)
 
     monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", save_after_the_other)
-    kernel(double)(numbers)
+    compiled(double)(numbers)
     monkeypatch.undo()
     monkeypatch.setattr(config, "CACHE_DIR", str(cache))
     with warnings.catch_warnings(action="error"):
-        assert kernel(double)(fractions).tolist() == [0, 1, 2]
-        assert kernel(double)(numbers).tolist() == [0, 2, 4]
+        assert compiled(double)(fractions).tolist() == [0, 1, 2]
+        assert compiled(double)(numbers).tolist() == [0, 2, 4]
 
 
 def test_command_line_warns_in_one_line() -> None:
@@ -124,7 +122,7 @@ def test_command_line_warns_in_one_line() -> None:
 import sys
 from xmleval import __main__, cli
 def run():
-    from xmleval.kernels.jit import Cache
+    from xmleval.kernels.compiling import Cache
     Cache.warn("no room")
     Cache.warn("no room either")
     return 3
@@ -137,8 +135,8 @@ sys.exit(__main__.main())
 
 @pytest.mark.filterwarnings("ignore:no cache of kernels")
 def test_signal_handler_that_raises_leaves_a_kernel_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: Any = kernel(lambda number: 2 * number)
-    compile_it, threads, has_compiled = compiled.compile, [], threading.Event()
+    doubling: Any = compiled(lambda number: 2 * number)
+    compile_it, threads, has_compiled = doubling.compile, [], threading.Event()
 
     def compile_interrupted(signature: object) -> object:
         threads.append(threading.current_thread())
@@ -148,17 +146,17 @@ def test_signal_handler_that_raises_leaves_a_kernel_whole(monkeypatch: pytest.Mo
         finally:
             has_compiled.set()
 
-    monkeypatch.setattr(compiled, "compile", compile_interrupted)
+    monkeypatch.setattr(doubling, "compile", compile_interrupted)
     before = signal.signal(signal.SIGALRM, failing(TimeoutError()))
     try:
         with pytest.raises(TimeoutError):
-            compiled(2)
+            doubling(2)
     finally:
         signal.signal(signal.SIGALRM, before)
     (thread,) = threads
     assert thread is not threading.main_thread()
     assert has_compiled.wait(60)
-    assert compiled(2) == 4
+    assert doubling(2) == 4
     assert threads == [thread]  # compiled once, in spite of the handler
 
 
@@ -192,7 +190,8 @@ def test_kernel_is_compiled_again_where_another_file_changed(
     shutil.copytree(Path(xmleval.__file__).parent / "base", package / "base")
     folder = package / "kernels"
     folder.mkdir()
-    shutil.copy(str(jit.__file__), folder)
+    for module in (jit, compiling):
+        shutil.copy(str(module.__file__), folder)
     callee = folder / "callee.py"
     for file in (package / "__init__.py", folder / "__init__.py"):
         file.touch()
@@ -205,8 +204,8 @@ def test_kernel_is_compiled_again_where_another_file_changed(
     }
 
     def run() -> list[str]:
-        code = "from xmleval.kernels.caller import compute, TERM; print(compute(10));"
-        code += "from xmleval.kernels.jit import Cache; print(Cache.n_compiled)"
+        code = "from xmleval.kernels.caller import compute, TERM; print(compute.compiled(10));"
+        code += "from xmleval.kernels.compiling import Cache; print(Cache.n_compiled)"
         done = process(code, python="-c", env=environment, cwd=tmp_path)
         assert not done.stderr
         return done.stdout.split()
@@ -223,9 +222,9 @@ def test_kernel_of_other_sources_is_not_loaded_under_the_same_name(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as earlier:  # a process that began before the sources changed
-        earlier.setattr(jit, "hash_of_sources", lambda: b"earlier")
+        earlier.setattr(compiling, "hash_of_sources", lambda: b"earlier")
         earlier.setattr(Files, "_save_index", lambda *_: None)  # it is about to
-        kernel(double)(np.arange(3))
+        compiled(double)(np.arange(3))
     before = Cache.n_compiled
-    assert kernel(double)(np.arange(3)).tolist() == [0, 2, 4]
+    assert compiled(double)(np.arange(3)).tolist() == [0, 2, 4]
     assert Cache.n_compiled == before + 1

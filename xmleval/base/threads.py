@@ -6,6 +6,7 @@ import _thread
 import contextlib
 import contextvars
 import itertools
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -13,9 +14,11 @@ from threading import Lock
 from typing import Any, Generic, TypeVar, cast
 
 from xmleval.base.address_space import address_space_left
+from xmleval.base.work import WORK
 
 T = TypeVar("T")
 MOST_THREADS = 1024  # more would only wait for one another
+START_SECONDS = 2.0  # within which a thread begins, unless there is no memory for it
 THREAD_BYTES = 160 << 20  # of address space for a thread: its stack and what `malloc` sets apart for it
 
 
@@ -94,9 +97,21 @@ class Call(Generic[T]):
             self._running.acquire()
 
 
+def undisturbed(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    """Call a function in another thread, where no signal handler runs that would leave it half done.
+
+    Python drops what a handler raises while objects are freed, and a module that is not loaded to its end
+    may never load again.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments, **named)
+    return Call(partial(function, *arguments, **named)).result(START_SECONDS)
+
+
 def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
     """Let workers take the numbers 0 to n - 1 in order, the first worker in the calling thread.
 
+    While work is small, the first takes all of them: plain Python gains nothing by threads.
     If a thread cannot be started, fewer workers run. If a signal handler raises, each thread stops after its
     current number. A thread pool is unsuitable: such an exception can leave its Python-level locks held.
 
@@ -109,8 +124,8 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
     failed: list[tuple[int, BaseException]] = []
     stopped = [False]  # lists, for an item is set without memory, of which there may be none left
 
-    def work(worker: Callable[[int], None]) -> None:
-        while not stopped[0] and (number := next(turn)) < n:
+    def work(worker: Callable[[int], None], alone: bool = False) -> None:
+        while (WORK.is_small or not alone) and not stopped[0] and (number := next(turn)) < n:
             try:
                 worker(number)
             except BaseException as error:
@@ -131,7 +146,8 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
 
     started: list[tuple[int, list[int], _thread.LockType]] = []
     try:
-        for place in range(1, min(len(workers), n)):
+        work(workers[0], alone=True)
+        for place in range(1, min(len(workers), n) if not WORK.is_small else 0):
             unclaimed, running = [place], _thread.allocate_lock()
             running.acquire()
             if not start_thread(partial(run, place, unclaimed, running)):

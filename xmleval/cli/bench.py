@@ -15,6 +15,7 @@ import scipy.sparse
 from xmleval.api.evaluate import evaluate
 from xmleval.base.budget import MEMORY, check_resources
 from xmleval.base.errors import naming_files
+from xmleval.base.work import WORK
 from xmleval.cli.files import FILE
 from xmleval.cli.options import FORMAT, LIST, MEASURES, OUTPUT, RESOURCES, Opt, command, format_option
 from xmleval.cli.output import show, write_text
@@ -65,6 +66,7 @@ def bench(
         y_score = read_scores(scores, input_format=input_format)
     settings: Any = {"metrics": metrics, "threads": threads, "decision": f"top{N_RELEVANT}"}
     seconds = list[float]()
+    WORK.is_small = False  # as after many calls
     with naming_files({"y_true": truth, "y_score": scores, "y_train": truth}):
         settings["inverse_propensity"] = inverse_propensity(y_true)
         while len(seconds) <= RUNS[0] or (sum(seconds) < BUDGET and len(seconds) < RUNS[1]):

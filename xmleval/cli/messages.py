@@ -107,10 +107,9 @@ PRINTER = Printer()
 
 
 def print_messages() -> None:
-    """Print on stderr what evaluations tell, and on a terminal also that kernels are compiled."""
+    """Print on stderr what evaluations tell, and that kernels are compiled."""
     logging.getLogger("xmleval").addHandler(PRINTER)
     logging.getLogger("xmleval.evaluation").setLevel(logging.INFO)
-    logging.getLogger("xmleval.kernels").setLevel(logging.DEBUG if on_terminal() else logging.CRITICAL)
 
 
 def write_stdout(text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import logging
 import tempfile
 import time
 from pathlib import Path
@@ -13,16 +13,22 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.api.evaluate import evaluate
+from xmleval.base.budget import available_processors
+from xmleval.base.work import WORK
 from xmleval.cli.output import show
+from xmleval.cluster.processes import Processes
 from xmleval.demo import evaluate_demo, make_demo, make_lists
 from xmleval.io import write_xmc
-from xmleval.kernels.jit import Cache, folders
+from xmleval.kernels.compiling import Cache, folders
 
 N_ROWS, N_LABELS, DEPTH = 20_000, 40, 8  # enough rows for several threads
 OPTIONS: tuple[dict[str, Any], ...] = (
-    {"metrics": "all", "decision": "top3", "bounds": True},
+    {"metrics": "curves", "unlisted": "0.0"},  # the first ones have few kernels in common
+    {"metrics": "sets", "decision": "top3"},
+    {"metrics": "calibration"},
     {"metrics": "all", "decision": "threshold0.5", "unlisted": "0.0"},
     {"metrics": ["xmc", "sets"], "decision": "top3"},
+    {"metrics": "all", "decision": "top3", "bounds": True},
 )
 INPUTS = (("Y.npz", "m_indices.npy"), ("Y.npz", "m.npz"), ("Y.npz", "dense.npy"), ("Y.txt", "m.txt"))
 
@@ -31,19 +37,23 @@ INPUTS = (("Y.npz", "m_indices.npy"), ("Y.npz", "m.npz"), ("Y.npz", "dense.npy")
 def warmup() -> None:
     """Compile the kernels that `xmleval evaluate` needs, and keep them.
 
-    Otherwise each command compiles what it needs when it needs it first.
+    Otherwise each command compiles what it needs when it needs it first. Several processes compile at once.
     """
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        evaluate_everything(Path(folder))
-    evaluate_demo(make_demo())
-    done = f"{Cache.n_compiled} kernels compiled in {time.monotonic() - start:.0f} s"
+    logging.getLogger("xmleval.kernels").setLevel(logging.CRITICAL)  # whose messages name this command
+    with tempfile.TemporaryDirectory() as name, Processes(available_processors()) as processes:
+        folder = Path(name)
+        write_files(folder)
+        futures = [processes.submit(compile_for, folder, options) for options in OPTIONS]
+        futures.append(processes.submit(compile_for_demo))
+        n_compiled = sum([future.result() for future in processes.as_completed(futures)])
+    done = f"{n_compiled + Cache.n_compiled} kernels compiled in {time.monotonic() - start:.0f} s"
     where = ", ".join(sorted(folders))
     show(f"{done}; kept in {where}" if where else f"{done}, not kept: set NUMBA_CACHE_DIR to a folder")
 
 
-def evaluate_everything(folder: Path) -> None:
-    """Evaluate all measures of lists and matrices in files, by one thread and by two."""
+def write_files(folder: Path) -> None:
+    """Write labels, and predictions as lists and matrices."""
     y_true, (labels, scores) = make_lists(N_ROWS, N_LABELS, DEPTH)
     rows = np.arange(N_ROWS + 1) * DEPTH
     listed = scipy.sparse.csr_array((scores.ravel(), labels.ravel(), rows), shape=y_true.shape)
@@ -52,6 +62,22 @@ def evaluate_everything(folder: Path) -> None:
     for name, matrix, kind in (("Y", y_true, "truth"), ("m", listed, "scores")):
         scipy.sparse.save_npz(folder / f"{name}.npz", matrix)
         write_xmc(folder / f"{name}.txt", matrix, kind)
-    for (truth, predictions), options, threads in itertools.product(INPUTS, OPTIONS, (1, 2)):
+
+
+def compile_for(folder: Path, options: dict[str, Any]) -> int:
+    """Evaluate all files by one thread and by two, and return how many kernels had to be compiled."""
+    WORK.is_small = False
+    before = Cache.n_compiled
+    for truth, predictions in INPUTS:
         y_true = folder / truth
-        evaluate(y_true, folder / predictions, y_train=y_true, threads=threads, **options)
+        for threads in (1, 2):
+            evaluate(y_true, folder / predictions, y_train=y_true, threads=threads, **options)
+    return Cache.n_compiled - before
+
+
+def compile_for_demo() -> int:
+    """Evaluate the generated data, and return how many kernels had to be compiled."""
+    WORK.is_small = False
+    before = Cache.n_compiled
+    evaluate_demo(make_demo())
+    return Cache.n_compiled - before

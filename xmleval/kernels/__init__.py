@@ -1,5 +1,11 @@
-"""Serial kernels: arrays in, arrays out. Numba is imported nowhere else."""
+"""Serial kernels: arrays in, arrays out. Numba is imported nowhere else, and by `compiling` alone."""
 
-from xmleval.base.address_space import refuse_little_address_space
+import math
+
+from xmleval.base.address_space import limit_of_address_space, refuse_little_address_space
+from xmleval.base.work import WORK
 
 refuse_little_address_space()  # before Numba, which ends the process where it finds no memory
+if limit_of_address_space() < math.inf:  # load it while this is the only thread: later it may find no end
+    WORK.is_small = False
+    from xmleval.kernels import compiling as compiling

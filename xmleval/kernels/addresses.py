@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+import numpy as np
+
+from xmleval.kernels.jit import Kernel, compiler
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def pointer_to(context: Any, address: Any) -> Any:
-    """Return the pointer to an address, int64."""
+class ArrayAt(Kernel):
+    """A kernel that its compiled form, which only Numba can write, stands beside."""
 
-    def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+    @cached_property
+    def compiled(self) -> Callable[..., Any]:
+        """What `plain` does, compiled."""
+        compiled: Callable[..., Any] = compiler().array_at
+        return compiled
 
-    return types.voidptr(types.int64), generate
+
+@ArrayAt
+def array_at(address: int, n: int, dtype: Any) -> Any:
+    """Return the n entries at an address as an array."""
+    n_bytes = int(n) * np.dtype(dtype).itemsize
+    memory = (ctypes.c_char * n_bytes).from_address(int(address))
+    return np.ndarray(int(n), dtype, memory)

@@ -14,7 +14,7 @@ import numpy as np
 from xmleval.base.arrays import Bools, Bytes, Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, add_term, as_float
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.products import split
+from xmleval.kernels.products import split_number
 from xmleval.kernels.weight_sums import add_to, plus, times
 
 LOG2E = 1.4426950408889634
@@ -108,7 +108,7 @@ def find_tiers(
 @kernel
 def add_weighted(limbs: Ints, value: float, weight: float) -> None:
     """Add a value times a weight to a sum, int64 (4,); exact where the weight has at most 26 bits."""
-    high, low = split(value)
+    high, low = split_number(value)
     add_term(limbs, high * weight)
     add_term(limbs, low * weight)
 

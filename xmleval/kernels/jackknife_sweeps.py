@@ -12,12 +12,11 @@ at the end of its tie group.
 from __future__ import annotations
 
 import numpy as np
-from numba import carray
 
 from xmleval.base.arrays import Floats, Ints, Labels
-from xmleval.kernels.addresses import pointer_to
+from xmleval.kernels.addresses import array_at
 from xmleval.kernels.jackknife import GROUP_BITS, N_GROUPS
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import kernel, kernel_with_work
 from xmleval.kernels.keys import HALF as RANK_BITS
 from xmleval.kernels.packing import FEW, HALF, HEADER, N_PLACES, add_packed
 from xmleval.kernels.values import (
@@ -88,7 +87,12 @@ def count_key(key: int, n: int, counted: Ints) -> None:
     counted[1 - ((key >> GROUP_BITS) & 1), key & (RELEVANT - 1)] += n
 
 
-@kernel
+def n_counted(keys: Ints, level: int, unlisted: Ints, *_: object) -> int:
+    """Return the number of entries, for each group."""
+    return int(keys.size * unlisted.shape[1])
+
+
+@kernel_with_work(n_counted)
 def sweep_keys(
     keys: Ints, level: int, unlisted: Ints, tied: Ints, above: Ints, totals: Ints, sums: Floats
 ) -> None:
@@ -118,7 +122,12 @@ def sweep_keys(
         add_pending(sums)
 
 
-@kernel
+def n_counted_by_label(labels: Ints, keys: Ints, n_true: Ints, n_rows: Ints, *_: object) -> int:
+    """Return the number of entries and labels, for each group."""
+    return int((keys.size + labels.size) * n_rows.size)
+
+
+@kernel_with_work(n_counted_by_label)
 def sweep_labels(labels: Ints, keys: Ints, n_true: Ints, n_rows: Ints, level: int, values: Floats) -> None:
     """Sweep the entries of each label.
 
@@ -159,16 +168,16 @@ def count_lines(part: Ints, bucket: int, line_of: Labels, table: Ints, listed: L
     if not first <= bucket < stop:
         return
     if not part[PACKED]:
-        starts = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.uint32)
+        starts = array_at(part[OFFSETS], stop - first + 1, np.uint32)
         start, end = np.int64(starts[bucket - first]), np.int64(starts[bucket - first + 1])
-        for place in carray(pointer_to(part[DATA] + 2 * start), (end - start,), np.uint16):
+        for place in array_at(part[DATA] + 2 * start, end - start, np.uint16):
             counted[line_of[place]] += 1
         return
-    offsets = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.int64)
+    offsets = array_at(part[OFFSETS], stop - first + 1, np.int64)
     if offsets[bucket - first] == offsets[bucket - first + 1]:
         return
     at = part[DATA] + offsets[bucket - first]
-    few = carray(pointer_to(at), (HEADER,), np.int64)[1] <= FEW
+    few = array_at(at, HEADER, np.int64)[1] <= FEW
     n_listed = add_packed(at, table, listed, 0 if few else -1)
     for i in range(n_listed if few else N_PLACES):
         place = np.int64(listed[i]) if few else i
@@ -197,7 +206,12 @@ def lines_around(places: Labels, start: int, stop: int, line_of: Labels) -> None
     line_of[reached : np.int64(places[stop]) if stop < places.size else N_PLACES] = 2 * (stop - start)
 
 
-@kernel
+def n_swept(parts: Ints, marks: Ints, buckets: Ints, sizes: Ints, *_: object) -> int:
+    """Return the number of scores of some buckets, for each group, and of a table of places."""
+    return int(sizes.sum() * sizes.shape[2]) + N_PLACES
+
+
+@kernel_with_work(n_swept)
 def sweep_buckets(
     parts: Ints, marks: Ints, buckets: Ints, sizes: Ints, level: int, unlisted: Ints, above: Ints,
     totals: Ints, sums: Floats,

@@ -1,61 +1,161 @@
-"""How kernels are compiled, decided once."""
+"""When kernels run as plain Python, and when they are compiled: decided here alone.
+
+A kernel is a Python function. It gives the same bits either way, so that small work needs no compiler, and
+not even the time to load it. The outermost call decides for all kernels within it.
+"""
 
 from __future__ import annotations
 
-import errno
-import logging
+import importlib
 import math
+import os
 import threading
-import warnings
-from collections.abc import Callable
-from functools import cache, partial
+import time
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, update_wrapper
 from hashlib import sha256
 from importlib import resources
-from typing import Any, TypeVar
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Protocol, TypeVar, cast
 
-from numba import config, njit
-from numba.core import caching
-from numba.np.linalg import ensure_blas, ensure_lapack
+import numpy as np
 
-from xmleval.base.address_space import address_space_left, limit_of_address_space
-from xmleval.base.threads import Call
+from xmleval.base.threads import undisturbed
+from xmleval.base.work import WORK
 
 F = TypeVar("F", bound=Callable[..., object])
-# Python prints its warnings to stderr where no handler is set
-LOG = logging.getLogger("xmleval.kernels")
-N_QUIET = 3  # kernels that are compiled, each in about 0.3 s, before a message says so
-COMPILING_BYTES = 64 << 20  # of address space, without which LLVM ends the process
-START_SECONDS = 2.0  # within which a thread begins, unless there is no memory for it
-folders: set[str] = set()  # that hold compiled kernels
-
-if limit_of_address_space() < math.inf:  # SciPy's BLAS never returns where it finds none left
-    ensure_blas()
-    ensure_lapack()
+Work = Callable[..., int]
+NUMBA_SECONDS = 0.6  # to load Numba
+COMPILING_SECONDS, LOADING_SECONDS = 0.26, 0.01  # to compile a kernel, and to load a compiled one
+ENTRY_SECONDS = 4e-6  # of plain Python for an entry of an array, and what other kernels do with it after
+MARK = "xmleval-kernels"  # file in a cache of compiled kernels: the hash of their sources
+lock = threading.RLock()  # while kernels are made
 
 
 def kernel(function: F) -> F:
-    """Compile on first call, without the GIL, cached on disk where possible; not where JIT is disabled."""
-    if config.DISABLE_JIT:
-        return function
-    dispatcher: Any = njit(nogil=True, error_model="numpy")(function)
-    try:
-        dispatcher._cache = Cache(function)
-        folders.add(dispatcher._cache.cache_path)
-    except (OSError, RuntimeError):
-        Cache.warn("no cache of kernels can be written; set NUMBA_CACHE_DIR to a folder for it")
-    dispatcher._compile_for_args = partial(_compile_undisturbed, dispatcher._compile_for_args)
-    result: F = dispatcher
-    return result
+    """Make a kernel of a function, whose work is as large as its arrays."""
+    return cast(F, Kernel(function))
 
 
-def _compile_undisturbed(compile_it: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Compile in another thread, where no signal handler runs: what one raises in Numba may be lost.
+class Decorator(Protocol):
+    """What makes a kernel of a function of any type."""
 
-    Python drops it while objects are freed, and elsewhere it is taken for a fault of the cache.
+    def __call__(self, function: F, /) -> F:
+        """Make it, and keep the type."""
+        ...
+
+
+def kernel_with_work(work: Work) -> Decorator:
+    """Make a kernel of a function that reads more than its arrays hold, or less, with how many entries."""
+
+    def decorate(function: F) -> F:
+        return cast(F, Kernel(function, work))
+
+    return decorate
+
+
+def n_rows(ptr: Any, *_: Any) -> int:
+    """Return the number of rows, for kernels that read little of each."""
+    return len(ptr)
+
+
+def size_of_arrays(*arguments: Any) -> int:
+    """Return the number of entries of all arrays."""
+    return sum([argument.size for argument in arguments if isinstance(argument, np.ndarray)])
+
+
+class Kernel:
+    """A kernel, in plain Python and compiled."""
+
+    def __init__(self, function: Callable[..., Any], work: Work = size_of_arrays) -> None:
+        update_wrapper(self, function)
+        self.function, self.work = function, work
+
+    @cached_property
+    def plain(self) -> Callable[..., Any]:
+        """The function as it stands, which calls others that do."""
+        WORK.n_kernels += 1
+        return linked(self.function, lambda callee: callee.plain)
+
+    @cached_property
+    def compiled(self) -> Callable[..., Any]:
+        """The compiled function, which calls compiled ones."""
+        with lock:
+            if "compiled" in self.__dict__:  # by another thread, meanwhile
+                made: Callable[..., Any] = self.__dict__["compiled"]
+            else:
+                made = compiler().compiled(linked(self.function, lambda callee: callee.compiled))
+            return made
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel; the values are the same in both ways."""
+        if WORK.is_small and stays_small(self, arguments):
+            start = time.perf_counter()
+            result = run_plain(self, arguments)
+            WORK.seconds += time.perf_counter() - start
+            return result
+        return self.compiled(*arguments)
+
+
+def run_plain(called: Kernel, arguments: Sequence[Any]) -> Any:
+    """Return what a kernel returns as plain Python."""
+    with np.errstate(all="ignore"):  # hashes wrap around on purpose, and 0/0 is NaN
+        return as_python(called.plain(*arguments))
+
+
+@cache
+def compiler() -> Any:
+    """Return the module of the compiler, which loads Numba."""
+    return undisturbed(importlib.import_module, f"{__package__}.compiling")
+
+
+def stays_small(called: Kernel, arguments: Sequence[Any]) -> bool:
+    """Tell whether plain Python, with one more call, has taken no longer than the compiler would.
+
+    Once it has, kernels are compiled for good. No run takes more than about twice as long as the better way.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return compile_it(*args, **kwargs)
-    return Call(partial(compile_it, *args, **kwargs)).result(START_SECONDS)
+    if WORK.kernel_seconds is None:
+        WORK.kernel_seconds = seconds_of_kernel()
+    limit = NUMBA_SECONDS + (WORK.n_kernels + 1) * WORK.kernel_seconds
+    WORK.is_small = WORK.seconds + ENTRY_SECONDS * called.work(*arguments) <= limit
+    return WORK.is_small
+
+
+def seconds_of_kernel() -> float:
+    """Return about how long it takes to have a compiled kernel, infinite if that is disabled."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return math.inf
+    return LOADING_SECONDS if are_kept() else COMPILING_SECONDS
+
+
+def are_kept() -> bool:
+    """Tell whether compiled kernels of these sources are kept where Numba looks for them."""
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    own = Path(__file__).parent / "__pycache__" / MARK
+    of_user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
+    folder = Path(named) if named else of_user
+    marks = [*([] if named else [own]), *folder.glob(f"kernels_*/{MARK}")]
+    return any(mark.is_file() and mark.read_bytes() == hash_of_sources() for mark in marks)
+
+
+def linked(function: Callable[..., Any], form: Callable[[Kernel], Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a function that calls the same form of other kernels."""
+    names = function.__globals__
+    called = {name: names[name] for name in function.__code__.co_names if isinstance(names.get(name), Kernel)}
+    forms = {name: form(callee) for name, callee in called.items()}
+    if not forms:
+        return function
+    return FunctionType(
+        function.__code__, {**names, **forms}, function.__name__, function.__defaults__, function.__closure__
+    )
+
+
+def as_python(result: Any) -> Any:
+    """Return what a compiled kernel returns: numbers of Python, for those of NumPy."""
+    if isinstance(result, tuple):
+        return tuple([as_python(part) for part in result])
+    return result.item() if isinstance(result, np.generic) else result
 
 
 @cache
@@ -68,76 +168,3 @@ def hash_of_sources() -> bytes:
         digest.update(f"{source.name} {len(content)}\n".encode())
         digest.update(content)
     return digest.digest()
-
-
-class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
-    """Numba's files, named by what they hold: it numbers them, and two processes may take one number.
-
-    One of them would then run what the other compiled for values of another type. Each file holds the
-    stamp of its sources, too: a process that began before they changed may still save what it compiles.
-    """
-
-    def save(self, key: Any, data: Any) -> None:
-        """Save a compiled kernel, and then its name in the index."""
-        name = self._data_name(int.from_bytes(sha256(repr(key).encode()).digest()[:8]))
-        self._save_data(name, (self._source_stamp, data))
-        self._save_index({**self._load_index(), key: name})
-
-    def load(self, key: Any) -> Any:
-        """Return a compiled kernel, or None if it is not saved or of other sources."""
-        saved = super().load(key)
-        if saved is None:
-            return None
-        stamp, data = saved
-        return data if stamp == self._source_stamp else None
-
-
-class Cache(caching.FunctionCache):  # type: ignore[misc]
-    """Numba's cache on disk; where it fails, a kernel is compiled, and one warning says so."""
-
-    n_compiled = 0  # kernels of this process
-    warned = False
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        stamp = self._impl.locator.get_source_stamp(), hash_of_sources()
-        self._cache_file = Files(self._cache_path, self._impl.filename_base, stamp)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return a compiled kernel, or None; log that kernels are compiled once there are several."""
-        compiled = self._tried(super().load_overload, sig, target_context)
-        if compiled is None:
-            if address_space_left() < COMPILING_BYTES:
-                raise MemoryError("none is left in the address space to compile a kernel")
-            Cache.n_compiled += 1
-            if Cache.n_compiled == N_QUIET + 1:
-                LOG.warning("xmleval: compiling kernels, once")
-        return compiled
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Save a compiled kernel."""
-        self._tried(super().save_overload, sig, data)
-
-    def _tried(self, action: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what loading or saving returns, or None if it fails."""
-        try:
-            return action(*arguments)
-        except OSError as error:
-            if error.errno is None:  # raised by a signal handler, such as TimeoutError
-                raise
-            if error.errno == errno.ENOMEM:
-                raise MemoryError(f"no memory to read compiled kernels of {self.cache_path}") from None
-            why = f"cannot be used ({error.strerror}); mend it, or set NUMBA_CACHE_DIR"
-        except MemoryError:
-            raise
-        except Exception as error:  # of any class, as files are pickled
-            why = f"is damaged ({type(error).__name__}: {error}); remove it"
-        self.warn(f"{self.cache_path}: this cache of kernels {why}")
-        return None
-
-    @staticmethod
-    def warn(why: str) -> None:
-        """Warn that kernels are compiled again, once."""
-        if not Cache.warned:
-            Cache.warned = True
-            warnings.warn(f"{why}; kernels are compiled again", RuntimeWarning, stacklevel=2)

@@ -15,10 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray
 
 from xmleval.base.arrays import Ints, Labels
-from xmleval.kernels.addresses import pointer_to
+from xmleval.kernels.addresses import array_at
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import LEAST_RANK, MOST_RANK
 
@@ -49,20 +48,19 @@ def add_counts(places: Labels, counts: Labels, table: Ints, listed: Labels, n_li
 @kernel
 def add_packed(address: int, table: Ints, listed: Labels, n_listed: int) -> int:
     """Add the packed counts of a bucket to a table, as `count_places` does."""
-    header = carray(pointer_to(address), (HEADER,), np.int64)
+    header = array_at(address, HEADER, np.int64)
     n, form = header[0] >> BYTE, header[0] & (WHOLE - 1)
     address += 8 * HEADER
     n_places = 0 if header[0] & WHOLE else n
-    places = carray(pointer_to(address), (n_places,), np.uint16)
+    places = array_at(address, n_places, np.uint16)
     address += (2 * n_places + 7) & -8
-    pointer = pointer_to(address)
     if form == 0:
-        return add_counts(places, carray(pointer, (n,), np.uint8), table, listed, n_listed)
+        return add_counts(places, array_at(address, n, np.uint8), table, listed, n_listed)
     if form == 1:
-        return add_counts(places, carray(pointer, (n,), np.uint16), table, listed, n_listed)
+        return add_counts(places, array_at(address, n, np.uint16), table, listed, n_listed)
     if form == 2:
-        return add_counts(places, carray(pointer, (n,), np.uint32), table, listed, n_listed)
-    return add_counts(places, carray(pointer, (n,), np.int64), table, listed, n_listed)
+        return add_counts(places, array_at(address, n, np.uint32), table, listed, n_listed)
+    return add_counts(places, array_at(address, n, np.int64), table, listed, n_listed)
 
 
 @kernel

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
-
 from xmleval.base.arrays import Ints
 from xmleval.kernels.jit import kernel
 
@@ -20,17 +18,19 @@ SCALE = 2.0**LIMB_BITS
 SPLITTER = 2.0**27 + 1.0
 
 
-@register_jitable  # type: ignore[untyped-decorator]
 def split(value: Any) -> tuple[Any, Any]:
     """Return two float64 numbers of at most 27 bits whose sum is the value; or arrays of them."""
     high = value * SPLITTER - (value * SPLITTER - value)
     return high, value - high
 
 
+split_number = kernel(split)
+
+
 @kernel
 def multiply(a: float, b: float) -> tuple[Any, Any]:
     """Return the exact product of two float64 numbers as (high, low), after Dekker (1971)."""
-    (a_high, a_low), (b_high, b_low) = split(a), split(b)
+    (a_high, a_low), (b_high, b_low) = split_number(a), split_number(b)
     high = a * b
     return high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
 

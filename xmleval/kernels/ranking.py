@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.base.arrays import Bools, Ints, Labels, Scores
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import kernel, kernel_with_work, n_rows
 from xmleval.kernels.sorting import longest_row, sort_down
 
 MOST_RISES = 1 << 30  # that an int32 counts
@@ -37,7 +37,12 @@ def head_pointer(ptr: Ints, depth: int) -> Ints:
     return out
 
 
-@kernel
+def n_copied(ptr: Ints, values: Scores, head_ptr: Ints, heads: Scores) -> int:
+    """Return the number of leading entries."""
+    return heads.size
+
+
+@kernel_with_work(n_copied)
 def copy_heads(ptr: Ints, values: Scores, head_ptr: Ints, heads: Scores) -> None:
     """Copy the leading entries of each row.
 
@@ -67,7 +72,7 @@ def falls(ptr: Ints, scores: Scores) -> bool:
     return n_rises == 0 and n_unordered == 0
 
 
-@kernel
+@kernel_with_work(n_rows)
 def falls_somewhere(ptr: Ints, scores: Scores) -> bool:
     """Tell whether any score is below the one in front of it in its row. ptr, scores : (n + 1,), (s,)."""
     for i in range(ptr.size - 1):  # most lists have such a score in their first row, where it ends

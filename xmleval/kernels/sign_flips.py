@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Ints
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import kernel, kernel_with_work
 
 WORD = 64  # signs that one random number gives
 BYTES, SUMS = 8, 256  # tables for a word, one for each byte of its signs, and entries of a table
@@ -38,7 +38,12 @@ def fill_signed_sums(terms: Ints, start: int, tables: Ints) -> None:
                 tables[table, signs] -= term
 
 
-@kernel
+def n_looked_up(terms: Ints, seed: Any, first_draw: int, sums: Ints) -> int:
+    """Return how many entries of tables are written and read."""
+    return terms.size // WORD * BYTES * (SUMS + sums.size)
+
+
+@kernel_with_work(n_looked_up)
 def add_signed_sums(terms: Ints, seed: Any, first_draw: int, sums: Ints) -> None:
     """Add the terms to each draw's sum, each with a random sign.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.base.arrays import Bools, Ints, Labels, Scores
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import kernel, kernel_with_work, n_rows
 from xmleval.kernels.matching import index_of
 
 
-@kernel
+@kernel_with_work(n_rows)
 def flag_cut_ties(ptr: Ints, scores: Scores, head_ptr: Ints, tied: Bools) -> None:
     """Flag the rows, best first, that are cut between two entries with the same score.
 
@@ -21,7 +21,7 @@ def flag_cut_ties(ptr: Ints, scores: Scores, head_ptr: Ints, tied: Bools) -> Non
         tied[i] = n > 0 and p < stop and scores[p] == scores[p - 1]
 
 
-@kernel
+@kernel_with_work(n_rows)
 def count_cut_ties(
     ptr: Ints, scores: Scores, head_ptr: Ints, heads: Scores, tied: Bools, out_ptr: Ints
 ) -> None:

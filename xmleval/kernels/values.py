@@ -18,11 +18,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray
 
 from xmleval.base.arrays import Ints, Labels
-from xmleval.kernels.addresses import pointer_to
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.addresses import array_at
+from xmleval.kernels.jit import kernel, kernel_with_work
 from xmleval.kernels.keys import bits_of_rank, rank_of_bits
 from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, N_PLACES, add_packed, pack_counts
 from xmleval.kernels.products import add_product
@@ -62,19 +61,24 @@ def order_by_bucket(scores: Labels, starts: Labels, places: Labels) -> None:
         ends[bucket] = at + np.uint32(1)
 
 
-@kernel
+def n_offsets(parts: Ints, sizes: Ints) -> int:
+    """Return the number of bucket starts that `add_sizes` reads, at most."""
+    return len(parts) * sizes.size
+
+
+@kernel_with_work(n_offsets)
 def add_sizes(parts: Ints, sizes: Ints) -> None:
     """Add the number of scores of parts in each bucket; int64 (p, FIELDS), int64 (N_BUCKETS,)."""
     for part in parts:
         first, stop = part[FIRST], part[STOP]
         if part[PACKED]:
-            offsets = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.int64)
+            offsets = array_at(part[OFFSETS], stop - first + 1, np.int64)
             for bucket in range(first, stop):
                 if offsets[bucket - first] < offsets[bucket - first + 1]:
                     at = part[DATA] + offsets[bucket - first]
-                    sizes[bucket] += carray(pointer_to(at), (HEADER,), np.int64)[1]
+                    sizes[bucket] += array_at(at, HEADER, np.int64)[1]
         else:
-            starts = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.uint32)
+            starts = array_at(part[OFFSETS], stop - first + 1, np.uint32)
             for bucket in range(first, stop):
                 sizes[bucket] += np.int64(starts[bucket - first + 1]) - np.int64(starts[bucket - first])
 
@@ -109,14 +113,14 @@ def count_bucket(parts: Ints, bucket: int, size: int, table: Ints, listed: Label
         if not first <= bucket < stop:
             continue
         if part[PACKED]:
-            offsets = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.int64)
+            offsets = array_at(part[OFFSETS], stop - first + 1, np.int64)
             start, end = offsets[bucket - first], offsets[bucket - first + 1]
             if start < end:
                 n_listed = add_packed(part[DATA] + start, table, listed, n_listed)
         else:
-            starts = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.uint32)
+            starts = array_at(part[OFFSETS], stop - first + 1, np.uint32)
             start, end = np.int64(starts[bucket - first]), np.int64(starts[bucket - first + 1])
-            places = carray(pointer_to(part[DATA] + 2 * start), (end - start,), np.uint16)
+            places = array_at(part[DATA] + 2 * start, end - start, np.uint16)
             n_listed = count_places(places, table, listed, n_listed)
     if n_listed > 0:
         sort_places(listed, n_listed, spare)
@@ -200,7 +204,12 @@ def list_bucket(
     return n_listed, list_places(table, listed) if n_listed < 0 else n_listed
 
 
-@kernel
+def n_in_buckets(parts: Ints, sizes: Ints, first: int, stop: int, *_: object) -> int:
+    """Return the number of scores in a range of buckets, and of these."""
+    return int(sizes[first:stop].sum()) + stop - first
+
+
+@kernel_with_work(n_in_buckets)
 def export_buckets(
     parts: Ints, sizes: Ints, first: int, stop: int, table: Ints, scores: Labels, counts: Ints
 ) -> int:
@@ -225,7 +234,7 @@ def export_buckets(
     return n_found
 
 
-@kernel
+@kernel_with_work(n_in_buckets)
 def pack_buckets(
     parts: Ints, sizes: Ints, first: int, stop: int, table: Ints, offsets: Ints, data: Ints
 ) -> None:
@@ -247,7 +256,12 @@ def pack_buckets(
     offsets[stop - first] = 8 * at
 
 
-@kernel
+def n_swept(relevant: Ints, irrelevant: Ints, sizes: Ints, *_: object) -> int:
+    """Return the number of scores of some buckets, and of a table of places."""
+    return int(sizes.sum()) + N_PLACES
+
+
+@kernel_with_work(n_swept)
 def sweep_buckets(
     relevant: Ints, irrelevant: Ints, sizes: Ints, above: Ints, first: int, level: int, unlisted: Ints,
     pairs_alone: bool, tables: Ints, sums: CurveSums,

@@ -1,0 +1,1 @@
+"""Kernels as plain Python, compiled, and both at once."""

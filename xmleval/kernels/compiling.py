@@ -1,0 +1,158 @@
+"""How kernels are compiled and kept, decided once: the one file that loads Numba."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from typing import Any, ClassVar
+
+from numba import carray, config, njit
+from numba.core import caching, cgutils, types
+from numba.extending import intrinsic
+from numba.np.linalg import ensure_blas, ensure_lapack
+
+from xmleval.base.address_space import address_space_left, limit_of_address_space
+from xmleval.base.threads import undisturbed
+from xmleval.kernels.jit import MARK, hash_of_sources
+
+# Python prints its warnings to stderr where no handler is set
+LOG = logging.getLogger("xmleval.kernels")
+QUIET_SECONDS = 1.0  # of compiling before a message says so; another follows whenever they have doubled
+REMEDY = "`xmleval warmup` compiles all beforehand, on all processors"
+COMPILING_BYTES = 64 << 20  # of address space, without which LLVM ends the process
+folders: set[str] = set()  # that hold compiled kernels
+
+if limit_of_address_space() < math.inf:  # SciPy's BLAS never returns where it finds none left
+    ensure_blas()
+    ensure_lapack()
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile on first call, without the GIL, cached on disk where possible; not where JIT is disabled."""
+    if config.DISABLE_JIT:
+        return function
+    dispatcher: Any = njit(nogil=True, error_model="numpy")(function)
+    try:
+        dispatcher._cache = Cache(function)
+        folders.add(dispatcher._cache.cache_path)
+    except (OSError, RuntimeError):
+        Cache.warn("no cache of kernels can be written; set NUMBA_CACHE_DIR to a folder for it")
+    dispatcher._compile_for_args = partial(undisturbed, dispatcher._compile_for_args)
+    result: Callable[..., Any] = dispatcher
+    return result
+
+
+class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """Numba's files, named by what they hold: it numbers them, and two processes may take one number.
+
+    One of them would then run what the other compiled for values of another type. Each file holds the
+    stamp of its sources, too: a process that began before they changed may still save what it compiles.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save a compiled kernel, and then its name in the index."""
+        name = self._data_name(int.from_bytes(sha256(repr(key).encode()).digest()[:8]))
+        self._save_data(name, (self._source_stamp, data))
+        self._save_index({**self._load_index(), key: name})
+
+    def load(self, key: Any) -> Any:
+        """Return a compiled kernel, or None if it is not saved or of other sources."""
+        saved = super().load(key)
+        if saved is None:
+            return None
+        stamp, data = saved
+        return data if stamp == self._source_stamp else None
+
+
+class Cache(caching.FunctionCache):  # type: ignore[misc]
+    """Numba's cache on disk; where it fails, a kernel is compiled, and one warning says so."""
+
+    n_compiled = 0  # kernels of this process
+    first = math.inf  # when the first one was begun, by the clock of `time.monotonic`
+    told = QUIET_SECONDS / 2  # after how many seconds a message said so, if any did
+    warned = False
+    marked: ClassVar[set[str]] = set()  # folders
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp(), hash_of_sources()
+        self._cache_file = Files(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return a compiled kernel, or None; log that kernels are compiled once that takes long."""
+        compiled = self._tried(super().load_overload, sig, target_context)
+        if compiled is None:
+            if address_space_left() < COMPILING_BYTES:
+                raise MemoryError("none is left in the address space to compile a kernel")
+            Cache.tell()
+            Cache.n_compiled += 1
+        return compiled
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save a compiled kernel, and mark the folder as one of these sources."""
+        self._tried(super().save_overload, sig, data)
+        self._tried(self._mark)
+
+    def _mark(self) -> None:
+        """Write the hash of the sources, unless this process has."""
+        if self._cache_path not in Cache.marked:
+            with self._cache_file._open_for_write(os.path.join(self._cache_path, MARK)) as file:
+                file.write(hash_of_sources())
+            Cache.marked.add(self._cache_path)
+
+    def _tried(self, action: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what loading or saving returns, or None if it fails."""
+        try:
+            return action(*arguments)
+        except OSError as error:
+            if error.errno is None:  # raised by a signal handler, such as TimeoutError
+                raise
+            if error.errno == errno.ENOMEM:
+                raise MemoryError(f"no memory to read compiled kernels of {self.cache_path}") from None
+            why = f"cannot be used ({error.strerror}); mend it, or set NUMBA_CACHE_DIR"
+        except MemoryError:
+            raise
+        except Exception as error:  # of any class, as files are pickled
+            why = f"is damaged ({type(error).__name__}: {error}); remove it"
+        self.warn(f"{self.cache_path}: this cache of kernels {why}")
+        return None
+
+    @staticmethod
+    def tell() -> None:
+        """Log how many kernels are compiled, and for how long, now and then."""
+        Cache.first = min(Cache.first, time.monotonic())
+        seconds = time.monotonic() - Cache.first
+        if seconds >= 2 * Cache.told:
+            Cache.told = seconds
+            so_far = f"{Cache.n_compiled} so far, in {seconds:.0f} s"
+            LOG.warning("xmleval: compiling kernels, once: %s; %s", so_far, REMEDY)
+
+    @staticmethod
+    def warn(why: str) -> None:
+        """Warn that kernels are compiled again, once."""
+        if not Cache.warned:
+            Cache.warned = True
+            warnings.warn(f"{why}; kernels are compiled again", RuntimeWarning, stacklevel=2)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _pointer_to(context: Any, address: Any) -> Any:
+    """Return the pointer to an address, int64."""
+
+    def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.int64), generate
+
+
+@compiled
+def array_at(address: int, n: int, dtype: Any) -> Any:
+    """Return the n entries at an address as an array."""
+    return carray(_pointer_to(address), (n,), dtype)
