@@ -44,9 +44,18 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         folders.add(dispatcher._cache.cache_path)
     except (OSError, RuntimeError):
         Cache.warn("no cache of kernels can be written; set NUMBA_CACHE_DIR to a folder for it")
-    dispatcher._compile_for_args = partial(undisturbed, dispatcher._compile_for_args)
+    dispatcher._compile_for_args = partial(_compile_timed, dispatcher._compile_for_args)
     result: Callable[..., Any] = dispatcher
     return result
+
+
+def _compile_timed(compile_it: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Compile a kernel and those it calls, or load them; add the seconds."""
+    Cache.begun = time.monotonic()
+    try:
+        return undisturbed(compile_it, *arguments, **named)
+    finally:
+        Cache.seconds += time.monotonic() - Cache.begun
 
 
 class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
@@ -75,7 +84,7 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
     """Numba's cache on disk; where it fails, a kernel is compiled, and one warning says so."""
 
     n_compiled = 0  # kernels of this process
-    first = math.inf  # when the first one was begun, by the clock of `time.monotonic`
+    seconds, begun = 0.0, 0.0  # that they took, and when the last one was begun, by `time.monotonic`
     told = QUIET_SECONDS / 2  # after how many seconds a message said so, if any did
     warned = False
     marked: ClassVar[set[str]] = set()  # folders
@@ -127,8 +136,7 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
     @staticmethod
     def tell() -> None:
         """Log how many kernels are compiled, and for how long, now and then."""
-        Cache.first = min(Cache.first, time.monotonic())
-        seconds = time.monotonic() - Cache.first
+        seconds = Cache.seconds + time.monotonic() - Cache.begun
         if seconds >= 2 * Cache.told:
             Cache.told = seconds
             so_far = f"{Cache.n_compiled} so far, in {seconds:.0f} s"

@@ -118,7 +118,8 @@ def stays_small(called: Kernel, arguments: Sequence[Any]) -> bool:
     if WORK.kernel_seconds is None:
         WORK.kernel_seconds = seconds_of_kernel()
     limit = NUMBA_SECONDS + (WORK.n_kernels + 1) * WORK.kernel_seconds
-    WORK.is_small = WORK.seconds + ENTRY_SECONDS * called.work(*arguments) <= limit
+    if WORK.seconds + ENTRY_SECONDS * called.work(*arguments) > limit:
+        WORK.is_small = False
     return WORK.is_small
 
 
