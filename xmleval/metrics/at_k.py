@@ -146,7 +146,7 @@ def ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
     """DCG of the ideal first k, or of the whole ideal ranking."""
     from xmleval.numerics.discounts import discount_sums  # imports Numba, too
 
-    return discount_sums(np.minimum(n_relevant, setting.k) if setting.k else n_relevant)
+    return discount_sums(np.minimum(n_relevant, setting.k) if setting.k else n_relevant, setting.k)
 
 
 def ideal_average_precision(n_relevant: Ints, setting: Setting) -> Floats:

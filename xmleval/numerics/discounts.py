@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Context, Decimal
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -51,6 +51,7 @@ def tabulated_logs() -> Floats:
     return _constant(np.array([highs, lows]))
 
 
+@lru_cache
 def first_discounts(n: int) -> Floats:
     """Return the discounts of the ranks 1..n, or of more, or the first `TABULATED`."""
     return _table(_bits_for(n))
@@ -65,9 +66,14 @@ def _table(bits: int) -> Floats:
     return _constant(discounts_at(np.arange(1, (1 << bits) + 1)))
 
 
+@lru_cache
+def _first_sums(n: int) -> Floats:
+    """Return the cumulative sums of the first 0..n discounts, or of more, or of the first `TABULATED`."""
+    return _table_of_sums(_bits_for(n))
+
+
 @cache
 def _table_of_sums(bits: int) -> Floats:
-    """Return the cumulative sums of the first 0..2^bits discounts."""
     return _constant(np.concatenate(([0.0], np.cumsum(_table(bits)))))
 
 
@@ -76,9 +82,10 @@ def _constant(array: Floats) -> Floats:
     return array
 
 
-def discount_sums(ranks: Ints) -> Floats:
-    """Return the sum of the first discounts for each number of ranks."""
-    sums = _table_of_sums(_bits_for(int(ranks.max(initial=1))))[np.minimum(ranks, TABULATED)]
+def discount_sums(ranks: Ints, most: int | None = None) -> Floats:
+    """Return the sum of the first discounts for each number of ranks, of which none is above ``most``."""
+    most = int(ranks.max(initial=1)) if most is None else most
+    sums = _first_sums(most)[np.minimum(ranks, TABULATED)]
     far = ranks > TABULATED
     if far.any():
         sums_of_far = sums[far]

@@ -318,12 +318,12 @@ class View:
         n_credited = self.ranking.n_above if below else np.full(self.n_rows, self.n_ranked)
         deepest = self.n_ranked if k is None else min(k, self.n_ranked)
         start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
-        return start, stop, tied, n_credited, discount_sums(stop) - discount_sums(start)
+        return start, stop, tied, n_credited, discount_sums(stop, deepest) - discount_sums(start, deepest)
 
     def ideal_gain(self, k: int | None, conventions: Conventions) -> Floats:
         """Return the discounted gain of the ideal ranking."""
         if not conventions.graded:
-            return discount_sums(self.n_relevant if k is None else np.minimum(self.n_relevant, k))
+            return discount_sums(self.n_relevant if k is None else np.minimum(self.n_relevant, k), k)
         out, tables = np.empty(self.n_rows), (first_discounts(k or self.n_labels), tabulated_logs())
         sum_ideal_gains(self.block.truth.ptr, self.gains, k or self.n_labels, *tables, out)
         return out
