@@ -1,8 +1,10 @@
 """When kernels run as plain Python and when compiled; which no caller and no value can tell."""
 
+import errno
 import json
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,3 +127,30 @@ def test_comparing_ways_finds_a_difference(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("tests.ways.both.run_plain", lambda called, arguments: (plain(called, arguments), 1))
     with both_ways(), pytest.raises(AssertionError, match=r"xmleval\.kernels\."):
         evaluate(TRUTH, SCORES, metrics="p@3")
+
+
+def test_partial_areas_have_the_same_bits_in_both_ways() -> None:
+    scores = np.array([2.0] * 411 + [1.0] * 388 + [0.0] * 42)[:, None]
+    truth = (np.arange(scores.size) == 411).astype(int)[:, None]
+    with both_ways():
+        evaluate(truth, scores, metrics="auc.micro(max_fpr=0.77)")
+
+
+def test_a_mark_that_cannot_be_read_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kernels_0").mkdir()
+    (tmp_path / "kernels_0" / jit.MARK).write_bytes(jit.hash_of_sources())
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert jit.are_kept()
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert not jit.are_kept()
+
+
+def test_a_user_without_a_home_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: pytest.fail("there is none"))
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    jit.are_kept()

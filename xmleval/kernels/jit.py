@@ -92,9 +92,10 @@ class Kernel:
         """Run the kernel; the values are the same in both ways."""
         if WORK.is_small and stays_small(self, arguments):
             start = time.perf_counter()
-            result = run_plain(self, arguments)
-            WORK.seconds += time.perf_counter() - start
-            return result
+            try:
+                return run_plain(self, arguments)
+            finally:
+                WORK.seconds += time.perf_counter() - start
         return self.compiled(*arguments)
 
 
@@ -134,10 +135,15 @@ def are_kept() -> bool:
     """Tell whether compiled kernels of these sources are kept where Numba looks for them."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     own = Path(__file__).parent / "__pycache__" / MARK
-    of_user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
+    of_user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "numba")
     folder = Path(named) if named else of_user
-    marks = [*([] if named else [own]), *folder.glob(f"kernels_*/{MARK}")]
-    return any(mark.is_file() and mark.read_bytes() == hash_of_sources() for mark in marks)
+    try:
+        marks = [*([] if named else [own]), *folder.glob(f"kernels_*/{MARK}")]
+        return any(mark.is_file() and mark.read_bytes() == hash_of_sources() for mark in marks)
+    except OSError as error:
+        if error.errno is None:  # raised by a signal handler, such as TimeoutError
+            raise
+        return False  # of another user, or just removed
 
 
 def linked(function: Callable[..., Any], form: Callable[[Kernel], Callable[..., Any]]) -> Callable[..., Any]:

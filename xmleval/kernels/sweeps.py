@@ -107,7 +107,8 @@ def share_ranked(tied: float, wrong: float, limit: float) -> float:
     before = wrong - tied
     if wrong <= limit:
         return ((limit - wrong) + tied / 2.0) / limit
-    return (limit - before) ** 2 / (2.0 * tied * limit) if before < limit else 0.0
+    left = limit - before  # which is multiplied: a power of C has other bits than one of LLVM
+    return left * left / (2.0 * tied * limit) if before < limit else 0.0
 
 
 @kernel
