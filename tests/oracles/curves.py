@@ -29,10 +29,9 @@ def cells_of(case: Case) -> list[list[Cell]]:
         for j, column in enumerate(columns):
             # a stored score in a matrix that is what its absence would say counts as absent
             known = j in scores and not (case.kind == "matrix" and scores[j] == below)
-            # in a list, the lowest score there is still ranks above no score
-            score = (
-                max(scores[j], -sys.float_info.max) if known and below == -math.inf else scores.get(j, below)
-            )
+            score = scores.get(j, below)
+            if known and below == -math.inf:  # in a list, a score of -inf ranks above unlisted labels
+                score = max(score, -sys.float_info.max)
             column.append((score, j in relevant, known, Fraction(weight)))
     return columns
 

@@ -4,7 +4,7 @@ import math
 
 from tests.oracles.metrics import NAN, Case, convention, mean, row_weights
 
-FAR = 2.0**80  # sums of margins do not hold numbers from here on
+FAR = 2.0**80  # from which on sums of margins count numbers as infinite
 MEASURES = frozenset(
     (name, average, "") for name in ("margin", "margin_share") for average in ("samples", "macro")
 )
@@ -57,7 +57,7 @@ def labels(name: str, case: Case) -> list[float]:
 
 
 def average_of(values: list[float], weights: list[float]) -> float:
-    """The mean, of infinite values as well, which all count as that sums do not hold."""
+    """The mean, of infinite values as well; numbers beyond what sums hold count as infinite."""
     values = [math.copysign(math.inf, v) if abs(v) >= FAR else v for v in values]
     kept = {v for v, w in zip(values, weights, strict=True) if w > 0 and math.isinf(v)}
     if kept:

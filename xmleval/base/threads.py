@@ -111,7 +111,7 @@ def undisturbed(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
 def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
     """Let workers take the numbers 0 to n - 1 in order, the first worker in the calling thread.
 
-    While work is small, the first takes all of them: plain Python gains nothing by threads.
+    While kernels run as plain Python, which gains nothing by threads, the first worker takes all of them.
     If a thread cannot be started, fewer workers run. If a signal handler raises, each thread stops after its
     current number. A thread pool is unsuitable: such an exception can leave its Python-level locks held.
 
@@ -125,7 +125,12 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
     stopped = [False]  # lists, for an item is set without memory, of which there may be none left
 
     def work(worker: Callable[[int], None], alone: bool = False) -> None:
-        while (WORK.is_small or not alone) and not stopped[0] and (number := next(turn)) < n:
+        while not stopped[0]:
+            if alone and not WORK.is_small:
+                return
+            number = next(turn)
+            if number >= n:
+                return
             try:
                 worker(number)
             except BaseException as error:
@@ -147,7 +152,8 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
     started: list[tuple[int, list[int], _thread.LockType]] = []
     try:
         work(workers[0], alone=True)
-        for place in range(1, min(len(workers), n) if not WORK.is_small else 0):
+        n_workers = 1 if WORK.is_small else min(len(workers), n)
+        for place in range(1, n_workers):
             unclaimed, running = [place], _thread.allocate_lock()
             running.acquire()
             if not start_thread(partial(run, place, unclaimed, running)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +36,17 @@ INPUTS = (("Y.npz", "m_indices.npy"), ("Y.npz", "m.npz"), ("Y.npz", "dense.npy")
 
 @click.command()
 def warmup() -> None:
-    """Compile the kernels that `xmleval evaluate` needs, and keep them.
+    """Compile the kernels that `xmleval evaluate` needs without weights and intervals, and keep them.
 
-    Otherwise each command compiles what it needs when it needs it first. Several processes compile at once.
+    Other kernels are compiled by the first command that needs them. Several processes compile at once.
     """
     start = time.monotonic()
     logging.getLogger("xmleval.kernels").setLevel(logging.CRITICAL)  # whose messages name this command
     with tempfile.TemporaryDirectory() as name, Processes(available_processors()) as processes:
         folder = Path(name)
         write_files(folder)
-        futures = [processes.submit(compile_for, folder, options) for options in OPTIONS]
-        futures.append(processes.submit(compile_for_demo))
+        futures = [processes.submit(count_compiled, evaluate_files, folder, options) for options in OPTIONS]
+        futures.append(processes.submit(count_compiled, evaluate_generated))
         n_compiled = sum([future.result() for future in processes.as_completed(futures)])
     done = f"{n_compiled + Cache.n_compiled} kernels compiled in {time.monotonic() - start:.0f} s"
     where = ", ".join(sorted(folders))
@@ -64,20 +65,22 @@ def write_files(folder: Path) -> None:
         write_xmc(folder / f"{name}.txt", matrix, kind)
 
 
-def compile_for(folder: Path, options: dict[str, Any]) -> int:
-    """Evaluate all files by one thread and by two, and return how many kernels had to be compiled."""
+def count_compiled(action: Callable[..., None], *arguments: Any) -> int:
+    """Return how many kernels had to be compiled for an action, in which all of them run compiled."""
     WORK.is_small = False
     before = Cache.n_compiled
+    action(*arguments)
+    return Cache.n_compiled - before
+
+
+def evaluate_files(folder: Path, options: dict[str, Any]) -> None:
+    """Evaluate all files by one thread and by two."""
     for truth, predictions in INPUTS:
         y_true = folder / truth
         for threads in (1, 2):
             evaluate(y_true, folder / predictions, y_train=y_true, threads=threads, **options)
-    return Cache.n_compiled - before
 
 
-def compile_for_demo() -> int:
-    """Evaluate the generated data, and return how many kernels had to be compiled."""
-    WORK.is_small = False
-    before = Cache.n_compiled
+def evaluate_generated() -> None:
+    """Evaluate the generated data of `xmleval demo`."""
     evaluate_demo(make_demo())
-    return Cache.n_compiled - before

@@ -107,14 +107,15 @@ def with_batch(
     """
     scored = False if batch.y_score is None else has_scores(batch.y_score)
     added = partial(_with_lists, settings, resources, batch=batch, first_row=first_row)
-    if counted.unscored is None and (scored is not None or counted.plan is not None):
-        return added(counted, SCORED in counted.inputs if scored is None else scored)
+    if scored is None and counted.plan is not None and counted.unscored is None:
+        scored = SCORED in counted.inputs  # as earlier lists showed
+    unscored = counted.unscored or counted
     if scored is not None:
-        return added(counted if scored else counted.unscored or counted, scored)
+        return added(counted if scored else unscored, scored)
     after = added(counted, True)
     try:
-        return replace(after, unscored=added(counted.unscored or counted, False))
-    except ValueError:  # of what needs scores
+        return replace(after, unscored=added(unscored, False))
+    except ValueError:  # a measure needs scores
         return after
 
 

@@ -287,7 +287,7 @@ def name_places(names: Sequence[Any]) -> Ints:
 
 def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) -> Labels:
     """Return the labels of rows as they are written, those with equal scores in the order of ``names``."""
-    from xmleval.kernels.ranking import rank_rows  # imports Numba, which start-up does not need
+    from xmleval.kernels.ranking import rank_rows  # loads kernels, which start-up does not need
 
     places, ranked_scores = np.arange(labels.size), scores.astype(np.float64)
     rank_rows(ptr, places, ranked_scores)

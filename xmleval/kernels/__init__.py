@@ -1,4 +1,4 @@
-"""Serial kernels: arrays in, arrays out. Numba is imported nowhere else, and by `compiling` alone."""
+"""Serial kernels: arrays in, arrays out. Numba is imported by `compiling` alone."""
 
 import math
 

@@ -13,7 +13,7 @@ from xmleval.kernels.jit import Kernel, compiler
 
 
 class ArrayAt(Kernel):
-    """A kernel that its compiled form, which only Numba can write, stands beside."""
+    """A kernel whose compiled form is written separately, since only Numba can express it."""
 
     @cached_property
     def compiled(self) -> Callable[..., Any]:

@@ -25,7 +25,7 @@ from xmleval.kernels.jit import MARK, hash_of_sources
 # Python prints its warnings to stderr where no handler is set
 LOG = logging.getLogger("xmleval.kernels")
 QUIET_SECONDS = 1.0  # of compiling before a message says so; another follows whenever they have doubled
-REMEDY = "`xmleval warmup` compiles all beforehand, on all processors"
+REMEDY = "`xmleval warmup` compiles kernels beforehand, on all processors"
 COMPILING_BYTES = 64 << 20  # of address space, without which LLVM ends the process
 folders: set[str] = set()  # that hold compiled kernels
 
@@ -84,7 +84,8 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
     """Numba's cache on disk; where it fails, a kernel is compiled, and one warning says so."""
 
     n_compiled = 0  # kernels of this process
-    seconds, begun = 0.0, 0.0  # that they took, and when the last one was begun, by `time.monotonic`
+    seconds = 0.0  # that compiling and loading took
+    begun = 0.0  # when the last of these was begun, by `time.monotonic`
     told = QUIET_SECONDS / 2  # after how many seconds a message said so, if any did
     warned = False
     marked: ClassVar[set[str]] = set()  # folders

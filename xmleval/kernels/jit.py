@@ -27,8 +27,9 @@ from xmleval.base.work import WORK
 F = TypeVar("F", bound=Callable[..., object])
 Work = Callable[..., int]
 NUMBA_SECONDS = 0.6  # to load Numba
-COMPILING_SECONDS, LOADING_SECONDS = 0.26, 0.01  # to compile a kernel, and to load a compiled one
-ENTRY_SECONDS = 4e-6  # of plain Python for an entry of an array, and what other kernels do with it after
+COMPILING_SECONDS = 0.26  # to compile a kernel
+LOADING_SECONDS = 0.01  # to load a compiled one
+ENTRY_SECONDS = 4e-6  # of plain Python for an entry of an array: twice that of a kernel, as others follow
 MARK = "xmleval-kernels"  # file in a cache of compiled kernels: the hash of their sources
 lock = threading.RLock()  # while kernels are made
 
@@ -70,7 +71,8 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], work: Work = size_of_arrays) -> None:
         update_wrapper(self, function)
-        self.function, self.work = function, work
+        self.function = function
+        self.work = work
 
     @cached_property
     def plain(self) -> Callable[..., Any]:
@@ -82,11 +84,8 @@ class Kernel:
     def compiled(self) -> Callable[..., Any]:
         """The compiled function, which calls compiled ones."""
         with lock:
-            if "compiled" in self.__dict__:  # by another thread, meanwhile
-                made: Callable[..., Any] = self.__dict__["compiled"]
-            else:
-                made = compiler().compiled(linked(self.function, lambda callee: callee.compiled))
-            return made
+            made: Callable[..., Any] | None = self.__dict__.get("compiled")  # by another thread, meanwhile
+            return made or compile_linked(self.function)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the kernel; the values are the same in both ways."""
@@ -109,6 +108,12 @@ def run_plain(called: Kernel, arguments: Sequence[Any]) -> Any:
 def compiler() -> Any:
     """Return the module of the compiler, which loads Numba."""
     return undisturbed(importlib.import_module, f"{__package__}.compiling")
+
+
+def compile_linked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a compiled function that calls compiled kernels."""
+    compiled: Callable[..., Any] = compiler().compiled(linked(function, lambda callee: callee.compiled))
+    return compiled
 
 
 def stays_small(called: Kernel, arguments: Sequence[Any]) -> bool:

@@ -53,9 +53,7 @@ def capped_recall(table: Floats, profile: Profile, setting: Setting) -> Floats:
 def dcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
     """Gains in the first k, each divided by log2(1 + rank)."""
     assert setting.k
-    from xmleval.numerics.discounts import (
-        discounts,  # only here: it imports Numba, which no list of measures needs
-    )
+    from xmleval.numerics.discounts import discounts  # loads kernels, which no list of measures needs
 
     depth = min(setting.k, table.shape[1])
     return within(table[:, :depth] * discounts(depth), depth)
@@ -144,7 +142,7 @@ def ideal_precision(n_relevant: Ints, setting: Setting) -> Floats:
 
 def ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
     """DCG of the ideal first k, or of the whole ideal ranking."""
-    from xmleval.numerics.discounts import discount_sums  # imports Numba, too
+    from xmleval.numerics.discounts import discount_sums  # loads kernels, too
 
     return discount_sums(np.minimum(n_relevant, setting.k) if setting.k else n_relevant, setting.k)
 

@@ -57,7 +57,7 @@ def _share(total: Any, binned: Binned) -> float:
 
 def log_loss_of_row(view: View, setting: Setting) -> Floats:
     """Sum over all labels, with probabilities within 1e-8..1 - 1e-8."""
-    from xmleval.view.pairs import log_losses  # imports Numba, which no list of measures needs
+    from xmleval.view.pairs import log_losses  # loads kernels, which no list of measures needs
 
     return log_losses(view, setting.conventions.link, LEAST_PROBABILITY, math.inf)
 

@@ -24,7 +24,7 @@ def pred_coverage(counts: Counts, setting: Setting) -> Floats:
 
 def gini(spread: Spread, setting: Setting) -> float:
     """Sum over labels, in ascending order, of (2 i - l - 1) n_i / (l sum of n), as RecBole's GiniIndex."""
-    from xmleval.numerics.exact import scaled_sum  # imports Numba, which no list of measures needs
+    from xmleval.numerics.exact import scaled_sum  # loads kernels, which no list of measures needs
 
     n, times = spread
     last = np.cumsum(times)
@@ -36,7 +36,7 @@ def gini(spread: Spread, setting: Setting) -> float:
 
 def entropy(spread: Spread, setting: Setting) -> float:
     """Shannon entropy of the shares of slots, divided by log l, that of equal shares."""
-    from xmleval.numerics.discounts import logs_of  # imports Numba, too
+    from xmleval.numerics.discounts import logs_of  # loads kernels, too
     from xmleval.numerics.exact import SCALE, scaled_sum
 
     predicted = spread.values > 0
