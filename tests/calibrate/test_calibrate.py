@@ -112,6 +112,8 @@ def test_extreme_scores_have_finite_maps() -> None:
     separate = fit([[1] * 500 + [0] * 500], np.arange(1000.0)[None, ::-1], "platt")
     assert np.isfinite([separate.slope, separate.intercept]).all()
     assert (np.diff(separate.apply(GRID)[0]) >= 0).all()
+    flat = Calibrator("platt", None, 4, slope=0.0, intercept=1.0).apply(np.array([[np.inf, 0.0, -np.inf]]))
+    np.testing.assert_allclose(flat, 1 / (1 + math.exp(-1.0)), rtol=1e-15)
 
 
 def test_scores_that_cannot_be_fitted_or_mapped_are_refused() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+import scipy.sparse
 
 import xmleval
 from tests.commands import PATHS, Run, process
@@ -195,16 +196,31 @@ print(xmleval.evaluate(np.eye(3), np.eye(3) + 0.1, metrics="p@1")["p@1"])
 FAR_FROM_SMALL = "from xmleval.base.work import WORK; WORK.is_small = False\n"
 
 
+ANNOUNCED = r"(xmleval: compiling kernels, once: [1-9]\d* so far, in [1-9]\d* s; "
+ANNOUNCED += r"`xmleval warmup` compiles kernels beforehand, on all processors\n)+"
+
+
 @pytest.mark.slow
 def test_compiling_is_announced_where_it_takes_long(tmp_path: Path) -> None:
     (tmp_path / "evaluates.py").write_text(FAR_FROM_SMALL + EVALUATES)  # a cache needs a file
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "XMLEVAL_WAY": ""}
-    expected = r"(xmleval: compiling kernels, once: [1-9]\d* so far, in [1-9]\d* s; "
-    expected += r"`xmleval warmup` compiles kernels beforehand, on all processors\n)+"
-    for shown in (expected, ""):  # not as a warning
+    for shown in (ANNOUNCED, ""):  # not as a warning
         done = process("-W", "error", "evaluates.py", python="-B", cwd=tmp_path, env=cache)
         assert (done.returncode, done.stdout) == (0, "1.0\n")
         assert re.fullmatch(shown, done.stderr)
+
+
+@pytest.mark.slow
+def test_compiling_is_announced_by_one_of_several_processes(tmp_path: Path) -> None:
+    y_true = scipy.sparse.vstack([scipy.sparse.eye_array(50)] * 10_000, format="csr")
+    for name in ("Y", "m"):
+        scipy.sparse.save_npz(tmp_path / f"{name}.npz", y_true)
+    command = ["xmleval", "evaluate", "Y.npz", "m.npz", "--metrics", "p@1", "--workers", "2"]
+    done = process(
+        *command, cwd=tmp_path, env={"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "XMLEVAL_WAY": ""}
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(ANNOUNCED, done.stderr)
 
 
 @pytest.mark.slow
@@ -218,6 +234,6 @@ def test_warmup_leaves_nothing_to_compile(tmp_path: Path) -> None:
             break
     else:
         pytest.fail(shown)
-    demo = "from xmleval.kernels.compiling import Cache; from xmleval.demo import evaluate_demo, make_demo; "
-    demo += "evaluate_demo(make_demo()); assert Cache.n_compiled == 0"
+    demo = "from xmleval.demo import evaluate_demo, make_demo; evaluate_demo(make_demo()); "
+    demo += "from xmleval.kernels.compiling import COMPILED; assert COMPILED.n == 0"
     assert process(demo, python="-c", env=compiled).returncode == 0

@@ -19,8 +19,8 @@ from numba.core import caching
 
 import xmleval
 from tests.commands import process
-from xmleval.kernels import compiling, jit
-from xmleval.kernels.compiling import Cache, Files, compiled
+from xmleval.kernels import compiling, jit, kept
+from xmleval.kernels.compiling import COMPILED, Cache, Files, compiled
 
 
 def double(values: Any) -> Any:
@@ -76,7 +76,9 @@ def test_kernels_are_compiled_where_no_cache_can_be_written(
         monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", refuse)
     else:
         monkeypatch.setattr(caching._CacheLocator, "ensure_cache_path", refuse)
+    before = COMPILED.n
     (warning,) = compute()
+    assert COMPILED.n > before  # which messages tell
     assert ("No space left" if call == "open" else "no cache of kernels can be written") in warning
 
 
@@ -190,7 +192,7 @@ def test_kernel_is_compiled_again_where_another_file_changed(
     shutil.copytree(Path(xmleval.__file__).parent / "base", package / "base")
     folder = package / "kernels"
     folder.mkdir()
-    for module in (jit, compiling):
+    for module in (jit, kept, compiling):
         shutil.copy(str(module.__file__), folder)
     callee = folder / "callee.py"
     for file in (package / "__init__.py", folder / "__init__.py"):
@@ -204,8 +206,8 @@ def test_kernel_is_compiled_again_where_another_file_changed(
     }
 
     def run() -> list[str]:
-        code = "from xmleval.kernels.caller import compute, TERM; print(compute.compiled(10));"
-        code += "from xmleval.kernels.compiling import Cache; print(Cache.n_compiled)"
+        code = "from xmleval.kernels.caller import compute, TERM; print(compute.made_compiled()(10));"
+        code += "from xmleval.kernels.compiling import COMPILED; print(COMPILED.n)"
         done = process(code, python="-c", env=environment, cwd=tmp_path)
         assert not done.stderr
         return done.stdout.split()
@@ -225,6 +227,6 @@ def test_kernel_of_other_sources_is_not_loaded_under_the_same_name(
         earlier.setattr(compiling, "hash_of_sources", lambda: b"earlier")
         earlier.setattr(Files, "_save_index", lambda *_: None)  # it is about to
         compiled(double)(np.arange(3))
-    before = Cache.n_compiled
+    before = COMPILED.n
     assert compiled(double)(np.arange(3)).tolist() == [0, 2, 4]
-    assert Cache.n_compiled == before + 1
+    assert COMPILED.n == before + 1

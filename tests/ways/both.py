@@ -20,10 +20,10 @@ def both_ways() -> Iterator[None]:
 
     def call(called: Kernel, *arguments: Any) -> Any:
         if isinstance(called, ArrayAt):
-            return called.plain(*arguments)
+            return called.made_plain()(*arguments)
         copies: dict[Any, Any] = {}
         of_plain = [copied(argument, copies) for argument in arguments]
-        expected, of_compiled = run_plain(called, of_plain), called.compiled(*arguments)
+        expected, of_compiled = run_plain(called, *of_plain), called.made_compiled()(*arguments)
         name = f"{called.function.__module__}.{called.function.__name__}"
         assert bits(expected) == bits(of_compiled), name
         for place, (mine, theirs) in enumerate(zip(of_plain, arguments, strict=True)):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+NUMBA_SECONDS = 0.6  # to load Numba
+
 
 @dataclass
 class Work:
     """What the kernels of this process have done.
 
     seconds : of plain Python so far
-    n_kernels : kernels that have run as plain Python
-    kernel_seconds : what each of them would take compiled; None before a kernel is called
+    compiler_seconds : that loading Numba, and having the kernels compiled that have run, would take
     is_small : whether kernels run as plain Python; once they do not, they never do again
     """
 
     seconds: float = 0.0
-    n_kernels: int = 0
-    kernel_seconds: float | None = None
+    compiler_seconds: float = NUMBA_SECONDS
     is_small: bool = True
 
 

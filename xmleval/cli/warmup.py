@@ -13,6 +13,7 @@ import click
 import numpy as np
 import scipy.sparse
 
+from xmleval.api.compare import compare
 from xmleval.api.evaluate import evaluate
 from xmleval.base.budget import available_processors
 from xmleval.base.work import WORK
@@ -20,7 +21,7 @@ from xmleval.cli.output import show
 from xmleval.cluster.processes import Processes
 from xmleval.demo import evaluate_demo, make_demo, make_lists
 from xmleval.io import write_xmc
-from xmleval.kernels.compiling import Cache, folders
+from xmleval.kernels.compiling import COMPILED, folders
 
 N_ROWS, N_LABELS, DEPTH = 20_000, 40, 8  # enough rows for several threads
 OPTIONS: tuple[dict[str, Any], ...] = (
@@ -31,26 +32,30 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"metrics": ["xmc", "sets"], "decision": "top3"},
     {"metrics": "all", "decision": "top3", "bounds": True},
 )
+WEIGHTS = np.linspace(1, 2, N_ROWS)
 INPUTS = (("Y.npz", "m_indices.npy"), ("Y.npz", "m.npz"), ("Y.npz", "dense.npy"), ("Y.txt", "m.txt"))
 
 
 @click.command()
 def warmup() -> None:
-    """Compile the kernels that `xmleval evaluate` needs without weights and intervals, and keep them.
-
-    Other kernels are compiled by the first command that needs them. Several processes compile at once.
-    """
+    """Compile the kernels that commands need, and keep them; several processes compile at once."""
     start = time.monotonic()
-    logging.getLogger("xmleval.kernels").setLevel(logging.CRITICAL)  # whose messages name this command
+    silence()
     with tempfile.TemporaryDirectory() as name, Processes(available_processors()) as processes:
         folder = Path(name)
         write_files(folder)
         futures = [processes.submit(count_compiled, evaluate_files, folder, options) for options in OPTIONS]
-        futures.append(processes.submit(count_compiled, evaluate_generated))
+        others = evaluate_with_intervals, evaluate_weighted, evaluate_generated, compare_files
+        futures += [processes.submit(count_compiled, action, folder) for action in others]
         n_compiled = sum([future.result() for future in processes.as_completed(futures)])
-    done = f"{n_compiled + Cache.n_compiled} kernels compiled in {time.monotonic() - start:.0f} s"
+    done = f"{n_compiled + COMPILED.n} kernels compiled in {time.monotonic() - start:.0f} s"
     where = ", ".join(sorted(folders))
     show(f"{done}; kept in {where}" if where else f"{done}, not kept: set NUMBA_CACHE_DIR to a folder")
+
+
+def silence() -> None:
+    """Let this process say nothing of compiling, for which messages name this command."""
+    logging.getLogger("xmleval.kernels").setLevel(logging.CRITICAL)
 
 
 def write_files(folder: Path) -> None:
@@ -68,19 +73,43 @@ def write_files(folder: Path) -> None:
 def count_compiled(action: Callable[..., None], *arguments: Any) -> int:
     """Return how many kernels had to be compiled for an action, in which all of them run compiled."""
     WORK.is_small = False
-    before = Cache.n_compiled
+    silence()
+    before = COMPILED.n
     action(*arguments)
-    return Cache.n_compiled - before
+    return COMPILED.n - before
 
 
 def evaluate_files(folder: Path, options: dict[str, Any]) -> None:
     """Evaluate all files by one thread and by two."""
-    for truth, predictions in INPUTS:
-        y_true = folder / truth
+    for names in INPUTS:
         for threads in (1, 2):
-            evaluate(y_true, folder / predictions, y_train=y_true, threads=threads, **options)
+            evaluate_file(folder, names, threads=threads, **options)
 
 
-def evaluate_generated() -> None:
+def evaluate_file(folder: Path, names: tuple[str, str], **options: Any) -> None:
+    """Evaluate a file."""
+    y_true, y_pred = folder / names[0], folder / names[1]
+    evaluate(y_true, y_pred, y_train=y_true, **options)
+
+
+def evaluate_with_intervals(folder: Path) -> None:
+    """Evaluate a matrix with intervals."""
+    evaluate_file(folder, INPUTS[1], metrics="all", decision="top3", unlisted="0.0", confidence=0.95)
+
+
+def evaluate_weighted(folder: Path) -> None:
+    """Evaluate with weights of rows, whose intervals have kernels of their own."""
+    for names in INPUTS[1], INPUTS[3]:
+        evaluate_file(folder, names, metrics="all", decision="top3", unlisted="0.0", sample_weight=WEIGHTS)
+        evaluate_file(folder, names, metrics="curves", sample_weight=WEIGHTS, confidence=0.95)
+
+
+def evaluate_generated(folder: Path) -> None:
     """Evaluate the generated data of `xmleval demo`."""
     evaluate_demo(make_demo())
+
+
+def compare_files(folder: Path) -> None:
+    """Compare two files."""
+    y_true = folder / "Y.npz"
+    compare({"lists": folder / "m_indices.npy", "matrix": folder / "m.npz"}, y_true, y_train=y_true)

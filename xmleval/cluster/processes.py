@@ -91,7 +91,7 @@ class Processes(Executor):
         while self._waiting and self._idle:
             future, call = self._waiting.popleft()
             if future.set_running_or_notify_cancel():
-                worker = self._idle.pop()
+                worker = self._idle.pop(0)
                 self._busy[worker.pipe] = worker, future
                 with contextlib.suppress(ConnectionError):  # it has ended, which `wait` tells, too
                     worker.pipe.send(call)
@@ -100,7 +100,7 @@ class Processes(Executor):
         """Start a process."""
         context = multiprocessing.get_context("spawn")
         pipe, end = context.Pipe()
-        process = context.Process(target=serve, args=(end,), daemon=True)
+        process = context.Process(target=serve, args=(end, not self._workers), daemon=True)
         process.start()
         worker = Worker(process, pipe)
         self._workers.append(worker)

@@ -13,10 +13,15 @@ from typing import Any
 from xmleval.base.threads import start_thread
 
 
-def serve(pipe: Connection) -> None:
-    """Make the calls that arrive, and send back results and errors, until the other end is closed."""
+def serve(pipe: Connection, is_first: bool) -> None:
+    """Make the calls that arrive, and send back results and errors, until the other end is closed.
+
+    is_first : whether this process tells for all that kernels are compiled
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
     logging.getLogger("xmleval").addHandler(logging.NullHandler())  # and tells how it goes
+    if is_first:
+        logging.getLogger("xmleval.kernels").addHandler(logging.StreamHandler())
     start_thread(_end_with_parent)  # without it, this process ends after its task
     while True:
         result: Any = None

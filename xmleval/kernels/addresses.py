@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,8 @@ from xmleval.kernels.jit import Kernel, compiler
 class ArrayAt(Kernel):
     """A kernel whose compiled form is written separately, since only Numba can express it."""
 
-    @cached_property
-    def compiled(self) -> Callable[..., Any]:
-        """What `plain` does, compiled."""
+    def _compile(self) -> Callable[..., Any]:
+        """Return a function that does what `plain` does, compiled."""
         compiled: Callable[..., Any] = compiler().array_at
         return compiled
 

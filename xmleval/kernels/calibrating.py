@@ -13,7 +13,7 @@ import numpy as np
 
 from xmleval.base.arrays import Bools, Bytes, Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, add_term, as_float
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import kernel, kernel_with_work, slow_entries
 from xmleval.kernels.products import split_number
 from xmleval.kernels.weight_sums import add_to, plus, times
 
@@ -202,7 +202,7 @@ def add_losses(
             add_term(sums[tiers[i], LOG_LOSS], log_loss)
 
 
-@kernel
+@kernel_with_work(slow_entries(4))
 def add_to_masses(
     hits: Floats, misses: Floats, total: Floats, reached: Floats, sums: Ints, ends: Floats
 ) -> None:

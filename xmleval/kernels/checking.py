@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Bytes, Ints, Labels
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import kernel, kernel_with_work, slow_entries
 from xmleval.kernels.sorting import copy_to, longest_row, sort_down
 
 HASHED = 2048  # ids of a row up to which hashing beats sorting
@@ -108,7 +108,7 @@ def check_labels(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, in
     return UNSORTED, -1, -1
 
 
-@kernel
+@kernel_with_work(slow_entries(3))
 def sort_labels(ptr: Ints, labels: Labels, order: Ints) -> None:
     """Sort each row's labels upwards in place, and permute ``order`` alike.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import logging
 import math
-import os
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any
 
 from numba import carray, config, njit
 from numba.core import caching, cgutils, types
@@ -20,7 +20,8 @@ from numba.np.linalg import ensure_blas, ensure_lapack
 
 from xmleval.base.address_space import address_space_left, limit_of_address_space
 from xmleval.base.threads import undisturbed
-from xmleval.kernels.jit import MARK, hash_of_sources
+from xmleval.kernels.jit import lock
+from xmleval.kernels.kept import hash_of_sources, index_name
 
 # Python prints its warnings to stderr where no handler is set
 LOG = logging.getLogger("xmleval.kernels")
@@ -43,19 +44,51 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         dispatcher._cache = Cache(function)
         folders.add(dispatcher._cache.cache_path)
     except (OSError, RuntimeError):
+        dispatcher._cache = Uncached()
         Cache.warn("no cache of kernels can be written; set NUMBA_CACHE_DIR to a folder for it")
-    dispatcher._compile_for_args = partial(_compile_timed, dispatcher._compile_for_args)
+    dispatcher._compile_for_args = partial(undisturbed, _compile, dispatcher._compile_for_args)
     result: Callable[..., Any] = dispatcher
     return result
 
 
-def _compile_timed(compile_it: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Compile a kernel and those it calls, or load them; add the seconds."""
-    Cache.begun = time.monotonic()
-    try:
-        return undisturbed(compile_it, *arguments, **named)
-    finally:
-        Cache.seconds += time.monotonic() - Cache.begun
+def _compile(compile_it: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Compile a kernel and those it calls, or load them; add the seconds if any was compiled."""
+    with lock:
+        COMPILED.begun, n_before = time.monotonic(), COMPILED.n
+        try:
+            return compile_it(*arguments, **named)
+        finally:
+            if COMPILED.n > n_before:
+                COMPILED.seconds += time.monotonic() - COMPILED.begun
+
+
+@dataclass
+class Compiled:
+    """What this process has compiled.
+
+    n : kernels
+    seconds : that this took; begun : when the last of them was, by `time.monotonic`
+    told : after how many seconds a message said so, if any did
+    """
+
+    n: int = 0
+    seconds: float = 0.0
+    begun: float = 0.0
+    told: float = QUIET_SECONDS / 2
+
+    def count(self) -> None:
+        """Count a kernel that is about to be compiled; log how many are, and for how long, now and then."""
+        if address_space_left() < COMPILING_BYTES:
+            raise MemoryError("none is left in the address space to compile a kernel")
+        seconds = self.seconds + time.monotonic() - self.begun
+        if seconds >= 2 * self.told:
+            self.told = seconds
+            so_far = f"{self.n} so far, in {seconds:.0f} s"
+            LOG.warning("xmleval: compiling kernels, once: %s; %s", so_far, REMEDY)
+        self.n += 1
+
+
+COMPILED = Compiled()
 
 
 class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
@@ -80,42 +113,34 @@ class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
         return data if stamp == self._source_stamp else None
 
 
+class Uncached(caching.NullCache):  # type: ignore[misc]
+    """No cache: whatever is asked for is compiled."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        """Count a kernel that is compiled."""
+        COMPILED.count()
+
+
 class Cache(caching.FunctionCache):  # type: ignore[misc]
     """Numba's cache on disk; where it fails, a kernel is compiled, and one warning says so."""
 
-    n_compiled = 0  # kernels of this process
-    seconds = 0.0  # that compiling and loading took
-    begun = 0.0  # when the last of these was begun, by `time.monotonic`
-    told = QUIET_SECONDS / 2  # after how many seconds a message said so, if any did
     warned = False
-    marked: ClassVar[set[str]] = set()  # folders
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp(), hash_of_sources()
-        self._cache_file = Files(self._cache_path, self._impl.filename_base, stamp)
+        self._cache_file = Files(self._cache_path, index_name(function), stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return a compiled kernel, or None; log that kernels are compiled once that takes long."""
+        """Return a compiled kernel, or None; count what is compiled."""
         compiled = self._tried(super().load_overload, sig, target_context)
         if compiled is None:
-            if address_space_left() < COMPILING_BYTES:
-                raise MemoryError("none is left in the address space to compile a kernel")
-            Cache.tell()
-            Cache.n_compiled += 1
+            COMPILED.count()
         return compiled
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save a compiled kernel, and mark the folder as one of these sources."""
+        """Save a compiled kernel."""
         self._tried(super().save_overload, sig, data)
-        self._tried(self._mark)
-
-    def _mark(self) -> None:
-        """Write the hash of the sources, unless this process has."""
-        if self._cache_path not in Cache.marked:
-            with self._cache_file._open_for_write(os.path.join(self._cache_path, MARK)) as file:
-                file.write(hash_of_sources())
-            Cache.marked.add(self._cache_path)
 
     def _tried(self, action: Callable[..., Any], *arguments: Any) -> Any:
         """Return what loading or saving returns, or None if it fails."""
@@ -133,15 +158,6 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
             why = f"is damaged ({type(error).__name__}: {error}); remove it"
         self.warn(f"{self.cache_path}: this cache of kernels {why}")
         return None
-
-    @staticmethod
-    def tell() -> None:
-        """Log how many kernels are compiled, and for how long, now and then."""
-        seconds = Cache.seconds + time.monotonic() - Cache.begun
-        if seconds >= 2 * Cache.told:
-            Cache.told = seconds
-            so_far = f"{Cache.n_compiled} so far, in {seconds:.0f} s"
-            LOG.warning("xmleval: compiling kernels, once: %s; %s", so_far, REMEDY)
 
     @staticmethod
     def warn(why: str) -> None:

@@ -7,15 +7,11 @@ not even the time to load it. The outermost call decides for all kernels within 
 from __future__ import annotations
 
 import importlib
-import math
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, update_wrapper
-from hashlib import sha256
-from importlib import resources
-from pathlib import Path
+from functools import cache, partial, update_wrapper
 from types import FunctionType
 from typing import Any, Protocol, TypeVar, cast
 
@@ -23,15 +19,16 @@ import numpy as np
 
 from xmleval.base.threads import undisturbed
 from xmleval.base.work import WORK
+from xmleval.kernels.kept import is_kept
 
 F = TypeVar("F", bound=Callable[..., object])
 Work = Callable[..., int]
-NUMBA_SECONDS = 0.6  # to load Numba
 COMPILING_SECONDS = 0.26  # to compile a kernel
 LOADING_SECONDS = 0.01  # to load a compiled one
 ENTRY_SECONDS = 4e-6  # of plain Python for an entry of an array: twice that of a kernel, as others follow
-MARK = "xmleval-kernels"  # file in a cache of compiled kernels: the hash of their sources
 lock = threading.RLock()  # while kernels are made
+if hasattr(os, "register_at_fork"):  # a child would find the lock taken, and what it guards half done
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 def kernel(function: F) -> F:
@@ -66,6 +63,11 @@ def size_of_arrays(*arguments: Any) -> int:
     return sum([argument.size for argument in arguments if isinstance(argument, np.ndarray)])
 
 
+def slow_entries(times: int) -> Work:
+    """Return the work of kernels that take so many times as long as others for an entry."""
+    return lambda *arguments: times * size_of_arrays(*arguments)
+
+
 class Kernel:
     """A kernel, in plain Python and compiled."""
 
@@ -73,35 +75,49 @@ class Kernel:
         update_wrapper(self, function)
         self.function = function
         self.work = work
+        self._plain: Callable[..., Any] | None = None
+        self._compiled: Callable[..., Any] | None = None
 
-    @cached_property
-    def plain(self) -> Callable[..., Any]:
-        """The function as it stands, which calls others that do."""
-        WORK.n_kernels += 1
-        return linked(self.function, lambda callee: callee.plain)
+    def __reduce__(self) -> str:
+        """Pickle the kernel as functions are, by its name."""
+        return self.function.__qualname__
 
-    @cached_property
-    def compiled(self) -> Callable[..., Any]:
-        """The compiled function, which calls compiled ones."""
+    def made_plain(self) -> Callable[..., Any]:
+        """Return the function as it stands, which calls others that do."""
+        if self._plain is None:
+            WORK.compiler_seconds += LOADING_SECONDS if is_kept(self.function) else COMPILING_SECONDS
+            self._plain = linked(self.function, Kernel.made_plain)
+        return self._plain
+
+    def made_compiled(self) -> Callable[..., Any]:
+        """Return the compiled function, which calls compiled ones; the plain one where JIT is disabled."""
         with lock:
-            made: Callable[..., Any] | None = self.__dict__.get("compiled")  # by another thread, meanwhile
-            return made or compile_linked(self.function)
+            if self._compiled is None:
+                self._compiled = partial(run_plain, self) if is_disabled() else self._compile()
+            return self._compiled
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the kernel; the values are the same in both ways."""
         if WORK.is_small and stays_small(self, arguments):
             start = time.perf_counter()
             try:
-                return run_plain(self, arguments)
+                return run_plain(self, *arguments)
             finally:
                 WORK.seconds += time.perf_counter() - start
-        return self.compiled(*arguments)
+        compiled = self._compiled or self.made_compiled()
+        return compiled(*arguments)
+
+    def _compile(self) -> Callable[..., Any]:
+        """Return the compiled function."""
+        function = linked(self.function, Kernel.made_compiled)
+        compiled: Callable[..., Any] = compiler().compiled(function)
+        return compiled
 
 
-def run_plain(called: Kernel, arguments: Sequence[Any]) -> Any:
+def run_plain(called: Kernel, *arguments: Any) -> Any:
     """Return what a kernel returns as plain Python."""
     with np.errstate(all="ignore"):  # hashes wrap around on purpose, and 0/0 is NaN
-        return as_python(called.plain(*arguments))
+        return as_python(called.made_plain()(*arguments))
 
 
 @cache
@@ -110,10 +126,9 @@ def compiler() -> Any:
     return undisturbed(importlib.import_module, f"{__package__}.compiling")
 
 
-def compile_linked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a compiled function that calls compiled kernels."""
-    compiled: Callable[..., Any] = compiler().compiled(linked(function, lambda callee: callee.compiled))
-    return compiled
+def is_disabled() -> bool:
+    """Tell whether Numba is told to compile nothing."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 def stays_small(called: Kernel, arguments: Sequence[Any]) -> bool:
@@ -121,34 +136,10 @@ def stays_small(called: Kernel, arguments: Sequence[Any]) -> bool:
 
     Once it has, kernels are compiled for good. No run takes more than about twice as long as the better way.
     """
-    if WORK.kernel_seconds is None:
-        WORK.kernel_seconds = seconds_of_kernel()
-    limit = NUMBA_SECONDS + (WORK.n_kernels + 1) * WORK.kernel_seconds
-    if WORK.seconds + ENTRY_SECONDS * called.work(*arguments) > limit:
+    called.made_plain()  # which adds what compiling the kernel, and those it calls, would take
+    if WORK.seconds + ENTRY_SECONDS * called.work(*arguments) > WORK.compiler_seconds:
         WORK.is_small = False
     return WORK.is_small
-
-
-def seconds_of_kernel() -> float:
-    """Return about how long it takes to have a compiled kernel, infinite if that is disabled."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        return math.inf
-    return LOADING_SECONDS if are_kept() else COMPILING_SECONDS
-
-
-def are_kept() -> bool:
-    """Tell whether compiled kernels of these sources are kept where Numba looks for them."""
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    own = Path(__file__).parent / "__pycache__" / MARK
-    of_user = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "numba")
-    folder = Path(named) if named else of_user
-    try:
-        marks = [*([] if named else [own]), *folder.glob(f"kernels_*/{MARK}")]
-        return any(mark.is_file() and mark.read_bytes() == hash_of_sources() for mark in marks)
-    except OSError as error:
-        if error.errno is None:  # raised by a signal handler, such as TimeoutError
-            raise
-        return False  # of another user, or just removed
 
 
 def linked(function: Callable[..., Any], form: Callable[[Kernel], Callable[..., Any]]) -> Callable[..., Any]:
@@ -168,15 +159,3 @@ def as_python(result: Any) -> Any:
     if isinstance(result, tuple):
         return tuple([as_python(part) for part in result])
     return result.item() if isinstance(result, np.generic) else result
-
-
-@cache
-def hash_of_sources() -> bytes:
-    """Return the hash of all files of kernels, since callees and constants of other files are compiled in."""
-    digest = sha256()
-    sources = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".py")]
-    for source in sorted(sources, key=lambda file: file.name):
-        content = source.read_bytes()
-        digest.update(f"{source.name} {len(content)}\n".encode())
-        digest.update(content)
-    return digest.digest()

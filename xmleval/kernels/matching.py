@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Ints, Labels, Scores
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import kernel, kernel_with_work
 from xmleval.kernels.sorting import copy_to, longest_row, sort_up
 
 COMPARED = 256  # relevant labels of a row up to which comparing all pairs of labels beats binary search
 VECTOR = 16  # labels that are compared at once
+PAIRS = 12  # of labels that plain Python compares in the time it takes for another entry
 FEW_MISSING = 8  # unlisted relevant labels of a row up to which comparing beats sorting the list
 
 
@@ -37,7 +38,12 @@ def index_of(labels: Labels, label: Any) -> Any:
     return at if at < labels.size and labels[at] == label else -1
 
 
-@kernel
+def n_compared(n_listed: Ints, true_ptr: Ints) -> int:
+    """Return the work of comparing each relevant label with the listed entries of its instance."""
+    return int(n_listed @ np.diff(true_ptr)) // PAIRS + n_listed.size + int(true_ptr[-1])
+
+
+@kernel_with_work(lambda list_ptr, _, true_ptr, *others: n_compared(np.diff(list_ptr), true_ptr))
 def find_positions(
     list_ptr: Ints, list_labels: Labels, true_ptr: Ints, true_labels: Labels, positions: Ints
 ) -> None:
@@ -74,7 +80,7 @@ def search_hits(truth: Labels, row: Labels, hits: Labels) -> int:
     return n_hits
 
 
-@kernel
+@kernel_with_work(lambda true_ptr, _, cut, *others: n_compared(cut, true_ptr))
 def find_hits(
     true_ptr: Ints, true_labels: Labels, cut: Ints, list_ptr: Ints, list_labels: Labels, n_within: Ints,
     hits: Labels,
@@ -242,7 +248,7 @@ def find_ties(
             tied[t] = stop - start
 
 
-@kernel
+@kernel_with_work(lambda _, true_ptr, list_ptr, *others: n_compared(np.diff(list_ptr), true_ptr))
 def count_places(
     positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, above: Ints, tied: Ints, ranks: Ints,
 ) -> None:  # fmt: skip

@@ -73,7 +73,10 @@ def interpolate(values: Floats, scores: Floats, levels: Floats, out: Floats) -> 
 
 @kernel
 def write_platt(values: Floats, slope: float, intercept: float, out: Floats) -> None:
-    """Write 1 / (1 + exp(-(slope * value + intercept))) of each value, float64 (n,)."""
+    """Write 1 / (1 + exp(-(slope * value + intercept))) of each value, float64 (n,), maybe infinite."""
+    if slope == 0.0:
+        out[:] = sigmoid_of(intercept)
+        return
     for i in range(values.size):
         out[i] = sigmoid_of(slope * values[i] + intercept)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.base.arrays import Bools, Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, ONE, add_term
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import kernel, kernel_with_work, slow_entries
 from xmleval.kernels.products import add_product, product_sum
 
 RECALL, PRECISION, FALLOUT, AREA = range(4)  # what is asked of a curve beside its largest F1
@@ -306,7 +306,7 @@ def sweep_around(
     sweep(relevant[:i0], irrelevant[:j0], above, sums)
 
 
-@kernel
+@kernel_with_work(slow_entries(3))
 def sweep_labels(
     relevant_ptr: Ints, relevant: Scores, irrelevant_ptr: Ints, irrelevant: Scores, in_order: Bools,
     n_unlisted: Ints, unlisted: float, asked: Floats, curves: LabelCurves,
