@@ -137,18 +137,33 @@ def parsed_lines(
         for number, line in enumerate(iter(partial(opened.readline, longest), b""), 1):
             if len(line) >= longest:
                 _check_length(number, len(line) + 1, LINE_BYTES)
-            if line.startswith(BOM):
-                raise ValueError(
-                    f"line {number}: begins with a byte order mark, as of another file; remove it"
-                )
-            try:
-                parsed = None if number <= skipped else parse(line.decode("utf-8", errors).removesuffix("\n"))
-            except UnicodeDecodeError as error:
-                raise ValueError(f"line {number} is not in UTF-8 ({error.reason})") from None
-            except (ValueError, csv.Error) as error:
-                raise ValueError(f"line {number}: {error}") from None
+            parsed = _parsed(number, line, parse if number > skipped else _nothing, errors)
             if parsed is not None:
                 yield number, parsed
+
+
+def parsed_block(block: Lines, parse: Callable[[str], T | None]) -> Iterator[tuple[int, T]]:
+    """Yield what a function makes of each line of a block, as `parsed_lines` does of a file."""
+    for number, line in enumerate(io.BytesIO(block.text[:-SPARE].tobytes()), block.first):
+        parsed = _parsed(number, line, parse, "strict")
+        if parsed is not None:
+            yield number, parsed
+
+
+def _parsed(number: int, line: bytes, parse: Callable[[str], T | None], errors: str) -> T | None:
+    """Return what a function makes of a line, or refuse the line by its number."""
+    if line.startswith(BOM):
+        raise ValueError(f"line {number}: begins with a byte order mark, as of another file; remove it")
+    try:
+        return parse(line.decode("utf-8", errors).removesuffix("\n"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"line {number} is not in UTF-8 ({error.reason})") from None
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"line {number}: {error}") from None
+
+
+def _nothing(line: str) -> None:
+    """Make nothing of a line."""
 
 
 def words_of(line: str, n_cuts: int = -1) -> list[str]:

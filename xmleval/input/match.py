@@ -19,12 +19,14 @@ from xmleval.base.errors import InputError, Keyword, Message, counted, other_row
 from xmleval.base.notes import Note
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
+from xmleval.input.fields import NameTable, TableNames
 from xmleval.input.glances import similar_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, INDEX_BYTES, LabelNames, Named, Origin, Rows, no_labels, order_ties
 
 PREDICTIONS = ("y_score", "y_pred")
+UNSEEN = -2  # of a name that was not looked up
 HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
 SHOWN_COLUMNS = 3  # in a note
 IN_ORDER = "columns were brought in the order of their numbers"
@@ -131,10 +133,14 @@ class Match:
         ids = numbers_of(names, number)
         if (missing := np.flatnonzero(ids < 0)).size:
             missing_names = [names[i] for i in missing.tolist()]
-            new = [name for name in dict.fromkeys(missing_names) if name not in added]
-            added.update(zip(new, count(first + len(added))))
+            new = [*dict.fromkeys(missing_names)]
+            if added is not number:
+                new = [name for name in new if name not in added]
+            start = first + len(added)
+            added.update(zip(new, count(start)))
             self.n_bytes += INDEX_BYTES * len(new) + sum(map(sys.getsizeof, new))
-            ids[missing] = numbers_of(missing_names, added)
+            is_all_new = len(new) == missing.size
+            ids[missing] = start + np.arange(missing.size) if is_all_new else numbers_of(missing_names, added)
         if self.n_nodes and added is self.unknown:
             end = self.n_labels + self.n_nodes
             self.nodes_named.update(ids[(ids >= self.n_labels) & (ids < end)].tolist())
@@ -243,21 +249,23 @@ class Match:
         if names is None:
             ids, labels = np.unique(labels, return_inverse=True)
             names = ids.tolist()
-        codes = numbers_of(names, number)
-        if codes.min(initial=0) >= 0:
-            return codes[labels]
+        if isinstance(names, TableNames):
+            codes = seen.codes_of(names, labels, number)
+        else:
+            codes = numbers_of(names, number)
+            if codes.min(initial=0) >= 0:
+                return codes[labels]
         entries = np.flatnonzero(codes[labels] < 0)
         new, first = np.unique(labels[entries], return_index=True)
         order = np.argsort(first)
-        new_names = [names[code] for code in new[order].tolist()]
+        new_names = names_at(names, new[order])
         is_truth = seen.role == "y_true"
         if is_truth and not self.closed:
             codes[new[order]] = self._add(new_names, number, number, 0)
             self.n_labels = max(self.n_labels, len(number))
         elif new_names and self.listed and (self.fits or is_truth):
-            row = rows.row_of(int(entries[first.min()]))
             reason = self._not_listed(new_names, is_text_of_id=rows.places is None)
-            raise rows.error(seen.argument, reason, row, new_names[0])
+            raise rows.error_of_entry(seen.argument, reason, int(entries[first.min()]), new_names[0])
         else:
             codes[new[order]] = self._add(new_names, self.unknown, self.unknown, self.n_labels)
             seen.unknown |= dict.fromkeys(codes[new[order]].tolist())
@@ -419,6 +427,7 @@ class Seen:
     ignored : rows that the truth does not have, by the next numbers
     files : those that were read of several
     file_of : which of them had a row by number, counted from 1; 0 for none
+    table, codes : names in the file, and the number of each among labels, `UNSEEN` before it is looked up
     """
 
     role: str
@@ -431,6 +440,22 @@ class Seen:
     unknown: dict[int, None] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
     file_of: Ints = field(default_factory=lambda: np.zeros(1, np.int32))
+    table: NameTable | None = None
+    codes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def codes_of(self, names: TableNames, labels: Ints, number: dict[Any, int]) -> Ints:
+        """Return the number of each name of a table that occurs, -1 where it has none, to be changed there.
+
+        A name is looked up once, where it first occurs.
+        """
+        if self.table is not names.table:
+            self.table, self.codes = names.table, np.empty(0, np.int64)
+        if (n_more := len(names) - self.codes.size) > 0:
+            n_more += len(names) // 2
+            self.codes = np.concatenate((self.codes, np.full(n_more, UNSEEN)))
+        unseen = np.unique(labels[self.codes[labels] == UNSEEN])
+        self.codes[unseen] = numbers_of(names.at(unseen), number)
+        return self.codes
 
     def refuse_other_file(self, of_row: Ints) -> None:
         """Refuse rows that another file of several has, too."""
@@ -473,6 +498,11 @@ def join_models(
     return [as_scores(match.place_rows("y_score", *model), None) for model in models], names, keys
 
 
+def names_at(names: Sequence[Any], places: Ints) -> list[Any]:
+    """Return the names at some places."""
+    return names.at(places) if isinstance(names, TableNames) else [names[place] for place in places.tolist()]
+
+
 def numbers_of(names: Sequence[Any], number: dict[Any, int]) -> Ints:
     """Return the number of each name, -1 where it has none."""
     return np.fromiter(map(number.get, names, repeat(-1)), np.int64, len(names))
@@ -511,7 +541,7 @@ def as_numbers(names: Sequence[Any]) -> Ints | None:
     return None if number_of else np.array(numbers, np.int64)
 
 
-def numbers_of_columns(columns: list[Any]) -> Ints | None:
+def numbers_of_columns(columns: Sequence[Any]) -> Ints | None:
     """Return columns as numbers, if they are 0, 1, .. in any order, or column_0, column_1, .. of polars."""
     return as_numbers([str(name).removeprefix("column_") for name in columns])
 
@@ -526,7 +556,7 @@ def refuse_scores(argument: str, rows: Rows, graded: bool | None) -> None:
         swapped = "; are the truth and the scores swapped?" if argument != "y_pred" else ""
         grades = [" Grades need ", Keyword("gains", "'linear'")] if swapped and graded is False else []
         message = Message(f"{seen}; scores go to y_score{swapped}", *grades)
-        raise rows.error(argument, message, rows.row_of(bad[0])) if bad else InputError(argument, message)
+        raise rows.error_of_entry(argument, message, bad[0]) if bad else InputError(argument, message)
 
 
 def as_sets(rows: Rows, graded: bool | None = None) -> Rows:
@@ -538,7 +568,7 @@ def as_sets(rows: Rows, graded: bool | None = None) -> Rows:
     return rows._replace(best_first=False, are_columns=False)
 
 
-def as_scores(rows: Rows, label_names: list[Any] | None) -> Rows:
+def as_scores(rows: Rows, label_names: Sequence[Any] | None) -> Rows:
     """Return matched scores, best first where there are none, equal ones in the order of names, if given."""
     by_name = label_names if label_names and isinstance(label_names[0], str) else None
     best_first = rows.best_first or rows.values is None

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Ints
+from xmleval.base.arrays import Bools, Ints
 from xmleval.base.errors import InputError, shown
 from xmleval.files.spill import Run, SpillFile
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, pointer
+from xmleval.kernels.checking import FINE, check_list
 
 TWICE = "label {} occurs twice{}; expected each label once in a row"
 ADVICE_OF_RANKS = "write scores with all fields, 'instance Q0 label rank score tag', or as .csv"
@@ -37,6 +38,7 @@ class PlacedRows:
         self._parts, self._runs, self._file = list[NDArray[Any]](), list[Run](), SpillFile()
         self.n_rows = self.n_bytes = self.most_labels = 0
         self._sizes: Ints = np.zeros(1, np.int64)  # of rows
+        self._is_split: Bools = np.zeros(1, np.bool_)  # whether a row came in several parts
 
     def add(self, rows: Rows, labels: Ints, of_row: Ints | None) -> None:
         """Add rows with these labels and numbers; without numbers, they follow those before."""
@@ -44,6 +46,8 @@ class PlacedRows:
         self.n_rows += rows.n_rows
         if (n_rows := int(of_row.max(initial=-1)) + 1) > self._sizes.size:
             self._sizes.resize(2 * n_rows, refcheck=False)
+            self._is_split.resize(2 * n_rows, refcheck=False)
+        self._is_split[of_row] |= self._sizes[of_row] > 0
         np.add.at(self._sizes, of_row, np.diff(rows.ptr))
         self.scored |= rows.values is not None
         self.best_first |= rows.best_first
@@ -57,10 +61,11 @@ class PlacedRows:
         if rows.values is not None:
             entries["value"] = rows.values
             self.most_value = max(self.most_value, rows.values.astype(np.float64).max(initial=-np.inf))
-        if self._cell and (entry := _find_repeated(entries)) is not None:
+        may_repeat = self._cell and not _is_free_of_repeats(of_row, rows.ptr, labels)
+        if may_repeat and (entry := _find_repeated(entries)) is not None:
             row, label = rows.row_of(entry), rows.label(entry)
             where = f" for {shown(rows.keys[row])}" if rows.is_long and rows.keys else ""
-            raise rows.error(self._argument, TWICE.format(shown(label), where), row, label)
+            raise rows.error_of_entry(self._argument, TWICE.format(shown(label), where), entry, label)
         self._is_long |= rows.is_long
         self._parts.append(entries)
         self.n_bytes += entries.nbytes
@@ -72,7 +77,8 @@ class PlacedRows:
         if self._runs:
             self._spill()
         else:
-            self._parts = [self._by_row(self._parts)]
+            self._parts = self._in_order(self._parts)
+            self._ends = np.cumsum([0, *[part.size for part in self._parts]])
         self._sizes.resize(n_rows, refcheck=False)
         self.n_rows, self._ptr = n_rows, pointer(self._sizes)
         self.n_bytes += self._ptr.nbytes
@@ -80,8 +86,9 @@ class PlacedRows:
 
     def _spill(self) -> None:
         if self._parts:
-            entries = self._by_row(self._parts)
-            self._runs.append(self._file.write(iter([entries]), entries.size, entries.dtype))
+            parts = self._in_order(self._parts)
+            size = sum([part.size for part in parts])
+            self._runs.append(self._file.write(iter(parts), size, parts[0].dtype))
             self._parts, self.n_bytes = [], 0
 
     def _refuse_equal_ranks(self, ptr: Ints, values: NDArray[Any], first: int) -> None:
@@ -100,11 +107,28 @@ class PlacedRows:
     def _by_row(self, parts: list[NDArray[Any]]) -> NDArray[Any]:
         """Return entries sorted by row, or refuse a label that stands twice in one."""
         entries = np.concatenate([part for part in parts if part.size] or parts[:1])
-        if self._cell and self._is_long and (entry := _find_repeated(entries)) is not None:
-            row, label = self._cell(int(entries["row"][entry]), int(entries["label"][entry]))
-            raise InputError(self._argument, TWICE.format(shown(label), f" for {shown(row)}"), value=label)
+        self._refuse_repeated(entries)
         rows = entries["row"]
         return entries[np.argsort(rows, kind="stable")] if (rows[1:] < rows[:-1]).any() else entries
+
+    def _in_order(self, parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Return parts whose entries are sorted by row: the same where they are, so that none is copied."""
+        filled = [part for part in parts if part.size]
+        ends = [int(row) for part in filled for row in part["row"][[0, -1]]]
+        have_falls = [(part["row"][1:] < part["row"][:-1]).any() for part in filled]
+        if not filled or ends != sorted(ends) or any(have_falls) or len({part.dtype for part in filled}) > 1:
+            return [self._by_row(parts)]
+        self._refuse_repeated(np.concatenate([part[self._is_split[part["row"]]] for part in filled]))
+        return filled
+
+    def _refuse_repeated(self, entries: NDArray[Any]) -> None:
+        """Refuse a label that stands twice in a row which came in several parts."""
+        if not (self._cell and self._is_long):
+            return
+        split = entries[self._is_split[entries["row"]]]
+        if (entry := _find_repeated(split)) is not None:
+            row, label = self._cell(int(split["row"][entry]), int(split["label"][entry]))
+            raise InputError(self._argument, TWICE.format(shown(label), f" for {shown(row)}"), value=label)
 
     def pieces(self, n_labels: int, make: Callable[[Rows], Rows]) -> Pieces:
         """Return what is made of the rows, some at a time."""
@@ -126,6 +150,17 @@ class PlacedRows:
             yield self.rows(first, last)
             first = last
 
+    def _slice(self, start: int, stop: int) -> NDArray[Any]:
+        """Return the entries from one on, before another."""
+        first = min(int(np.searchsorted(self._ends, start, "right")), len(self._parts)) - 1
+        found = list[NDArray[Any]]()
+        for place in range(first, len(self._parts)):
+            begin = int(self._ends[place])
+            if found and begin >= stop:
+                break
+            found.append(self._parts[place][max(0, start - begin) : stop - begin])
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
     def rows(self, first: int = 0, last: int | None = None) -> Rows:
         """Return the rows from ``first`` on, before ``last``; all of them by default."""
         last = self.n_rows if last is None else last
@@ -133,12 +168,20 @@ class PlacedRows:
         if self._runs:
             entries = self._by_row([_between(run, first, last) for run in self._runs])
         else:
-            entries = self._parts[0][self._ptr[first] : self._ptr[last]]
+            entries = self._slice(int(self._ptr[first]), int(self._ptr[last]))
         values = entries["value"].copy() if self.scored else None
         if values is not None and getattr(self.origin, "are_ranks", False):
             self._refuse_equal_ranks(ptr, values, first)
         rows = Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first)
         return rows._replace(is_written=not self._are_columns, are_columns=self._are_columns)
+
+
+def _is_free_of_repeats(of_row: Ints, ptr: Ints, labels: Ints) -> bool:
+    """Tell whether all rows have other numbers, but for -1, and none has a label twice."""
+    matched = of_row[of_row >= 0]
+    if np.unique(matched).size < matched.size:
+        return False
+    return check_list(ptr, labels, np.iinfo(np.int64).max, np.empty(2, np.int64))[0] == FINE
 
 
 def _find_repeated(entries: NDArray[Any]) -> int | None:

@@ -88,7 +88,8 @@ class Rows(NamedTuple):
         ``labels`` has one for each column
     best_first : whether the order of labels tells their rank, of equal scores at least; -1 is then no id
     places : int64 (n,), line or row of a file that holds each row; None of objects
-    is_long : whether a key may stand in several rows, whose labels are then those of one row
+    is_long : whether a key may stand in several rows, whose labels are then those of one row; the first
+        label of a row is then at its place, and the others are at the next ones
     are_lists : whether each row was a list, as zeros and ones of each label may be
     origin : where they come from, and further columns, of a file or a frame
     is_written : whether somebody wrote labels in this order, so that scores that rise in it may be distances
@@ -99,7 +100,7 @@ class Rows(NamedTuple):
     match: str | None
     ptr: Ints
     labels: Labels
-    names: list[Any] | None
+    names: Sequence[Any] | None
     values: NDArray[Any] | None = None
     best_first: bool = False
     places: Ints | None = None
@@ -175,7 +176,7 @@ class Rows(NamedTuple):
         order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
         return self._replace(ptr=self.ptr[: order.size + 1], values=np.asarray(self.values)[order])
 
-    def by_label(self, names: list[Any] | None) -> Rows:
+    def by_label(self, names: Sequence[Any] | None) -> Rows:
         """Return the rows of a matrix with its columns by label id, or the last of the names of all first."""
         places = np.arange(self.labels.max() + 1) if names is None else name_places(names)
         labels, order = self.labels.astype(label_dtype(places.size)), np.argsort(places[self.labels])
@@ -189,16 +190,25 @@ class Rows(NamedTuple):
             return self
         empty = self.names.index("")
         kept = self.only(self.labels != empty)
-        names = self.names[:empty] + self.names[empty + 1 :]
+        names = [*self.names[:empty], *self.names[empty + 1 :]]
         return kept._replace(labels=kept.labels - (kept.labels > empty), names=names)
 
     def error(self, argument: str, reason: str, row: int, value: Any = None) -> InputError:
         """Return what to raise about a row, by its place in a file where it has one."""
+        return self._error_behind(0, argument, reason, row, value)
+
+    def error_of_entry(self, argument: str, reason: str, entry: int, value: Any = None) -> InputError:
+        """Return likewise what to raise about a label of a row."""
+        row = self.row_of(entry)
+        n_before = entry - int(self.ptr[row]) if self.is_long else 0
+        return self._error_behind(n_before, argument, reason, row, value)
+
+    def _error_behind(self, n_before: int, argument: str, reason: str, row: int, value: Any) -> InputError:
         if self.places is None:
             return InputError(argument, reason, row=row, value=value)
         unit = "row" if self.origin is None else self.origin.unit
-        file = "" if self.origin is None else self.origin.file
-        return InputError(file or argument, Message(f"{unit} {self.places[row]}: ", reason), value=value)
+        file, place = "" if self.origin is None else self.origin.file, int(self.places[row]) + n_before
+        return InputError(file or argument, Message(f"{unit} {place}: ", reason), value=value)
 
     def refuse_first(self, argument: str, noun: str, bad: Bools, start: int, *reason: object) -> None:
         """Refuse the first flagged value, if any is, of rows from ``start`` on: noun, value and reason."""

@@ -10,7 +10,7 @@ import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -34,15 +34,14 @@ from xmleval.input.columns import (
     choose_columns,
     named_as,
 )
+from xmleval.input.fields import Fields as CutFields
+from xmleval.input.formats.csv_lines import CsvBlocks, CsvRecords, csv_rows
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
+from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.glances import LIKE_A_SCORE, VectorGlance
 from xmleval.input.lines import (
     ASCII_BLANKS,
-    LINE_BYTES,
-    LONGEST_LINE,
     SHOWN,
-    SPLIT_BYTES,
     parsed_lines,
     read_at_once,
     words_of,
@@ -88,42 +87,6 @@ class Fields(NamedTuple):
     score_of_truth: bool = False  # whether the truth has the field of scores, which predictions may lack
 
 
-def csv_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
-    """Yield the names of fields, then each record of CSV by name with the line that it begins on."""
-    names, delimiter = list[str](), ""
-    lines = parsed_lines(file, lambda line: line.rstrip(" \r") or None)
-
-    def following(size: int) -> Iterator[str]:
-        """Yield the lines in which a record goes on."""
-        for _, line in lines:
-            size += len(line)
-            if size > SPLIT_BYTES:
-                memory_limit().check(LINE_BYTES * size, f"line {number}: ")
-            yield f"{line}\n"
-
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    for number, line in lines:
-        delimiter = delimiter or next((mark for mark in DELIMITERS if mark in line), ",")
-        if '"' not in line and "\r" not in line:
-            record = line.split(delimiter)
-        else:
-            texts = itertools.chain([f"{line}\n"], following(len(line)))
-            try:
-                record = next(csv.reader(texts, delimiter=delimiter, strict=True))
-            except csv.Error as error:
-                hint = "a field in quotes must end with one, and have two for each that it holds"
-                if "new-line" in str(error):  # a carriage return alone
-                    hint = "save the file with lines that end in \\n"
-                raise ValueError(f"line {number}: {error}; {hint}") from None
-        if not names:
-            names = [name.strip() for name in record]
-            yield 0, names
-        elif len(record) != len(names):
-            raise ValueError(f"line {number}: {len(record)} fields, not {len(names)}")
-        else:
-            yield number, dict(zip(names, record, strict=False))
-
-
 def json_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
     """Yield the names of fields in the first object of JSON Lines, then each object with its line."""
     for place, (number, record) in enumerate(parsed_lines(file, _json_record)):
@@ -162,10 +125,15 @@ class _Documents:
         self._glance = VectorGlance(ADVICE)
         self._n_rows = 0
 
+    @property
+    def have_entries(self) -> bool:
+        """Whether a file has a row for each label, not lists of them."""
+        return not self._columns.lists
+
     def read(self, records: Iterator[tuple[int, Any]], origin: Origin) -> Iterator[Rows]:
-        """Yield the rows of a file."""
+        """Yield the rows of a file, or of a part of one."""
         entries = self._entries(records)
-        if not self._columns.lists:
+        if self.have_entries:
             for rows in entries_in_batches(entries, origin, partial(values_of, kind=self._kind)):
                 self._reader.add_cells(rows.keys or ())
                 yield rows
@@ -175,6 +143,26 @@ class _Documents:
             documents = rows._replace(are_lists=self._reader.are_lists)
             self._glance.refuse(documents)
             yield documents
+
+    def read_blocks(self, blocks: CsvBlocks, origin: Origin) -> Iterator[Rows]:
+        """Yield the rows of a file with a row for each label, many lines at a time."""
+        columns = self._columns.instance, self._columns.label, self._columns.value
+        for block in blocks.read(columns, lambda: self._reader.undecided):
+            rows = None if block.fields is None else self._block_rows(block.fields, block.further, origin)
+            if rows is None:
+                yield from self.read(block.records(), origin)
+            else:
+                yield rows
+
+    def _block_rows(self, fields: CutFields, further: Sequence[str], origin: Origin) -> Rows | None:
+        """Return the rows of a block; None if a value is none, which its records tell."""
+        values = np.ones(fields.lines.size) if fields.values is None else fields.values
+        if self._kind == "truth" and not are_whole(values):
+            return None
+        rows = fields.rows(values, origin)
+        self._reader.add_coded(rows, dict(zip(further, fields.further, strict=True)))
+        self._n_rows += fields.lines.size
+        return rows
 
     def _entries(self, records: Iterator[tuple[int, Any]]) -> Iterator[Any]:
         """Yield what the reader makes of each record."""
@@ -302,12 +290,25 @@ class _Reader:
         parts = [text] if separator is None else text.split(separator)
         return [name for part in parts if (name := part.strip(ASCII_BLANKS))]
 
+    @property
+    def undecided(self) -> list[str]:
+        """Names of the columns beside, of which more must be seen."""
+        return [*self._cells]
+
     def add_cells(self, keys: Sequence[str]) -> None:
         """Look at the cells beside the labels of rows with these keys, which were read last."""
+        self._look_at(keys, self._cells)
+
+    def add_coded(self, rows: Rows, cells: Mapping[str, Coded]) -> None:
+        """Look at the cells beside the labels of some rows."""
+        if self._cells:
+            keys = np.repeat(np.array(rows.keys, object), np.diff(rows.ptr))
+            self._look_at(keys.tolist(), cells)
+
+    def _look_at(self, keys: Sequence[str], cells: Mapping[str, Sequence[Any] | Coded]) -> None:
         with _naming_field():
-            self._entry_columns.add(keys, self._cells)
-        undecided = self._entry_columns.undecided
-        self._cells = {name: [] for name in undecided}
+            self._entry_columns.add(keys, cells)
+        self._cells = {name: [] for name in self._entry_columns.undecided}
 
     def close(self) -> None:
         """Note columns that are left out and missing values, or refuse a column that may decide."""
@@ -454,8 +455,7 @@ def values_of(cells: Sequence[Any], lines: Sequence[int], kind: str) -> NDArray[
     with contextlib.suppress(ValueError, TypeError):
         text, values = "".join(cells), np.fromiter(map(float, cells), np.float64, len(cells))
         is_fine = text.isascii() and "_" not in text and not np.isnan(values).any()
-        is_whole = (np.floor(values) == values) & (np.abs(values) < MOST_RELEVANCE)
-        if is_fine and (kind != "truth" or is_whole.all()):
+        if is_fine and (kind != "truth" or are_whole(values)):
             return values
     numbers = array("d")
     for cell, line in zip(cells, lines, strict=True):
@@ -464,6 +464,11 @@ def values_of(cells: Sequence[Any], lines: Sequence[int], kind: str) -> NDArray[
         except ValueError as error:
             raise ValueError(f"line {line}: {error}") from None
     return np.array(numbers)
+
+
+def are_whole(values: NDArray[np.float64]) -> bool:
+    """Tell whether all numbers are whole, as judgements of a truth are."""
+    return bool(((np.floor(values) == values) & (np.abs(values) < MOST_RELEVANCE)).all())
 
 
 def _json(value: Any) -> str:
@@ -574,7 +579,8 @@ def _format(
         documents: _Documents | None = None
         for path in paths:
             with naming(path, expected):
-                of_file = records(file_at(path))
+                file = file_at(path)
+                of_file = header = records(file)
                 names: list[str] = next(of_file, (0, []))[1]
                 first: tuple[int, dict[str, Any]] = next(of_file, (0, {}))
                 of_file = itertools.chain([first] if first[0] else [], of_file)
@@ -586,7 +592,11 @@ def _format(
                         raise
                 elif records is csv_rows and {*names} != {*documents.names}:
                     raise ValueError(f"fields {_listed(names)}, not {_listed(documents.names)} of {paths[0]}")
-                yield from documents.read(of_file, documents.facts.of_file(path, paths))
+                origin = documents.facts.of_file(path, paths)
+                if isinstance(header, CsvRecords) and documents.have_entries:
+                    yield from documents.read_blocks(CsvBlocks(file, header), origin)
+                else:
+                    yield from documents.read(of_file, origin)
                 if path is paths[-1]:
                     documents.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count, islice, pairwise
+from itertools import chain, count, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +16,9 @@ from xmleval.base.budget import memory_limit
 from xmleval.base.errors import InputError, shown
 from xmleval.base.numerals import ID
 from xmleval.files.input import InputFile
+from xmleval.input.fields import Cut, Fields, Names, in_blocks, read_fields
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import parsed_lines, words_of
+from xmleval.input.lines import Lines, in_order, open_text, parsed_block, words_of
 from xmleval.input.pieces import Pieces, whole, with_names
 from xmleval.input.placed import ADVICE_OF_RANKS
 from xmleval.input.rows import Origin, Rows, entries_in_batches, rows_by_id
@@ -25,7 +26,7 @@ from xmleval.input.stack import read_named
 from xmleval.input.writing import canonical, names_of, replacing_text
 
 MOST_FIELDS = 6
-Names = list[str] | None  # of rows or labels; numbers from 0 where there are none
+GivenNames = list[str] | None  # of rows or labels; numbers from 0 where there are none
 
 
 class Layout(NamedTuple):
@@ -37,6 +38,13 @@ class Layout(NamedTuple):
     read: Callable[[str], float]  # makes a number, of ``lowest`` or more, of the text of a value
     wrong: str
     lowest: float = -np.inf
+
+    @property
+    def cut(self) -> Cut:
+        """How lines are cut; integers, of which there are few, are read as text."""
+        if self.read is float:
+            return Cut(self.n_fields, (0, self.label, self.value), has_numbers=True)
+        return Cut(self.n_fields, (0, self.label, -1), has_numbers=False, further=(self.value,))
 
     def values(self, texts: Sequence[str], numbers: Sequence[int]) -> NDArray[np.float64]:
         """Return the numbers that texts are, or refuse the first that is none with the number of its line."""
@@ -68,20 +76,56 @@ class _Lines:
         self._has_first_rank = False
         self.facts = Origin()
 
-    def entries(self, path: Path) -> Iterator[tuple[str, str, str, int]]:
+    def batches(self, path: Path, origin: Origin) -> Iterator[Rows]:
+        """Yield the rows of a file, in whole blocks of lines; of a small file, line by line."""
+        with open_text(InputFile(path)) as file:
+            blocks = in_blocks(file)
+            first, second = next(blocks, None), next(blocks, None)
+            if first is None or second is None:
+                for block in filter(None, [first]):
+                    yield from self._line_by_line(block, origin)
+                return
+            for _, fields in islice(parsed_block(first, _fields_of), 1):
+                self._settle(fields)
+            read = partial(_read, self._layout.cut, Names())
+            for block, found in in_order(read, chain([first, second], blocks)):
+                rows = None if found is None else self._rows(found, origin)
+                if rows is None:
+                    yield from self._line_by_line(block, origin)
+                else:
+                    yield rows
+
+    def _settle(self, fields: Sequence[str]) -> None:
+        """Learn from the fields of the first line of all whether a run has ranks alone."""
+        if self._is_first and self._layout is SCORES and len(fields) == RANKS.n_fields:
+            self._layout, self.facts.are_ranks = RANKS, True
+            self.facts.notes.append("read as a run of MS MARCO, by rank")
+        self._is_first = False
+
+    def _line_by_line(self, block: Lines, origin: Origin) -> Iterator[Rows]:
+        """Yield the rows of a block, or refuse the first line that is wrong."""
+        yield from entries_in_batches(self._entries(block), origin, self.values)
+
+    def _entries(self, block: Lines) -> Iterator[tuple[str, str, str, int]]:
         """Yield the instance, the label, the text of the value and the number of each line."""
-        n_fields = label = value = 0
-        for number, fields in parsed_lines(InputFile(path), _fields_of):
-            if self._is_first and self._layout is SCORES and len(fields) == RANKS.n_fields:
-                self._layout, self.facts.are_ranks = RANKS, True
-                self.facts.notes.append("read as a run of MS MARCO, by rank")
-            self._is_first = False
-            if not n_fields:
-                n_fields, label, value = self._layout[:3]
+        for number, fields in parsed_block(block, _fields_of):
+            self._settle(fields)
+            n_fields, label, value = self._layout[:3]
             if len(fields) != n_fields:
                 n_read = sum(len(words_of(field)) for field in fields)
                 raise ValueError(f"line {number}: {n_read} fields, not {n_fields}")
             yield fields[0], fields[label], fields[value], number
+
+    def _rows(self, found: Fields, origin: Origin) -> Rows | None:
+        """Return the rows of a block, one for each run of lines of an instance; None if a value is wrong."""
+        values = found.values
+        if values is None:
+            ((places, texts),) = found.further
+            try:
+                values = self.values(texts, range(len(texts)))[places]
+            except ValueError:
+                return None
+        return found.rows(values, origin)
 
     def values(self, texts: Sequence[str], numbers: Sequence[int]) -> NDArray[np.float64]:
         """Return judgements or scores; of ranks, the first is the highest score."""
@@ -103,9 +147,14 @@ def batches(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     for path in paths:
         with naming(path, expected):
             facts = lines.facts
-            yield from entries_in_batches(lines.entries(path), facts.of_file(path, paths), lines.values)
+            yield from lines.batches(path, facts.of_file(path, paths))
             if path is paths[-1]:
                 lines.close()
+
+
+def _read(cut: Cut, names: Names, block: Lines) -> tuple[Lines, Fields | None]:
+    """Return a block with its fields, None if a line has others."""
+    return block, read_fields(cut, names, block)
 
 
 def _fields_of(line: str) -> list[str] | None:
@@ -133,7 +182,9 @@ def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     return replace(whole(by_id, max(labels, default=-1) + 1), ends_at_largest=True)
 
 
-def save(path: Path, data: Any, kind: str, row_names: Names = None, label_names: Names = None) -> None:
+def save(
+    path: Path, data: Any, kind: str, row_names: GivenNames = None, label_names: GivenNames = None
+) -> None:
     """Write relevant labels or scores, as `xmleval.io.write_qrels` and `write_run` do."""
     word, rows = "0" if kind == "truth" else "Q0", count()
     last, listed = -1, set[int]()
@@ -161,7 +212,7 @@ def save(path: Path, data: Any, kind: str, row_names: Names = None, label_names:
             write(0, [(label, 0) for label in expected if label not in listed])
 
 
-def _name(names: Names, number: int, kind: str) -> str:
+def _name(names: GivenNames, number: int, kind: str) -> str:
     if names is None:
         return str(number)
     if number >= len(names):

@@ -330,7 +330,7 @@ def rows_of_ids(argument: str, lists: Any) -> Rows:
     return rows
 
 
-def numbered_labels(argument: str, labels: list[Any], ptr: Ints) -> tuple[Ints, list[Any] | None]:
+def numbered_labels(argument: str, labels: Sequence[Any], ptr: Ints) -> tuple[Ints, list[Any] | None]:
     """Return labels as places among their names, and these, or as ids and None; refuse any others."""
     text = not labels or isinstance(labels[0], str)
     kind: Any = str if text else (int, np.integer)

@@ -1,0 +1,185 @@
+"""Blocks of lines are read by kernels as they are line by line: values, names, notes and refusals."""
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xmleval import evaluate
+from xmleval.input import fields as input_fields
+from xmleval.input.fields import NameTable, TableNames
+from xmleval.input.formats import csv_lines, trec
+from xmleval.io import read_qrels, read_run
+from xmleval.kernels import fields
+from xmleval.kernels.jit import Kernel
+
+NAMES = ("a", "b", "ab", "0", "007", "7", "é", "\xa0", "\u2028", "a" * 9, "doc-12345678", "x" * 40)
+BLANKS = (" ", "\t", "  ", " \t ", "\x0b", "\x0c", "\x1c", "\x1f")
+SCORES = (
+    "0.5",
+    "1",
+    "-0.0",
+    "1e-3",
+    "1.",
+    ".5",
+    "+2",
+    "inf",
+    "-inf",
+    "Infinity",
+    "1e400",
+    "0." + "123456789" * 4,
+)
+GRADES = ("0", "1", "-1", "2", "+1", "007")
+RANKS = ("1", "2", "3", "12")
+WRONG = ("x", "nan", "1_0", "0x1", "--1", "1e", "٣", "1,5")
+DAMAGE: dict[str, Callable[[str], bytes]] = {
+    "a field less": lambda line: line.rstrip().rpartition(" ")[0].encode() + b"\n",
+    "a field more": lambda line: line.rstrip("\r\n").encode() + b" more\n",
+    "not UTF-8": lambda line: line.replace("\n", "\xff\n").encode("latin-1", "replace"),
+    "a byte order mark": lambda line: "\ufeff".encode() + line.encode(),
+    "no value": lambda line: b"\n",
+}
+
+
+def files(draw: st.DrawFn, kind: str) -> bytes:
+    """Draw lines of qrels, of a run or of a run of ranks, of which one may be damaged."""
+    values = {"qrels": GRADES, "run": SCORES, "ranks": RANKS}[kind]
+    lines = list[str]()
+    cells = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
+    wrong = draw(st.sampled_from(["", "", "", "value", "repeated", *DAMAGE]))
+    drawn = draw(st.lists(cells, min_size=3, max_size=24, unique=True))
+    place = draw(st.integers(0, len(drawn) - 1))
+    drawn += drawn[place:][:1] if wrong == "repeated" else []
+    for number, (row, label) in enumerate(drawn):
+        value = draw(st.sampled_from(WRONG if wrong == "value" and number == place else values))
+        parts = {
+            "qrels": [row, "0", label, value],
+            "run": [row, "Q0", label, "1", value, "tag"],
+            "ranks": [row, label, value],
+        }[kind]
+        blank = draw(st.sampled_from(BLANKS))
+        line = draw(st.sampled_from(["", "", " "])) + blank.join(parts)
+        lines.append(line + draw(st.sampled_from(["\n", "\n", "\r\n", " \n", "\n\n", "\n \t\n"])))
+    texts = [line.encode() for line in lines]
+    if wrong in DAMAGE:
+        texts[place] = DAMAGE[wrong](lines[place])
+    text = b"".join(texts)
+    return text.rstrip(b"\n") if draw(st.booleans()) else text
+
+
+def contents(path: str, kind: str) -> Any:
+    """What a file says, by itself and beside the other one, or why it is refused."""
+    try:
+        read = read_qrels(path) if kind == "qrels" else read_run(path, read_qrels("y.qrels"))
+        report = evaluate("y.qrels", "m.run", metrics=["p@2", "mrr@9", "auc.micro"])
+    except ValueError as error:
+        return re.sub("line [0-9]+: label ", "label ", str(error))  # without one if two blocks hold it
+    matrix, names = read.matrix, (read.row_names, read.label_names, [*read.unknown_labels])
+    return matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist(), names, report.to_json()
+
+
+@given(data=st.data())
+@pytest.mark.parametrize("kind", ["qrels", "run", "ranks"])
+def test_lines_in_blocks_are_those_read_one_by_one(kind: str, data: st.DataObject) -> None:
+    path = "y.qrels" if kind == "qrels" else "m.run"
+    Path("y.qrels").write_text("a 0 ab 1\n7 0 7 1\nb 0 doc-12345678 2\n")
+    Path("m.run").write_text("a Q0 ab 1 1 tag\n7 Q0 7 1 1 tag\n")
+    text = data.draw(st.composite(files)(kind))
+    is_packed = data.draw(st.booleans())
+    Path(path).write_bytes(gzip.compress(text) if is_packed else text)
+    answers = []
+    for is_block in (True, False):
+        with pytest.MonkeyPatch.context() as patched:
+            if is_block:
+                patched.setattr(input_fields, "BLOCK_BYTES", data.draw(st.sampled_from([1, 99, 999])))
+            else:
+                patched.setattr(trec, "read_fields", lambda *_, **__: None)
+            answers.append(contents(path, kind))
+    assert answers[0] == answers[1]
+
+
+def test_names_are_compared_not_their_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"one two three one two four  " + bytes(8)
+    starts = np.array([0, 4, 8, 14, 18, 22])
+    stops = np.array([3, 7, 13, 17, 21, 26])
+    for factor in (fields.FACTOR, np.uint64(0)):  # by which all hashes are the same
+        table = NameTable()
+        table._seed = np.uint64(0)
+        monkeypatch.setitem(cast(Kernel, fields.hash_of).made_plain().__globals__, "FACTOR", factor)
+        for _ in range(2):
+            numbers = table.numbers(np.frombuffer(text, np.uint8), starts, stops)
+            assert numbers[[0, 3]].tolist() == [0, 0]
+            assert table.texts(numbers) == ["one", "two", "three", "one", "two", "four"]
+        assert sorted(TableNames(table)) == ["four", "one", "three", "two"]
+
+
+QUOTED = ("{}", "{}", '"{}"', '"{} "', " {} ", '"{}\n"')
+ODDLY_QUOTED = ('"{}"', '"{}""x"', '"{},;\t"', ' "{}"')
+CSV_DAMAGE = ("NaN", "0.5", '"{}', '"{}"x', "{}\rx", "{},;\t", "{}\ufeff", "{}\x00", "", "  ")
+
+
+def csv_files(draw: st.DrawFn, kind: str) -> bytes:
+    """Draw lines of CSV with a row for each label, of which one may be damaged."""
+    values = {"qrels": (*GRADES, "true", " 1 ", "1.0"), "run": (*SCORES, " 1 ")}[kind]
+    delimiter = draw(st.sampled_from(",;\t"))
+    further = draw(st.sampled_from([[], [], ["rank"], ["title"], ["judged_at"]]))
+    names = ["query_id", "doc_id", *([{"qrels": "relevance", "run": "score"}[kind]]), *further]
+    if kind == "qrels" and draw(st.booleans()):
+        names.remove("relevance")
+    names = draw(st.permutations(names))
+    cells = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
+    drawn = draw(st.lists(cells, min_size=3, max_size=24, unique=True))
+    forms = st.sampled_from(draw(st.sampled_from([QUOTED[:1], QUOTED[:3], QUOTED])))
+    is_damaged, place = draw(st.integers(0, 3)) == 0, draw(st.integers(0, len(drawn) - 1))
+    lines = [delimiter.join(names)]
+    for number, (row, label) in enumerate(drawn):
+        texts = {
+            "query_id": row,
+            "doc_id": label,
+            "rank": str(number),
+            "title": f"of {row}",
+            "judged_at": "3",
+        }
+        texts |= dict.fromkeys(("score", "relevance"), draw(st.sampled_from(values)))
+        written = {name: draw(forms).format(texts[name]) for name in names}
+        written["doc_id"] = draw(st.sampled_from((*QUOTED, *ODDLY_QUOTED))).format(label)
+        if is_damaged and number == place:
+            name = draw(st.sampled_from(names))
+            written[name] = draw(st.sampled_from(CSV_DAMAGE)).format(texts[name])
+        lines.append(delimiter.join(written.values()) + draw(st.sampled_from(["", "", "", "\r", " ", "\n"])))
+    text = "\n".join(lines) + draw(st.sampled_from(["", "\n"]))
+    return text.encode()
+
+
+def contents_of_csv(paths: tuple[str, str]) -> Any:
+    """What two files say, or why one is refused."""
+    try:
+        report = evaluate(*paths, metrics=["p@2", "mrr@9", "ndcg@3"])
+    except ValueError as error:
+        return str(error)
+    return report.to_json()
+
+
+@given(data=st.data())
+@pytest.mark.parametrize("kind", ["qrels", "run"])
+def test_lines_of_csv_in_blocks_are_those_read_one_by_one(kind: str, data: st.DataObject) -> None:
+    other = (
+        "query_id,doc_id\na,ab\n7,7\nb,doc-12345678\n" if kind == "run" else "query_id,doc_id,score\na,ab,1\n"
+    )
+    text = data.draw(st.composite(csv_files)(kind))
+    Path("y.csv").write_bytes(text if kind == "qrels" else other.encode())
+    Path("m.csv").write_bytes(text if kind == "run" else other.encode())
+    answers = []
+    for block_bytes in (data.draw(st.sampled_from([1, 99, 999])), 1 << 22):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(input_fields, "BLOCK_BYTES", block_bytes)
+            if block_bytes == 1 << 22:
+                patched.setattr(csv_lines, "read_fields", lambda *_, **__: None)
+            answers.append(contents_of_csv(("y.csv", "m.csv")))
+    assert answers[0] == answers[1]

@@ -1,0 +1,160 @@
+"""CSV: records by name, read line by line, or in blocks where each line holds a label."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+from xmleval.base.budget import memory_limit
+from xmleval.files.input import InputFile
+from xmleval.input.fields import Cut, Fields, Names, in_blocks, read_fields
+from xmleval.input.lines import (
+    LINE_BYTES,
+    LONGEST_LINE,
+    SPLIT_BYTES,
+    Lines,
+    in_order,
+    open_text,
+    parsed_block,
+    parsed_lines,
+)
+from xmleval.kernels.fields import QUOTE
+
+DELIMITERS = "\t,;"
+Record = tuple[int, Any]
+
+
+def csv_rows(file: InputFile) -> CsvRecords:
+    """Return the names of fields, then each record of CSV by name with the line that it begins on."""
+    return CsvRecords(parsed_lines(file, _without_end))
+
+
+class CsvRecords(Iterator[Record]):
+    """Yields the names of fields from the first of some lines, and then the records by name.
+
+    names, delimiter : of the fields, and what is between them; once the first line is read, or given
+    """
+
+    def __init__(
+        self, lines: Iterator[tuple[int, str]], names: Sequence[str] = (), delimiter: str = ""
+    ) -> None:
+        self.names, self.delimiter = names, delimiter
+        self._lines = lines
+        self._records = self._read()
+
+    def __next__(self) -> Record:
+        """Return the next record with the number of its first line, 0 for the names."""
+        return next(self._records)
+
+    def _read(self) -> Iterator[Record]:
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+        for number, line in self._lines:
+            record = self._record(number, line)
+            if not self.names:
+                self.names = [name.strip() for name in record]
+                yield 0, self.names
+            elif len(record) != len(self.names):
+                raise ValueError(f"line {number}: {len(record)} fields, not {len(self.names)}")
+            else:
+                yield number, dict(zip(self.names, record, strict=False))
+
+    def _record(self, number: int, line: str) -> list[str]:
+        """Return the fields of the record that begins with a line."""
+        if not self.delimiter:
+            self.delimiter = next((mark for mark in DELIMITERS if mark in line), ",")
+        if '"' not in line and "\r" not in line:
+            return line.split(self.delimiter)
+        texts = chain([f"{line}\n"], self._following(number, len(line)))
+        try:
+            return next(csv.reader(texts, delimiter=self.delimiter, strict=True))
+        except csv.Error as error:
+            hint = "a field in quotes must end with one, and have two for each that it holds"
+            if "new-line" in str(error):  # a carriage return alone
+                hint = "save the file with lines that end in \\n"
+            raise ValueError(f"line {number}: {error}; {hint}") from None
+
+    def _following(self, number: int, size: int) -> Iterator[str]:
+        """Yield the lines in which a record goes on that begins with a line of this number and size."""
+        for _, line in self._lines:
+            size += len(line)
+            if size > SPLIT_BYTES:
+                memory_limit().check(LINE_BYTES * size, f"line {number}: ")
+            yield f"{line}\n"
+
+
+class Block(NamedTuple):
+    """Some records of a file: their fields if all lines are as expected, and what reads them line by line.
+
+    further : names of the further fields
+    """
+
+    fields: Fields | None
+    records: Callable[[], Iterator[Record]]
+    further: Sequence[str] = ()
+
+
+class CsvBlocks:
+    """The records of a file whose names of fields are known, many lines at a time."""
+
+    def __init__(self, file: InputFile, header: CsvRecords) -> None:
+        self._file, self._names, self._delimiter = file, header.names, header.delimiter
+
+    def read(
+        self, columns: Sequence[str | None], further_columns: Callable[[], Sequence[str]]
+    ) -> Iterator[Block]:
+        """Yield the blocks; from lines on that may go on beyond one, all others as one.
+
+        columns : names of the key, of the label and of the value, None where there is none
+        further_columns : gives names of other columns to read; after the records of the first block, fewer
+        """
+        with open_text(self._file) as opened:
+            blocks, names = in_blocks(opened), Names()
+            first = next(blocks)
+            fields = read_fields(self._cut(columns, ()), names, first, n_skipped=1)
+            if fields is None and _may_go_on(first):
+                yield Block(None, partial(self._without_header, chain([first], blocks)))
+                return
+            yield Block(None if further_columns() else fields, partial(self._without_header, [first]))
+            further = further_columns()
+            read = partial(_read, self._cut(columns, further), names)
+            pairs = in_order(read, blocks)
+            for block, fields in pairs:
+                if fields is None and _may_go_on(block):
+                    others = (other for other, _ in pairs)
+                    yield Block(None, partial(self._records, chain([block], others)))
+                    return
+                yield Block(fields, partial(self._records, [block]), further)
+
+    def _cut(self, columns: Sequence[str | None], further: Sequence[str]) -> Cut:
+        """Return how lines are cut; of two fields of one name, the last counts."""
+        place_of: dict[str | None, int] = {name: place for place, name in enumerate(self._names)}
+        key, label, value = (place_of.get(name, -1) for name in columns)
+        others = tuple([place_of[name] for name in further])
+        return Cut(len(self._names), (key, label, value), True, ord(self._delimiter), others)
+
+    def _records(self, blocks: Iterable[Lines]) -> CsvRecords:
+        lines = chain.from_iterable(parsed_block(block, _without_end) for block in blocks)
+        return CsvRecords(lines, self._names, self._delimiter)
+
+    def _without_header(self, blocks: Iterable[Lines]) -> CsvRecords:
+        records = CsvRecords(chain.from_iterable(parsed_block(block, _without_end) for block in blocks))
+        next(records)
+        return records
+
+
+def _without_end(line: str) -> str | None:
+    """Return a line without blanks at its end, None if nothing is left."""
+    return line.rstrip(" \r") or None
+
+
+def _may_go_on(block: Lines) -> bool:
+    """Tell whether the last record of a block may go on in the next, as quotes allow."""
+    return bool((block.text == QUOTE).any())
+
+
+def _read(cut: Cut, names: Names, block: Lines) -> tuple[Lines, Fields | None]:
+    """Return a block with its fields, None if a line has others."""
+    return block, read_fields(cut, names, block)

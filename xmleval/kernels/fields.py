@@ -1,0 +1,270 @@
+"""Fields of lines of text, and numbers for the names in them.
+
+Texts are as in `kernels.parsing`. A field is a part of a text, from its start to its stop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.base.arrays import Floats, Ints
+from xmleval.kernels.decimal import ODD, U0, U1, U8, eight_bytes, scan_decimal
+from xmleval.kernels.jit import kernel
+from xmleval.kernels.parsing import NEWLINE
+
+IS_BLANK = np.zeros(256, np.bool_)  # between the fields of a line: ASCII blanks, as `str.split` knows them
+IS_BLANK[[9, 11, 12, 13, 28, 29, 30, 31, 32]] = True
+SPACE, RETURN, QUOTE = b' \r"'
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
+U32 = np.uint64(32)
+LOW = np.uint64((1 << 32) - 1)
+Hashes = NDArray[np.uint64]
+
+
+@kernel
+def find_fields(
+    text: NDArray[np.uint8], n_lines: int, n_fields: int, kept: Ints, starts: Ints, stops: Ints, lines: Ints
+) -> tuple[int, int]:
+    """Find the fields of lines that have so many; return how many lines have fields, and how many were read.
+
+    kept : int64 (n_fields,), the column of ``starts`` and ``stops`` for each field, or -1
+    starts, stops : int64 (fields, n_lines), written; lines : int64 (n_lines,), written: the line of each
+    """
+    p, row = U0, 0
+    for line in range(n_lines):
+        n = 0
+        while True:
+            while IS_BLANK[text[p]]:
+                p += U1
+            if text[p] == NEWLINE:
+                break
+            start = p
+            while not IS_BLANK[text[p]] and text[p] != NEWLINE:
+                p += U1
+            if n == n_fields:
+                return row, line
+            if kept[n] >= 0:
+                starts[kept[n], row], stops[kept[n], row] = start, p
+            n += 1
+        p += U1
+        if n == n_fields:
+            lines[row] = line
+            row += 1
+        elif n > 0:
+            return row, line
+    return row, n_lines
+
+
+@kernel
+def find_cells(
+    text: NDArray[np.uint8], n_lines: int, delimiter: int, kept: Ints, starts: Ints, stops: Ints, lines: Ints
+) -> tuple[int, int]:
+    """Do as `find_fields` for lines of CSV; blanks at their ends do not count.
+
+    Quotes may be around a whole field that holds none; with others, a line is not read.
+    """
+    p, row, n_fields = U0, 0, kept.size
+    for line in range(n_lines):
+        begin, end = p, p
+        while text[end] != NEWLINE:
+            end += U1
+        p = end + U1
+        while end > begin and (text[end - U1] == SPACE or text[end - U1] == RETURN):
+            end -= U1
+        if end == begin:
+            continue
+        n, at = 0, begin
+        while True:
+            start, is_quoted = at, at < end and text[at] == QUOTE
+            if is_quoted:
+                start, at = start + U1, at + U1
+                while at < end and text[at] != QUOTE:
+                    at += U1
+                if at == end or (at + U1 < end and text[at + U1] != delimiter):
+                    return row, line
+            else:
+                while at < end and text[at] != delimiter and text[at] != RETURN:
+                    at += U1
+                if at < end and text[at] == RETURN:
+                    return row, line
+            if n == n_fields:
+                return row, line
+            if kept[n] >= 0:
+                starts[kept[n], row], stops[kept[n], row] = start, at
+            n += 1
+            at += np.uint64(is_quoted)
+            if at >= end:
+                break
+            at += U1
+        if n != n_fields:
+            return row, line
+        lines[row] = line
+        row += 1
+    return row, n_lines
+
+
+@kernel
+def trim_fields(text: NDArray[np.uint8], starts: Ints, stops: Ints) -> int:
+    """Leave blanks at the ends of fields out, in place; return how many fields hold nothing."""
+    n_empty = 0
+    for i in range(starts.size):
+        start, stop = np.uint64(starts[i]), np.uint64(stops[i])
+        while start < stop and IS_BLANK[text[start]]:
+            start += U1
+        while start < stop and IS_BLANK[text[stop - U1]]:
+            stop -= U1
+        starts[i], stops[i] = start, stop
+        n_empty += start == stop
+    return n_empty
+
+
+@kernel
+def scan_numbers(
+    text: NDArray[np.uint8], starts: Ints, stops: Ints, scores: Floats, powers: NDArray[np.int16]
+) -> None:
+    """Read a number of each field: its digits and power of ten, as `parsing.parse_entries` leaves them."""
+    bits = scores.view(np.uint64)
+    for i in range(starts.size):
+        behind, digits, power = scan_decimal(text, np.uint64(starts[i]))
+        if behind == U0 or behind != np.uint64(stops[i]):
+            digits, power = np.uint64(starts[i]), ODD
+        bits[i], powers[i] = digits, power
+
+
+@kernel
+def are_equal(
+    text: NDArray[np.uint8], start: Any, other: NDArray[np.uint8], other_start: Any, size: int
+) -> bool:
+    """Tell whether as many bytes of two texts are the same; `SPARE` bytes more may be read of both."""
+    p, q, left = np.uint64(start), np.uint64(other_start), np.uint64(size)
+    while left >= U8:
+        if eight_bytes(text, p) != eight_bytes(other, q):
+            return False
+        p, q, left = p + U8, q + U8, left - U8
+    if left == U0:
+        return True
+    differing = (eight_bytes(text, p) ^ eight_bytes(other, q)) << ((U8 - left) * U8)
+    return bool(differing == U0)
+
+
+@kernel
+def find_runs(text: NDArray[np.uint8], starts: Ints, stops: Ints, lines: Ints, firsts: Ints) -> int:
+    """Find where runs of equal fields on consecutive lines begin, and return how many there are.
+
+    starts, stops, lines : int64 (n,); firsts : int64 (n + 1,), written: the first of each run, and n
+    """
+    n_runs = 0
+    for i in range(starts.size):
+        size = stops[i] - starts[i]
+        is_next = i > 0 and lines[i] == lines[i - 1] + 1 and size == stops[i - 1] - starts[i - 1]
+        if not (is_next and are_equal(text, starts[i], text, starts[i - 1], size)):
+            firsts[n_runs] = i
+            n_runs += 1
+    firsts[n_runs] = starts.size
+    return n_runs
+
+
+@kernel
+def hash_of(text: NDArray[np.uint8], start: Any, stop: Any, seed: Any) -> Any:
+    """Return a hash of a field, uint64."""
+    state = seed ^ (np.uint64(stop - start) * FACTOR)
+    p, end = np.uint64(start), np.uint64(stop)
+    while p < end:
+        word = eight_bytes(text, p)
+        if p + U8 > end:
+            word &= (U1 << ((end - p) * U8)) - U1
+        state = (state ^ word) * FACTOR
+        state ^= state >> U32
+        p += U8
+    return state
+
+
+@kernel
+def hash_fields(text: NDArray[np.uint8], starts: Ints, stops: Ints, seed: Any, hashes: Hashes) -> None:
+    """Hash fields; hashes : uint64 (n,), written."""
+    for i in range(starts.size):
+        hashes[i] = hash_of(text, starts[i], stops[i], seed)
+
+
+@kernel
+def add_name(
+    text: NDArray[np.uint8], start: Any, size: Any, names: NDArray[np.uint8], ends: Ints, n_names: int
+) -> None:
+    """Write a name behind the others; see `number_names`."""
+    begin = ends[n_names]
+    for p in range(size):
+        names[begin + p] = text[start + p]
+    ends[n_names + 1] = begin + size
+
+
+@kernel
+def number_by_hash(
+    text: NDArray[np.uint8], starts: Ints, stops: Ints, hashes: Hashes, names: NDArray[np.uint8], ends: Ints,
+    slots: Hashes, n_names: int, numbers: Ints,
+) -> int:  # fmt: skip
+    """Do as `number_names`, but take names for the same whose hashes lead to one slot and begin alike."""
+    mask = np.uint64(slots.size - 1)
+    for i in range(starts.size):
+        slot, tag = hashes[i] & mask, hashes[i] >> U32
+        while slots[slot] != U0 and slots[slot] >> U32 != tag:
+            slot = (slot + U1) & mask
+        if slots[slot] == U0:
+            add_name(text, starts[i], stops[i] - starts[i], names, ends, n_names)
+            n_names += 1
+            slots[slot] = (tag << U32) | np.uint64(n_names)
+        numbers[i] = np.int64(slots[slot] & LOW) - 1
+    return n_names
+
+
+@kernel
+def number_names(
+    text: NDArray[np.uint8], starts: Ints, stops: Ints, hashes: Hashes, names: NDArray[np.uint8], ends: Ints,
+    slots: Hashes, n_names: int, numbers: Ints,
+) -> int:  # fmt: skip
+    """Write the number of the name that each field holds; return how many names there are.
+
+    New names get the numbers from ``n_names`` on.
+
+    All numbers are read from the table before any name is compared: a processor then waits for many at once,
+    which is three times as fast where names do not fit in its caches.
+
+    hashes : uint64 (n,), of the fields, see `hash_fields`
+    names : uint8, the bytes of all names; ends : int64, where each ends, behind a 0
+    slots : uint64 (2^b,), where its hash leads, the leading half of the hash and 1 + the name; 0 if free
+    All have room for as many names more as there are fields. numbers : int64 (n,), written
+    """
+    n_names = number_by_hash(text, starts, stops, hashes, names, ends, slots, n_names, numbers)
+    mask = np.uint64(slots.size - 1)
+    for i in range(starts.size):
+        begin, size = ends[numbers[i]], stops[i] - starts[i]
+        if ends[numbers[i] + 1] - begin == size and are_equal(text, starts[i], names, begin, size):
+            continue
+        slot, found = hashes[i] & mask, np.int64(-1)  # another name begins with the same hash
+        while slots[slot] != U0 and found < 0:
+            name = np.int64(slots[slot] & LOW) - 1
+            begin = ends[name]
+            if ends[name + 1] - begin == size and are_equal(text, starts[i], names, begin, size):
+                found = name
+            slot = (slot + U1) & mask
+        if found < 0:
+            add_name(text, starts[i], size, names, ends, n_names)
+            found = np.int64(n_names)
+            n_names += 1
+            slots[slot] = (hashes[i] >> U32 << U32) | np.uint64(n_names)
+        numbers[i] = found
+    return n_names
+
+
+@kernel
+def fill_slots(names: NDArray[np.uint8], ends: Ints, n_names: int, seed: Any, slots: Hashes) -> None:
+    """Fill free slots with names; see `number_names`."""
+    mask = np.uint64(slots.size - 1)
+    for name in range(n_names):
+        hashed = hash_of(names, ends[name], ends[name + 1], seed)
+        slot = hashed & mask
+        while slots[slot] != U0:
+            slot = (slot + U1) & mask
+        slots[slot] = (hashed >> U32 << U32) | np.uint64(name + 1)
