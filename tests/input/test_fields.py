@@ -1,6 +1,7 @@
 """Blocks of lines are read by kernels as they are line by line: values, names, notes and refusals."""
 
 import gzip
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 
 from xmleval import evaluate
 from xmleval.input import fields as input_fields
-from xmleval.input.fields import NameTable, TableNames
+from xmleval.input import rows as input_rows
 from xmleval.input.formats import csv_lines, trec
+from xmleval.input.names import NameTable, TableNames
 from xmleval.io import read_qrels, read_run
 from xmleval.kernels import fields
 from xmleval.kernels.jit import Kernel
@@ -58,6 +60,7 @@ def files(draw: st.DrawFn, kind: str) -> bytes:
     drawn += drawn[place:][:1] if wrong == "repeated" else []
     for number, (row, label) in enumerate(drawn):
         value = draw(st.sampled_from(WRONG if wrong == "value" and number == place else values))
+        value = "1" if kind == "ranks" and number == 0 and wrong != "value" else value
         parts = {
             "qrels": [row, "0", label, value],
             "run": [row, "Q0", label, "1", value, "tag"],
@@ -157,7 +160,7 @@ def csv_files(draw: st.DrawFn, kind: str) -> bytes:
     return text.encode()
 
 
-def contents_of_csv(paths: tuple[str, str]) -> Any:
+def report_of(paths: tuple[str, str]) -> Any:
     """What two files say, or why one is refused."""
     try:
         report = evaluate(*paths, metrics=["p@2", "mrr@9", "ndcg@3"])
@@ -181,5 +184,34 @@ def test_lines_of_csv_in_blocks_are_those_read_one_by_one(kind: str, data: st.Da
             patched.setattr(input_fields, "BLOCK_BYTES", block_bytes)
             if block_bytes == 1 << 22:
                 patched.setattr(csv_lines, "read_fields", lambda *_, **__: None)
-            answers.append(contents_of_csv(("y.csv", "m.csv")))
+            answers.append(report_of(("y.csv", "m.csv")))
     assert answers[0] == answers[1]
+
+
+LISTED = (*NAMES, "", " ", "\ud800", "e\u0301", "\x1f b \x1f", "\x00")
+
+
+@given(data=st.data())
+def test_labels_of_lists_are_those_of_a_table_of_names(data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.lists(st.sampled_from(LISTED), max_size=4, unique_by=str.strip), min_size=1))
+    truth = [{"id": str(row), "labels": labels} for row, labels in enumerate(rows)]
+    scores = [{"id": str(row), "labels": labels[::-1]} for row, labels in enumerate(rows[1:])]
+    for path, records in (("y.jsonl", truth), ("m.jsonl", scores)):
+        Path(path).write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    answers = []
+    for many, batch_bytes in ((0, 200), (1 << 17, 1 << 20)):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(input_rows, "MANY_LABELS", many)
+            patched.setattr(input_rows, "BATCH_BYTES", batch_bytes)
+            answers.append(report_of(("y.jsonl", "m.jsonl")))
+    assert answers[0] == answers[1]
+
+
+def test_a_judgement_that_is_not_whole_is_refused_in_later_blocks_of_csv(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = [f"q{number},a,{0.5 if number == 20 else 1}" for number in range(30)]
+    Path("y.csv").write_text("\n".join(["query_id,doc_id,relevance", *lines]))
+    monkeypatch.setattr(input_fields, "BLOCK_BYTES", 99)
+    with pytest.raises(ValueError, match=r"line 22: 0\.5 is no relevance, an integer"):
+        evaluate("y.csv", "y.csv", metrics="p@1")

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import io
-import random
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.budget import memory_limit
 from xmleval.input.further_columns import Coded
 from xmleval.input.lines import BOM, Lines, whole_lines
+from xmleval.input.names import Bytes, Names, NameTable, TableNames
 from xmleval.input.rows import BY_KEY, Origin, Rows
 from xmleval.kernels.decimal import SPARE, round_decimals
 from xmleval.kernels.fields import (
-    fill_slots,
     find_cells,
     find_fields,
     find_runs,
-    hash_fields,
-    number_names,
     scan_numbers,
     trim_fields,
 )
 
-Bytes = NDArray[np.uint8]
 KEY, LABEL, VALUE = range(3)
 BLOCK_BYTES, BLOCK_SHARE = 1 << 23, 16  # of memory for a block of lines, at most, and of what is left
-NAMES_SHARE = 8  # of what is left, for a table of names before another one is begun
 
 
 class Cut(NamedTuple):
@@ -154,105 +147,6 @@ def _numbers(text: Bytes, starts: Ints, stops: Ints) -> Floats | None:
     return scores
 
 
-class NameTable:
-    """Distinct names in the order in which they come, numbered by their bytes."""
-
-    def __init__(self) -> None:
-        self.n_names = 0
-        self._seed = np.uint64(random.getrandbits(64))  # so that no file can be made to collide
-        self._bytes: Bytes = np.empty(SPARE, np.uint8)
-        self._ends: Ints = np.zeros(1, np.int64)
-        self._slots = np.zeros(1, np.uint64)
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the table."""
-        return self._bytes.nbytes + self._ends.nbytes + self._slots.nbytes
-
-    def numbers(self, text: Bytes, starts: Ints, stops: Ints) -> Ints:
-        """Return the number of each field."""
-        n = starts.size
-        self._make_room(n, int((stops - starts).sum()))
-        hashes, numbers = np.empty(n, np.uint64), np.empty(n, np.int64)
-        hash_fields(text, starts, stops, self._seed, hashes)
-        tables = self._bytes, self._ends, self._slots
-        self.n_names = number_names(text, starts, stops, hashes, *tables, self.n_names, numbers)
-        return numbers
-
-    def texts(self, numbers: Ints) -> list[str]:
-        """Return names by number; of many that are near each other, the characters are decoded once."""
-        starts, stops = self._ends[numbers], self._ends[numbers + 1]
-        first, last = int(starts.min(initial=self._bytes.size)), int(stops.max(initial=0))
-        content = bytes(self._bytes[first:last])
-        places = zip((starts - first).tolist(), (stops - first).tolist(), strict=True)
-        if content.isascii():
-            text = content.decode()
-            return [text[start:stop] for start, stop in places]
-        return [content[start:stop].decode() for start, stop in places]
-
-    def _make_room(self, n: int, n_bytes: int) -> None:
-        """Make room for so many names more, of so many bytes."""
-        most = self.n_names + n
-        if (n_bytes := int(self._ends[self.n_names]) + n_bytes + SPARE) > self._bytes.size:
-            self._bytes = _grown(self._bytes, n_bytes)
-        if most >= self._ends.size:
-            self._ends = _grown(self._ends, most + 1)
-        if 2 * most > self._slots.size:
-            self._slots = np.zeros(1 << (2 * most - 1).bit_length(), np.uint64)
-            fill_slots(self._bytes, self._ends, self.n_names, self._seed, self._slots)
-
-
-class TableNames(Sequence[str]):
-    """The names of a table so far, of which texts are made where they are asked for."""
-
-    def __init__(self, table: NameTable) -> None:
-        self.table, self._n_names = table, table.n_names
-
-    def __len__(self) -> int:
-        """Return how many names there are."""
-        return self._n_names
-
-    def __getitem__(self, place: Any) -> Any:
-        """Return a name, or the names of a slice."""
-        if isinstance(place, slice):
-            return self.at(np.arange(self._n_names)[place])
-        return self.at(np.arange(self._n_names)[[place]])[0]
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield each name."""
-        return iter(self.at(np.arange(self._n_names)))
-
-    def __contains__(self, name: object) -> bool:
-        """Tell whether a name is among these; no field is empty."""
-        return name != "" and name in [*self]
-
-    def at(self, places: Ints) -> list[str]:
-        """Return the names at some places."""
-        return self.table.texts(places)
-
-
 def in_blocks(file: io.BufferedReader[Any]) -> Iterator[Lines]:
     """Yield the lines of a file in blocks, which are as large as memory allows."""
     return whole_lines(file, int(min(BLOCK_BYTES, memory_limit().left // BLOCK_SHARE)), 1)
-
-
-class Names:
-    """Names that threads number, by one table while it needs no more than some bytes, then by another one."""
-
-    def __init__(self) -> None:
-        self._most_bytes = memory_limit().left / NAMES_SHARE
-        self._table, self._lock = NameTable(), threading.Lock()
-
-    def number(self, text: Bytes, starts: Ints, stops: Ints) -> tuple[Ints, TableNames]:
-        """Return the place of each field among names, and these."""
-        with self._lock:
-            if self._table.n_bytes > self._most_bytes:
-                self._table = NameTable()
-            return self._table.numbers(text, starts, stops), TableNames(self._table)
-
-
-def _grown(array: Any, least: int) -> Any:
-    """Return a larger array that begins with another one."""
-    grown = np.empty(max(least, 3 * array.size // 2), array.dtype)
-    grown[: array.size] = array
-    return grown

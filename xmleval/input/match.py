@@ -19,8 +19,8 @@ from xmleval.base.errors import InputError, Keyword, Message, counted, other_row
 from xmleval.base.notes import Note
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
-from xmleval.input.fields import NameTable, TableNames
 from xmleval.input.glances import similar_names
+from xmleval.input.names import NameTable, TableNames
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, INDEX_BYTES, LabelNames, Named, Origin, Rows, no_labels, order_ties

@@ -15,6 +15,7 @@ from xmleval.base.arrays import Bools, Ints, Labels, Scores, label_dtype
 from xmleval.base.cached import cached
 from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.input.columns import hashed
+from xmleval.input.names import Names
 
 # as pandas, NumPy, databases and spreadsheets print what is not there
 MISSING_WORDS = ("None", "nan", "NaN", "NaT", "<NA>", "NULL", "null", "N/A", "#N/A")
@@ -23,6 +24,8 @@ BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those
 INDEX_BYTES = 100  # of memory for a name in an index, beside the name
 ENTRY_BYTES = 64  # of memory for an entry until it is matched
 CHECKED_BYTES = 1 << 18  # of a text, whose rows are a batch
+BATCH_BYTES = 1 << 20  # likewise of rows with lists of labels
+MANY_LABELS = 1 << 17  # of a file, from which numbering names by a table pays
 
 
 @dataclass
@@ -385,6 +388,7 @@ class RowBatches:
     ) -> Iterator[Rows]:
         """Yield the rows of a reader that gives the key, the labels, their values and the place of each."""
         entries, is_full = iter(entries), True
+        names, n_labels = Names(), 0
         while is_full:
             keys, labels, values = list[str](), list[str](), list[float]()
             sizes, places, n_bytes, is_full = list[int](), list[int](), 0, False
@@ -398,13 +402,17 @@ class RowBatches:
                 sizes.append(len(row_labels))
                 places.append(place)
                 n_bytes += ENTRY_BYTES * (1 + len(row_labels)) + len(key) + sum(map(len, row_labels))
-                if is_full := n_bytes > CHECKED_BYTES:
+                if is_full := n_bytes > BATCH_BYTES:
                     break
+            n_labels += len(labels)
+            of_table = names.number_texts(labels) if n_labels > MANY_LABELS else None
+            numbers, distinct = of_table or numbered(labels)
             yield Rows(
                 keys if self.by_key else None,
                 BY_KEY if self.by_key else None,
                 pointer(sizes),
-                *numbered(labels),
+                numbers,
+                distinct,
                 np.array(values, np.float64) if values else None,
                 self.best_first,
                 np.array(places, np.int64),

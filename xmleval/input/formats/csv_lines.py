@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from xmleval.base.budget import memory_limit
 from xmleval.files.input import InputFile
-from xmleval.input.fields import Cut, Fields, Names, in_blocks, read_fields
+from xmleval.input.fields import Cut, Fields, in_blocks, read_fields
 from xmleval.input.lines import (
     LINE_BYTES,
     LONGEST_LINE,
@@ -21,6 +21,7 @@ from xmleval.input.lines import (
     parsed_block,
     parsed_lines,
 )
+from xmleval.input.names import Names
 from xmleval.kernels.fields import QUOTE
 
 DELIMITERS = "\t,;"

@@ -7,6 +7,7 @@ import contextlib
 import csv
 import itertools
 import json
+import math
 import re
 from array import array
 from collections import Counter
@@ -391,7 +392,7 @@ def labels_of(value: Any) -> Labels:
     elif not isinstance(value, list):
         raise ValueError(f"{_json(value)} is no list of labels")
     elif not value or not isinstance(value[0], list | dict):
-        return [*map(name_of, value)], None
+        return names_of(value), None
     else:
         pairs = [_pair(item) for item in value]
     return [name_of(name) for name, _ in pairs], [number_of(score) for _, score in pairs]
@@ -404,6 +405,8 @@ def numbers_of(cell: Any, kind: str) -> list[float]:
         if text in ("", *MISSING_WORDS):
             return []
         cell = parsed(text) if text.startswith(("[", "array(")) else BETWEEN_NUMBERS.split(text)
+    if isinstance(cell, list) and kind == "scores" and {*map(type, cell)} == {float}:
+        return cell if not any(map(math.isnan, cell)) else [*map(number_of, cell)]
     return [number_of(item, kind) for item in (cell if isinstance(cell, list) else [cell])]
 
 
@@ -415,6 +418,13 @@ def _pair(item: Any) -> Sequence[Any]:
             if name in item:
                 return item[name], item["score"]
     raise ValueError(f'{_json(item)} is no label with a score, such as {{"label": "a", "score": 0.5}}')
+
+
+def names_of(items: list[Any]) -> list[str]:
+    """Return the names of a list of JSON."""
+    if {*map(type, items)} == {str}:
+        return [item.strip(ASCII_BLANKS) for item in items]
+    return [*map(name_of, items)]
 
 
 def name_of(item: Any, noun: str = "label") -> str:

@@ -16,9 +16,10 @@ from xmleval.base.budget import memory_limit
 from xmleval.base.errors import InputError, shown
 from xmleval.base.numerals import ID
 from xmleval.files.input import InputFile
-from xmleval.input.fields import Cut, Fields, Names, in_blocks, read_fields
+from xmleval.input.fields import Cut, Fields, in_blocks, read_fields
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import Lines, in_order, open_text, parsed_block, words_of
+from xmleval.input.names import Names
 from xmleval.input.pieces import Pieces, whole, with_names
 from xmleval.input.placed import ADVICE_OF_RANKS
 from xmleval.input.rows import Origin, Rows, entries_in_batches, rows_by_id
