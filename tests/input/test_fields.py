@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from xmleval import evaluate
 from xmleval.input import fields as input_fields
 from xmleval.input import rows as input_rows
-from xmleval.input.formats import csv_lines, trec
+from xmleval.input.formats import csv_lines
 from xmleval.input.names import NameTable, TableNames
 from xmleval.io import read_qrels, read_run
 from xmleval.kernels import fields
@@ -102,7 +102,7 @@ def test_lines_in_blocks_are_those_read_one_by_one(kind: str, data: st.DataObjec
             if is_block:
                 patched.setattr(input_fields, "BLOCK_BYTES", data.draw(st.sampled_from([1, 99, 999])))
             else:
-                patched.setattr(trec, "read_fields", lambda *_, **__: None)
+                patched.setattr(input_fields, "read_fields", lambda *_, **__: None)
             answers.append(contents(path, kind))
     assert answers[0] == answers[1]
 
@@ -183,6 +183,7 @@ def test_lines_of_csv_in_blocks_are_those_read_one_by_one(kind: str, data: st.Da
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(input_fields, "BLOCK_BYTES", block_bytes)
             if block_bytes == 1 << 22:
+                patched.setattr(input_fields, "read_fields", lambda *_, **__: None)
                 patched.setattr(csv_lines, "read_fields", lambda *_, **__: None)
             answers.append(report_of(("y.csv", "m.csv")))
     assert answers[0] == answers[1]

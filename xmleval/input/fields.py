@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.budget import memory_limit
 from xmleval.input.further_columns import Coded
-from xmleval.input.lines import BOM, Lines, whole_lines
+from xmleval.input.lines import BOM, Lines, in_order, whole_lines
 from xmleval.input.names import Bytes, Names, NameTable, TableNames
 from xmleval.input.rows import BY_KEY, Origin, Rows
 from xmleval.kernels.decimal import SPARE, round_decimals
@@ -78,6 +78,15 @@ class Fields(NamedTuple):
         lines = self.lines[ptr[:-1]]
         columns = ptr, self.labels, self.names, values
         return Rows(keys, BY_KEY, *columns, places=lines, is_long=True, origin=origin)
+
+
+def read_in_order(cut: Cut, names: Names, blocks: Iterator[Lines]) -> Iterator[tuple[Lines, Fields | None]]:
+    """Yield each block with its fields, while threads read the next ones."""
+
+    def read(block: Lines) -> tuple[Lines, Fields | None]:
+        return block, read_fields(cut, names, block)
+
+    return in_order(read, blocks)
 
 
 def read_fields(cut: Cut, names: Names, block: Lines, n_skipped: int = 0) -> Fields | None:

@@ -6,7 +6,8 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints, Labels
 from xmleval.kernels.fixed import add_term
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import kernel, kernel_with_work
+from xmleval.kernels.matching import COMPARED, PAIRS, index_of
 from xmleval.kernels.sorting import longest_row
 
 SPLIT_HIGH = 1.5 * 2.0**32  # adding and subtracting it rounds to a multiple of 2^-20
@@ -57,6 +58,45 @@ def count_hits(true_ptr: Ints, ranks: Ints, slots: Ints, hits: Ints) -> None:
         for t in range(true_ptr[i], true_ptr[i + 1]):
             rank = ranks[t] if ranks[t] <= depth else 0
             hits[slot, rank] += 1  # misses too: a branch would be mispredicted
+
+
+@kernel
+def search_leading_hits(truth: Labels, row: Labels, hits: Ints) -> None:
+    """Count by place the labels of a row that are among many increasing ones; hits : int64 (s,), added to."""
+    for s in range(row.size):
+        hits[s] += index_of(truth, row[s]) >= 0
+
+
+def n_compared(
+    true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, slots: Ints, hits: Ints
+) -> int:
+    """Return the work of comparing all relevant labels with the leading ones of each list."""
+    return int(hits.shape[1]) * (slots.size + int(true_ptr[-1]) // PAIRS)
+
+
+@kernel_with_work(n_compared)
+def count_leading_hits(
+    true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, slots: Ints, hits: Ints
+) -> None:
+    """Count hits as `count_hits` does, where the rank of a listed label is its place in the list.
+
+    true_ptr, true_labels : int64 (n + 1,), (t,), increasing within each row
+    list_ptr, list_labels : int64 (n + 1,), (s,), best first within each row
+    slots : int64 (n,), slot of each instance; hits : int64 (slots, depth), added to
+    """
+    depth = hits.shape[1]
+    for i in range(true_ptr.size - 1):
+        start = list_ptr[i]
+        n = min(depth, list_ptr[i + 1] - start)
+        truth, row = true_labels[true_ptr[i] : true_ptr[i + 1]], list_labels[start : start + n]
+        if truth.size > COMPARED:
+            search_leading_hits(truth, row, hits[slots[i]])
+            continue
+        for s in range(n):
+            is_hit = False
+            for t in range(truth.size):
+                is_hit |= truth[np.uint64(t)] == row[s]
+            hits[slots[i], s] += is_hit
 
 
 @kernel

@@ -15,6 +15,7 @@ from xmleval.kernels.hit_tables import (
     MOST_TERMS,
     add_split_sums,
     count_hits,
+    count_leading_hits,
     place_gains,
     sum_exact_gains,
     sum_gains,
@@ -68,6 +69,10 @@ def tables_of(view: View, slots: Slots, depth: int, propensity: Propensity | Non
         width = min(depth, longest_row(view.ranking.ptr))
         if width <= WIDTH:
             return _tables_by_lanes(view, slots, width, n_places, propensity.values)
+    if propensity is None and weight is None and _ranks_are_places(view):
+        hits = np.zeros((n_slots, min(depth, longest_row(view.ranking.ptr))), np.int64)
+        count_leading_hits(ptr, labels, *view.ranking[:2], slots.of_rows, hits)
+        return {"rows": slots.n_rows[:, None], "hits": hits}
     ranks, of_rows = view.ranks, slots.of_rows
     width = min(depth, int(ranks.max(initial=0)))
     if weight is None:

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 from xmleval.base.budget import memory_limit
 from xmleval.files.input import InputFile
-from xmleval.input.fields import Cut, Fields, in_blocks, read_fields
+from xmleval.input.fields import Cut, Fields, in_blocks, read_fields, read_in_order
 from xmleval.input.lines import (
     LINE_BYTES,
     LONGEST_LINE,
     SPLIT_BYTES,
     Lines,
-    in_order,
     open_text,
     parsed_block,
     parsed_lines,
@@ -106,22 +105,27 @@ class CsvBlocks:
     def read(
         self, columns: Sequence[str | None], further_columns: Callable[[], Sequence[str]]
     ) -> Iterator[Block]:
-        """Yield the blocks; from lines on that may go on beyond one, all others as one.
+        """Yield the blocks, of which only large files have several.
+
+        From lines on that may go on beyond a block, all others are one.
 
         columns : names of the key, of the label and of the value, None where there is none
         further_columns : gives names of other columns to read; after the records of the first block, fewer
         """
         with open_text(self._file) as opened:
             blocks, names = in_blocks(opened), Names()
-            first = next(blocks)
+            first, second = next(blocks), next(blocks, None)
+            if second is None:
+                yield Block(None, partial(self._without_header, [first]))
+                return
+            blocks = chain([second], blocks)
             fields = read_fields(self._cut(columns, ()), names, first, n_skipped=1)
             if fields is None and _may_go_on(first):
                 yield Block(None, partial(self._without_header, chain([first], blocks)))
                 return
             yield Block(None if further_columns() else fields, partial(self._without_header, [first]))
             further = further_columns()
-            read = partial(_read, self._cut(columns, further), names)
-            pairs = in_order(read, blocks)
+            pairs = read_in_order(self._cut(columns, further), names, blocks)
             for block, fields in pairs:
                 if fields is None and _may_go_on(block):
                     others = (other for other, _ in pairs)
@@ -154,8 +158,3 @@ def _without_end(line: str) -> str | None:
 def _may_go_on(block: Lines) -> bool:
     """Tell whether the last record of a block may go on in the next, as quotes allow."""
     return bool((block.text == QUOTE).any())
-
-
-def _read(cut: Cut, names: Names, block: Lines) -> tuple[Lines, Fields | None]:
-    """Return a block with its fields, None if a line has others."""
-    return block, read_fields(cut, names, block)

@@ -16,9 +16,9 @@ from xmleval.base.budget import memory_limit
 from xmleval.base.errors import InputError, shown
 from xmleval.base.numerals import ID
 from xmleval.files.input import InputFile
-from xmleval.input.fields import Cut, Fields, in_blocks, read_fields
+from xmleval.input.fields import Cut, Fields, in_blocks, read_in_order
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import Lines, in_order, open_text, parsed_block, words_of
+from xmleval.input.lines import Lines, open_text, parsed_block, words_of
 from xmleval.input.names import Names
 from xmleval.input.pieces import Pieces, whole, with_names
 from xmleval.input.placed import ADVICE_OF_RANKS
@@ -88,8 +88,8 @@ class _Lines:
                 return
             for _, fields in islice(parsed_block(first, _fields_of), 1):
                 self._settle(fields)
-            read = partial(_read, self._layout.cut, Names())
-            for block, found in in_order(read, chain([first, second], blocks)):
+            all_blocks = chain([first, second], blocks)
+            for block, found in read_in_order(self._layout.cut, Names(), all_blocks):
                 rows = None if found is None else self._rows(found, origin)
                 if rows is None:
                     yield from self._line_by_line(block, origin)
@@ -151,11 +151,6 @@ def batches(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
             yield from lines.batches(path, facts.of_file(path, paths))
             if path is paths[-1]:
                 lines.close()
-
-
-def _read(cut: Cut, names: Names, block: Lines) -> tuple[Lines, Fields | None]:
-    """Return a block with its fields, None if a line has others."""
-    return block, read_fields(cut, names, block)
 
 
 def _fields_of(line: str) -> list[str] | None:
