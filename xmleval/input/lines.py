@@ -23,7 +23,7 @@ from xmleval.base.threads import Call
 from xmleval.files.input import InputFile
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.kernels.decimal import SPARE
-from xmleval.kernels.parsing import NEWLINE, count_byte, find_last
+from xmleval.kernels.parsing import NEWLINE, find_last
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -98,7 +98,7 @@ def whole_lines(file: io.BufferedReader[Any], n_bytes: int, first: int) -> Itera
             text[filled] = NEWLINE
             filled += 1
         stop = find_last(text[:filled], NEWLINE) + 1
-        while (n_lines := count_byte(text[:stop], NEWLINE)) > max(n_bytes // ROW_BYTES, 1):
+        while (n_lines := int(np.count_nonzero(text[:stop] == NEWLINE))) > max(n_bytes // ROW_BYTES, 1):
             if not (half := find_last(text[: stop // 2], NEWLINE) + 1):
                 break
             stop = half

@@ -28,10 +28,11 @@ from xmleval.kernels.decimal import (
     leading_digits,
     scan_decimal,
 )
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import kernel, kernel_with_work
 
 MOST_LABELS = np.uint64(10**10)  # below it, eight more digits fit in int64
 NEWLINES = ONES * np.uint64(10)
+LINE = 1 << 10  # bytes of a line, in estimates
 TAB, NEWLINE, RETURN, SPACE, HASH, COMMA, COLON = 9, 10, 13, 32, 35, 44, 58
 LETTER_D, LETTER_I, LETTER_Q = 100, 105, 113
 
@@ -45,7 +46,12 @@ def count_byte(text: NDArray[np.uint8], sought: int) -> int:
     return n
 
 
-@kernel
+def one_line(*_: object) -> int:
+    """Return about how many bytes are read until a line ends."""
+    return LINE
+
+
+@kernel_with_work(one_line)
 def find_last(text: NDArray[np.uint8], byte: int) -> int:
     """Return the last position of a byte, -1 if there is none. text : uint8 (n,)."""
     p = text.size - 1
