@@ -86,17 +86,16 @@ def count_leading_hits(
     """
     depth = hits.shape[1]
     for i in range(true_ptr.size - 1):
-        start = list_ptr[i]
+        start, first, last, slot = list_ptr[i], true_ptr[i], true_ptr[i + 1], slots[i]
         n = min(depth, list_ptr[i + 1] - start)
-        truth, row = true_labels[true_ptr[i] : true_ptr[i + 1]], list_labels[start : start + n]
-        if truth.size > COMPARED:
-            search_leading_hits(truth, row, hits[slots[i]])
+        if last - first > COMPARED:
+            search_leading_hits(true_labels[first:last], list_labels[start : start + n], hits[slot])
             continue
-        for s in range(n):
-            is_hit = False
-            for t in range(truth.size):
-                is_hit |= truth[np.uint64(t)] == row[s]
-            hits[slots[i], s] += is_hit
+        for s in range(np.uint64(n)):  # unsigned: see `find_duplicate`
+            label, n_equal = list_labels[np.uint64(start) + s], np.int64(0)
+            for t in range(np.uint64(first), np.uint64(last)):
+                n_equal += true_labels[t] == label
+            hits[slot, s] += n_equal
 
 
 @kernel
