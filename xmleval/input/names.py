@@ -16,7 +16,7 @@ from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.fields import fill_slots, hash_fields, number_names
 
 Bytes = NDArray[np.uint8]
-NAMES_SHARE = 8  # of what is left, for a table of names before another one is begun
+NAMES_SHARE = 4  # of what is left, for a table of names before another one is begun
 SURROGATES = "surrogatepass"  # which JSON may hold
 
 
@@ -63,8 +63,8 @@ class NameTable:
             self._bytes = _grown(self._bytes, n_bytes)
         if most >= self._ends.size:
             self._ends = _grown(self._ends, most + 1)
-        if 2 * most > self._slots.size:
-            self._slots = np.zeros(1 << (2 * most - 1).bit_length(), np.uint64)
+        if 4 * most > 3 * self._slots.size:
+            self._slots = np.zeros(1 << (4 * most // 3).bit_length(), np.uint64)
             fill_slots(self._bytes, self._ends, self.n_names, self._seed, self._slots)
 
 

@@ -25,7 +25,7 @@ INDEX_BYTES = 100  # of memory for a name in an index, beside the name
 ENTRY_BYTES = 64  # of memory for an entry until it is matched
 CHECKED_BYTES = 1 << 18  # of a text, whose rows are a batch
 BATCH_BYTES = 1 << 20  # likewise of rows with lists of labels
-MANY_LABELS = 1 << 20  # of a file, from which numbering names by a table pays
+MANY_LABELS = 1 << 18  # of a file, from which numbering names by a table pays
 
 
 @dataclass
