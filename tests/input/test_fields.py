@@ -19,6 +19,7 @@ from xmleval.input.formats import csv_lines
 from xmleval.input.names import NameTable, TableNames
 from xmleval.io import read_qrels, read_run
 from xmleval.kernels import fields
+from xmleval.kernels.checking import HASH
 from xmleval.kernels.jit import Kernel
 
 NAMES = ("a", "b", "ab", "0", "007", "7", "é", "\xa0", "\u2028", "a" * 9, "doc-12345678", "x" * 40)
@@ -111,10 +112,10 @@ def test_names_are_compared_not_their_hashes(monkeypatch: pytest.MonkeyPatch) ->
     text = b"one two three one two four  " + bytes(8)
     starts = np.array([0, 4, 8, 14, 18, 22])
     stops = np.array([3, 7, 13, 17, 21, 26])
-    for factor in (fields.FACTOR, np.uint64(0)):  # by which all hashes are the same
+    for factor in (HASH, np.uint64(0)):  # by which all hashes are the same
         table = NameTable()
         table._seed = np.uint64(0)
-        monkeypatch.setitem(cast(Kernel, fields.hash_of).made_plain().__globals__, "FACTOR", factor)
+        monkeypatch.setitem(cast(Kernel, fields.hash_of).made_plain().__globals__, "HASH", factor)
         for _ in range(2):
             numbers = table.numbers(np.frombuffer(text, np.uint8), starts, stops)
             assert numbers[[0, 3]].tolist() == [0, 0]
@@ -156,7 +157,8 @@ def csv_files(draw: st.DrawFn, kind: str) -> bytes:
             name = draw(st.sampled_from(names))
             written[name] = draw(st.sampled_from(CSV_DAMAGE)).format(texts[name])
         lines.append(delimiter.join(written.values()) + draw(st.sampled_from(["", "", "", "\r", " ", "\n"])))
-    text = "\n".join(lines) + draw(st.sampled_from(["", "\n"]))
+    blank_lines = draw(st.sampled_from(["", "", "\n", " \r\n", "\n" * 99]))
+    text = blank_lines + "\n".join(lines) + draw(st.sampled_from(["", "\n"]))
     return text.encode()
 
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Floats, Ints
+from xmleval.base.arrays import Bytes, Floats, Ints
 from xmleval.base.budget import memory_limit
 from xmleval.input.further_columns import Coded
 from xmleval.input.lines import BOM, Lines, in_order, whole_lines
-from xmleval.input.names import Bytes, Names, NameTable, TableNames
+from xmleval.input.names import Names, NameTable, TableNames
 from xmleval.input.rows import BY_KEY, Origin, Rows
 from xmleval.kernels.decimal import SPARE, round_decimals
 from xmleval.kernels.fields import (

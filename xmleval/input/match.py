@@ -451,7 +451,7 @@ class Seen:
         if self.table is not names.table:
             self.table, self.codes = names.table, np.empty(0, np.int64)
         if (n_more := len(names) - self.codes.size) > 0:
-            n_more += len(names) // 2
+            n_more += len(names) // 4
             self.codes = np.concatenate((self.codes, np.full(n_more, UNSEEN)))
         unseen = np.unique(labels[self.codes[labels] == UNSEEN])
         self.codes[unseen] = numbers_of(names.at(unseen), number)

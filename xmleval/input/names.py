@@ -8,15 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xmleval.base.arrays import Ints
+from xmleval.base.arrays import Bytes, Ints
 from xmleval.base.budget import memory_limit
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.fields import fill_slots, hash_fields, number_names
 
-Bytes = NDArray[np.uint8]
 NAMES_SHARE = 4  # of what is left, for a table of names before another one is begun
+NAME_BYTES = 40  # of memory for a name in a table, about
 SURROGATES = "surrogatepass"  # which JSON may hold
 
 
@@ -25,15 +24,14 @@ class NameTable:
 
     def __init__(self) -> None:
         self.n_names = 0
-        self._seed = np.uint64(random.getrandbits(64))  # so that no file can be made to collide
+        self._seed = np.uint64(random.getrandbits(64))  # names of one hash are compared, which takes longer
         self._bytes: Bytes = np.empty(SPARE, np.uint8)
         self._ends: Ints = np.zeros(1, np.int64)
         self._slots = np.zeros(1, np.uint64)
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the table."""
-        return self._bytes.nbytes + self._ends.nbytes + self._slots.nbytes
+    def n_bytes_with(self, n: int) -> int:
+        """Return about how much memory the table has with so many names more."""
+        return self._bytes.nbytes + self._ends.nbytes + self._slots.nbytes + NAME_BYTES * n
 
     def numbers(self, text: Bytes, starts: Ints, stops: Ints) -> Ints:
         """Return the number of each field."""
@@ -46,7 +44,7 @@ class NameTable:
         return numbers
 
     def texts(self, numbers: Ints) -> list[str]:
-        """Return names by number; of many that are near each other, the characters are decoded once."""
+        """Return names by number; all between the first and the last are decoded, once."""
         starts, stops = self._ends[numbers], self._ends[numbers + 1]
         first, last = int(starts.min(initial=self._bytes.size)), int(stops.max(initial=0))
         content = bytes(self._bytes[first:last])
@@ -89,7 +87,7 @@ class TableNames(Sequence[str]):
         return iter(self.at(np.arange(self._n_names)))
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether a name is among these; no field is empty."""
+        """Tell whether a name is among these; no label is empty."""
         return name != "" and name in [*self]
 
     def at(self, places: Ints) -> list[str]:
@@ -107,7 +105,7 @@ class Names:
     def number(self, text: Bytes, starts: Ints, stops: Ints) -> tuple[Ints, TableNames]:
         """Return the place of each field among names, and these."""
         with self._lock:
-            if self._table.n_bytes > self._most_bytes:
+            if self._table.n_bytes_with(starts.size) > self._most_bytes:
                 self._table = NameTable()
             return self._table.numbers(text, starts, stops), TableNames(self._table)
 
@@ -128,6 +126,6 @@ class Names:
 
 def _grown(array: Any, least: int) -> Any:
     """Return a larger array that begins with another one."""
-    grown = np.empty(max(least, 3 * array.size // 2), array.dtype)
+    grown = np.empty(max(least, 5 * array.size // 4), array.dtype)
     grown[: array.size] = array
     return grown

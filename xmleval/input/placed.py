@@ -39,6 +39,7 @@ class PlacedRows:
         self.n_rows = self.n_bytes = self.most_labels = 0
         self._sizes: Ints = np.zeros(1, np.int64)  # of rows
         self._is_split: Bools = np.zeros(1, np.bool_)  # whether a row came in several parts
+        self._ends: Ints = np.zeros(1, np.int64)  # of parts, once they are sorted
 
     def add(self, rows: Rows, labels: Ints, of_row: Ints | None) -> None:
         """Add rows with these labels and numbers; without numbers, they follow those before."""
@@ -177,7 +178,7 @@ class PlacedRows:
 
 
 def _is_free_of_repeats(of_row: Ints, ptr: Ints, labels: Ints) -> bool:
-    """Tell whether all rows have other numbers, but for -1, and none has a label twice."""
+    """Tell whether all rows have different numbers, but for -1, and none has a label twice."""
     matched = of_row[of_row >= 0]
     if np.unique(matched).size < matched.size:
         return False

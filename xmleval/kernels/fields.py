@@ -11,16 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.kernels.decimal import ODD, U0, U1, U8, eight_bytes, scan_decimal
+from xmleval.kernels.checking import HASH
+from xmleval.kernels.decimal import LOW, ODD, U0, U1, U8, U32, eight_bytes, scan_decimal
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.parsing import NEWLINE
 
 IS_BLANK = np.zeros(256, np.bool_)  # between the fields of a line: ASCII blanks, as `str.split` knows them
 IS_BLANK[[9, 11, 12, 13, 28, 29, 30, 31, 32]] = True
 SPACE, RETURN, QUOTE = b' \r"'
-FACTOR = np.uint64(0x9E3779B97F4A7C15)
-U32 = np.uint64(32)
-LOW = np.uint64((1 << 32) - 1)
 Hashes = NDArray[np.uint64]
 
 
@@ -170,13 +168,13 @@ def find_runs(text: NDArray[np.uint8], starts: Ints, stops: Ints, lines: Ints, f
 @kernel
 def hash_of(text: NDArray[np.uint8], start: Any, stop: Any, seed: Any) -> Any:
     """Return a hash of a field, uint64."""
-    state = seed ^ (np.uint64(stop - start) * FACTOR)
+    state = seed ^ (np.uint64(stop - start) * HASH)
     p, end = np.uint64(start), np.uint64(stop)
     while p < end:
         word = eight_bytes(text, p)
         if p + U8 > end:
             word &= (U1 << ((end - p) * U8)) - U1
-        state = (state ^ word) * FACTOR
+        state = (state ^ word) * HASH
         state ^= state >> U32
         p += U8
     return state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, dropwhile
 from typing import Any, NamedTuple
 
 from xmleval.base.budget import memory_limit
@@ -43,23 +43,18 @@ class CsvRecords(Iterator[Record]):
     ) -> None:
         self.names, self.delimiter = names, delimiter
         self._lines = lines
-        self._records = self._read()
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
 
     def __next__(self) -> Record:
         """Return the next record with the number of its first line, 0 for the names."""
-        return next(self._records)
-
-    def _read(self) -> Iterator[Record]:
-        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-        for number, line in self._lines:
-            record = self._record(number, line)
-            if not self.names:
-                self.names = [name.strip() for name in record]
-                yield 0, self.names
-            elif len(record) != len(self.names):
-                raise ValueError(f"line {number}: {len(record)} fields, not {len(self.names)}")
-            else:
-                yield number, dict(zip(self.names, record, strict=False))
+        number, line = next(self._lines)
+        record = self._record(number, line)
+        if not self.names:
+            self.names = [name.strip() for name in record]
+            return 0, self.names
+        if len(record) != len(self.names):
+            raise ValueError(f"line {number}: {len(record)} fields, not {len(self.names)}")
+        return number, dict(zip(self.names, record, strict=False))
 
     def _record(self, number: int, line: str) -> list[str]:
         """Return the fields of the record that begins with a line."""
@@ -107,29 +102,32 @@ class CsvBlocks:
     ) -> Iterator[Block]:
         """Yield the blocks, of which only large files have several.
 
-        From lines on that may go on beyond a block, all others are one.
+        From lines on that may go on beyond a block, all others are one. While further columns are read, the
+        first block has no fields: once its records are read, most of these columns need no more.
 
         columns : names of the key, of the label and of the value, None where there is none
-        further_columns : gives names of other columns to read; after the records of the first block, fewer
+        further_columns : gives names of further columns to read, before the first block and behind it
         """
         with open_text(self._file) as opened:
-            blocks, names = in_blocks(opened), Names()
+            blocks, names = dropwhile(_is_blank, in_blocks(opened)), Names()
             first, second = next(blocks), next(blocks, None)
             if second is None:
-                yield Block(None, partial(self._without_header, [first]))
+                yield Block(None, partial(self._behind_header, [first]))
                 return
-            blocks = chain([second], blocks)
-            fields = read_fields(self._cut(columns, ()), names, first, n_skipped=1)
-            if fields is None and _may_go_on(first):
-                yield Block(None, partial(self._without_header, chain([first], blocks)))
+            others, may_go_on = chain([second], blocks), _may_go_on(first)
+            fields = None
+            if may_go_on or not further_columns():
+                fields = read_fields(self._cut(columns, ()), names, first, n_skipped=1)
+            if fields is None and may_go_on:
+                yield Block(None, partial(self._behind_header, chain([first], others)))
                 return
-            yield Block(None if further_columns() else fields, partial(self._without_header, [first]))
+            yield Block(None if further_columns() else fields, partial(self._behind_header, [first]))
             further = further_columns()
-            pairs = read_in_order(self._cut(columns, further), names, blocks)
+            pairs = read_in_order(self._cut(columns, further), names, others)
             for block, fields in pairs:
                 if fields is None and _may_go_on(block):
-                    others = (other for other, _ in pairs)
-                    yield Block(None, partial(self._records, chain([block], others)))
+                    rest = chain([block], (other for other, _ in pairs))
+                    yield Block(None, partial(self._records, rest))
                     return
                 yield Block(fields, partial(self._records, [block]), further)
 
@@ -141,13 +139,22 @@ class CsvBlocks:
         return Cut(len(self._names), (key, label, value), True, ord(self._delimiter), others)
 
     def _records(self, blocks: Iterable[Lines]) -> CsvRecords:
-        lines = chain.from_iterable(parsed_block(block, _without_end) for block in blocks)
-        return CsvRecords(lines, self._names, self._delimiter)
+        return CsvRecords(_filled_lines(blocks), self._names, self._delimiter)
 
-    def _without_header(self, blocks: Iterable[Lines]) -> CsvRecords:
-        records = CsvRecords(chain.from_iterable(parsed_block(block, _without_end) for block in blocks))
+    def _behind_header(self, blocks: Iterable[Lines]) -> CsvRecords:
+        records = CsvRecords(_filled_lines(blocks))
         next(records)
         return records
+
+
+def _filled_lines(blocks: Iterable[Lines]) -> Iterator[tuple[int, str]]:
+    """Yield the lines of blocks that hold more than blanks."""
+    return chain.from_iterable(parsed_block(block, _without_end) for block in blocks)
+
+
+def _is_blank(block: Lines) -> bool:
+    """Tell whether no line of a block holds more than blanks."""
+    return next(_filled_lines([block]), None) is None
 
 
 def _without_end(line: str) -> str | None:

@@ -57,7 +57,6 @@ HOW = Message(
     *(Keyword("true_field"), ", ", Keyword("pred_field"), ", ", Keyword("score_field")),
     *(" and ", Keyword("id_field"), " name them"),
 )
-DELIMITERS = "\t,;"
 SEPARATORS = "|;, "  # of labels in text, any of which may be
 ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
 BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")

@@ -82,9 +82,11 @@ class _Lines:
         with open_text(InputFile(path)) as file:
             blocks = in_blocks(file)
             first, second = next(blocks, None), next(blocks, None)
-            if first is None or second is None:
-                for block in filter(None, [first]):
-                    yield from self._line_by_line(block, origin)
+            if first is None:
+                yield from entries_in_batches((), origin, self.values)
+                return
+            if second is None:
+                yield from self._line_by_line(first, origin)
                 return
             for _, fields in islice(parsed_block(first, _fields_of), 1):
                 self._settle(fields)
@@ -121,7 +123,7 @@ class _Lines:
         """Return the rows of a block, one for each run of lines of an instance; None if a value is wrong."""
         values = found.values
         if values is None:
-            ((places, texts),) = found.further
+            places, texts = found.further[0]
             try:
                 values = self.values(texts, range(len(texts)))[places]
             except ValueError:
