@@ -24,7 +24,7 @@ from xmleval.kernels.fields import (
 )
 
 KEY, LABEL, VALUE = range(3)
-BLOCK_BYTES, BLOCK_SHARE = 1 << 23, 16  # of memory for a block of lines, at most, and of what is left
+BLOCK_BYTES, BLOCK_SHARE = 1 << 23, 64  # of memory for a block of lines, at most, and of what is left
 
 
 class Cut(NamedTuple):

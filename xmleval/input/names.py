@@ -15,7 +15,6 @@ from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.fields import fill_slots, hash_fields, number_names
 
 NAMES_SHARE = 4  # of what is left, for a table of names before another one is begun
-NAME_BYTES = 40  # of memory for a name in a table, about
 SURROGATES = "surrogatepass"  # which JSON may hold
 
 
@@ -29,9 +28,10 @@ class NameTable:
         self._ends: Ints = np.zeros(1, np.int64)
         self._slots = np.zeros(1, np.uint64)
 
-    def n_bytes_with(self, n: int) -> int:
-        """Return about how much memory the table has with so many names more."""
-        return self._bytes.nbytes + self._ends.nbytes + self._slots.nbytes + NAME_BYTES * n
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the table."""
+        return self._bytes.nbytes + self._ends.nbytes + self._slots.nbytes
 
     def numbers(self, text: Bytes, starts: Ints, stops: Ints) -> Ints:
         """Return the number of each field."""
@@ -105,7 +105,7 @@ class Names:
     def number(self, text: Bytes, starts: Ints, stops: Ints) -> tuple[Ints, TableNames]:
         """Return the place of each field among names, and these."""
         with self._lock:
-            if self._table.n_bytes_with(starts.size) > self._most_bytes:
+            if self._table.n_bytes > self._most_bytes:
                 self._table = NameTable()
             return self._table.numbers(text, starts, stops), TableNames(self._table)
 
