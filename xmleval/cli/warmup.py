@@ -20,7 +20,7 @@ from xmleval.base.work import WORK
 from xmleval.cli.output import show
 from xmleval.cluster.processes import Processes
 from xmleval.demo import evaluate_demo, make_demo, make_lists
-from xmleval.io import write_xmc
+from xmleval.io import write_qrels, write_run, write_xmc
 from xmleval.kernels.compiling import COMPILED, folders
 
 N_ROWS, N_LABELS, DEPTH = 20_000, 40, 8  # enough rows for several threads
@@ -45,7 +45,7 @@ def warmup() -> None:
         folder = Path(name)
         write_files(folder)
         futures = [processes.submit(count_compiled, evaluate_files, folder, options) for options in OPTIONS]
-        others = evaluate_with_intervals, evaluate_weighted, evaluate_generated, compare_files
+        others = evaluate_with_intervals, evaluate_weighted, evaluate_named, evaluate_generated, compare_files
         futures += [processes.submit(count_compiled, action, folder) for action in others]
         n_compiled = sum([future.result() for future in processes.as_completed(futures)])
     done = f"{n_compiled + COMPILED.n} kernels compiled in {time.monotonic() - start:.0f} s"
@@ -65,6 +65,11 @@ def write_files(folder: Path) -> None:
     listed = scipy.sparse.csr_array((scores.ravel(), labels.ravel(), rows), shape=y_true.shape)
     for name, array in (("m_indices", labels), ("m_scores", scores), ("dense", listed.toarray())):
         np.save(folder / f"{name}.npy", array)
+    write_qrels(folder / "Y.qrels", y_true)
+    write_run(folder / "m.run", listed)
+    entries = zip(np.repeat(np.arange(N_ROWS), DEPTH), listed.indices, listed.data, strict=True)
+    lines = [f"{row},{label},{score!s}\n" for row, label, score in entries]
+    (folder / "m.csv").write_text("".join(["query_id,doc_id,score\n", *lines]))
     for name, matrix, kind in (("Y", y_true, "truth"), ("m", listed, "scores")):
         scipy.sparse.save_npz(folder / f"{name}.npz", matrix)
         write_xmc(folder / f"{name}.txt", matrix, kind)
@@ -102,6 +107,12 @@ def evaluate_weighted(folder: Path) -> None:
     for names in INPUTS[1], INPUTS[3]:
         evaluate_file(folder, names, metrics="all", decision="top3", unlisted="0.0", sample_weight=WEIGHTS)
         evaluate_file(folder, names, metrics="curves", sample_weight=WEIGHTS, confidence=0.95)
+
+
+def evaluate_named(folder: Path) -> None:
+    """Evaluate files whose rows and labels have names."""
+    for predictions in ("m.run", "m.csv"):
+        evaluate(folder / "Y.qrels", folder / predictions, metrics="p@1")
 
 
 def evaluate_generated(folder: Path) -> None:
