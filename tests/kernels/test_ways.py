@@ -169,9 +169,9 @@ def test_a_user_without_a_home_needs_none(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(Path, "home", lambda: pytest.fail("there is none"))
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    kept.folders.cache_clear()
+    kept.cache_folders.cache_clear()
     kept.is_kept(kept.index_name)
-    kept.folders.cache_clear()
+    kept.cache_folders.cache_clear()
 
 
 FORKS = """

@@ -27,30 +27,28 @@ KEY, LABEL, VALUE = range(3)
 BLOCK_BYTES, BLOCK_SHARE = 1 << 23, 64  # of memory for a block of lines, at most, and of what is left
 
 
-class Cut(NamedTuple):
+class FieldPlaces(NamedTuple):
     """How lines are cut into fields, and which of them are read.
 
     n_fields : of each line
-    places : of the key, the label and the value, -1 where there is none
-    has_numbers : whether values are read as numbers, as scores are
+    places : of the key, the label and the value, which is read as a number; -1 where there is none
     delimiter : what stands between fields; 0 stands for blanks
     further : places of further fields, which are read as names
     """
 
     n_fields: int
     places: tuple[int, int, int]
-    has_numbers: bool
     delimiter: int = 0
     further: tuple[int, ...] = ()
 
 
-class Fields(NamedTuple):
+class LineFields(NamedTuple):
     """The key, the label and the value of each line of a block.
 
     text : of the block; starts, stops : int64 (3, n), where each field begins and ends
     lines : int64 (n,), the number of each line in the file
     labels, names : int64 (n,), places among names, and these
-    values : float64 (n,), None where they are names, or there are none
+    values : float64 (n,), None where none are read
     further : of each further field, int64 (n,), places among values, and these
     """
 
@@ -80,16 +78,18 @@ class Fields(NamedTuple):
         return Rows(keys, BY_KEY, *columns, places=lines, is_long=True, origin=origin)
 
 
-def read_in_order(cut: Cut, names: Names, blocks: Iterator[Lines]) -> Iterator[tuple[Lines, Fields | None]]:
+def read_in_order(
+    layout: FieldPlaces, names: Names, blocks: Iterator[Lines]
+) -> Iterator[tuple[Lines, LineFields | None]]:
     """Yield each block with its fields, while threads read the next ones."""
 
-    def read(block: Lines) -> tuple[Lines, Fields | None]:
-        return block, read_fields(cut, names, block)
+    def read(block: Lines) -> tuple[Lines, LineFields | None]:
+        return block, read_fields(layout, names, block)
 
     return in_order(read, blocks)
 
 
-def read_fields(cut: Cut, names: Names, block: Lines, n_skipped: int = 0) -> Fields | None:
+def read_fields(layout: FieldPlaces, names: Names, block: Lines, n_skipped: int = 0) -> LineFields | None:
     """Return the fields of a block, None if any line is not as expected, which only a closer look explains.
 
     n_skipped : lines at the beginning that are not read, of those that hold any field
@@ -97,30 +97,30 @@ def read_fields(cut: Cut, names: Names, block: Lines, n_skipped: int = 0) -> Fie
     text, n_lines = block.text, block.n_lines
     if not _is_plain(text):
         return None
-    read = [place for place in (*cut.places, *cut.further) if place >= 0]
-    kept = np.full(cut.n_fields, -1, np.int64)
+    read = [place for place in (*layout.places, *layout.further) if place >= 0]
+    kept = np.full(layout.n_fields, -1, np.int64)
     kept[read] = range(len(read))
     starts, stops = np.empty((len(read), n_lines), np.int64), np.empty((len(read), n_lines), np.int64)
     lines = np.empty(n_lines, np.int64)
     found = kept, starts, stops, lines
-    if cut.delimiter:
-        n, n_read = find_cells(text, n_lines, cut.delimiter, *found)
+    if layout.delimiter:
+        n, n_read = find_cells(text, n_lines, layout.delimiter, *found)
     else:
-        n, n_read = find_fields(text, n_lines, cut.n_fields, *found)
+        n, n_read = find_fields(text, n_lines, layout.n_fields, *found)
     if n_read < n_lines:
         return None
     starts, stops = (np.ascontiguousarray(each[:, n_skipped:n]) for each in (starts, stops))
-    has_values = cut.places[VALUE] >= 0
-    if cut.delimiter:
+    has_values = layout.places[VALUE] >= 0
+    if layout.delimiter:
         n_empty = [trim_fields(text, starts[i], stops[i]) for i in range(VALUE + has_values)]
         if n_empty[KEY] or n_empty[LABEL]:
             return None
-    values = _numbers(text, starts[VALUE], stops[VALUE]) if has_values and cut.has_numbers else None
-    if has_values and cut.has_numbers and values is None:
+    values = _numbers(text, starts[VALUE], stops[VALUE]) if has_values else None
+    if has_values and values is None:
         return None
     further = [_distinct(text, starts[i], stops[i]) for i in range(VALUE + has_values, len(read))]
     labels, known = names.number(text, starts[LABEL], stops[LABEL])
-    return Fields(text, starts, stops, lines[n_skipped:n] + block.first, labels, known, values, further)
+    return LineFields(text, starts, stops, lines[n_skipped:n] + block.first, labels, known, values, further)
 
 
 def _distinct(text: Bytes, starts: Ints, stops: Ints) -> Coded:

@@ -133,14 +133,10 @@ class Match:
         ids = numbers_of(names, number)
         if (missing := np.flatnonzero(ids < 0)).size:
             missing_names = [names[i] for i in missing.tolist()]
-            new = [*dict.fromkeys(missing_names)]
-            if added is not number:
-                new = [name for name in new if name not in added]
-            start = first + len(added)
-            added.update(zip(new, count(start)))
+            new = [name for name in dict.fromkeys(missing_names) if name not in added]
+            added.update(zip(new, count(first + len(added))))
             self.n_bytes += INDEX_BYTES * len(new) + sum(map(sys.getsizeof, new))
-            is_all_new = len(new) == missing.size
-            ids[missing] = start + np.arange(missing.size) if is_all_new else numbers_of(missing_names, added)
+            ids[missing] = numbers_of(missing_names, added)
         if self.n_nodes and added is self.unknown:
             end = self.n_labels + self.n_nodes
             self.nodes_named.update(ids[(ids >= self.n_labels) & (ids < end)].tolist())

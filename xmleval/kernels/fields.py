@@ -14,11 +14,11 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.checking import HASH
 from xmleval.kernels.decimal import LOW, ODD, U0, U1, U8, U32, eight_bytes, scan_decimal
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.parsing import NEWLINE
+from xmleval.kernels.parsing import NEWLINE, RETURN, SPACE
 
 IS_BLANK = np.zeros(256, np.bool_)  # between the fields of a line: ASCII blanks, as `str.split` knows them
 IS_BLANK[[9, 11, 12, 13, 28, 29, 30, 31, 32]] = True
-SPACE, RETURN, QUOTE = b' \r"'
+QUOTE = 34
 Hashes = NDArray[np.uint64]
 
 

@@ -67,14 +67,14 @@ def search_leading_hits(truth: Labels, row: Labels, hits: Ints) -> None:
         hits[s] += index_of(truth, row[s]) >= 0
 
 
-def n_compared(
+def n_compared_within(
     true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, slots: Ints, hits: Ints
 ) -> int:
     """Return the work of comparing all relevant labels with the leading ones of each list."""
     return int(hits.shape[1]) * (slots.size + int(true_ptr[-1]) // PAIRS)
 
 
-@kernel_with_work(n_compared)
+@kernel_with_work(n_compared_within)
 def count_leading_hits(
     true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, slots: Ints, hits: Ints
 ) -> None:

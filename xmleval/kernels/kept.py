@@ -26,7 +26,7 @@ def is_kept(function: Callable[..., Any]) -> bool:
     """Tell whether a kernel was compiled from these sources, by this Numba, for values of any types."""
     name = f"{index_name(function)}.nbi"
     try:
-        return any(_is_current(folder / name) for folder in folders(os.environ.get("NUMBA_CACHE_DIR")))
+        return any(_is_current(folder / name) for folder in cache_folders(os.environ.get("NUMBA_CACHE_DIR")))
     except OSError as error:
         if error.errno is None:  # raised by a signal handler, such as TimeoutError
             raise
@@ -42,7 +42,7 @@ def _is_current(index: Path) -> bool:
 
 
 @cache
-def folders(named: str | None) -> list[Path]:
+def cache_folders(named: str | None) -> list[Path]:
     """Return the folders in which Numba may have kept kernels; named : one for all of its caches, if any."""
     if named:
         return [*Path(named).glob("kernels_*")]

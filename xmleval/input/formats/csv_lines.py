@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from xmleval.base.budget import memory_limit
 from xmleval.files.input import InputFile
-from xmleval.input.fields import Cut, Fields, in_blocks, read_fields, read_in_order
+from xmleval.input.fields import FieldPlaces, LineFields, in_blocks, read_fields, read_in_order
 from xmleval.input.lines import (
     LINE_BYTES,
     LONGEST_LINE,
@@ -80,13 +80,13 @@ class CsvRecords(Iterator[Record]):
             yield f"{line}\n"
 
 
-class Block(NamedTuple):
+class CsvBlock(NamedTuple):
     """Some records of a file: their fields if all lines are as expected, and what reads them line by line.
 
     further : names of the further fields
     """
 
-    fields: Fields | None
+    fields: LineFields | None
     records: Callable[[], Iterator[Record]]
     further: Sequence[str] = ()
 
@@ -99,7 +99,7 @@ class CsvBlocks:
 
     def read(
         self, columns: Sequence[str | None], further_columns: Callable[[], Sequence[str]]
-    ) -> Iterator[Block]:
+    ) -> Iterator[CsvBlock]:
         """Yield the blocks, of which only large files have several.
 
         From lines on that may go on beyond a block, all others are one. While further columns are read, the
@@ -112,31 +112,31 @@ class CsvBlocks:
             blocks, names = dropwhile(_is_blank, in_blocks(opened)), Names()
             first, second = next(blocks), next(blocks, None)
             if second is None:
-                yield Block(None, partial(self._behind_header, [first]))
+                yield CsvBlock(None, partial(self._behind_header, [first]))
                 return
             others, may_go_on = chain([second], blocks), _may_go_on(first)
             fields = None
             if may_go_on or not further_columns():
                 fields = read_fields(self._cut(columns, ()), names, first, n_skipped=1)
             if fields is None and may_go_on:
-                yield Block(None, partial(self._behind_header, chain([first], others)))
+                yield CsvBlock(None, partial(self._behind_header, chain([first], others)))
                 return
-            yield Block(None if further_columns() else fields, partial(self._behind_header, [first]))
+            yield CsvBlock(None if further_columns() else fields, partial(self._behind_header, [first]))
             further = further_columns()
             pairs = read_in_order(self._cut(columns, further), names, others)
             for block, fields in pairs:
                 if fields is None and _may_go_on(block):
                     rest = chain([block], (other for other, _ in pairs))
-                    yield Block(None, partial(self._records, rest))
+                    yield CsvBlock(None, partial(self._records, rest))
                     return
-                yield Block(fields, partial(self._records, [block]), further)
+                yield CsvBlock(fields, partial(self._records, [block]), further)
 
-    def _cut(self, columns: Sequence[str | None], further: Sequence[str]) -> Cut:
+    def _cut(self, columns: Sequence[str | None], further: Sequence[str]) -> FieldPlaces:
         """Return how lines are cut; of two fields of one name, the last counts."""
         place_of: dict[str | None, int] = {name: place for place, name in enumerate(self._names)}
         key, label, value = (place_of.get(name, -1) for name in columns)
         others = tuple([place_of[name] for name in further])
-        return Cut(len(self._names), (key, label, value), True, ord(self._delimiter), others)
+        return FieldPlaces(len(self._names), (key, label, value), ord(self._delimiter), others)
 
     def _records(self, blocks: Iterable[Lines]) -> CsvRecords:
         return CsvRecords(_filled_lines(blocks), self._names, self._delimiter)

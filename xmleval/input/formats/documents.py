@@ -35,7 +35,7 @@ from xmleval.input.columns import (
     choose_columns,
     named_as,
 )
-from xmleval.input.fields import Fields as CutFields
+from xmleval.input.fields import LineFields
 from xmleval.input.formats.csv_lines import CsvBlocks, CsvRecords, csv_rows
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
@@ -154,7 +154,7 @@ class _Documents:
             else:
                 yield rows
 
-    def _block_rows(self, fields: CutFields, further: Sequence[str], origin: Origin) -> Rows | None:
+    def _block_rows(self, fields: LineFields, further: Sequence[str], origin: Origin) -> Rows | None:
         """Return the rows of a block; None if a value is none, which its records tell."""
         values = np.ones(fields.lines.size) if fields.values is None else fields.values
         if self._kind == "truth" and not are_whole(values):
@@ -391,7 +391,7 @@ def labels_of(value: Any) -> Labels:
     elif not isinstance(value, list):
         raise ValueError(f"{_json(value)} is no list of labels")
     elif not value or not isinstance(value[0], list | dict):
-        return names_of(value), None
+        return label_texts(value), None
     else:
         pairs = [_pair(item) for item in value]
     return [name_of(name) for name, _ in pairs], [number_of(score) for _, score in pairs]
@@ -419,7 +419,7 @@ def _pair(item: Any) -> Sequence[Any]:
     raise ValueError(f'{_json(item)} is no label with a score, such as {{"label": "a", "score": 0.5}}')
 
 
-def names_of(items: list[Any]) -> list[str]:
+def label_texts(items: list[Any]) -> list[str]:
     """Return the names of a list of JSON."""
     if {*map(type, items)} == {str}:
         return [item.strip(ASCII_BLANKS) for item in items]

@@ -16,7 +16,7 @@ from xmleval.base.budget import memory_limit
 from xmleval.base.errors import InputError, shown
 from xmleval.base.numerals import ID
 from xmleval.files.input import InputFile
-from xmleval.input.fields import Cut, Fields, in_blocks, read_in_order
+from xmleval.input.fields import FieldPlaces, LineFields, in_blocks, read_in_order
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import Lines, open_text, parsed_block, words_of
 from xmleval.input.names import Names
@@ -41,11 +41,11 @@ class Layout(NamedTuple):
     lowest: float = -np.inf
 
     @property
-    def cut(self) -> Cut:
+    def field_places(self) -> FieldPlaces:
         """How lines are cut; integers, of which there are few, are read as text."""
         if self.read is float:
-            return Cut(self.n_fields, (0, self.label, self.value), has_numbers=True)
-        return Cut(self.n_fields, (0, self.label, -1), has_numbers=False, further=(self.value,))
+            return FieldPlaces(self.n_fields, (0, self.label, self.value))
+        return FieldPlaces(self.n_fields, (0, self.label, -1), further=(self.value,))
 
     def values(self, texts: Sequence[str], numbers: Sequence[int]) -> NDArray[np.float64]:
         """Return the numbers that texts are, or refuse the first that is none with the number of its line."""
@@ -91,7 +91,7 @@ class _Lines:
             for _, fields in islice(parsed_block(first, _fields_of), 1):
                 self._settle(fields)
             all_blocks = chain([first, second], blocks)
-            for block, found in read_in_order(self._layout.cut, Names(), all_blocks):
+            for block, found in read_in_order(self._layout.field_places, Names(), all_blocks):
                 rows = None if found is None else self._rows(found, origin)
                 if rows is None:
                     yield from self._line_by_line(block, origin)
@@ -119,7 +119,7 @@ class _Lines:
                 raise ValueError(f"line {number}: {n_read} fields, not {n_fields}")
             yield fields[0], fields[label], fields[value], number
 
-    def _rows(self, found: Fields, origin: Origin) -> Rows | None:
+    def _rows(self, found: LineFields, origin: Origin) -> Rows | None:
         """Return the rows of a block, one for each run of lines of an instance; None if a value is wrong."""
         values = found.values
         if values is None:
