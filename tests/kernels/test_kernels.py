@@ -31,17 +31,18 @@ def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_typ
         sorted(zip(*row, strict=True), key=lambda item: -item[1])
         for row in zip(cut(ptr, ids), cut(ptr, scores), strict=True)
     ]
-    steps = itertools.chain.from_iterable(map(itertools.pairwise, cut(ptr, scores)))
-    assert ranking.falls(ptr, scores) == all(a >= b for a, b in steps)
+    steps = [*itertools.chain.from_iterable(map(itertools.pairwise, cut(ptr, scores)))]
+    compared = [sum(compare(b, a) for a, b in steps) for compare in (operator.gt, operator.lt, operator.eq)]
+    assert ranking.steps_of(ptr, scores) == (*compared, 0)
     assert sorting.longest_row(ptr) == max(sizes, default=0)
     ranking.rank_rows(ptr, ids, scores)
     assert cut(ptr, ids) == [[j for j, _ in row] for row in want]
     assert cut(ptr, scores) == [[s for _, s in row] for row in want]
-    assert ranking.falls(ptr, scores)
+    assert ranking.steps_of(ptr, scores)[0] == 0
     for place in range(scores.size):
         other = scores.copy()
         other[place] = np.nan
-        assert not ranking.falls(ptr, other)
+        assert ranking.steps_of(ptr, other)[3] == 1
     for value in LEVELS:
         for with_equal in (False, True):
             passes = operator.ge if with_equal else operator.gt

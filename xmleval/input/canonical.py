@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from xmleval.base.arrays import Floats, Ints, Labels, Scores
+from xmleval.kernels.ties import has_equal_neighbours
 
 LEAST_STEPS = 6  # from a score of a row to the next, fewer of which may all rise by chance
 
@@ -30,7 +31,7 @@ class RawScores(NamedTuple):
 
     n_listed : number of entries; binary : whether every score is 0 or 1; rises, falls : whether scores of
     some row rise or fall in a list, whose order the caller chose; missing, highest : what `look_at_ids`
-    returns, of all cells of a matrix that id 0 is there.
+    returns, of all cells of a matrix that id 0 is there; ties : whether any row may have equal scores.
     """
 
     n_listed: int
@@ -39,6 +40,7 @@ class RawScores(NamedTuple):
     falls: bool = False
     missing: int = 0
     highest: int = -1
+    ties: bool = True
 
 
 class Ranking(NamedTuple):
@@ -60,6 +62,13 @@ class Ranking(NamedTuple):
     raw: RawScores | None = None
     cut_ties: Truth | None = None
     tie_order: Labels | None = None
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether scores next to one another are equal; those of two rows count where none was looked at."""
+        if self.scores is None or (self.raw is not None and not self.raw.ties):
+            return False
+        return has_equal_neighbours(self.scores)
 
 
 class Facts(NamedTuple):

@@ -19,14 +19,13 @@ from xmleval.kernels.ranking import (
     copy_heads,
     count_leading,
     count_reaching,
-    falls,
-    falls_somewhere,
     head_pointer,
     rank_rows,
     rises_unsorted,
     select_heads,
+    steps_of,
 )
-from xmleval.kernels.ties import collect_cut_ties, count_cut_ties, flag_cut_ties, has_equal_neighbours
+from xmleval.kernels.ties import collect_cut_ties, count_cut_ties, flag_cut_ties
 
 PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
 LOSSY = "lqLQg"  # types that float64 may not hold
@@ -222,7 +221,7 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
     is_written = rows.is_written and how.higher_is_better
     # rows with rising ids have no order; where scores fall in one, they are no distances in other blocks
     rises = is_written and places is not None and rises_unsorted(ptr, places, written)
-    drops = is_written and falls_somewhere(ptr, written)
+    drops = is_written and steps_of(ptr, written)[1] > 0
     if places is not None and rows.named:
         labels, scores = rows.labels.astype(labels.dtype), written
     if how.unlisted is not None:
@@ -234,7 +233,7 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
 
 def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
-    ptr, labels, scores, seen = rows.ptr, rows.labels, None, np.empty(2, np.int64)
+    ptr, labels, seen = rows.ptr, rows.labels, np.empty(2, np.int64)
     ids = np.ascontiguousarray(labels, None if labels.dtype in (np.int32, np.int64) else np.int64)
     code, row, place = check_list(ptr, ids, how.n_labels, seen)
     if code == BAD_LABEL and (empty := labels == -1).any():
@@ -243,13 +242,18 @@ def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
         slots = " (or -1, an empty slot)"
         refuse_code(how.argument, code, start + row, int(labels[place]), how.n_labels, slots)
     labels = ids.astype(label_dtype(how.n_labels), copy=False)
-    in_order, binary, drops = True, False, False
-    if rows.values is not None:
-        scores = how.scores(rows, start, may_be_nan=True)
-        in_order, binary, drops = falls(ptr, scores), is_binary(scores), falls_somewhere(ptr, scores)
-        scores = scores if in_order else how.scores(rows, start)
+    missing, highest = seen.tolist()
+    if rows.values is None:
+        raw = RawScores(0, False, missing=missing, highest=highest, ties=False)
+        return _ranked(how, ptr, labels, None, start, raw, in_order=True)
+    scores = how.scores(rows, start, may_be_nan=True)
+    n_above, n_below, n_equal, n_nan = steps_of(ptr, scores)
+    if n_nan:
+        scores = how.scores(rows, start)  # which refuses them
+    in_order = n_above == 0
     rises = how.higher_is_better and not in_order  # distances do
-    raw = RawScores(0, binary, rises, drops, *seen.tolist())
+    ties = n_equal > 0 or not in_order
+    raw = RawScores(0, is_binary(scores), rises, n_below > 0, missing, highest, ties)
     return _ranked(how, ptr, labels, scores, start, raw, in_order)
 
 
@@ -291,7 +295,7 @@ def _best(ranking: Ranking, depth: int, in_order: bool = True) -> Ranking:
         copy_heads(ptr, labels, head_ptr, heads)
         if scores is not None:
             copy_heads(ptr, scores, head_ptr, head_scores)
-            if has_equal_neighbours(scores):
+            if ranking.has_ties:
                 flag_cut_ties(ptr, scores, head_ptr, tied)
     if tied.any():
         cut_ptr = np.empty(ptr.size, np.int64)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.base.arrays import Bools, Ints, Labels, Scores
-from xmleval.kernels.jit import kernel, kernel_with_work, n_rows
+from xmleval.kernels.jit import kernel, kernel_with_work
 from xmleval.kernels.sorting import longest_row, sort_down
 
-MOST_RISES = 1 << 30  # that an int32 counts
+MOST_STEPS = 1 << 30  # that an int32 counts
 BOUND_LANES = 16  # lanes whose maxima bound the best of a part
 SHARE, MOST_PARTS = 6, 3  # entries that one bound is for, as it gets loose towards 8; bounds of a row
 MOST_FOUND = 64  # entries up to which counting the better ones of each beats inserting
@@ -54,32 +54,30 @@ def copy_heads(ptr: Ints, values: Scores, head_ptr: Ints, heads: Scores) -> None
 
 
 @kernel
-def falls(ptr: Ints, scores: Scores) -> bool:
-    """Tell whether scores never rise within a row, and none is NaN. ptr, scores : int64 (n + 1,), (s,)."""
-    n_rises, n_unordered = 0, int(scores.size > 0 and scores[0] != scores[0])
-    for start in range(1, scores.size, MOST_RISES):  # one pass over all rows vectorises
-        n_rising, unordered = np.int32(0), np.int32(0)
-        later = scores[start : start + MOST_RISES]
+def steps_of(ptr: Ints, scores: Scores) -> tuple[int, int, int, int]:
+    """Return how many scores are above, below and equal to the one before in their row, and how many are NaN.
+
+    ptr, scores : int64 (n + 1,), (s,)
+    """
+    n_above, n_below, n_equal, n_nan = 0, 0, 0, int(scores.size > 0 and scores[0] != scores[0])
+    for start in range(1, scores.size, MOST_STEPS):  # one pass over all rows vectorises
+        above, below, equal, nan = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
+        later = scores[start : start + MOST_STEPS]
         earlier = scores[start - 1 : start - 1 + later.size]
         for p in range(later.size):
-            n_rising = np.int32(n_rising + np.int32(later[p] > earlier[p]))
-            unordered = np.int32(unordered + np.int32(later[p] != later[p]))
-        n_rises, n_unordered = n_rises + int(n_rising), n_unordered + int(unordered)
-    for i in range(1, ptr.size - 1):  # between two rows a rise is allowed
+            above = np.int32(above + np.int32(later[p] > earlier[p]))
+            below = np.int32(below + np.int32(later[p] < earlier[p]))
+            equal = np.int32(equal + np.int32(later[p] == earlier[p]))
+            nan = np.int32(nan + np.int32(later[p] != later[p]))
+        n_above, n_below = n_above + int(above), n_below + int(below)
+        n_equal, n_nan = n_equal + int(equal), n_nan + int(nan)
+    for i in range(1, ptr.size - 1):
         start = ptr[i]
-        if 0 < start < scores.size and ptr[i + 1] > start:
-            n_rises -= scores[start] > scores[start - 1]
-    return n_rises == 0 and n_unordered == 0
-
-
-@kernel_with_work(n_rows)
-def falls_somewhere(ptr: Ints, scores: Scores) -> bool:
-    """Tell whether any score is below the one in front of it in its row. ptr, scores : (n + 1,), (s,)."""
-    for i in range(ptr.size - 1):  # most lists have such a score in their first row, where it ends
-        for p in range(ptr[i] + 1, ptr[i + 1]):
-            if scores[p] < scores[p - 1]:
-                return True
-    return False
+        if 0 < start < scores.size and ptr[i + 1] > start:  # from the last score of one row to the next row
+            n_above -= scores[start] > scores[start - 1]
+            n_below -= scores[start] < scores[start - 1]
+            n_equal -= scores[start] == scores[start - 1]
+    return n_above, n_below, n_equal, n_nan
 
 
 @kernel

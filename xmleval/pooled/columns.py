@@ -21,6 +21,7 @@ from xmleval.pooled.piles import (
     Ranges,
     before_label,
     common_dtype,
+    label_bounds,
     label_of,
     make_keys,
     quantiles,
@@ -29,7 +30,6 @@ from xmleval.pooled.piles import (
 )
 
 SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # cost of sorting in comparisons: fixed, and per score
-GROUPED_RANGE = 1 << 21  # scores of labels to gather at a time: more only take memory
 LONG = 1 << 12  # scores of a label from which NumPy's sort is faster
 
 
@@ -83,9 +83,9 @@ def over_labels(
     piles = [relevant, irrelevant]
     grouped = _grouped(piles)
     if grouped is not None:
-        _over_grouped(grouped, n_labels, count, n_ranges(piles, resources), resources)
+        _over_grouped(grouped, count, n_ranges(piles, resources), resources)
         return
-    bounds, ranges = label_ranges(piles, n_labels, resources)
+    bounds, ranges = label_ranges(piles, n_labels, resources._replace(memory=2 * resources.memory // 3))
 
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
@@ -97,8 +97,6 @@ def over_labels(
 
 def label_ranges(piles: Sequence[Pile], n_labels: int, resources: Resources) -> tuple[list[int], Ranges]:
     """Return the bounds of ranges of labels, and the piles split at them; the even ranges hold the keys."""
-    for pile in piles:
-        pile.ungroup()
     dtype = common_dtype(piles, np.int64)
     cuts = quantiles(sampled(piles), n_ranges(piles, resources)).astype(np.int64)
     cuts = np.union1d(cuts[cuts > 0], np.arange(MOST_LABELS, n_labels, MOST_LABELS))
@@ -115,16 +113,12 @@ def _grouped(piles: Sequence[Pile]) -> list[list[Grouped]] | None:
 
 def _over_grouped(
     piles: Sequence[Sequence[Grouped]],
-    n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
     n_least: int,
     resources: Resources,
 ) -> None:
     """Do the same as `over_labels` for the parts of piles that are grouped by label."""
-    reached: Ints = sum(part.ptr - part.ptr[0] for parts in piles for part in parts)
-    n = max(n_least, int(reached[-1]) // GROUPED_RANGE)
-    cuts = np.searchsorted(reached, reached[-1] * np.arange(1, n) / n)
-    bounds = np.unique([0, *cuts.tolist(), n_labels]).tolist()
+    bounds = label_bounds([part for parts in piles for part in parts], n_least)
 
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]

@@ -138,8 +138,6 @@ def sweep_label_groups(
         group, float64 (3, groups, m)
     """
     piles = [pile for side in sides for pile in side]
-    for pile in piles:
-        pile.ungroup()  # so that they have the type of keys
     # float64 numbers have no ranks of 32 bits, but those that occur have
     ranked = common_dtype(piles, np.int64) != np.int64
     ranked |= level is not None and level != as_score(level, np.empty(0, np.float32))

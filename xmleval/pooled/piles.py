@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from xmleval.kernels.keys import HALF, SCANNED, decode_keys, encode_keys, part_k
 Over = Callable[[Callable[[int], "Cut"], Sequence[int]], list["Cut"]]
 SMALL = 1 << 16  # keys up to which arrays are joined as they come in
 SAMPLED = 128  # keys of an array sampled to choose ranges
+GROUPED_RANGE = 1 << 21  # scores of labels to gather at a time: more only take memory
 RUNS_AT_ONCE = 4  # sorted runs that a pile is spilled in, to limit the memory for sorting
 
 
@@ -39,22 +42,36 @@ class Grouped(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Size of the keys that the scores may be expanded to."""
-        return self.size * self.dtype.itemsize
+        """Size of the scores."""
+        return self.size * self.scores.itemsize
 
-    def keys(self) -> list[Keys]:
-        """Return the keys of the scores."""
+    def keys_of(self, first: int, stop: int) -> Keys:
+        """Return the keys of labels first..stop-1."""
         n_labels = self.ptr.size - 1
-        labels = np.repeat(np.arange(n_labels, dtype=label_dtype(n_labels)), np.diff(self.ptr))
-        return [make_keys(labels, self.scores[self.ptr[0] : self.ptr[-1]], n_labels)]
+        ptr = self.ptr[first : stop + 1]
+        labels = np.repeat(np.arange(first, stop, dtype=label_dtype(n_labels)), np.diff(ptr))
+        return make_keys(labels, self.scores[ptr[0] : ptr[-1]], n_labels)
+
+    def keys(self) -> Iterator[Keys]:
+        """Yield the keys of all labels, a range at a time."""
+        for first, stop in pairwise(label_bounds([self])):
+            yield self.keys_of(first, stop)
 
 
 Held = Keys | Grouped
 
 
-def as_keys(part: Held) -> list[Keys]:
+def as_keys(part: Held) -> Iterable[Keys]:
     """Return a part of a pile as arrays of keys."""
     return [part] if isinstance(part, np.ndarray) else part.keys()
+
+
+def label_bounds(parts: Sequence[Grouped], n_ranges: int = 1) -> list[int]:
+    """Return the bounds of ranges of labels that hold about as many scores, not too many for a cache."""
+    reached: Ints = sum(part.ptr - part.ptr[0] for part in parts)
+    n = max(n_ranges, int(reached[-1]) // GROUPED_RANGE)
+    cuts = np.searchsorted(reached, reached[-1] * np.arange(1, n) / n)
+    return sorted({0, *cuts.tolist(), reached.size - 1})
 
 
 def append_joined(arrays: list[Any], keys: Held) -> None:
@@ -97,15 +114,6 @@ class Pile:
                 self.n_bytes += keys.nbytes
                 append_joined(self._by_dtype.setdefault(keys.dtype, []), keys)
 
-    def ungroup(self) -> None:
-        """Convert all parts in memory to arrays of keys."""
-        for tail in self._by_dtype.values():
-            place = 0
-            while place < len(tail):  # one by one, so that an exception loses nothing
-                keys = as_keys(tail[place])
-                tail[place : place + 1] = keys
-                place += len(keys)
-
     def put(self, old: Keys, new: Keys) -> None:
         """Replace an array by the same keys in another order."""
         tail = self._by_dtype.get(old.dtype, [])
@@ -123,21 +131,39 @@ class Pile:
 
 def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:
     """Write keys to sorted runs; the arrays are unchanged."""
-    arrays = [keys for keys in arrays if keys.size]
-    enough = sum(keys.nbytes for keys in arrays) // RUNS_AT_ONCE
-    runs: list[Run] = []
-    group: list[Held] = []
-    n_bytes = 0
-    for number, keys in enumerate(arrays):
-        group.append(keys)
-        n_bytes += keys.nbytes
-        last = number + 1 == len(arrays)
-        if n_bytes and (last or n_bytes >= enough or arrays[number + 1].dtype != keys.dtype):
-            joined = np.concatenate([keys for part in group for keys in as_keys(part)])
-            joined.sort()
-            runs.append(file.write(iter([joined]), joined.size, joined.dtype))
-            group, n_bytes = [], 0
+    runs = [_write_grouped(parts, file) for parts in _by_dtype(arrays, Grouped)]
+    for parts in _by_dtype(arrays, np.ndarray):
+        enough = sum(keys.nbytes for keys in parts) // RUNS_AT_ONCE
+        group: list[Keys] = []
+        for keys in parts:
+            group.append(keys)
+            if keys is parts[-1] or sum(keys.nbytes for keys in group) >= enough:
+                joined = np.concatenate(group)
+                joined.sort()
+                runs.append(file.write(iter([joined]), joined.size, joined.dtype))
+                group = []
     return runs
+
+
+def _by_dtype(arrays: Sequence[Held], kind: type) -> list[list[Any]]:
+    """Return the parts of a kind that hold any keys, those with keys of one type together."""
+    parts: dict[np.dtype[Any], list[Held]] = {}
+    for keys in arrays:
+        if isinstance(keys, kind) and keys.size:
+            parts.setdefault(keys.dtype, []).append(keys)
+    return [*parts.values()]
+
+
+def _write_grouped(parts: Sequence[Grouped], file: SpillFile) -> Run:
+    """Write scores grouped by label to a sorted run, a range of labels at a time."""
+
+    def sorted_keys(first: int, stop: int) -> Keys:
+        keys = np.concatenate([part.keys_of(first, stop) for part in parts])
+        keys.sort()
+        return keys
+
+    chunks = itertools.starmap(sorted_keys, pairwise(label_bounds(parts)))
+    return file.write(chunks, sum(part.size for part in parts), parts[0].dtype)
 
 
 def key_dtype(scores: Keys, n_labels: int) -> np.dtype[Any]:
@@ -180,6 +206,11 @@ def before_label(labels: Ints, dtype: np.dtype[Any]) -> Keys:
     return labels << HALF if dtype == np.int64 else (labels - 0.5).astype(dtype)
 
 
+def _labels_before(numbers: Keys) -> Ints:
+    """Return the labels that `before_label` was given."""
+    return label_of(numbers) if numbers.dtype == np.int64 else np.ceil(numbers.real).astype(np.int64)
+
+
 def widened(keys: Keys, dtype: np.dtype[Any]) -> Keys:
     """Return keys in a wider type of the same kind; the array itself where it has the type."""
     if keys.dtype == np.int64 and dtype == np.complex128:
@@ -192,7 +223,7 @@ def widened(keys: Keys, dtype: np.dtype[Any]) -> Keys:
 class Cut(NamedTuple):
     """A part of a pile and the offsets of its ranges, int64 (ranges + 1,)."""
 
-    part: Keys | Run
+    part: Keys | Grouped | Run
     offsets: Ints
 
 
@@ -200,7 +231,7 @@ class Ranges:
     """Piles split by s keys into 2 s + 1 ranges; odd ranges hold keys equal to a splitter.
 
     piles : their arrays are replaced by partitioned copies
-    splitters : (s,), keys, ascending
+    splitters : (s,), keys, ascending; those from `before_label` where scores are grouped by label
     over : maps a function over numbers, possibly in several threads
     """
 
@@ -211,7 +242,7 @@ class Ranges:
         def cut_part(number: int) -> Cut:
             pile, part = parts[number]
             cut = _cut(part, splitters)
-            if not isinstance(part, Run) and not isinstance(cut.part, Run):
+            if isinstance(part, np.ndarray) and isinstance(cut.part, np.ndarray):
                 piles[pile].put(part, cut.part)  # drops this reference to the old array
             return cut
 
@@ -244,10 +275,12 @@ class Ranges:
         for part, offsets in self.cuts[pile]:
             yield self._read(part, int(offsets[number]), int(offsets[number + 1]))
 
-    def _read(self, part: Keys | Run, start: int, stop: int) -> Keys:
+    def _read(self, part: Keys | Grouped | Run, start: int, stop: int) -> Keys:
         if isinstance(part, Run):
             keys = np.empty(stop - start, part.dtype)
             part.read(start, keys)
+        elif isinstance(part, Grouped):
+            keys = part.keys_of(*np.searchsorted(part.ptr, part.ptr[0] + [start, stop]).tolist())
         else:
             keys = part[start:stop]
         return widened(keys, self.dtype)
@@ -262,9 +295,12 @@ class Ranges:
         return keys
 
 
-def _cut(part: Keys | Run, splitters: Keys) -> Cut:
+def _cut(part: Keys | Grouped | Run, splitters: Keys) -> Cut:
     if isinstance(part, Run):
         return Cut(part, _run_offsets(part, splitters))
+    if isinstance(part, Grouped):
+        ends = part.ptr[_labels_before(splitters)] - part.ptr[0]
+        return Cut(part, np.concatenate(([0], np.repeat(ends, 2), [part.size])))
     if not splitters.size:
         return Cut(part, np.array([0, part.size]))
     if part.dtype != splitters.dtype:
@@ -320,7 +356,11 @@ def sampled(piles: Iterable[Pile]) -> list[tuple[Floats, int]]:
     samples = []
     for part in (part for pile in piles for part in pile.parts()):
         stride = part.stride if isinstance(part, Run) else max(1, part.size // SAMPLED)
-        sample = part.sample if isinstance(part, Run) else part[::stride]
-        values = label_of(sample) if sample.dtype.kind != "f" else sample
+        if isinstance(part, Grouped):
+            places = part.ptr[0] + np.arange(0, part.size, stride)
+            values = np.searchsorted(part.ptr, places, "right") - 1
+        else:
+            sample = part.sample if isinstance(part, Run) else part[::stride]
+            values = label_of(sample) if sample.dtype.kind != "f" else sample
         samples.append((values.astype(np.float64), stride))
     return samples

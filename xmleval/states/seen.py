@@ -12,7 +12,7 @@ from xmleval.base.budget import Resources
 from xmleval.base.errors import ALL_LABELS, RISING, TIES, Keyword, Message, counted
 from xmleval.input.canonical import LEAST_STEPS, Ranking, Truth
 from xmleval.kernels.checking import FIRST_IDS, look_at_ids
-from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
+from xmleval.kernels.ties import count_tied_rows
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec
 from xmleval.states.contents import Contents
 from xmleval.states.effects import OF_GAINS, are_gains_idle, idle_note
@@ -254,7 +254,7 @@ def count_tied(view: View, cutoffs: Ints, noted: Bools) -> tuple[int, Ints]:
     assert ranking.scores is not None
     counts: Ints = np.zeros((len(TIES_OF), cutoffs.size), np.int64)
     if ranking.ordered and view.unlisted is None:
-        if ranking.cut_ties is None and not has_equal_neighbours(ranking.scores):
+        if ranking.cut_ties is None and not ranking.has_ties:
             return 0, counts
         cut = ranking.cut_ties or Truth(np.empty(0, np.int64), truth.labels[:0])
         lists = ranking.ptr, ranking.labels, ranking.scores
