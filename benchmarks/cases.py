@@ -109,11 +109,14 @@ class Case(NamedTuple):
     threads: str = ""  # workload on which one thread is timed beside all
     growth: bool = False  # whether it is timed with more and more data
     intervals: bool = False  # whether it is timed with intervals beside without
+    is_update: bool = False  # whether an evaluator is updated, without asking it for values
 
 
 LARGE, FULL = ("W1", "W2", "W3", "W4"), ("W0b", "W0c", "W1d")
 CASES: dict[str, Case] = {
-    "P": Case("P", ["p@5"], lists, intervals=True),
+    "P": Case("P@5 from top-5 arrays", ["p@5"], lists, 5, LARGE, "W4", intervals=True),
+    "small P": Case("P@5 of a small call", ["p@5"], lists, 5, ("S1", "S600")),
+    "update": Case("update for P@5, many labels", ["p@5"], lists, 5, ("S32",), is_update=True),
     "at_k_lists": Case(
         "P, nDCG, R, PSP, PSnDCG at 1, 3, 5 from top-5 arrays",
         AT_K, lists_of_five, 5, LARGE, "W4", intervals=True,
@@ -196,11 +199,29 @@ def evaluated(case: Case, workload: Workload, **options: Any) -> Prepared:
 
     compile_kernels()
     arguments = case.inputs(workload)
+    n_bytes = sum(map(bytes_of, arguments.values()))
+    if case.is_update:
+        return Prepared({"all": updating(case, workload, arguments, **options)}, n_bytes)
 
     def call() -> dict[str, float]:
         return dict(xmleval.evaluate(**arguments, metrics=case.metrics, **options))
 
-    return Prepared({"all": call}, sum(map(bytes_of, arguments.values())))
+    return Prepared({"all": call}, n_bytes)
+
+
+def updating(case: Case, workload: Workload, arguments: dict[str, Any], **options: Any) -> Call:
+    """Return a call that updates an evaluator with the same rows, whose mean stays what it is."""
+    import xmleval
+
+    evaluator = xmleval.Evaluator(n_labels=workload.truth.shape[1], metrics=case.metrics, **options)
+    evaluator.update(**arguments)
+    values = dict(evaluator.compute())
+
+    def call() -> dict[str, float]:
+        evaluator.update(**arguments)
+        return values
+
+    return call
 
 
 def compile_kernels() -> None:

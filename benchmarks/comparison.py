@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cases import CASES, is_ours
-from benchmarks.peers import PEERS
+from benchmarks.peers import PEERS, interpreter_of
 from benchmarks.worker import Worker, interleaved
 from benchmarks.workloads import Workload, generate
 
@@ -82,7 +82,7 @@ def compare(name: str, workload: Workload, peers: str, rounds: int) -> list[dict
         if processes[0].failed:
             raise SystemExit(f"{ours[0]} {processes[0].failed}")
         for batch in batches:
-            beside = [start(peers, library) for library in batch]
+            beside = [start(interpreter_of(library, peers), library) for library in batch]
             timed = [process for process in processes[: len(ours)] + beside if not process.once]
             interleaved({process.library: process.time for process in timed}, (rounds, rounds))
             for process in beside:

@@ -6,6 +6,7 @@ differently are left out.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -76,6 +77,31 @@ def libpecos_at_k(workload: Workload, predictions: Any) -> Prepared:
         return _at_cutoffs("p", values.prec) | _at_cutoffs("r", values.recall)
 
     return Prepared({"all": call})
+
+
+def pyxclib_at_k(workload: Workload, predictions: Any) -> Prepared:
+    """Call one class for P, nDCG, PSP and PSnDCG, which share the search for hits, and a function for R."""
+    from xclib.evaluation import xc_metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    truth, in_order = workload.truth, isinstance(predictions, dict)
+    measures = xc_metrics.Metrics(truth, inv_psp=workload.propensity)
+
+    def shared() -> dict[str, float]:
+        values = zip(("p", "ndcg", "psp", "psndcg"), measures.eval(predictions, 5, in_order), strict=True)
+        return {name: value for each in values for name, value in _at_cutoffs(*each).items()}
+
+    def recall() -> dict[str, float]:
+        return _at_cutoffs("r", xc_metrics.recall(predictions, truth, 5, in_order))
+
+    return Prepared({"p, ndcg, psp, psndcg": shared, "r": recall})
+
+
+def pyxclib_p(workload: Workload) -> Prepared:
+    """P of top-5 arrays."""
+    from xclib.evaluation import xc_metrics
+
+    truth, predictions = workload.truth, _top_five(workload)
+    return Prepared({"p": lambda: {"p@5": float(xc_metrics.precision(predictions, truth, 5, True)[4])}})
 
 
 def sklearn_sets(workload: Workload) -> Prepared:
@@ -222,18 +248,28 @@ def _of_all_entries(workload: Workload, hits: int) -> Callable[[float], float]:
     return lambda area: (area * hits * misses + certain) / (relevant * irrelevant)
 
 
+def _top_five(workload: Workload) -> dict[str, Any]:
+    labels, scores = workload.top(5)
+    return {"indices": labels, "scores": scores}
+
+
 def _five(workload: Workload) -> Workload:
     labels, scores = workload.top(5)
     return replace(workload, labels=labels, scores=scores)
 
 
 PEERS: dict[str, dict[str, Callable[[Workload], Prepared]]] = {  # by the case, see `benchmarks.cases`
+    "P": {"pyxclib": pyxclib_p},
+    "small P": {"pyxclib": pyxclib_p},
+    "update": {"pyxclib": pyxclib_p},
     "at_k_lists": {
+        "pyxclib": lambda workload: pyxclib_at_k(workload, _top_five(workload)),
         "ranx": ranx_lists,
         "libpecos": lambda workload: libpecos_at_k(workload, _five(workload).score_matrix()),
         "napkinxc": lambda workload: napkinxc_at_k(workload, workload.top(5)[0].tolist()),
     },
     "at_k_matrix": {
+        "pyxclib": lambda workload: pyxclib_at_k(workload, workload.score_matrix()),
         "libpecos": lambda workload: libpecos_at_k(workload, workload.score_matrix()),
         "napkinxc": lambda workload: napkinxc_at_k(workload, workload.score_matrix()),
     },
@@ -251,9 +287,14 @@ def prepare(name: str, library: str, workload: Workload) -> Prepared:
 
 def module_of(library: str) -> str:
     """Return the module of a library."""
-    return {"scikit-learn": "sklearn", "libpecos": "pecos"}.get(library, library)
+    return {"scikit-learn": "sklearn", "libpecos": "pecos", "pyxclib": "xclib"}.get(library, library)
+
+
+def interpreter_of(library: str, others: str) -> str:
+    """Return the interpreter of a library: PYXCLIB names that of pyxclib, which is not on PyPI."""
+    return os.environ.get("PYXCLIB", others) if library == "pyxclib" else others
 
 
 def tolerance_of(library: str) -> float:
     """Return the tolerated difference of a library's values from ours."""
-    return 2e-3 if library == "torchmetrics" else 1e-9  # it sums in single precision
+    return {"torchmetrics": 2e-3, "pyxclib": 1e-5}.get(library, 1e-9)  # which sum in single precision

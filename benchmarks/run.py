@@ -3,7 +3,8 @@
 Each library runs in its own process, and the runs are interleaved, so that other load affects all of them.
 Missing libraries are reported as absent. A library whose first call takes longer than 5 s is timed once more
 (after 60 s, not again), and one that takes longer than five minutes is stopped. The other parts need no other
-library: one thread beside all, growth with the size of the data, intervals beside none, and start-up. Results
+library: one thread beside all, growth with the size of the data, intervals beside none, start-up and files
+with names. Results
 are JSON and tables.md in the output folder. The exit code is 1 if values differ or a library
 crashes.
 """
@@ -23,6 +24,7 @@ from typing import Any
 
 from benchmarks.cases import CASES, Call, available_processors, evaluated, prepare
 from benchmarks.comparison import measure_comparison
+from benchmarks.files import measure_files
 from benchmarks.machine import machine
 from benchmarks.peers import PEERS, tolerance_of
 from benchmarks.startup import measure_startup
@@ -125,6 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
         "growth": lambda args: measure_growth(args.scale),
         "intervals": lambda args: measure_intervals(args.scale, args.rounds),
         "startup": lambda args: measure_startup(args.rounds),
+        "files": lambda args: measure_files(args.rounds, args.scale),
     }
     add("--parts", nargs="+", choices=parts, default=list(parts))
     add("--workloads", nargs="+", choices=SIZES, default=list(SIZES), help="of the comparison")

@@ -24,6 +24,12 @@ import numpy as np
 from xmleval import evaluate
 truth, scores = np.eye(9, dtype=np.float32), np.random.default_rng(0).random((9, 9), np.float32)
 """ + TIMED.format("evaluate(truth, scores, inverse_propensity=np.ones(9))")
+SMALL_CALL = """
+import numpy as np
+from xmleval import evaluate
+rng = np.random.default_rng(0)
+truth, scores = (rng.random((600, 30)) < 0.1).astype(np.float32), rng.random((600, 30), np.float32)
+""" + TIMED.format("evaluate(truth, scores, metrics='p@5')")
 COLD_RUNS = 3  # with all kernels compiled anew
 
 
@@ -41,15 +47,21 @@ def cases() -> dict[str, Case]:
         "from xmleval import evaluate": Case(["-c", TIMED.format("from xmleval import evaluate")]),
         "first evaluate, kernels compiled before": Case(["-c", FIRST_CALL]),
         "first evaluate of the group xmc, nothing compiled": Case(["-c", FIRST_CALL], cold=True),
+        "first evaluate of P@5, 600 x 30, kernels compiled before": Case(["-c", SMALL_CALL]),
+        "first evaluate of P@5, 600 x 30, nothing compiled": Case(["-c", SMALL_CALL], cold=True),
+        "xmleval demo, kernels compiled before": Case(["-m", "xmleval", "demo"]),
+        "xmleval demo, nothing compiled": Case(["-m", "xmleval", "demo"], cold=True),
         "xmleval --help": Case(["-m", "xmleval", "--help"]),
         "xmleval metrics": Case(["-m", "xmleval", "metrics"]),
     }
     if "XMLEVAL_DATA" in os.environ:
         folder = Path(os.environ["XMLEVAL_DATA"]) / "bibtex"
-        files = [str(folder / name) for name in ("Y_test.npz", "scores_pecos.npz", "Y_train.npz")]
-        words = ["-m", "xmleval", "evaluate", *files[:2], "--train", files[2]]
-        named["xmleval evaluate on bibtex, kernels compiled before"] = Case(words)
-        named["xmleval evaluate on bibtex, nothing compiled"] = Case(words, cold=True)
+        lists = {"lists of 10": "topk_pecos_indices.npy", "scores": "scores_pecos.npz"}
+        for title, scores in lists.items():
+            files = [str(folder / name) for name in ("Y_test.npz", scores, "Y_train.npz")]
+            words = ["-m", "xmleval", "evaluate", *files[:2], "--train", files[2]]
+            named[f"xmleval evaluate on bibtex, {title}, kernels compiled before"] = Case(words)
+            named[f"xmleval evaluate on bibtex, {title}, nothing compiled"] = Case(words, cold=True)
     return named
 
 

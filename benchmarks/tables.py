@@ -11,17 +11,13 @@ from benchmarks.cases import CASES, is_ours
 from benchmarks.peers import PEERS
 from benchmarks.workloads import SIZES
 
-PARTS = ("comparison", "threads", "startup", "growth", "intervals")
+PARTS = ("comparison", "files", "threads", "startup", "growth", "intervals")
 MIB = 1 << 20
+LEAST_READ = 1 << 16  # bytes of inputs from which reading them takes long enough to compare with
 HEAD = ("data", "xmleval, s", "1 thread, s", "of the limit", "MiB", "others, s")
-# Seconds of pyxclib 5d13086 (not on PyPI) in an earlier run on 2 cores with AVX-512, on which 2 threads read
-# 50 GB/s and one sorts 300 million float32 keys per second.
-QUOTED = {
-    ("at_k_lists", "W2"): 0.248, ("at_k_lists", "W3"): 0.173, ("at_k_lists", "W4"): 2.16,
-    ("at_k_matrix", "W2"): 1.20, ("at_k_matrix", "W3"): 1.14, ("at_k_matrix", "W4"): 5.5,
-}  # fmt: skip
 # Cases of the short table: title, case, workload
 SHORT = (
+    ("P@5 from top-5 lists", "P", "W4"),
     ("P, nDCG, R, PSP, PSnDCG at 1, 3, 5 from top-5 lists", "at_k_lists", "W2"),
     ("the same", "at_k_lists", "W3"),
     ("the same", "at_k_lists", "W4"),
@@ -56,7 +52,7 @@ def read_results(folder: Path) -> dict[str, dict[str, Any]]:
 
 def report(results: dict[str, dict[str, Any]]) -> str:
     """Return all tables."""
-    writers = comparison_tables, threads_table, startup_table, growth_table, intervals_table
+    writers = comparison_tables, files_table, threads_table, startup_table, growth_table, intervals_table
     parts = zip(PARTS, writers, strict=True)
     return "\n\n".join(write(results[part]) for part, write in parts if part in results) + "\n"
 
@@ -73,8 +69,6 @@ def short_table(results: dict[str, Any]) -> str:
             for library, record in records.items()
             if "seconds" in record and not is_ours(library)
         ]
-        if quoted := QUOTED.get((name, workload)):
-            rivals.append((quoted, f"pyxclib {quoted:.3g}", "quoted"))
         spent, shown, note = min(rivals)
         ratio = ", ".join(filter(None, [times(spent / ours["seconds"]), note]))
         rows.append([title, f"{size.rows:,} x {size.labels:,}", seconds(ours), f"{shown} ({ratio})"])
@@ -147,6 +141,17 @@ def startup_table(results: dict[str, Any]) -> str:
     return table(["start-up", "seconds"], "lr", rows)
 
 
+def files_table(results: dict[str, Any]) -> str:
+    """Return the seconds of an evaluation of each file, and of other libraries that only read it."""
+    libraries = list(dict.fromkeys(library for file in results["files"] for library in file["seconds"]))
+    rows = []
+    for file in results["files"]:
+        cells = [f"{file['seconds'][name]:.3g}" if name in file["seconds"] else "" for name in libraries]
+        rows.append([file["title"], f"{file['n_bytes'] / MIB:.0f}", *cells])
+    header = [f"P@5 of {results['n_scores']:,} scores, seconds", "MiB", *libraries]
+    return table(header, "lr" + "r" * len(libraries), rows)
+
+
 def comparison_tables(results: dict[str, Any]) -> str:
     """Say what the machine can do, and lay out a table for each case, with a row for each workload."""
     machine, scale = results["machine"], results["scale"]
@@ -166,13 +171,10 @@ def comparison_tables(results: dict[str, Any]) -> str:
 
 
 def case_row(name: str, workload: str, results: dict[str, Any]) -> list[str]:
-    """Return the row of one case, with quoted times if the workload has its original size."""
+    """Return the row of one case."""
     records = records_of(results, name, workload)
     ours, single = records.pop("xmleval"), records.pop("xmleval threads=1")
     others = [f"{library} {outcome(record, ours)}" for library, record in records.items()]
-    quoted = QUOTED.get((name, workload)) if results["scale"] == 1 else None
-    if quoted:
-        others.append(f"pyxclib {quoted:g} ({times(quoted / ours['seconds'])}, quoted)")
     memory, bound = f"{ours['above_bytes'] / MIB:.0f}", limit(ours, records, results["machine"])
     return [workload, seconds(ours), outcome(single), bound, memory, ", ".join(others)]
 
@@ -207,5 +209,7 @@ def limit(record: dict[str, Any], others: dict[str, dict[str, Any]], machine: di
     if record["family"] == "micro_auc":
         bound = others["np.sort"].get("seconds")
         return f"{times(record['seconds'] / bound)} sorting" if bound else ""
+    if record["inputs_bytes"] < LEAST_READ:
+        return ""
     bound = record["inputs_bytes"] / max(machine["read_bytes_per_second"].values())
     return f"{times(record['seconds'] / bound)} reading"

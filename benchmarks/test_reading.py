@@ -5,7 +5,6 @@ XMLEVAL_BENCH_SCALE shrinks the workloads, for quick test runs.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
@@ -17,6 +16,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from scipy import sparse
 
+from benchmarks.files import Named, readers, write_named
 from benchmarks.workloads import generate
 from xmleval import evaluate
 from xmleval.io import read_scores, read_truth, write_xmc
@@ -72,56 +72,25 @@ def test_reading(benchmark: BenchmarkFixture, folder: Path, name: str, form: str
 
 
 @cache
-def named(name: str, folder: Path) -> tuple[Path, dict[str, Path], float]:
-    """Write a truth, scores in several forms, rows and labels with names; return P@5 beside."""
+def named(name: str, folder: Path) -> tuple[Named, float]:
+    """Write a workload with names; return its P@5 beside."""
     workload = generate(name, DEPTH, SCALE)
-    truth = folder / f"{name}.qrels"
-    rows = np.repeat(np.arange(workload.truth.shape[0]), np.diff(workload.truth.indptr)).tolist()
-    judged = zip(rows, workload.truth.indices.tolist(), strict=True)
-    truth.write_text("".join(f"query{row} 0 document{label} 1\n" for row, label in judged))
-    files = {form: folder / f"{name}.{form}" for form in ("run", "csv", "jsonl")}
-    with files["run"].open("w") as run, files["csv"].open("w") as csv, files["jsonl"].open("w") as jsonl:
-        csv.write("query_id,doc_id,score\n")
-        for row, (labels, scores) in enumerate(zip(workload.labels, workload.scores, strict=True)):
-            names, values = [f"document{label}" for label in labels], scores.astype(float).tolist()
-            pairs = [*zip(names, values, strict=True)]
-            lines = [
-                f"query{row} Q0 {label} {rank} {value!r} t\n" for rank, (label, value) in enumerate(pairs, 1)
-            ]
-            run.writelines(lines)
-            csv.writelines(f"query{row},{label},{value!r}\n" for label, value in pairs)
-            jsonl.write(json.dumps({"query_id": f"query{row}", "labels": names, "scores": values}) + "\n")
     expected = evaluate(workload.truth, (workload.labels, workload.scores), metrics="p@5")
-    return truth, files, expected["p@5"]
-
-
-def plain(path: Path) -> None:
-    """Read a run as dicts, line by line."""
-    scores: dict[str, dict[str, float]] = {}
-    with path.open() as lines:
-        for line in lines:
-            row, _, label, _, score, _ = line.split()
-            scores.setdefault(row, {})[label] = float(score)
+    return write_named(workload, folder), expected["p@5"]
 
 
 @pytest.mark.parametrize("form", ["run", "csv", "jsonl"])
 def test_evaluating_files_with_names(benchmark: BenchmarkFixture, folder: Path, form: str) -> None:
     """Time P@5 of a file, from reading on."""
-    truth, files, expected = named("W1", folder)
-    report = benchmark(partial(evaluate, truth, files[form], metrics="p@5"))
+    files, expected = named("W1", folder)
+    report = benchmark(partial(evaluate, files.truth, files.scores[form], metrics="p@5"))
     assert report["p@5"] == expected
 
 
-@pytest.mark.parametrize("library", ["plain", "pandas", "pyarrow"])
-def test_reading_a_run_alone(benchmark: BenchmarkFixture, folder: Path, library: str) -> None:
-    """Time others on the same run, which only read it."""
-    path, columns = named("W1", folder)[1]["run"], list("abcdef")
-    if library == "plain":
-        read: Any = partial(plain, path)
-    elif library == "pandas":
-        read = partial(pytest.importorskip("pandas").read_csv, path, sep=" ", header=None, names=columns)
-    else:
-        csv = pytest.importorskip("pyarrow.csv")
-        how = csv.ReadOptions(column_names=columns), csv.ParseOptions(delimiter=" ")
-        read = partial(csv.read_csv, path, read_options=how[0], parse_options=how[1])
-    benchmark(read)
+@pytest.mark.parametrize(
+    ("form", "library"), [(form, library) for form, others in readers().items() for library in others]
+)
+def test_reading_alone(benchmark: BenchmarkFixture, folder: Path, form: str, library: str) -> None:
+    """Time others on the same files, which only read them."""
+    files, _ = named("W1", folder)
+    benchmark(readers()[form][library], files.scores[form])

@@ -2,7 +2,8 @@
 
 W1 is like Eurlex-4K, W2 like AmazonCat-13K, W3 like Amazon-670K, W4 like Amazon-3M: test rows, labels and
 labels per row, Zipf label frequencies with label ids in random order (so that memory access by label is as
-scattered as in the original), and rankings with the hit rates of a good model. W0b is like bibtex, W0c like
+scattered as in the original), and rankings with the hit rates of a good model. S1, S600 and S32 have as many
+rows, and S32 the labels of Amazon-670K. W0b is like bibtex, W0c like
 corel5k and W1d like Eurlex-4K, with dense scores. Needs only NumPy and SciPy, which every library's
 environment has.
 """
@@ -38,12 +39,16 @@ class Size:
 
     def scaled(self, scale: float) -> Size:
         """Return the size with fewer rows and labels, but enough for lists of 100."""
-        rows, train_rows = max(64, round(self.rows * scale)), max(256, round(self.train_rows * scale))
+        rows = max(min(64, self.rows), round(self.rows * scale))
+        train_rows = max(256, round(self.train_rows * scale))
         labels = min(self.labels, max(512, round(self.labels * scale)))
         return replace(self, rows=rows, labels=labels, train_rows=train_rows)
 
 
 SIZES = {
+    "S1": Size(1, 10, 2.0, 0.2, 1_000),
+    "S600": Size(600, 30, 2.0, 0.2, 1_000),
+    "S32": Size(32, 670_091, 5.45, 0.005, 490_449, 0.6, 2.6),
     "W0b": Size(2_515, 159, 2.4, 0.2, 4_880, dense=True),
     "W0c": Size(1_500, 374, 3.5, 0.2, 4_500, dense=True),
     "W1d": Size(3_809, 3_993, 5.3, 0.2, 15_539, dense=True),

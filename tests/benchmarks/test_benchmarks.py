@@ -1,11 +1,12 @@
 """The benchmarks run in small, write their tables and notice values that differ."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks import comparison, machine, peers, run, startup, versions
+from benchmarks import comparison, files, machine, peers, run, startup, versions
 from benchmarks.cases import CASES
 from benchmarks.tables import read_results
 from benchmarks.worker import ROOT
@@ -17,6 +18,7 @@ ROWS = {  # of tables
     "growth": "| 1,000 labels, seconds by rows | 10 | 100 |\n",
     "intervals": "| measures | W2, s | ",
     "startup": "| import xmleval | ",
+    "files": "| TREC run | ",
 }
 
 
@@ -26,6 +28,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "READ_BYTES", 8000)
     monkeypatch.setattr(comparison, "TURN", 0.0)
     monkeypatch.setattr(startup, "COLD_RUNS", 1)
+    monkeypatch.setattr(files, "SIZE", replace(files.SIZE, rows=100, labels=1000))
     sizes = {"ROWS": (10**4, 10**5), "LABELS": (1000,), "FIXED_LABELS": 1000, "INTERVALS": ("W2",)}
     budgets = {"GROWTH_BUDGET": 0.0, "THREADS_BUDGET": 0.0}
     cases = {"CASES": {name: CASES[name] for name in ("P", "P from 100", "sets", "LabelSets", "micro_auc")}}
