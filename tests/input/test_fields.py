@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from xmleval import evaluate
 from xmleval.input import fields as input_fields
 from xmleval.input import rows as input_rows
-from xmleval.input.formats import csv_lines
+from xmleval.input.formats import csv_lines, json_lists
 from xmleval.input.names import NameTable, TableNames
 from xmleval.io import read_qrels, read_run
 from xmleval.kernels import fields
@@ -208,6 +208,126 @@ def test_labels_of_lists_are_those_of_a_table_of_names(data: st.DataObject) -> N
             patched.setattr(input_rows, "BATCH_BYTES", batch_bytes)
             answers.append(report_of(("y.jsonl", "m.jsonl")))
     assert answers[0] == answers[1]
+
+
+LONG_NUMBERS = ("0." + "123456789" * 4, "1" * 25)
+JSON_NUMBERS = ("0.5", "1", "-0.0", "-0", "0", "1e-3", "1E+3", "1e400", "-7", *LONG_NUMBERS)
+IDS = ("{}", '"{}"', '"{}"', '"q{} "', '" é{}"')
+ODD_LABELS = (
+    '"\\u00e9x"', '"a\\n"', '"\\""', "7", "null", '["a", 0.5]', '""', '" "', '"\x01"', '"a', "'a'", '"a" "b"',
+)  # fmt: skip
+ODD_NUMBERS = ("NaN", "Infinity", "1.", ".5", "+1", "01", "-", "1e", "0x1", '"0.5"', "true", "1_0", "", "1 2")
+ODD_IDS = ("01", "-1", "1.5", "null", '""', '"  "', '"\\u0041"', "1" * 30)
+ODD_LINES = ("{}\ufeff", "\ufeff{}", "{} {}", "{},", "[{}]", "{}x", "", "{{}}")
+
+
+def json_files(draw: st.DrawFn, kind: str) -> bytes:
+    """Draw objects with an id, labels and perhaps scores, of which one may be damaged."""
+    names = ["doc_id", "labels", *(["scores"] if kind == "scores" and draw(st.booleans()) else [])]
+    if draw(st.integers(0, 3)) == 0:
+        names.remove("doc_id")
+    names = draw(st.permutations(names))
+    blank, id_form = draw(st.sampled_from(["", " ", "\t", "\r "])), draw(st.sampled_from(IDS))
+    texts = [f'"{name}"' for name in NAMES] + [f'" {NAMES[0]}x "']
+    rows = draw(st.lists(st.lists(st.sampled_from(texts), max_size=4, unique=True), min_size=3, max_size=9))
+    damage, place = draw(st.sampled_from(["", "", "", *names, "line", "members"])), draw(st.integers(0, 2))
+    comma, lines = f"{blank},{blank}", list[str]()
+    for number, row in enumerate(rows):
+        labels, scores = [*row], [draw(st.sampled_from(JSON_NUMBERS)) for _ in row]
+        of_row, damaged = id_form.format(number), damage if number == place else ""
+        if damaged == "labels":
+            labels.append(draw(st.sampled_from(ODD_LABELS)))
+            scores += ["1"] * draw(st.integers(0, 1))
+        if damaged == "scores":
+            scores[draw(st.integers(0, len(scores))) :] = [draw(st.sampled_from(ODD_NUMBERS))]
+        if damaged == "doc_id":
+            of_row = draw(st.sampled_from(ODD_IDS))
+        lists = {"labels": labels, "scores": scores}
+        values = {name: f"[{blank}{comma.join(items)}{blank}]" for name, items in lists.items()}
+        values["doc_id"] = of_row
+        members = [f'"{name}"{blank}:{blank}{values[name]}' for name in names]
+        if damaged == "members":
+            members = draw(st.sampled_from([members[1:], members[::-1], [*members, members[0]]]))
+            members += draw(st.sampled_from([[], ['"title": "t"'], ['"rank": [1]']]))
+        line = f"{blank}{{{blank}{comma.join(members)}{blank}}}{blank}"
+        lines.append(draw(st.sampled_from(ODD_LINES)).format(line, line) if damaged == "line" else line)
+    return (draw(st.sampled_from(["\n", "\r\n", "\n\n"])).join(lines) + "\n").encode()
+
+
+def answers_of_objects(text: bytes, kind: str, block_bytes: int) -> list[Any]:
+    """What JSON Lines say in blocks, and line by line."""
+    other = b'{"doc_id": 0, "labels": ["ab", "a"]}\n{"doc_id": 1, "labels": ["7"]}\n'
+    Path("y.jsonl").write_bytes(text if kind == "truth" else other)
+    Path("m.jsonl").write_bytes(text)
+    answers = []
+    for n_bytes in (block_bytes, 1 << 22):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(input_fields, "BLOCK_BYTES", n_bytes)
+            if n_bytes == 1 << 22:
+                patched.setattr(json_lists, "read_lists", lambda *_: None)
+            answers.append(report_of(("y.jsonl", "m.jsonl")))
+    return answers
+
+
+@given(data=st.data())
+@pytest.mark.parametrize("kind", ["truth", "scores"])
+def test_objects_of_json_lines_in_blocks_are_those_read_one_by_one(kind: str, data: st.DataObject) -> None:
+    text = data.draw(st.composite(json_files)(kind))
+    in_blocks, line_by_line = answers_of_objects(text, kind, data.draw(st.sampled_from([1, 99, 999])))
+    assert in_blocks == line_by_line
+
+
+@pytest.mark.parametrize("at", [1, 7])
+@pytest.mark.parametrize("field", ["doc_id", "labels", "scores"])
+def test_an_odd_value_in_blocks_is_what_it_is_line_by_line(field: str, at: int) -> None:
+    odd = {
+        "doc_id": ODD_IDS,
+        "labels": ODD_LABELS,
+        "scores": (*ODD_NUMBERS, *JSON_NUMBERS, "1,", ",1", "1, 2"),
+    }
+    for value in odd[field]:
+        lines = []
+        for row in range(9):
+            values = {"doc_id": str(row), "labels": '"ab"', "scores": "0.5"}
+            values |= {field: value} if row == at else {}
+            lines.append('{{"doc_id": {}, "labels": [{}], "scores": [{}]}}\n'.format(*values.values()))
+        in_blocks, line_by_line = answers_of_objects("".join(lines).encode(), "scores", 99)
+        assert in_blocks == line_by_line
+
+
+@pytest.mark.parametrize("is_scored_first", [True, False])
+def test_objects_with_scores_behind_others_without_are_refused_in_blocks(is_scored_first: bool) -> None:
+    plain = [f'{{"doc_id": {row}, "labels": ["a"]}}\n' for row in range(9)]
+    scored = [line.replace('["a"]', '[["a", 0.5]]') for line in plain]
+    lines = scored[:5] + plain[5:] if is_scored_first else plain[:5] + scored[5:]
+    in_blocks, line_by_line = answers_of_objects("".join(lines).encode(), "scores", 99)
+    assert in_blocks == line_by_line
+    assert "line 6: labels with scores, and others without" in in_blocks
+
+
+@pytest.mark.parametrize(
+    "last", ['{"doc_id": 3, "labels": ["a"]}', '{"doc_id": 20, "labels": ["a", "b", "a"]}']
+)
+def test_what_is_repeated_is_refused_with_its_line_in_blocks(last: str) -> None:
+    lines = [f'{{"doc_id": {row}, "labels": ["a"]}}\n' for row in range(20)]
+    in_blocks, line_by_line = answers_of_objects("".join([*lines, last]).encode(), "truth", 99)
+    assert in_blocks == line_by_line
+    assert "line 21" in in_blocks
+
+
+@pytest.mark.parametrize("last", [[0, 1], ["0", "1"], ["1", "0"]])
+def test_texts_of_zeros_and_ones_in_blocks_are_names(last: list[Any]) -> None:
+    records = [{"labels": ["0", "1"] if row < 9 else last} for row in range(99)]
+    text = "".join(f"{json.dumps(record)}\n" for record in records)
+    in_blocks, line_by_line = answers_of_objects(text.encode(), "truth", 99)
+    assert in_blocks == line_by_line
+
+
+def test_objects_in_blocks_are_read_by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f'{{"doc_id": {row}, "labels": ["a", "ab"], "scores": [2, 1e-3]}}\n' for row in range(9)]
+    monkeypatch.setattr("xmleval.input.formats.documents.parsed_block", None)
+    in_blocks, line_by_line = answers_of_objects("".join(lines).encode(), "truth", 99)
+    assert in_blocks == line_by_line
 
 
 def test_a_judgement_that_is_not_whole_is_refused_in_later_blocks_of_csv(

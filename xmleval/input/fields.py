@@ -95,7 +95,7 @@ def read_fields(layout: FieldPlaces, names: Names, block: Lines, n_skipped: int 
     n_skipped : lines at the beginning that are not read, of those that hold any field
     """
     text, n_lines = block.text, block.n_lines
-    if not _is_plain(text):
+    if not is_plain(text):
         return None
     read = [place for place in (*layout.places, *layout.further) if place >= 0]
     kept = np.full(layout.n_fields, -1, np.int64)
@@ -115,7 +115,7 @@ def read_fields(layout: FieldPlaces, names: Names, block: Lines, n_skipped: int 
         n_empty = [trim_fields(text, starts[i], stops[i]) for i in range(VALUE + has_values)]
         if n_empty[KEY] or n_empty[LABEL]:
             return None
-    values = _numbers(text, starts[VALUE], stops[VALUE]) if has_values else None
+    values = numbers_in(text, starts[VALUE], stops[VALUE]) if has_values else None
     if has_values and values is None:
         return None
     further = [_distinct(text, starts[i], stops[i]) for i in range(VALUE + has_values, len(read))]
@@ -130,7 +130,7 @@ def _distinct(text: Bytes, starts: Ints, stops: Ints) -> Coded:
     return Coded(places, [*TableNames(table)])
 
 
-def _is_plain(text: Bytes) -> bool:
+def is_plain(text: Bytes) -> bool:
     """Tell whether a text is in UTF-8 and holds no byte order mark."""
     bytes_ = text[:-SPARE].tobytes()
     try:
@@ -139,7 +139,7 @@ def _is_plain(text: Bytes) -> bool:
         return False
 
 
-def _numbers(text: Bytes, starts: Ints, stops: Ints) -> Floats | None:
+def numbers_in(text: Bytes, starts: Ints, stops: Ints) -> Floats | None:
     """Return the numbers that fields hold, None if any holds none."""
     scores, powers = np.empty(starts.size), np.empty(starts.size, np.int16)
     scan_numbers(text, starts, stops, scores, powers)

@@ -6,13 +6,13 @@ import copy
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count, permutations, repeat
+from itertools import chain, compress, count, permutations, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Ints
+from xmleval.base.arrays import Bools, Ints
 from xmleval.base.budget import memory_limit
 from xmleval.base.cached import cached
 from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
@@ -23,10 +23,19 @@ from xmleval.input.glances import similar_names
 from xmleval.input.names import NameTable, TableNames
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import BY_KEY, INDEX_BYTES, LabelNames, Named, Origin, Rows, no_labels, order_ties
+from xmleval.input.rows import (
+    BY_KEY,
+    INDEX_BYTES,
+    LabelNames,
+    Named,
+    Origin,
+    Rows,
+    no_labels,
+    numbered,
+    order_ties,
+)
 
 PREDICTIONS = ("y_score", "y_pred")
-UNSEEN = -2  # of a name that was not looked up
 HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
 SHOWN_COLUMNS = 3  # in a note
 IN_ORDER = "columns were brought in the order of their numbers"
@@ -132,11 +141,18 @@ class Match:
         """Return the number of each name; those without one get the next in ``added``, from ``first`` on."""
         ids = numbers_of(names, number)
         if (missing := np.flatnonzero(ids < 0)).size:
-            missing_names = [names[i] for i in missing.tolist()]
-            new = [name for name in dict.fromkeys(missing_names) if name not in added]
-            added.update(zip(new, count(first + len(added))))
-            self.n_bytes += INDEX_BYTES * len(new) + sum(map(sys.getsizeof, new))
-            ids[missing] = numbers_of(missing_names, added)
+            places, distinct_names = numbered([names[i] for i in missing.tolist()])
+            ids[missing] = self._add_distinct(distinct_names, added, first)[places]
+        return ids
+
+    def _add_distinct(self, names: Sequence[Any], added: dict[Any, int], first: int) -> Ints:
+        """Return the number of each of some names in ``added``; others get the next, from ``first`` on."""
+        ids = numbers_of(names, added)
+        missing, start = np.flatnonzero(ids < 0), first + len(added)
+        new = names if missing.size == len(names) else [names[i] for i in missing.tolist()]
+        added.update(zip(new, count(start)))
+        ids[missing] = np.arange(start, start + missing.size)
+        self.n_bytes += INDEX_BYTES * missing.size + sum(map(sys.getsizeof, new))
         if self.n_nodes and added is self.unknown:
             end = self.n_labels + self.n_nodes
             self.nodes_named.update(ids[(ids >= self.n_labels) & (ids < end)].tolist())
@@ -245,26 +261,24 @@ class Match:
         if names is None:
             ids, labels = np.unique(labels, return_inverse=True)
             names = ids.tolist()
-        if isinstance(names, TableNames):
-            codes = seen.codes_of(names, labels, number)
-        else:
-            codes = numbers_of(names, number)
-            if codes.min(initial=0) >= 0:
-                return codes[labels]
-        entries = np.flatnonzero(codes[labels] < 0)
-        new, first = np.unique(labels[entries], return_index=True)
-        order = np.argsort(first)
-        new_names = names_at(names, new[order])
-        is_truth = seen.role == "y_true"
+        codes = seen.codes_of(names) if isinstance(names, TableNames) else numbers_of(names, number)
+        entries = first_entries(labels, codes)
+        new_names = names_at(names, labels[entries])
+        if isinstance(names, TableNames):  # of which none was looked up
+            codes[labels[entries]] = known = numbers_of(new_names, number)
+            entries, new_names = entries[known < 0], [*compress(new_names, known < 0)]
+        if not new_names:
+            return codes[labels]
+        new, is_truth = labels[entries], seen.role == "y_true"
         if is_truth and not self.closed:
-            codes[new[order]] = self._add(new_names, number, number, 0)
+            codes[new] = self._add_distinct(new_names, number, 0)
             self.n_labels = max(self.n_labels, len(number))
-        elif new_names and self.listed and (self.fits or is_truth):
+        elif self.listed and (self.fits or is_truth):
             reason = self._not_listed(new_names, is_text_of_id=rows.places is None)
-            raise rows.error_of_entry(seen.argument, reason, int(entries[first.min()]), new_names[0])
+            raise rows.error_of_entry(seen.argument, reason, int(entries[0]), new_names[0])
         else:
-            codes[new[order]] = self._add(new_names, self.unknown, self.unknown, self.n_labels)
-            seen.unknown |= dict.fromkeys(codes[new[order]].tolist())
+            codes[new] = self._add_distinct(new_names, self.unknown, self.n_labels)
+            seen.unknown |= dict.fromkeys(codes[new].tolist())
         return codes[labels]
 
     def _number_columns(self, argument: str, rows: Any) -> Ints:
@@ -423,7 +437,7 @@ class Seen:
     ignored : rows that the truth does not have, by the next numbers
     files : those that were read of several
     file_of : which of them had a row by number, counted from 1; 0 for none
-    table, codes : names in the file, and the number of each among labels, `UNSEEN` before it is looked up
+    table, codes : names in the file, and the number of each among labels, -1 before it is looked up
     """
 
     role: str
@@ -439,18 +453,13 @@ class Seen:
     table: NameTable | None = None
     codes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
-    def codes_of(self, names: TableNames, labels: Ints, number: dict[Any, int]) -> Ints:
-        """Return the number of each name of a table that occurs, -1 where it has none, to be changed there.
-
-        A name is looked up once, where it first occurs.
-        """
+    def codes_of(self, names: TableNames) -> Ints:
+        """Return the number of each name of a table among labels, to be changed where it is looked up."""
         if self.table is not names.table:
             self.table, self.codes = names.table, np.empty(0, np.int64)
         if (n_more := len(names) - self.codes.size) > 0:
             n_more += len(names) // 4
-            self.codes = np.concatenate((self.codes, np.full(n_more, UNSEEN)))
-        unseen = np.unique(labels[self.codes[labels] == UNSEEN])
-        self.codes[unseen] = numbers_of(names.at(unseen), number)
+            self.codes = np.concatenate((self.codes, np.full(n_more, -1)))
         return self.codes
 
     def refuse_other_file(self, of_row: Ints) -> None:
@@ -492,6 +501,15 @@ def join_models(
     keys = [*dict.fromkeys(chain.from_iterable(r.keys or () for _, r in models))] if by else None
     match = Match(name, names, listed=True, keys=keys, by=by, n_rows=rows.n_rows)
     return [as_scores(match.place_rows("y_score", *model), None) for model in models], names, keys
+
+
+def first_entries(labels: Ints, codes: Ints) -> Ints:
+    """Return the first entry of each label without a code, in order."""
+    entries = np.flatnonzero(codes[labels] < 0)
+    first: Ints = np.empty(codes.size if entries.size else 0, np.int64)
+    first[labels[entries[::-1]]] = entries[::-1]  # the last one that is written stays
+    is_first: Bools = first[labels[entries]] == entries
+    return entries[is_first]
 
 
 def names_at(names: Sequence[Any], places: Ints) -> list[Any]:

@@ -25,6 +25,7 @@ INDEX_BYTES = 100  # of memory for a name in an index, beside the name
 ENTRY_BYTES = 64  # of memory for an entry until it is matched
 CHECKED_BYTES = 1 << 18  # of a text, whose rows are a batch
 BATCH_BYTES = 1 << 20  # likewise of rows with lists of labels
+FEW_OF = 64  # one label in so many, of which putting names in order anew costs less than all names once
 MANY_LABELS = 1 << 18  # of a file, from which numbering names by a table pays
 
 
@@ -290,12 +291,24 @@ class LabelNames(list[Any]):
     @cached
     def places(self) -> Ints:
         """The place of each name among all, the last name first, as text."""
-        return np.argsort(sorted(range(len(self)), key=[*map(str, self)].__getitem__, reverse=True))
+        return places_as_text(self)
+
+    def places_of(self, labels: Ints) -> Ints:
+        """Return numbers of labels that rise as their places do, by looking at no others where few occur."""
+        distinct, of_label = np.unique(labels, return_inverse=True)
+        if distinct.size > len(self) // FEW_OF:
+            return self.places[labels]
+        return places_as_text([self[label] for label in distinct.tolist()])[of_label]
+
+
+def places_as_text(names: Sequence[Any]) -> Ints:
+    """Return the place of each name among all, the last name first, as text."""
+    return np.argsort(sorted(range(len(names)), key=[*map(str, names)].__getitem__, reverse=True))
 
 
 def name_places(names: Sequence[Any]) -> Ints:
     """Return the place of each name among all, the last name first, as text."""
-    return (names if isinstance(names, LabelNames) else LabelNames(names)).places
+    return names.places if isinstance(names, LabelNames) else places_as_text(names)
 
 
 def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) -> Labels:
@@ -311,7 +324,8 @@ def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) 
     tied = np.append(same, False) | np.append(False, same)
     places, groups = places[tied], np.append(0, np.cumsum(~same))[tied]  # which the sort leaves as written
     ordered = labels.copy()
-    ordered[places] = labels[places][np.lexsort((name_places(names)[labels[places]], groups))]
+    all_names = names if isinstance(names, LabelNames) else LabelNames(names)
+    ordered[places] = labels[places][np.lexsort((all_names.places_of(labels[places]), groups))]
     return ordered
 
 

@@ -214,6 +214,8 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
     if rows.are_columns and rows.labels.size == rows.n_rows * how.n_labels:
         scores = how.scores(rows, start)
         return _ranked(how, rows.ptr, rows.labels, scores, start, RawScores(0, is_binary(scores)))
+    if rows.named and how.unlisted is None and (ranking := _ranked_as_written(how, rows, start)):
+        return ranking
     part, places = sorted_part(how.argument, rows, how.n_labels, start)
     ptr, labels, scores = part.ptr, part.labels, how.scores(part, start)
     seen, binary = look_at_ids(labels), is_binary(np.asarray(part.values))
@@ -231,10 +233,29 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
     return _ranked(how, ptr, labels, scores, start, RawScores(0, binary, rises, drops, *seen))
 
 
+def _ranked_as_written(how: Reading, rows: Rows, start: int) -> Ranking | None:
+    """Return rows whose scores never rise as they stand, None if they need a closer look."""
+    scores, seen = how.scores(rows, start, may_be_nan=True), np.empty(2, np.int64)
+    n_above, n_below, n_equal, n_nan = steps_of(rows.ptr, scores)
+    ids = _as_ids(rows.labels)
+    if n_above or n_nan or check_list(rows.ptr, ids, how.n_labels, seen)[0] != FINE:
+        return None
+    missing, highest = seen.tolist()
+    drops = rows.is_written and how.higher_is_better and n_below > 0
+    raw = RawScores(0, is_binary(scores), False, drops, missing, highest, n_equal > 0)
+    labels = ids.astype(label_dtype(how.n_labels), copy=False)
+    return _ranked(how, rows.ptr, labels, scores, start, raw, in_order=True)
+
+
+def _as_ids(labels: Labels) -> Labels:
+    """Return labels as `check_list` takes them."""
+    return np.ascontiguousarray(labels, None if labels.dtype in (np.int32, np.int64) else np.int64)
+
+
 def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
     ptr, labels, seen = rows.ptr, rows.labels, np.empty(2, np.int64)
-    ids = np.ascontiguousarray(labels, None if labels.dtype in (np.int32, np.int64) else np.int64)
+    ids = _as_ids(labels)
     code, row, place = check_list(ptr, ids, how.n_labels, seen)
     if code == BAD_LABEL and (empty := labels == -1).any():
         return _ranked_list(how, rows.only(~empty), start)

@@ -35,20 +35,24 @@ from xmleval.input.columns import (
     choose_columns,
     named_as,
 )
-from xmleval.input.fields import LineFields
+from xmleval.input.fields import LineFields, in_blocks
 from xmleval.input.formats.csv_lines import CsvBlocks, CsvRecords, csv_rows
 from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.json_lists import ListedLabels, ListFields, read_in_blocks
 from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.glances import LIKE_A_SCORE, VectorGlance
 from xmleval.input.lines import (
     ASCII_BLANKS,
     SHOWN,
+    open_text,
+    parsed_block,
     parsed_lines,
     read_at_once,
     words_of,
 )
-from xmleval.input.rows import MISSING_WORDS, Origin, RowBatches, Rows, entries_in_batches
+from xmleval.input.rows import BY_KEY, MISSING_WORDS, Origin, RowBatches, Rows, entries_in_batches
 from xmleval.input.writing import WrittenRow, replacing_text, written_rows
+from xmleval.kernels.json_lists import ID, NUMBERS, TEXTS
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
@@ -162,6 +166,49 @@ class _Documents:
         rows = fields.rows(values, origin)
         self._reader.add_coded(rows, dict(zip(further, fields.further, strict=True)))
         self._n_rows += fields.lines.size
+        return rows
+
+    def list_fields(self, record: dict[str, Any]) -> ListFields | None:
+        """Return the fields of an object, None if it has others than an id, texts of labels and scores."""
+        _, instance, label, value, _, _ = self._columns
+        kind_of = {instance: ID, label: TEXTS, value: NUMBERS}
+        kind_of.pop(None, None)
+        is_read = self._kind == "scores" or (self._kind != "grades" and value is None)
+        if self.have_entries or not is_read or record.keys() != kind_of.keys():
+            return None
+        return ListFields([*record], [kind_of[name] for name in record])
+
+    def read_lists(
+        self, file: InputFile, fields: ListFields, records: Iterator[tuple[int, Any]], origin: Origin
+    ) -> Iterator[Rows]:
+        """Yield the rows of JSON Lines, in whole blocks of lines; of a small file, line by line."""
+        with open_text(file) as opened:
+            blocks = in_blocks(opened)
+            first, second = next(blocks), next(blocks, None)
+            if second is None:
+                yield from self.read(records, origin)
+                return
+            for block, listed in read_in_blocks(fields, itertools.chain([first, second], blocks)):
+                rows = None if listed is None else self._list_rows(listed, origin)
+                if rows is None:
+                    yield from self.read(parsed_block(block, _json_record), origin)
+                else:
+                    yield rows
+
+    def _list_rows(self, listed: ListedLabels, origin: Origin) -> Rows | None:
+        """Return the rows of a block; None if they have scores unlike others, which their records tell."""
+        ids, ptr, labels, names, values, lines = listed
+        if labels.size:
+            is_scored = values is not None
+            if self._batches.is_scored not in (None, is_scored):
+                return None
+            self._batches.is_scored, self._reader.are_lists = is_scored, False
+        match = None if ids is None else BY_KEY
+        scores = values if labels.size else None
+        rows = Rows(ids, match, ptr, labels, names, scores, True, lines, origin=origin)
+        rows = rows._replace(are_lists=self._reader.are_lists)
+        self._glance.refuse(rows)
+        self._n_rows += len(lines)
         return rows
 
     def _entries(self, records: Iterator[tuple[int, Any]]) -> Iterator[Any]:
@@ -604,6 +651,8 @@ def _format(
                 origin = documents.facts.of_file(path, paths)
                 if isinstance(header, CsvRecords) and documents.have_entries:
                     yield from documents.read_blocks(CsvBlocks(file, header), origin)
+                elif records is json_rows and (listed := documents.list_fields(first[1])):
+                    yield from documents.read_lists(file, listed, of_file, origin)
                 else:
                     yield from documents.read(of_file, origin)
                 if path is paths[-1]:

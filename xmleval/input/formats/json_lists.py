@@ -1,0 +1,94 @@
+"""JSON Lines whose objects have the same few fields in the same order, read by kernels in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.base.arrays import Bytes, Floats, Ints
+from xmleval.input.fields import is_plain, numbers_in
+from xmleval.input.lines import Lines, in_order
+from xmleval.input.names import Names, TableNames
+from xmleval.kernels.decimal import SPARE
+from xmleval.kernels.fields import trim_fields
+from xmleval.kernels.json_lists import COMMA, ID, NUMBERS, TEXTS, find_lists
+
+
+class ListFields(NamedTuple):
+    """The names of the fields of objects in their order, and what each holds: `ID`, `TEXTS` or `NUMBERS`."""
+
+    names: Sequence[str]
+    kinds: Sequence[int]
+
+
+class ListedLabels(NamedTuple):
+    """The ids of the objects of a block, None where they have none, and the labels that each lists.
+
+    ptr : int64 (n + 1,), where the labels of each object begin
+    labels, names : int64 (s,), places among names, and these
+    values : float64 (s,), None where none are read
+    lines : int64 (n,), the number of each line in the file
+    """
+
+    ids: list[str] | None
+    ptr: Ints
+    labels: Ints
+    names: TableNames
+    values: Floats | None
+    lines: Ints
+
+
+def read_in_blocks(
+    fields: ListFields, blocks: Iterator[Lines]
+) -> Iterator[tuple[Lines, ListedLabels | None]]:
+    """Yield each block with what it lists, see `read_lists`, while threads read the next ones."""
+    names = Names()
+
+    def read(block: Lines) -> tuple[Lines, ListedLabels | None]:
+        return block, read_lists(fields, names, block)
+
+    return in_order(read, blocks)
+
+
+def read_lists(fields: ListFields, names: Names, block: Lines) -> ListedLabels | None:
+    """Return what a block lists, None if any line is not as expected, which only a closer look explains."""
+    text, n_lines = block.text, block.n_lines
+    if not is_plain(text):
+        return None
+    n_items = n_lines + int(np.count_nonzero(text == COMMA))
+    encoded = [name.encode() for name in fields.names]
+    ends = np.cumsum([0, *map(len, encoded)])
+    id_places = np.empty((2, n_lines), np.int64)
+    ptr = np.empty((2, n_lines + 1), np.int64)
+    starts, stops = np.empty((2, 2, n_items), np.int64)
+    lines = np.empty(n_lines, np.int64)
+    all_names, kinds = np.frombuffer(b"".join(encoded), np.uint8), np.array(fields.kinds, np.int64)
+    found = *id_places, ptr, starts, stops, lines
+    n, n_read = find_lists(text, n_lines, all_names, ends, kinds, *found)
+    if n_read < n_lines:
+        return None
+    ptr = ptr[:, : n + 1]
+    label_starts, label_stops = (places[TEXTS, : ptr[TEXTS, -1]] for places in (starts, stops))
+    if trim_fields(text, label_starts, label_stops):
+        return None
+    ids, values = None, None
+    if ID in fields.kinds:
+        id_starts, id_stops = np.ascontiguousarray(id_places[:, :n])
+        if trim_fields(text, id_starts, id_stops):
+            return None
+        ids = _texts(text, id_starts, id_stops)
+    if NUMBERS in fields.kinds:
+        values = numbers_in(text, *(places[NUMBERS, : ptr[NUMBERS, -1]] for places in (starts, stops)))
+        if values is None or not np.array_equal(ptr[TEXTS], ptr[NUMBERS]):
+            return None
+    labels, known = names.number(text, label_starts, label_stops)
+    return ListedLabels(ids, ptr[TEXTS].copy(), labels, known, values, lines[:n] + block.first)
+
+
+def _texts(text: Bytes, starts: Ints, stops: Ints) -> list[str]:
+    """Return fields as texts."""
+    content = text[:-SPARE].data
+    places = zip(starts.tolist(), stops.tolist(), strict=True)
+    return [str(content[start:stop], "utf-8") for start, stop in places]

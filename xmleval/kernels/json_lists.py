@@ -1,0 +1,187 @@
+"""JSON Lines of flat objects: an id, a list of texts and a list of numbers, each in the same order.
+
+Texts are as in `kernels.parsing`. What these kernels do not take, such as an escape, ends their reading.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.base.arrays import Ints
+from xmleval.kernels.decimal import U0, U1
+from xmleval.kernels.fields import QUOTE
+from xmleval.kernels.jit import kernel
+from xmleval.kernels.parsing import NEWLINE, RETURN, SPACE
+
+TEXTS, NUMBERS, ID = range(3)  # what a field holds; the first two are lists
+TAB, COMMA, COLON, BACKSLASH, MINUS, PLUS, POINT, ZERO, NINE = (ord(mark) for mark in "\t,:\\-+.09")
+LIST, LIST_END, OBJECT, OBJECT_END, SMALL_E, LARGE_E = (ord(mark) for mark in "[]{}eE")
+Text = NDArray[np.uint8]
+
+
+@kernel
+def behind_blanks(text: Text, p: Any) -> Any:
+    """Return the place of the next byte that is no blank of JSON, or ends the line."""
+    while text[p] == SPACE or text[p] == TAB or text[p] == RETURN:
+        p += U1
+    return p
+
+
+@kernel
+def end_of_text(text: Text, p: Any) -> Any:
+    """Return the place of the quote at the end of a text from ``p`` on, 0 if an escape comes first."""
+    while text[p] != QUOTE:
+        if text[p] == BACKSLASH or text[p] < SPACE:
+            return U0
+        p += U1
+    return p
+
+
+@kernel
+def behind_digits(text: Text, p: Any) -> Any:
+    """Return the place behind some digits."""
+    while ZERO <= text[p] <= NINE:
+        p += U1
+    return p
+
+
+@kernel
+def end_of_integer(text: Text, p: Any) -> Any:
+    """Return the place behind an integer of JSON without a sign, 0 if there is none."""
+    end = behind_digits(text, p)
+    is_written_so = end > p and (text[p] != ZERO or end == p + U1)
+    return end if is_written_so else U0
+
+
+@kernel
+def end_of_number(text: Text, p: Any) -> Any:
+    """Return the place behind a number of JSON, 0 if there is none."""
+    if text[p] == MINUS:
+        p += U1
+    p = end_of_integer(text, p)
+    if p == U0:
+        return U0
+    if text[p] == POINT:
+        start = p + U1
+        p = behind_digits(text, start)
+        if p == start:
+            return U0
+    if text[p] == SMALL_E or text[p] == LARGE_E:
+        start = p + U1
+        if text[start] == MINUS or text[start] == PLUS:
+            start += U1
+        p = behind_digits(text, start)
+        if p == start:
+            return U0
+    return p
+
+
+@kernel
+def find_items(
+    text: Text, p: Any, are_texts: bool, starts: Ints, stops: Ints, n_items: int
+) -> tuple[Any, int]:
+    """Find the items of a list; return the place behind it, 0 if it is none, and the number of all items.
+
+    starts, stops : int64 (all items,), written from ``n_items`` on
+    """
+    if text[p] != LIST:
+        return U0, n_items
+    p = behind_blanks(text, p + U1)
+    if text[p] == LIST_END:
+        return p + U1, n_items
+    while True:
+        if are_texts and text[p] != QUOTE:
+            return U0, n_items
+        p += U1 if are_texts else U0
+        end = end_of_text(text, p) if are_texts else end_of_number(text, p)
+        if end == U0:
+            return U0, n_items
+        starts[n_items], stops[n_items] = p, end
+        n_items += 1
+        p = behind_blanks(text, end + U1 if are_texts else end)
+        if text[p] == LIST_END:
+            return p + U1, n_items
+        if text[p] != COMMA:
+            return U0, n_items
+        p = behind_blanks(text, p + U1)
+
+
+@kernel
+def behind_name(text: Text, p: Any, name: Text) -> Any:
+    """Return the place of the value behind the name of a field, 0 if another one is there; name : (n,)."""
+    if text[p] != QUOTE:
+        return U0
+    p += U1
+    for i in range(name.size):
+        if text[p] != name[i]:
+            return U0
+        p += U1
+    if text[p] != QUOTE:
+        return U0
+    p = behind_blanks(text, p + U1)
+    return behind_blanks(text, p + U1) if text[p] == COLON else U0
+
+
+@kernel
+def find_lists(
+    text: Text, n_lines: int, names: Text, ends: Ints, kinds: Ints, id_starts: Ints, id_stops: Ints,
+    ptr: Ints, starts: Ints, stops: Ints, lines: Ints,
+) -> tuple[int, int]:  # fmt: skip
+    """Find the ids and the items of the lists of each object.
+
+    Return how many objects there are, and how many lines were read.
+
+    names : uint8, the names of the fields in their order; ends : int64 (fields + 1,), where each ends
+    kinds : int64 (fields,), what each holds
+    id_starts, id_stops : int64 (n_lines,), written
+    ptr : int64 (2, n_lines + 1), written: where the items of each list of texts, and of numbers, begin
+    starts, stops : int64 (2, all items), written
+    lines : int64 (n_lines,), written: the line of each object
+    """
+    p, row = U0, 0
+    n_items = np.zeros(ID, np.int64)
+    ptr[:, 0] = 0
+    for line in range(n_lines):
+        p = behind_blanks(text, p)
+        if text[p] == NEWLINE:
+            p += U1
+            continue
+        separator = OBJECT
+        for field in range(kinds.size):
+            if text[p] != separator:
+                return row, line
+            p = behind_blanks(text, p + U1)
+            p = behind_name(text, p, names[ends[field] : ends[field + 1]])
+            if p == U0:
+                return row, line
+            kind = kinds[field]
+            if kind == ID:
+                is_text = text[p] == QUOTE
+                p += np.uint64(is_text)
+                end = end_of_text(text, p) if is_text else end_of_integer(text, p)
+                if end == U0:
+                    return row, line
+                id_starts[row], id_stops[row] = p, end
+                p = end + np.uint64(is_text)
+            else:
+                p, n_items[kind] = find_items(
+                    text, p, kind == TEXTS, starts[kind], stops[kind], n_items[kind]
+                )
+                if p == U0:
+                    return row, line
+            p = behind_blanks(text, p)
+            separator = COMMA
+        if text[p] != OBJECT_END:
+            return row, line
+        p = behind_blanks(text, p + U1)
+        if text[p] != NEWLINE:
+            return row, line
+        p += U1
+        lines[row] = line
+        row += 1
+        for kind in range(ID):
+            ptr[kind, row] = n_items[kind]
+    return row, n_lines
