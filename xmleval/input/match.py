@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Bools, Ints
+from xmleval.base.arrays import Bools, Ints, Labels
 from xmleval.base.budget import memory_limit
 from xmleval.base.cached import cached
 from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
@@ -451,15 +451,15 @@ class Seen:
     files: list[str] = field(default_factory=list)
     file_of: Ints = field(default_factory=lambda: np.zeros(1, np.int32))
     table: NameTable | None = None
-    codes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    codes: Labels = field(default_factory=lambda: np.empty(0, np.int32))
 
-    def codes_of(self, names: TableNames) -> Ints:
+    def codes_of(self, names: TableNames) -> Labels:
         """Return the number of each name of a table among labels, to be changed where it is looked up."""
         if self.table is not names.table:
-            self.table, self.codes = names.table, np.empty(0, np.int64)
+            self.table, self.codes = names.table, np.empty(0, np.int32)
         if (n_more := len(names) - self.codes.size) > 0:
             n_more += len(names) // 4
-            self.codes = np.concatenate((self.codes, np.full(n_more, -1)))
+            self.codes = np.concatenate((self.codes, np.full(n_more, -1, np.int32)))
         return self.codes
 
     def refuse_other_file(self, of_row: Ints) -> None:
@@ -503,10 +503,10 @@ def join_models(
     return [as_scores(match.place_rows("y_score", *model), None) for model in models], names, keys
 
 
-def first_entries(labels: Ints, codes: Ints) -> Ints:
+def first_entries(labels: Ints, codes: Labels) -> Ints:
     """Return the first entry of each label without a code, in order."""
     entries = np.flatnonzero(codes[labels] < 0)
-    first: Ints = np.empty(codes.size if entries.size else 0, np.int64)
+    first = np.empty(codes.size if entries.size else 0, np.int32)
     first[labels[entries[::-1]]] = entries[::-1]  # the last one that is written stays
     is_first: Bools = first[labels[entries]] == entries
     return entries[is_first]

@@ -14,7 +14,7 @@ from xmleval.base.budget import memory_limit
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.fields import fill_slots, hash_fields, number_names
 
-NAMES_SHARE = 4  # of what is left, for a table of names before another one is begun
+NAMES_SHARE = 8  # of what is left, for a table of names before another one is begun
 SURROGATES = "surrogatepass"  # which JSON may hold
 
 
