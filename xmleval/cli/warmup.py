@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import tempfile
 import time
@@ -70,6 +71,9 @@ def write_files(folder: Path) -> None:
     entries = zip(np.repeat(np.arange(N_ROWS), DEPTH), listed.indices, listed.data, strict=True)
     lines = [f"{row},{label},{score!s}\n" for row, label, score in entries]
     (folder / "m.csv").write_text("".join(["query_id,doc_id,score\n", *lines]))
+    columns = zip(labels.astype(str).tolist(), scores.astype(float).tolist(), strict=True)
+    records = [{"id": row, "labels": names, "scores": values} for row, (names, values) in enumerate(columns)]
+    (folder / "m.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
     for name, matrix, kind in (("Y", y_true, "truth"), ("m", listed, "scores")):
         scipy.sparse.save_npz(folder / f"{name}.npz", matrix)
         write_xmc(folder / f"{name}.txt", matrix, kind)
@@ -111,7 +115,7 @@ def evaluate_weighted(folder: Path) -> None:
 
 def evaluate_named(folder: Path) -> None:
     """Evaluate files whose rows and labels have names."""
-    for predictions in ("m.run", "m.csv"):
+    for predictions in ("m.run", "m.csv", "m.jsonl"):
         evaluate(folder / "Y.qrels", folder / predictions, metrics="p@1")
 
 
