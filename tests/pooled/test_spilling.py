@@ -5,6 +5,7 @@ import errno
 import os
 import tempfile
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -186,3 +187,21 @@ def test_threads_may_compute_together(memory: Any) -> None:
         expected = [*map(contents, pair)]
         with ThreadPoolExecutor(4) as pool:
             assert [*pool.map(contents, pair * 6)] == expected * 6
+
+
+def test_curves_of_labels_keep_the_memory_limit() -> None:
+    truth, scores = rng.random((100, 2000)) < 0.01, rng.random((100, 2000), np.float32)
+
+    def value(memory: str, n_updates: int) -> float:
+        evaluator = Evaluator(n_labels=2000, metrics=["auc.macro"], memory=memory, threads=1)
+        for _ in range(n_updates):
+            evaluator.update(truth, scores)
+        return evaluator.compute()["auc.macro"]
+
+    expected = value("1GiB", 1)  # loads kernels, too
+    tracemalloc.start()
+    try:
+        assert value("8MiB", 30) == expected  # of 23 MiB of scores
+        assert tracemalloc.get_traced_memory()[1] < 12 << 20
+    finally:
+        tracemalloc.stop()

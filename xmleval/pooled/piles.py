@@ -17,6 +17,7 @@ Over = Callable[[Callable[[int], "Cut"], Sequence[int]], list["Cut"]]
 SMALL = 1 << 16  # keys up to which arrays are joined as they come in
 SAMPLED = 128  # keys of an array sampled to choose ranges
 GROUPED_RANGE = 1 << 21  # scores of labels to gather at a time: more only take memory
+WRITTEN = 1 << 18  # scores of labels to make keys of at a time
 RUNS_AT_ONCE = 4  # sorted runs that a pile is spilled in, to limit the memory for sorting
 
 
@@ -54,7 +55,7 @@ class Grouped(NamedTuple):
 
     def keys(self) -> Iterator[Keys]:
         """Yield the keys of all labels, a range at a time."""
-        for first, stop in pairwise(label_bounds([self])):
+        for first, stop in pairwise(label_bounds([self], self.size // WRITTEN)):
             yield self.keys_of(first, stop)
 
 
@@ -162,8 +163,9 @@ def _write_grouped(parts: Sequence[Grouped], file: SpillFile) -> Run:
         keys.sort()
         return keys
 
-    chunks = itertools.starmap(sorted_keys, pairwise(label_bounds(parts)))
-    return file.write(chunks, sum(part.size for part in parts), parts[0].dtype)
+    size = sum(part.size for part in parts)
+    chunks = itertools.starmap(sorted_keys, pairwise(label_bounds(parts, size // WRITTEN)))
+    return file.write(chunks, size, parts[0].dtype)
 
 
 def key_dtype(scores: Keys, n_labels: int) -> np.dtype[Any]:
