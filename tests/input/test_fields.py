@@ -325,9 +325,50 @@ def test_texts_of_zeros_and_ones_in_blocks_are_names(last: list[Any]) -> None:
 
 def test_objects_in_blocks_are_read_by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f'{{"doc_id": {row}, "labels": ["a", "ab"], "scores": [2, 1e-3]}}\n' for row in range(9)]
+    Path("y.jsonl").write_text('{"doc_id": 0, "labels": ["a", "b"]}\n')
+    Path("m.jsonl").write_text("".join(lines))
+    monkeypatch.setattr(input_fields, "BLOCK_BYTES", 99)
     monkeypatch.setattr("xmleval.input.formats.documents.parsed_block", None)
-    in_blocks, line_by_line = answers_of_objects("".join(lines).encode(), "truth", 99)
-    assert in_blocks == line_by_line
+    assert '"p@2": 0.5' in report_of(("y.jsonl", "m.jsonl"))
+
+
+@pytest.mark.parametrize("name", ["a\nb", 'a"b', "a\\b", "é", "\ud800", ""])
+def test_fields_with_odd_names_in_blocks_are_read_as_line_by_line(name: str) -> None:
+    records = [{"doc_id": row, name: ["a"]} for row in range(30)]
+    Path("y.jsonl").write_text('{"doc_id": 0, "labels": ["a"]}\n')
+    answers = []
+    for last in ("", f'{{"doc_id": 30, "{name}": ["a"]}}\n'):
+        lines = "".join(f"{json.dumps(record)}\n" for record in records) + last
+        Path("m.jsonl").write_bytes(lines.encode(errors="surrogatepass"))
+        for n_bytes in (99, 1 << 22):
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(input_fields, "BLOCK_BYTES", n_bytes)
+                try:
+                    answers.append(evaluate("y.jsonl", "m.jsonl", metrics="p@1", pred_field=name).to_json())
+                except ValueError as error:
+                    answers.append(str(error))
+    assert answers[::2] == answers[1::2]
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_files_behind_one_with_further_fields_are_read_line_by_line(has_ids: bool) -> None:
+    for kind in ("y", "m"):
+        for number in (1, 2):
+            records = list[dict[str, Any]]()
+            for row in range(30):
+                ids = {"doc_id": f"{number}.{row}"} if has_ids else {}
+                beside = (
+                    {"confidence": [1.5]} if has_ids else {"text": f"text {row if kind == 'y' else -row}"}
+                )
+                records.append(ids | {"labels": ["a"]} | (beside if number == 1 else {}))
+            lines = "".join(f"{json.dumps(record)}\n" for record in records)
+            Path(f"{kind}{number}.jsonl").write_text(lines)
+    answers = []
+    for n_bytes in (99, 1 << 22):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(input_fields, "BLOCK_BYTES", n_bytes)
+            answers.append(report_of(("y*.jsonl", "m*.jsonl")))
+    assert answers[0] == answers[1]
 
 
 def test_a_judgement_that_is_not_whole_is_refused_in_later_blocks_of_csv(

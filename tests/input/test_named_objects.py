@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from tests.input.forms import NAMED, ROLES, Form, Rows
 from xmleval import Evaluator, evaluate, inverse_propensity
+from xmleval.io import Named
 
 SETS = ["subset_accuracy", "hamming_loss", "f1.macro", "f1.samples", "f1.micro"]
 
@@ -224,3 +225,16 @@ def test_long_frames_have_other_shapes_than_matrices() -> None:
     truth = pd.DataFrame({"instance": range(3), "label": range(3)})  # three rows, two columns
     scores = pd.DataFrame({"instance": [0, 1], "label": [0, 1], "score": [0.5, 0.5]})  # the transpose
     assert evaluate(truth, scores, n_labels=3, metrics=["p@1"])["p@1"] == 2 / 3
+
+
+def test_labels_of_one_name_are_one_label() -> None:
+    y_true, scores = {"q1": ["a"], "q2": ["b"]}, sp.csr_array([[0.5, 0], [0, 0.4]])
+    unknown = Named(scores, ["q1", "q2"], ["x", "x"])
+    assert evaluate(y_true, unknown, metrics=["p@1"])["p@1"] == 0
+    twice = Named(sp.csr_array([[0.5, 0.3, 0.1]]), ["q1"], ["a", "x", "x"])
+    with pytest.raises(ValueError, match="label 'x' occurs twice"):
+        evaluate(y_true, twice, metrics=["p@1"])
+    pa = pytest.importorskip("pyarrow")
+    of_row = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["a", "a", "b"]))
+    truth = pa.table({"instance": [0, 1, 2], "label": of_row})
+    assert evaluate(truth, {0: ["a"], 1: ["a"], 2: ["b"]}, metrics=["p@1"])["p@1"] == 1

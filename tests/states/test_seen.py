@@ -153,3 +153,13 @@ def test_ids_count_from_1_where_the_first_ones_and_the_last_occur(ids: list[int]
     assert ("id 0 occurs nowhere, and ids 1 to 32 and 39 do" in str(notes)) == noted
     named = evaluate(truth, (labels, None), metrics="p@1", labels=[f"d{label}" for label in range(40)])
     assert "id 0" not in str(named.notes)
+
+
+@pytest.mark.parametrize("values", [(0, 0, 1, 1), (1, 1, 0, 0)])
+def test_distances_of_zeros_and_ones_are_noted_in_any_order(values: tuple[int, ...]) -> None:
+    named = {"q": dict(zip("abcd", values, strict=True))}
+    for y_score in (named, (np.arange(4)[None], np.array([values], float))):
+        y_true = {"q": ["a"]} if y_score is named else [[0]]
+        n_labels = None if y_score is named else 4
+        report = evaluate(y_true, y_score, n_labels=n_labels, metrics="p@1", higher_is_better=False)
+        assert any(BINARY in note for note in report.notes)

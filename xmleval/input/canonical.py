@@ -65,7 +65,7 @@ class Ranking(NamedTuple):
 
     @property
     def has_ties(self) -> bool:
-        """Whether scores next to one another are equal; those of two rows count where none was looked at."""
+        """Whether any row has equal scores; false alarms are possible, at the border of two rows."""
         if self.scores is None or (self.raw is not None and not self.raw.ties):
             return False
         return has_equal_neighbours(self.scores)

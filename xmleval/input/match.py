@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Bools, Ints, Labels
+from xmleval.base.arrays import Bools, Ints, Labels, label_dtype
 from xmleval.base.budget import memory_limit
 from xmleval.base.cached import cached
 from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
@@ -145,8 +145,16 @@ class Match:
             ids[missing] = self._add_distinct(distinct_names, added, first)[places]
         return ids
 
+    def _add_labels(
+        self, names: Sequence[Any], new_names: list[Any], added: dict[Any, int], first: int
+    ) -> Ints:
+        """Return the number of each new name of some; other names than those of a table may repeat."""
+        if isinstance(names, TableNames):
+            return self._add_distinct(new_names, added, first)
+        return self._add(new_names, added, added, first)
+
     def _add_distinct(self, names: Sequence[Any], added: dict[Any, int], first: int) -> Ints:
-        """Return the number of each of some names in ``added``; others get the next, from ``first`` on."""
+        """Do as `_add` for names of which none repeats, by their numbers in ``added`` alone."""
         ids = numbers_of(names, added)
         missing, start = np.flatnonzero(ids < 0), first + len(added)
         new = names if missing.size == len(names) else [names[i] for i in missing.tolist()]
@@ -271,13 +279,13 @@ class Match:
             return codes[labels]
         new, is_truth = labels[entries], seen.role == "y_true"
         if is_truth and not self.closed:
-            codes[new] = self._add_distinct(new_names, number, 0)
+            codes[new] = self._add_labels(names, new_names, number, 0)
             self.n_labels = max(self.n_labels, len(number))
         elif self.listed and (self.fits or is_truth):
             reason = self._not_listed(new_names, is_text_of_id=rows.places is None)
             raise rows.error_of_entry(seen.argument, reason, int(entries[0]), new_names[0])
         else:
-            codes[new] = self._add_distinct(new_names, self.unknown, self.n_labels)
+            codes[new] = self._add_labels(names, new_names, self.unknown, self.n_labels)
             seen.unknown |= dict.fromkeys(codes[new].tolist())
         return codes[labels]
 
@@ -506,7 +514,7 @@ def join_models(
 def first_entries(labels: Ints, codes: Labels) -> Ints:
     """Return the first entry of each label without a code, in order."""
     entries = np.flatnonzero(codes[labels] < 0)
-    first = np.empty(codes.size if entries.size else 0, np.int32)
+    first = np.empty(codes.size if entries.size else 0, label_dtype(labels.size))
     first[labels[entries[::-1]]] = entries[::-1]  # the last one that is written stays
     is_first: Bools = first[labels[entries]] == entries
     return entries[is_first]

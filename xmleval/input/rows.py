@@ -25,7 +25,7 @@ INDEX_BYTES = 100  # of memory for a name in an index, beside the name
 ENTRY_BYTES = 64  # of memory for an entry until it is matched
 CHECKED_BYTES = 1 << 18  # of a text, whose rows are a batch
 BATCH_BYTES = 1 << 20  # likewise of rows with lists of labels
-FEW_OF = 64  # one label in so many, of which putting names in order anew costs less than all names once
+ORDERED_SHARE = 64  # one label in so many; putting fewer in order anew costs less than all labels once
 MANY_LABELS = 1 << 18  # of a file, from which numbering names by a table pays
 
 
@@ -296,7 +296,7 @@ class LabelNames(list[Any]):
     def places_of(self, labels: Ints) -> Ints:
         """Return numbers of labels that rise as their places do, by looking at no others where few occur."""
         distinct, of_label = np.unique(labels, return_inverse=True)
-        if distinct.size > len(self) // FEW_OF:
+        if distinct.size > len(self) // ORDERED_SHARE:
             return self.places[labels]
         return places_as_text([self[label] for label in distinct.tolist()])[of_label]
 
@@ -391,18 +391,20 @@ class RowBatches:
     by_key : whether rows have names
     best_first : whether the order of labels tells their rank
     is_scored : whether labels had scores so far; None before the first label
+    names, n_labels : a table of names, and how many labels were read
     """
 
     by_key: bool = True
     best_first: bool = False
     is_scored: bool | None = None
+    names: Names = field(default_factory=Names)
+    n_labels: int = 0
 
     def read(
         self, entries: Iterable[tuple[str, Sequence[str], Sequence[float] | None, int]], origin: Origin
     ) -> Iterator[Rows]:
         """Yield the rows of a reader that gives the key, the labels, their values and the place of each."""
         entries, is_full = iter(entries), True
-        names, n_labels = Names(), 0
         while is_full:
             keys, labels, values = list[str](), list[str](), list[float]()
             sizes, places, n_bytes, is_full = list[int](), list[int](), 0, False
@@ -418,8 +420,8 @@ class RowBatches:
                 n_bytes += ENTRY_BYTES * (1 + len(row_labels)) + len(key) + sum(map(len, row_labels))
                 if is_full := n_bytes > BATCH_BYTES:
                     break
-            n_labels += len(labels)
-            of_table = names.number_texts(labels) if n_labels > MANY_LABELS else None
+            self.n_labels += len(labels)
+            of_table = self.names.number_texts(labels) if self.n_labels > MANY_LABELS else None
             numbers, distinct = of_table or numbered(labels)
             yield Rows(
                 keys if self.by_key else None,

@@ -242,7 +242,7 @@ def _ranked_as_written(how: Reading, rows: Rows, start: int) -> Ranking | None:
         return None
     missing, highest = seen.tolist()
     drops = rows.is_written and how.higher_is_better and n_below > 0
-    raw = RawScores(0, is_binary(scores), False, drops, missing, highest, n_equal > 0)
+    raw = RawScores(0, is_binary(np.asarray(rows.values)), False, drops, missing, highest, n_equal > 0)
     labels = ids.astype(label_dtype(how.n_labels), copy=False)
     return _ranked(how, rows.ptr, labels, scores, start, raw, in_order=True)
 
@@ -274,7 +274,7 @@ def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
     in_order = n_above == 0
     rises = how.higher_is_better and not in_order  # distances do
     ties = n_equal > 0 or not in_order
-    raw = RawScores(0, is_binary(scores), rises, n_below > 0, missing, highest, ties)
+    raw = RawScores(0, is_binary(np.asarray(rows.values)), rises, n_below > 0, missing, highest, ties)
     return _ranked(how, ptr, labels, scores, start, raw, in_order)
 
 

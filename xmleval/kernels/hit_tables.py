@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints, Labels
+from xmleval.kernels.decimal import U0, U1, U2, U3, U4, U5
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel, kernel_with_work
 from xmleval.kernels.matching import COMPARED, PAIRS, index_of
@@ -14,7 +15,6 @@ SPLIT_HIGH = 1.5 * 2.0**32  # adding and subtracting it rounds to a multiple of 
 SPLIT_LOW = 1.5  # the same for 2^-52
 LARGEST_SUM = 2.0**33  # up to it, sums of multiples of 2^-20 are exact in float64
 MOST_TERMS = 1 << 21  # up to it, sums of remainders below 2^-20 are exact as well
-U0, U1, U2, U3, U4, U5 = (np.uint64(number) for number in range(6))
 INSERTED = 32  # depth up to which insertion beats sorting all values
 
 

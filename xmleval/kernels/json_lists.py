@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints
-from xmleval.kernels.decimal import U0, U1
+from xmleval.kernels.decimal import MINUS, PLUS, POINT, U0, U1
 from xmleval.kernels.fields import QUOTE
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.parsing import NEWLINE, RETURN, SPACE
+from xmleval.kernels.parsing import COLON, COMMA, NEWLINE, RETURN, SPACE, TAB
 
 TEXTS, NUMBERS, ID = range(3)  # what a field holds; the first two are lists
-TAB, COMMA, COLON, BACKSLASH, MINUS, PLUS, POINT, ZERO, NINE = (ord(mark) for mark in "\t,:\\-+.09")
-LIST, LIST_END, OBJECT, OBJECT_END, SMALL_E, LARGE_E = (ord(mark) for mark in "[]{}eE")
+BACKSLASH, DIGIT_0, DIGIT_9, SMALL_E, LARGE_E = (ord(mark) for mark in "\\09eE")
+LIST, LIST_END, OBJECT, OBJECT_END = (ord(mark) for mark in "[]{}")
+MOST_DIGITS = np.uint64(300)  # of an integer; Python refuses very many
 Text = NDArray[np.uint8]
 
 
 @kernel
-def behind_blanks(text: Text, p: Any) -> Any:
+def skip_blanks(text: Text, p: Any) -> Any:
     """Return the place of the next byte that is no blank of JSON, or ends the line."""
     while text[p] == SPACE or text[p] == TAB or text[p] == RETURN:
         p += U1
@@ -41,9 +42,9 @@ def end_of_text(text: Text, p: Any) -> Any:
 
 
 @kernel
-def behind_digits(text: Text, p: Any) -> Any:
+def skip_digits(text: Text, p: Any) -> Any:
     """Return the place behind some digits."""
-    while ZERO <= text[p] <= NINE:
+    while DIGIT_0 <= text[p] <= DIGIT_9:
         p += U1
     return p
 
@@ -51,29 +52,31 @@ def behind_digits(text: Text, p: Any) -> Any:
 @kernel
 def end_of_integer(text: Text, p: Any) -> Any:
     """Return the place behind an integer of JSON without a sign, 0 if there is none."""
-    end = behind_digits(text, p)
-    is_written_so = end > p and (text[p] != ZERO or end == p + U1)
-    return end if is_written_so else U0
+    end = skip_digits(text, p)
+    is_valid = p < end <= p + MOST_DIGITS and (text[p] != DIGIT_0 or end == p + U1)
+    return end if is_valid else U0
 
 
 @kernel
 def end_of_number(text: Text, p: Any) -> Any:
-    """Return the place behind a number of JSON, 0 if there is none."""
-    if text[p] == MINUS:
-        p += U1
-    p = end_of_integer(text, p)
+    """Return the place behind a number of JSON, 0 if there is none, or the integer -0, which has no sign."""
+    is_negative = text[p] == MINUS
+    start = p + np.uint64(is_negative)
+    p = end_of_integer(text, start)
     if p == U0:
         return U0
+    if text[p] != POINT and text[p] != SMALL_E and text[p] != LARGE_E:
+        return U0 if is_negative and text[start] == DIGIT_0 else p
     if text[p] == POINT:
         start = p + U1
-        p = behind_digits(text, start)
+        p = skip_digits(text, start)
         if p == start:
             return U0
     if text[p] == SMALL_E or text[p] == LARGE_E:
         start = p + U1
         if text[start] == MINUS or text[start] == PLUS:
             start += U1
-        p = behind_digits(text, start)
+        p = skip_digits(text, start)
         if p == start:
             return U0
     return p
@@ -89,7 +92,7 @@ def find_items(
     """
     if text[p] != LIST:
         return U0, n_items
-    p = behind_blanks(text, p + U1)
+    p = skip_blanks(text, p + U1)
     if text[p] == LIST_END:
         return p + U1, n_items
     while True:
@@ -101,16 +104,16 @@ def find_items(
             return U0, n_items
         starts[n_items], stops[n_items] = p, end
         n_items += 1
-        p = behind_blanks(text, end + U1 if are_texts else end)
+        p = skip_blanks(text, end + U1 if are_texts else end)
         if text[p] == LIST_END:
             return p + U1, n_items
         if text[p] != COMMA:
             return U0, n_items
-        p = behind_blanks(text, p + U1)
+        p = skip_blanks(text, p + U1)
 
 
 @kernel
-def behind_name(text: Text, p: Any, name: Text) -> Any:
+def skip_name(text: Text, p: Any, name: Text) -> Any:
     """Return the place of the value behind the name of a field, 0 if another one is there; name : (n,)."""
     if text[p] != QUOTE:
         return U0
@@ -121,8 +124,8 @@ def behind_name(text: Text, p: Any, name: Text) -> Any:
         p += U1
     if text[p] != QUOTE:
         return U0
-    p = behind_blanks(text, p + U1)
-    return behind_blanks(text, p + U1) if text[p] == COLON else U0
+    p = skip_blanks(text, p + U1)
+    return skip_blanks(text, p + U1) if text[p] == COLON else U0
 
 
 @kernel
@@ -145,7 +148,7 @@ def find_lists(
     n_items = np.zeros(ID, np.int64)
     ptr[:, 0] = 0
     for line in range(n_lines):
-        p = behind_blanks(text, p)
+        p = skip_blanks(text, p)
         if text[p] == NEWLINE:
             p += U1
             continue
@@ -153,8 +156,8 @@ def find_lists(
         for field in range(kinds.size):
             if text[p] != separator:
                 return row, line
-            p = behind_blanks(text, p + U1)
-            p = behind_name(text, p, names[ends[field] : ends[field + 1]])
+            p = skip_blanks(text, p + U1)
+            p = skip_name(text, p, names[ends[field] : ends[field + 1]])
             if p == U0:
                 return row, line
             kind = kinds[field]
@@ -172,11 +175,11 @@ def find_lists(
                 )
                 if p == U0:
                     return row, line
-            p = behind_blanks(text, p)
+            p = skip_blanks(text, p)
             separator = COMMA
         if text[p] != OBJECT_END:
             return row, line
-        p = behind_blanks(text, p + U1)
+        p = skip_blanks(text, p + U1)
         if text[p] != NEWLINE:
             return row, line
         p += U1

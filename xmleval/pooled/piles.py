@@ -43,8 +43,8 @@ class Grouped(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Size of the scores."""
-        return self.size * self.scores.itemsize
+        """Size of the scores, and of where those of each label start."""
+        return self.size * self.scores.itemsize + self.ptr.nbytes
 
     def keys_of(self, first: int, stop: int) -> Keys:
         """Return the keys of labels first..stop-1."""

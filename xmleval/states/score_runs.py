@@ -331,7 +331,7 @@ def _as_found(scores: Scores) -> Values | list[Held]:
 
 
 def _as_chunks(part: Grouped) -> Chunks:
-    return Chunks(part.dtype, part.size, lambda: iter(part.keys()))
+    return Chunks(part.dtype, part.size, part.keys)
 
 
 STATE = ScoreRuns

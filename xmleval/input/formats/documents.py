@@ -38,7 +38,7 @@ from xmleval.input.columns import (
 from xmleval.input.fields import LineFields, in_blocks
 from xmleval.input.formats.csv_lines import CsvBlocks, CsvRecords, csv_rows
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.json_lists import ListedLabels, ListFields, read_in_blocks
+from xmleval.input.formats.json_lists import ListedLabels, ListFields, is_written_plainly, read_in_blocks
 from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.glances import LIKE_A_SCORE, VectorGlance
 from xmleval.input.lines import (
@@ -169,12 +169,14 @@ class _Documents:
         return rows
 
     def list_fields(self, record: dict[str, Any]) -> ListFields | None:
-        """Return the fields of an object, None if it has others than an id, texts of labels and scores."""
-        _, instance, label, value, _, _ = self._columns
+        """Return the fields of an object, None if there are others than an id, labels and scores, or were."""
+        _, instance, label, value, unused, _ = self._columns
         kind_of = {instance: ID, label: TEXTS, value: NUMBERS}
         kind_of.pop(None, None)
         is_read = self._kind == "scores" or (self._kind != "grades" and value is None)
-        if self.have_entries or not is_read or record.keys() != kind_of.keys():
+        if self.have_entries or unused or not is_read or record.keys() != kind_of.keys():
+            return None
+        if not all(map(is_written_plainly, record)):
             return None
         return ListFields([*record], [kind_of[name] for name in record])
 
@@ -188,7 +190,9 @@ class _Documents:
             if second is None:
                 yield from self.read(records, origin)
                 return
-            for block, listed in read_in_blocks(fields, itertools.chain([first, second], blocks)):
+            for block, listed in read_in_blocks(
+                fields, self._batches.names, itertools.chain([first, second], blocks)
+            ):
                 rows = None if listed is None else self._list_rows(listed, origin)
                 if rows is None:
                     yield from self.read(parsed_block(block, _json_record), origin)

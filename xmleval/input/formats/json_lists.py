@@ -13,7 +13,8 @@ from xmleval.input.lines import Lines, in_order
 from xmleval.input.names import Names, TableNames
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.fields import trim_fields
-from xmleval.kernels.json_lists import COMMA, ID, NUMBERS, TEXTS, find_lists
+from xmleval.kernels.json_lists import ID, NUMBERS, TEXTS, find_lists
+from xmleval.kernels.parsing import COMMA
 
 
 class ListFields(NamedTuple):
@@ -40,11 +41,15 @@ class ListedLabels(NamedTuple):
     lines: Ints
 
 
+def is_written_plainly(name: str) -> bool:
+    """Tell whether JSON writes the name of a field as it is."""
+    return name.isascii() and name.isprintable() and not {'"', "\\"} & {*name}
+
+
 def read_in_blocks(
-    fields: ListFields, blocks: Iterator[Lines]
+    fields: ListFields, names: Names, blocks: Iterator[Lines]
 ) -> Iterator[tuple[Lines, ListedLabels | None]]:
     """Yield each block with what it lists, see `read_lists`, while threads read the next ones."""
-    names = Names()
 
     def read(block: Lines) -> tuple[Lines, ListedLabels | None]:
         return block, read_lists(fields, names, block)
