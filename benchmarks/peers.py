@@ -297,4 +297,4 @@ def interpreter_of(library: str, others: str) -> str:
 
 def tolerance_of(library: str) -> float:
     """Return the tolerated difference of a library's values from ours."""
-    return {"torchmetrics": 2e-3, "pyxclib": 1e-5}.get(library, 1e-9)  # which sum in single precision
+    return {"torchmetrics": 2e-3, "pyxclib": 1e-4}.get(library, 1e-9)  # which sum in single precision

@@ -151,7 +151,8 @@ class Match:
         """Return the number of each new name of some; other names than those of a table may repeat."""
         if isinstance(names, TableNames):
             return self._add_distinct(new_names, added, first)
-        return self._add(new_names, added, added, first)
+        places, distinct_names = numbered(new_names)
+        return self._add_distinct(distinct_names, added, first)[places]
 
     def _add_distinct(self, names: Sequence[Any], added: dict[Any, int], first: int) -> Ints:
         """Do as `_add` for names of which none repeats, by their numbers in ``added`` alone."""

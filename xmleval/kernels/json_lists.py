@@ -130,8 +130,8 @@ def skip_name(text: Text, p: Any, name: Text) -> Any:
 
 @kernel
 def find_lists(
-    text: Text, n_lines: int, names: Text, ends: Ints, kinds: Ints, id_starts: Ints, id_stops: Ints,
-    ptr: Ints, starts: Ints, stops: Ints, lines: Ints,
+    text: Text, n_lines: int, names: Text, ends: Ints, kinds: Ints, ids: Ints, ptr: Ints, starts: Ints,
+    stops: Ints, lines: Ints,
 ) -> tuple[int, int]:  # fmt: skip
     """Find the ids and the items of the lists of each object.
 
@@ -139,7 +139,7 @@ def find_lists(
 
     names : uint8, the names of the fields in their order; ends : int64 (fields + 1,), where each ends
     kinds : int64 (fields,), what each holds
-    id_starts, id_stops : int64 (n_lines,), written
+    ids : int64 (2, n_lines), written: where the id of each object begins, and where it ends
     ptr : int64 (2, n_lines + 1), written: where the items of each list of texts, and of numbers, begin
     starts, stops : int64 (2, all items), written
     lines : int64 (n_lines,), written: the line of each object
@@ -167,7 +167,7 @@ def find_lists(
                 end = end_of_text(text, p) if is_text else end_of_integer(text, p)
                 if end == U0:
                     return row, line
-                id_starts[row], id_stops[row] = p, end
+                ids[0, row], ids[1, row] = p, end
                 p = end + np.uint64(is_text)
             else:
                 p, n_items[kind] = find_items(

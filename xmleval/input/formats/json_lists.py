@@ -70,7 +70,7 @@ def read_lists(fields: ListFields, names: Names, block: Lines) -> ListedLabels |
     starts, stops = np.empty((2, 2, n_items), np.int64)
     lines = np.empty(n_lines, np.int64)
     all_names, kinds = np.frombuffer(b"".join(encoded), np.uint8), np.array(fields.kinds, np.int64)
-    found = *id_places, ptr, starts, stops, lines
+    found = id_places, ptr, starts, stops, lines
     n, n_read = find_lists(text, n_lines, all_names, ends, kinds, *found)
     if n_read < n_lines:
         return None
