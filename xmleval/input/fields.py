@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.base.arrays import Bytes, Floats, Ints
 from xmleval.base.budget import memory_limit
 from xmleval.input.further_columns import Coded
-from xmleval.input.lines import BOM, Lines, in_order, whole_lines
+from xmleval.input.lines import BOM, Lines, blocks_in_order, whole_lines
 from xmleval.input.names import Names, NameTable, TableNames
 from xmleval.input.rows import BY_KEY, Origin, Rows
 from xmleval.kernels.decimal import SPARE, round_decimals
@@ -66,9 +66,8 @@ class LineFields(NamedTuple):
         firsts: Ints = np.empty(self.lines.size + 1, np.int64)
         n_runs = find_runs(self.text, self.starts[KEY], self.stops[KEY], self.lines, firsts)
         first = firsts[:n_runs]
-        places = zip(self.starts[KEY, first].tolist(), self.stops[KEY, first].tolist(), strict=True)
-        text = self.text.data
-        return firsts[: n_runs + 1], [str(text[start:stop], "utf-8") for start, stop in places]
+        keys = texts_in(self.text, self.starts[KEY, first], self.stops[KEY, first])
+        return firsts[: n_runs + 1], keys
 
     def rows(self, values: Floats, origin: Origin) -> Rows:
         """Return a row for each run of lines with one key; values : float64 (n,), of the lines."""
@@ -81,12 +80,8 @@ class LineFields(NamedTuple):
 def read_in_order(
     layout: FieldPlaces, names: Names, blocks: Iterator[Lines]
 ) -> Iterator[tuple[Lines, LineFields | None]]:
-    """Yield each block with its fields, while threads read the next ones."""
-
-    def read(block: Lines) -> tuple[Lines, LineFields | None]:
-        return block, read_fields(layout, names, block)
-
-    return in_order(read, blocks)
+    """Yield each block with its fields, see `read_fields`."""
+    return blocks_in_order(lambda block: read_fields(layout, names, block), blocks)
 
 
 def read_fields(layout: FieldPlaces, names: Names, block: Lines, n_skipped: int = 0) -> LineFields | None:
@@ -137,6 +132,13 @@ def is_plain(text: Bytes) -> bool:
         return bytes_.isascii() or (BOM not in bytes_ and bool(bytes_.decode()))
     except UnicodeDecodeError:
         return False
+
+
+def texts_in(text: Bytes, starts: Ints, stops: Ints) -> list[str]:
+    """Return the texts of fields."""
+    content = text.data
+    places = zip(starts.tolist(), stops.tolist(), strict=True)
+    return [str(content[start:stop], "utf-8") for start, stop in places]
 
 
 def numbers_in(text: Bytes, starts: Ints, stops: Ints) -> Floats | None:

@@ -128,6 +128,11 @@ def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
             call.cancel()
 
 
+def blocks_in_order(function: Callable[[Lines], U], blocks: Iterator[Lines]) -> Iterator[tuple[Lines, U]]:
+    """Yield each block with what a function makes of it, while threads work on the next few."""
+    return in_order(lambda block: (block, function(block)), blocks)
+
+
 def parsed_lines(
     file: InputFile, parse: Callable[[str], T | None], errors: str = "strict", skipped: int = 0
 ) -> Iterator[tuple[int, T]]:

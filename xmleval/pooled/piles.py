@@ -244,7 +244,7 @@ class Ranges:
         def cut_part(number: int) -> Cut:
             pile, part = parts[number]
             cut = _cut(part, splitters)
-            if isinstance(part, np.ndarray) and isinstance(cut.part, np.ndarray):
+            if isinstance(cut.part, np.ndarray):
                 piles[pile].put(part, cut.part)  # drops this reference to the old array
             return cut
 

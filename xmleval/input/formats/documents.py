@@ -209,8 +209,9 @@ class _Documents:
             self._batches.is_scored, self._reader.are_lists = is_scored, False
         match = None if ids is None else BY_KEY
         scores = values if labels.size else None
-        rows = Rows(ids, match, ptr, labels, names, scores, True, lines, origin=origin)
-        rows = rows._replace(are_lists=self._reader.are_lists)
+        are_lists = self._reader.are_lists
+        columns = ids, match, ptr, labels, names, scores
+        rows = Rows(*columns, best_first=True, places=lines, are_lists=are_lists, origin=origin)
         self._glance.refuse(rows)
         self._n_rows += len(lines)
         return rows

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Bytes, Floats, Ints
-from xmleval.input.fields import is_plain, numbers_in
-from xmleval.input.lines import Lines, in_order
+from xmleval.base.arrays import Floats, Ints
+from xmleval.input.fields import is_plain, numbers_in, texts_in
+from xmleval.input.lines import Lines, blocks_in_order
 from xmleval.input.names import Names, TableNames
-from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.fields import trim_fields
 from xmleval.kernels.json_lists import ID, NUMBERS, TEXTS, find_lists
 from xmleval.kernels.parsing import COMMA
@@ -49,12 +48,8 @@ def is_written_plainly(name: str) -> bool:
 def read_in_blocks(
     fields: ListFields, names: Names, blocks: Iterator[Lines]
 ) -> Iterator[tuple[Lines, ListedLabels | None]]:
-    """Yield each block with what it lists, see `read_lists`, while threads read the next ones."""
-
-    def read(block: Lines) -> tuple[Lines, ListedLabels | None]:
-        return block, read_lists(fields, names, block)
-
-    return in_order(read, blocks)
+    """Yield each block with what it lists, see `read_lists`."""
+    return blocks_in_order(lambda block: read_lists(fields, names, block), blocks)
 
 
 def read_lists(fields: ListFields, names: Names, block: Lines) -> ListedLabels | None:
@@ -69,9 +64,9 @@ def read_lists(fields: ListFields, names: Names, block: Lines) -> ListedLabels |
     ptr = np.empty((2, n_lines + 1), np.int64)
     starts, stops = np.empty((2, 2, n_items), np.int64)
     lines = np.empty(n_lines, np.int64)
-    all_names, kinds = np.frombuffer(b"".join(encoded), np.uint8), np.array(fields.kinds, np.int64)
-    found = id_places, ptr, starts, stops, lines
-    n, n_read = find_lists(text, n_lines, all_names, ends, kinds, *found)
+    field_names = np.frombuffer(b"".join(encoded), np.uint8)
+    kinds = np.array(fields.kinds, np.int64)
+    n, n_read = find_lists(text, n_lines, field_names, ends, kinds, id_places, ptr, starts, stops, lines)
     if n_read < n_lines:
         return None
     ptr = ptr[:, : n + 1]
@@ -83,17 +78,10 @@ def read_lists(fields: ListFields, names: Names, block: Lines) -> ListedLabels |
         id_starts, id_stops = np.ascontiguousarray(id_places[:, :n])
         if trim_fields(text, id_starts, id_stops):
             return None
-        ids = _texts(text, id_starts, id_stops)
+        ids = texts_in(text, id_starts, id_stops)
     if NUMBERS in fields.kinds:
         values = numbers_in(text, *(places[NUMBERS, : ptr[NUMBERS, -1]] for places in (starts, stops)))
         if values is None or not np.array_equal(ptr[TEXTS], ptr[NUMBERS]):
             return None
-    labels, known = names.number(text, label_starts, label_stops)
-    return ListedLabels(ids, ptr[TEXTS].copy(), labels, known, values, lines[:n] + block.first)
-
-
-def _texts(text: Bytes, starts: Ints, stops: Ints) -> list[str]:
-    """Return fields as texts."""
-    content = text[:-SPARE].data
-    places = zip(starts.tolist(), stops.tolist(), strict=True)
-    return [str(content[start:stop], "utf-8") for start, stop in places]
+    labels, label_names = names.number(text, label_starts, label_stops)
+    return ListedLabels(ids, ptr[TEXTS].copy(), labels, label_names, values, lines[:n] + block.first)
