@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import LEVELS, SIZES, csr, cut, exact, float_types, int_types, seeds
 from xmleval.base.arrays import Ints
-from xmleval.kernels import checking, fixed, keys, labels, parsing, ranking, sorting, ties
+from xmleval.kernels import checking, fixed, keys, labels, matching, parsing, ranking, sorting, ties
 from xmleval.kernels.labels import FULL
 
 FINE, BIG = (checking.FINE, -1, -1), 2**31 + 7
@@ -107,6 +107,14 @@ def test_check_pointer_names_the_first_offence(ptr: list[int], rising: bool, dty
     assert checking.check_pointer(np.array(ptr, dtype), 5) == ((bad, 0, 0) if ptr[0] else want)
 
 
+def id_lists(longest: int) -> st.SearchStrategy[list[list[int]]]:
+    """Return lists of distinct ids below 50, in any order, the top five among them."""
+    ids = st.integers(0, 49)
+    sizes = st.sampled_from([0, 5, longest])
+    row = sizes.flatmap(lambda n: st.lists(ids, min_size=n, max_size=n, unique=True))
+    return st.lists(row, min_size=1, max_size=6)
+
+
 id_rows = st.lists(st.lists(st.integers(-1, 7), max_size=5), max_size=5)
 
 
@@ -153,6 +161,33 @@ def test_a_duplicate_is_found_in_long_rows(sizes: list[int], seed: int, dtype: A
         ids[second] = ids[first]
         expected = checking.DUPLICATE, row, second
         assert checking.check_list(ptr, ids, base + 3000, np.empty(2, np.int64)) == expected
+
+
+@pytest.mark.parametrize("length", [4, 5, 6])
+@given(dtype=int_types)
+def test_every_pair_of_equal_ids_of_a_short_row_is_found(length: int, dtype: Any) -> None:
+    for second in range(length):
+        for first in range(second):
+            row = [*range(length)]
+            row[second] = row[first]
+            ptr, ids = csr([[*range(length)], row], dtype)
+            expected = checking.DUPLICATE, 1, length + second
+            assert checking.check_list(ptr, ids, length, np.empty(2, np.int64)) == expected
+
+
+@given(listed=id_lists(6), relevant=id_lists(40), dtype=int_types)
+def test_positions_are_places_in_short_lists(
+    listed: list[list[int]], relevant: list[list[int]], dtype: Any
+) -> None:
+    n = min(len(listed), len(relevant))
+    lists, truth = listed[:n], [sorted(row) for row in relevant[:n]]
+    (list_ptr, list_ids), (true_ptr, true_ids) = csr(lists, dtype), csr(truth, dtype)
+    positions = np.empty(true_ids.size, np.int64)
+    matching.find_positions(list_ptr, list_ids, true_ptr, true_ids, positions)
+    places = [
+        row.index(j) + 1 if j in row else 0 for row, wanted in zip(lists, truth, strict=True) for j in wanted
+    ]
+    assert positions.tolist() == places
 
 
 @given(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Ints, Labels, Scores
+from xmleval.kernels.decimal import U0, U1, U2, U3, U4
 from xmleval.kernels.jit import kernel, kernel_with_work
 from xmleval.kernels.sorting import copy_to, longest_row, sort_up
 
@@ -62,9 +63,20 @@ def find_positions(
                 t = index_of(true_labels[first:last], row[s])
                 if t >= 0:
                     positions[first + t] = s + 1
-            continue
-        for t in range(first, last):
-            positions[t] = place_of(row, true_labels[t])
+        elif row.size == 5:
+            # the usual top five stay at hand for all relevant labels, over which this vectorises: 2 to 6
+            # times as fast as the loop below, but only half as fast in a function
+            a, b, c, d, e = row[U0], row[U1], row[U2], row[U3], row[U4]
+            for t in range(np.uint64(first), np.uint64(last)):
+                label, place = true_labels[t], 0
+                place = 1 if label == a else place
+                place = 2 if label == b else place
+                place = 3 if label == c else place
+                place = 4 if label == d else place
+                positions[t] = 5 if label == e else place
+        else:
+            for t in range(first, last):
+                positions[t] = place_of(row, true_labels[t])
 
 
 @kernel

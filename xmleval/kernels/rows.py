@@ -14,6 +14,7 @@ from xmleval.kernels.sorting import longest_row, sort_down
 SHORT_GROUP = 64  # ranks of a tie group whose discounts are summed one by one
 PART_BITS = 20  # numbers of labels below 2^40 are split in halves, whose products with one another fit
 PART, WHOLE = (1 << PART_BITS) - 1, float(1 << PART_BITS)
+UNRANKED = 1 << 62  # above every rank
 HASH_BITS = 5
 HASH_GROUPS = 1 << HASH_BITS
 
@@ -119,12 +120,13 @@ def summarise_ranks(true_ptr: Ints, ranks: Ints, first: Ints, n_within: Ints) ->
     """
     for i in range(true_ptr.size - 1):
         n_relevant = true_ptr[i + 1] - true_ptr[i]
-        first[i] = n_within[i] = 0
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            rank = ranks[t]
-            if rank and (first[i] == 0 or rank < first[i]):
-                first[i] = rank
-            n_within[i] += 0 < rank <= n_relevant
+        lowest, n_here = UNRANKED, 0
+        for t in range(true_ptr[i], true_ptr[i + 1]):  # without branches, which would be mispredicted
+            rank = ranks[t] if ranks[t] else UNRANKED
+            lowest = min(lowest, rank)
+            n_here += rank <= n_relevant
+        first[i] = lowest if lowest < UNRANKED else 0
+        n_within[i] = n_here
 
 
 @kernel
