@@ -77,7 +77,7 @@ def graded(workload: Workload) -> dict[str, Any]:
     """Lists, and a truth with grades from 1 to 4."""
     truth = workload.truth.copy()
     truth.data = 1 + np.arange(truth.nnz, dtype=np.float32) % 4
-    return lists(workload) | {"y_true": truth, "gains": "exp"}
+    return lists(workload) | {"y_true": truth, "conventions": "gains=exp"}
 
 
 def nested(workload: Workload) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def main() -> None:
         name: tuple(np.load(folder / f"topk_{file}_{part}.npy") for part in ("indices", "scores"))
         for name, file in MODELS.items()
     }
-    compared = xmleval.compare(models, test, metrics=METRICS, y_train=train)
+    compared = xmleval.compare(test, models, metrics=METRICS, y_train=train)
     save(compared.plot("values"), PICTURE, "svg")
 
 

@@ -22,9 +22,9 @@ from xmleval import Evaluator
 from xmleval.evaluation import checkpoint
 
 OPTIONS = {  # that take the values of Python
-    "decision": "--decision", "gains": "--gains", "unlisted": "--unlisted", "link": "--link",
-    "confidence": "--confidence", "exclude_from": "--exclude-from",
+    "decision": "--decision", "confidence": "--confidence", "exclude_from": "--exclude-from",
 }  # fmt: skip
+FIELDS = {"gains": "binary", "unlisted": "below", "link": "none"}  # of conventions, with options of their own
 FLAGS = {HIGHER: "--lower-is-better", "bounds": "--bounds"}
 LINES = {CLUSTERS: "--clusters", "row_groups": "--row-groups", "label_groups": "--label-groups"}
 ROLES = {"y_pred": "--pred", "candidates": "--candidates", "y_train": "--train"}
@@ -181,8 +181,11 @@ class Files:
         if "k" in arguments:
             words += ["--k", ",".join(map(str, np.atleast_1d(arguments["k"])))]
         if "conventions" in arguments:
-            fields = problem.without("unlisted", "gains", "link").conventions.as_dict().items()
-            words += ["--conventions", ",".join(f"{name}={value}" for name, value in fields)]
+            fields = problem.conventions.as_dict()
+            alone = {name: fields.pop(name) for name in FIELDS}
+            words += ["--conventions", ",".join(f"{name}={value}" for name, value in fields.items())]
+            for name, value in alone.items():
+                words += [f"--{name}", str(value)] if value != FIELDS[name] else []
         for name, option in OPTIONS.items():
             words += [option, str(arguments[name])] if name in arguments else []
         words += [option for name, option in FLAGS.items() if name in arguments]

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from xmleval import Conventions, Evaluator, Report, evaluate
+from xmleval import Conventions, Evaluator, Report, Running, evaluate
 from xmleval.base.conventions import PRESETS as PRESETS
 from xmleval.base.conventions import resolve_conventions
 from xmleval.input.vectors import groups_of_clusters as groups_of_clusters
@@ -97,8 +97,7 @@ class Problem:
 
     @cached_property
     def conventions(self) -> Conventions:
-        direct = {name: self.arguments.get(name) for name in ("unlisted", "gains", "link")}
-        return resolve_conventions(self.arguments.get("conventions"), **direct)
+        return resolve_conventions(self.arguments.get("conventions"))
 
     @property
     def unlisted(self) -> float | None:
@@ -142,7 +141,7 @@ class Problem:
     def with_conventions(self, **fields: Any) -> Problem:
         """Return the problem with other conventions, all given as one record."""
         changed = replace(self.conventions, **fields)
-        return self.without("unlisted", "gains", "link").with_arguments(conventions=changed)
+        return self.with_arguments(conventions=changed)
 
     def take(self, rows: Iterable[int]) -> Problem:
         """Return the problem of some rows, in the given order."""
@@ -191,8 +190,9 @@ class Problem:
     def evaluator(self, **resources: Any) -> Evaluator:
         return Evaluator(**self.options(), **resources)
 
-    def evaluate(self, **resources: Any) -> Report:
-        report: Report = evaluate(**self.rows(), **self.options(), **resources)
+    def evaluate(self, block_rows: int | None = None, **resources: Any) -> Report:
+        running = Running(block_rows=block_rows)
+        report: Report = evaluate(**self.rows(), **self.options(), **resources, running=running)
         return report
 
 
@@ -232,6 +232,15 @@ CONVENTIONS: dict[str, tuple[Any, ...]] = {
     "unlisted": ("below", 0.0, 0.5, 1.5, -3.0),
     "gains": ("binary", "linear", "exp"),
 }
+
+
+def with_fields(given: str | dict[str, Any] | None, fields: dict[str, Any]) -> str | dict[str, Any] | None:
+    """Return conventions that have some fields more, in the form in which they are given."""
+    if not fields:
+        return given
+    if isinstance(given, dict):
+        return given | fields
+    return ",".join([*([given] if given else []), *[f"{name}={value}" for name, value in fields.items()]])
 
 
 @st.composite
@@ -281,7 +290,7 @@ REFUSALS = [
             dropping("exclude_from")),
     Refusal("gives all labels a score",
             lambda p: (p.has("exclude") or p.has("candidates")) and p.unlisted is not None, listing_below),
-    Refusal("bounds need unlisted", lambda p: p.has("bounds") and p.unlisted is not None, listing_below),
+    Refusal("bounds need conventions", lambda p: p.has("bounds") and p.unlisted is not None, listing_below),
     Refusal("compares", lambda p: p.bare and p.unlisted is not None, listing_below),
     Refusal("given together with decision", lambda p: p.has("y_pred", "decision"), dropping("decision")),
     Refusal("would predict every unlisted label", passes_unlisted, dropping("decision")),
@@ -353,15 +362,17 @@ def free_problems(
 
     fields: Any = draw(st.sampled_from([None, {}, *PRESETS]))
     fields = draw(conventions(form)) if fields == {} else fields
-    gains = maybe(draw, st.sampled_from(["linear", "exp"]))
+    alone = {
+        "gains": maybe(draw, st.sampled_from(["linear", "exp"])),
+        "unlisted": maybe(draw, st.sampled_from(["below", 0.0, 0.5, -3.0])),
+        "link": maybe(draw, st.just("sigmoid")),
+    }
+    fields = with_fields(fields, {name: value for name, value in alone.items() if value is not None})
     order = draw(st.permutations(range(n_labels)))  # from children to parents, so that there is no cycle
     pairs = draw(st.sets(st.tuples(labels, labels), max_size=8))
     q = draw(st.sampled_from([None, "inverse_propensity", "y_train"]))
     arguments = {
         "conventions": fields,
-        "gains": gains,
-        "unlisted": maybe(draw, st.sampled_from(["below", 0.0, 0.5, -3.0])),
-        "link": maybe(draw, st.just("sigmoid")),
         "sample_weight": maybe(draw, of_rows(0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 1e-6)),
         CLUSTERS: maybe(draw, of_rows("a", "b", "1", 1, -7), 2),
         "row_groups": maybe(draw, of_rows("r", "s", "t")),
@@ -383,7 +394,7 @@ def free_problems(
         PER_LABEL: maybe(draw, st.just(True), 2),
     }
     arguments = {name: value for name, value in arguments.items() if value is not None}
-    graded = resolve_conventions(fields, gains=gains).graded
+    graded = resolve_conventions(fields).graded
     relevant = draw(label_sets(n_rows, n_labels))
     truth = draw(judgements(relevant, n_labels)) if graded else [dict.fromkeys(y, 1.0) for y in relevant]
     levels = st.sampled_from(draw(st.sampled_from([LEVELS, PROBABILITIES] + [EXTREMES] * extremes)))

@@ -250,7 +250,6 @@ def by_fields(problem: Problem, draw: Draw) -> Problem:
     fields, preset = problem.conventions.as_dict(), draw(st.sampled_from([*problems.PRESETS]))
     text = ",".join(f"{name}={value}" for name, value in fields.items())
     ways = [problem.conventions, vars(problem.conventions), fields, text, f"{preset},{text}"]
-    problem = problem.without("unlisted", "gains", "link")
     return problem.with_arguments(conventions=draw(st.sampled_from(ways)))
 
 

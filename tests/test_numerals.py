@@ -99,7 +99,7 @@ def test_threads_are_bounded(folder: Path, refused: Any, n: int) -> None:
 
 @pytest.mark.parametrize(("call", "message"), [
     (lambda n: Evaluator(n_labels=n), "n_labels: .* is more than"),
-    (lambda n: Evaluator(n_labels=3, unlisted=n), "unlisted=.* is neither"),
+    (lambda n: Evaluator(n_labels=3, conventions={"unlisted": n}), 'conventions="unlisted=.* is neither'),
     (lambda n: Evaluator(n_labels=3, metrics=f"p@{n}"), "p@"),
     (lambda n: inverse_propensity(label_counts=[1], n_instances=9, a=n), "a: "),
     (lambda n: fit(EYE, EYE, rule="top", k=n), "k: "),

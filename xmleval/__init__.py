@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # what `_NAMES` has, for type checkers
     from xmleval.api.write import write as write
     from xmleval.base.conventions import Conventions as Conventions
     from xmleval.evaluation.evaluator import Evaluator as Evaluator
+    from xmleval.evaluation.request import Running as Running
     from xmleval.input.objects.frames import from_df as from_df
     from xmleval.labels.groups import LabelGroups as LabelGroups
     from xmleval.labels.groups import label_groups as label_groups
@@ -78,6 +79,7 @@ _NAMES = {  # in each module
     "api.write": "write",
     "base.conventions": "Conventions",
     "evaluation.evaluator": "Evaluator",
+    "evaluation.request": "Running",
     "input.objects.frames": "from_df",
     "labels.groups": "LabelGroups label_groups",
     "labels.propensity": "inverse_propensity",

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 import xmleval
 from tests.made_files import make_scores, make_truth, npy, npz
-from xmleval import calibrate, thresholds
+from xmleval import Running, calibrate, thresholds
 from xmleval.evaluation import files as evaluation
-from xmleval.evaluation.settings import ARGUMENTS
+from xmleval.evaluation.request import ARGUMENTS
 
 TRUTH, TRAIN = make_truth(60), make_truth(80, seed=1)
 MODELS = {name: make_scores(60, seed=seed) for name, seed in (("a", 2), ("b", 3))}
@@ -32,8 +32,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 CALLS: dict[str, Callable[..., Any]] = {
     "evaluate": lambda y, t, m: xmleval.evaluate(y, m["a"], y_train=t, metrics=METRICS, memory="64kB"),
-    "compare": lambda y, t, m: xmleval.compare(m, y, y_train=t, metrics=METRICS, worst=2).to_dict(),
-    "diff": lambda y, t, m: xmleval.diff(m, y, metric="p@3", worst=3).to_dict(),
+    "compare": lambda y, t, m: xmleval.compare(y, m, y_train=t, metrics=METRICS, worst=2).to_dict(),
+    "diff": lambda y, t, m: xmleval.diff(y, *m.values(), metric="p@3", worst=3).to_dict(),
     "thresholds": lambda y, t, m: thresholds.fit(y, m["a"], "f1.micro").decision,
     "calibrate": lambda y, t, m: str(calibrate.fit(y, m["a"], "platt")),
     "statistics": lambda y, t, m: xmleval.label_statistics(y, t),
@@ -60,7 +60,7 @@ def test_several_models_are_evaluated_in_one_pass_with_weights_and_progress() ->
     rows: list[int] = []
     found: Any = xmleval.evaluate(
         "Y.npz", {"a": "a.npz", "b": "b.npz"}, metrics="p@3", sample_weight="w.npy", memory="1kB",
-        progress=lambda done, n_rows: rows.append(done), save="{}.state",
+        progress=lambda done, n_rows: rows.append(done), running=Running(save="{}.state"),
     )  # fmt: skip
     weight = np.arange(1.0, 61)
     expected = {
@@ -79,16 +79,20 @@ def test_predicted_sets_of_several_models_have_weights_and_states_in_files(y_tru
     for name, matrix in sets.items():
         npz(Path(f"sets_{name}"), matrix)
     files = {"a": sets["a"], "b": "sets_b.npz"}
-    options: dict[str, Any] = {"metrics": ["f1.samples"], "sample_weight": "w.npy", "save": "{}.state"}
-    compared = xmleval.compare(None, y_true, y_pred=files, **options)
+    options: dict[str, Any] = {
+        "metrics": ["f1.samples"],
+        "sample_weight": "w.npy",
+        "running": Running(save="{}.state"),
+    }
+    compared = xmleval.compare(y_true, None, y_pred=files, **options)
     expected = xmleval.compare(
-        None, TRUTH, y_pred=sets, metrics=["f1.samples"], sample_weight=np.arange(1.0, 61)
+        TRUTH, None, y_pred=sets, metrics=["f1.samples"], sample_weight=np.arange(1.0, 61)
     )
     assert str(compared) == str(expected)
     with pytest.raises(ValueError, match=r"y_pred of 'a': row \d+: value 2"):
-        xmleval.compare(None, y_true, y_pred={**files, "a": 2.0 * sp.csr_array(sets["a"])})
+        xmleval.compare(y_true, None, y_pred={**files, "a": 2.0 * sp.csr_array(sets["a"])})
     with pytest.raises(ValueError, match="save: 5 is no path"):
-        xmleval.compare(None, y_true, y_pred=files, **options | {"save": 5})
+        xmleval.compare(y_true, None, y_pred=files, **options | {"running": Running(save=cast(Any, 5))})
     for name, report in expected.reports.items():
         assert xmleval.Evaluator.load(f"{name}.state").compute()["f1.samples"] == report["f1.samples"]
 
@@ -104,16 +108,17 @@ def test_names_in_memory_are_matched_with_names_in_files() -> None:
     ({"y_true": "none.npz"}, "none.npz"),
     ({"y_score": {"a": "a.npz", "b": "none.npz"}}, "none.npz"),
     ({"memory": "x"}, "memory: 'x' is not an amount of memory"),
-    ({"resume": True}, "resume: needs checkpoint="),
-    ({"y_score": MODELS["a"], "checkpoint": "kept"}, "checkpoint: needs files, and y_score= is none"),
+    ({"running": Running(resume=True)}, "resume: needs checkpoint="),
+    ({"y_score": MODELS["a"], "running": Running(checkpoint="kept")},
+     "checkpoint: needs files, and y_score= is none"),
     ({"y_score": "a*.npz", "row_groups": ["x"]}, "row_groups: "),
     ({"decision": "topp3"}, "decision: 'topp3' is neither topK"),
     ({"y_score": MODELS}, "y_score: row 0: a csr_"),
     ({"n_labels": "x"}, "n_labels: 'x' is not a positive integer"),
-    ({"save": "a.npz"}, "a.npz: is an input"),
+    ({"running": Running(save="a.npz")}, "a.npz: is an input"),
     ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),
     ({"y_score": {"a": "a.npz", "b": None}}, "y_score: 'b' is None"),
-    ({"checkpoint": 5}, "checkpoint: 5 is no path"),
+    ({"running": Running(checkpoint=cast(Any, 5))}, "checkpoint: 5 is no path"),
     ({"input_format": "x"}, "input_format='x' is not one of npz"),
     ({"separator": ";"}, "separator: is for CSV and JSON Lines"),
 ])  # fmt: skip
@@ -125,8 +130,8 @@ def test_what_does_not_fit_is_refused_by_argument_or_file(arguments: dict[str, A
 
 
 @pytest.mark.parametrize("call", [
-    lambda **option: xmleval.compare({"a": "a.npz", "b": "b.npz"}, "Y.npz", **option),
-    lambda **option: xmleval.compare(MODELS, TRUTH, **option),
+    lambda **option: xmleval.compare("Y.npz", {"a": "a.npz", "b": "b.npz"}, **option),
+    lambda **option: xmleval.compare(TRUTH, MODELS, **option),
     lambda **option: xmleval.fuse(["a.npz", "b.npz"], **option),
     lambda **option: xmleval.label_statistics("Y.npz", **option),
 ])  # fmt: skip

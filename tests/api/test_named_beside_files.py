@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import xmleval
 from tests.made_files import npz
-from xmleval import compare, diff, evaluate, fuse, label_statistics
+from xmleval import Running, compare, diff, evaluate, fuse, label_statistics
 
 pandas = pytest.importorskip("pandas")
 FRAME = pandas.DataFrame
@@ -68,7 +68,7 @@ def test_what_is_read_is_the_same_where_counts_are_saved(name: str, tmp_path: Pa
     truth, scores, options = CASES[name]
     options = {"metrics": ["p@1", "f1.macro@1"], **options}
     in_memory = answer(truth, scores, **options)
-    assert answer(truth, scores, **options, save=tmp_path / "counts.npz") == in_memory
+    assert answer(truth, scores, **options, running=Running(save=tmp_path / "counts.npz")) == in_memory
 
 
 @pytest.mark.parametrize(("scores", "message"), [
@@ -120,7 +120,7 @@ def test_numbered_columns_are_read_by_number_beside_files_and_in_fusion(tmp_path
     (np.eye(2), SCORES, SCORES.to_numpy()[::-1]), (TRUTH, SCORES[::-1], SCORES.iloc[::-1].set_axis([0, 1])),
 ])  # fmt: skip
 def test_lists_of_a_diff_are_those_of_its_values(truth: Any, a: Any, b: Any) -> None:
-    found = diff({"a": a, "b": b}, truth, metric="p@1", worst=2)
+    found = diff(truth, a, b, metric="p@1", worst=2)
     assert found.rows
     for row in found.rows:
         assert row.lists is not None
@@ -140,19 +140,19 @@ def test_statistics_of_frames_count_every_column_and_refuse_what_is_no_truth() -
 
 def test_names_of_models_do_not_meet(tmp_path: Path) -> None:
     seeds = {"a": [np.eye(9)] * 2, "a 1": [np.eye(9)[::-1]] * 2}
-    compared = compare(seeds, np.eye(9), metrics="p@1", seeds=True)
+    compared = compare(np.eye(9), seeds, metrics="p@1", seeds=True)
     assert [report["p@1"] for report in compared.reports.values()] == [1, 1 / 9]
     np.save(tmp_path / "T.npy", np.eye(3))
     models = {"a b": np.eye(3), "a_b": np.eye(3)}
     with pytest.raises(ValueError, match="save: models a b, a_b would have files of one name"):
-        compare(models, tmp_path / "T.npy", save=tmp_path / "{}.npz")
+        compare(tmp_path / "T.npy", models, running=Running(save=tmp_path / "{}.npz"))
     with pytest.raises(ValueError, match="models: 'b' is None"):
-        compare({"a": np.eye(3), "b": None}, np.eye(3), metrics="p@1")
+        compare(np.eye(3), {"a": np.eye(3), "b": None}, metrics="p@1")
 
 
 def test_a_test_by_rows_needs_values_by_row() -> None:
     with pytest.raises(ValueError, match="per_row: False; test='wilcoxon' needs values by row"):
-        compare({"a": np.eye(3), "b": np.eye(3)}, np.eye(3), metrics="p@1", test="wilcoxon", per_row=False)
+        compare(np.eye(3), {"a": np.eye(3), "b": np.eye(3)}, metrics="p@1", test="wilcoxon", per_row=False)
 
 
 def test_candidates_beside_a_truth_of_unknown_width_are_a_matrix_or_padded_ids(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_seeds_with_other_numbers_of_labels_have_no_means_by_label(tmp_path: Pat
         np.save(tmp_path / f"{name}_indices.npy", np.array([[0, last]] * 4))
     models = {name: str(tmp_path / f"{name}*_indices.npy") for name in "AB"}
     options: dict[str, Any] = {"metrics": ["p@1", "f1.macro@1"], "seeds": True, "worst": 2}
-    assert compare(models, tmp_path / "T.lines", **options).reports["A"]["p@1"] == 0.25
+    assert compare(tmp_path / "T.lines", models, **options).reports["A"]["p@1"] == 0.25
 
 
 def test_progress_needs_no_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from xmleval import evaluate, inverse_propensity, propensity_sensitivity
+from xmleval import Running, evaluate, inverse_propensity, propensity_sensitivity
 
 A, B = [0.0, 0.4, 0.55, 0.8], [0.4, 1.5, 5.0]
 NAMES = ["psp@1", "psp@3", "psndcg@3", "psndcg@5", "psdcg@5"]
@@ -30,7 +30,7 @@ def test_values_are_those_of_each_model(seed: int, threads: int) -> None:
     exclude = sp.csr_array(([1, 1], ([2, 3], [0, 1])), shape=y_true.shape)
     grid = propensity_sensitivity(
         {"full": scores, "short": listed}, y_true, y_train, a=A, b=B, metrics=NAMES, exclude=exclude,
-        threads=threads, block_rows=7,
+        threads=threads, running=Running(block_rows=7),
     )  # fmt: skip
     for name, form in (("full", scores), ("short", listed)):
         for (i, a), (j, b) in product(enumerate(A), enumerate(B)):

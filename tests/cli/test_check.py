@@ -218,7 +218,7 @@ def test_results_come_in_any_form(form: Any, model: str, tmp_path: Path) -> None
     failures = check(results, min={"p@1": 1}, no_worse_than=last).failures
     assert failures[0].measure == "p@1"
     assert {one.model for one in failures} == {model}
-    compared = compare(MODELS, TRUTH, metrics=["p@1"])
+    compared = compare(TRUTH, MODELS, metrics=["p@1"])
     assert [one.model for one in check(compared, min={"p@1": 1}).failures] == ["a", "b"]
     assert len(check(compared, min={"p@1": 1}, model="a").failures) == 1
 

@@ -32,7 +32,8 @@ def table(path: str) -> list[dict[str, str]]:
     ("--metrics sets --pred sets.npz --threads 2", {"metrics": "sets", "y_pred": Y_TEST[::-1]}),
     ("--metrics all --conventions 'sklearn, labels=seen,ap_empty=skip'",
      {"metrics": "all", "conventions": "sklearn,labels=seen,ap_empty=skip"}),
-    ("--metrics all --conventions unlisted=0.5 --unlisted below", {"metrics": "all"}),
+    ("--metrics all --conventions empty=skip --unlisted 0.5",
+     {"metrics": "all", "conventions": "empty=skip,unlisted=0.5"}),
     ("--train Y_train.npz --a 0.6 --b 2.6",
      {"inverse_propensity": inverse_propensity(sp.csr_array(Y_TRAIN), 0.6, 2.6)}),
 ])  # fmt: skip

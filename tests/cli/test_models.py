@@ -41,7 +41,7 @@ def models(folder: Path) -> Path:
 def test_compare_gives_what_python_gives(models: Path, words: str, arguments: dict[str, Any]) -> None:
     metrics = ["p@1", "ndcg@2", "psp@2", "f1.macro@2"]
     line = f"{COMPARE} --metrics {','.join(metrics)} --train Y_train.npz {words}"
-    expected = compare(MODELS, Y_TEST, metrics=metrics, y_train=Y_TRAIN, **arguments).to_dict()
+    expected = compare(Y_TEST, MODELS, metrics=metrics, y_train=Y_TRAIN, **arguments).to_dict()
     actual = json.dumps(json_of(line)["comparison"]).replace("m_indices.npy", "m")
     assert json.loads(actual) == json.loads(json.dumps(expected["comparison"]))
 

@@ -65,7 +65,7 @@ def test_fault_names_the_file_and_the_row_in_it(folder: Path, run: Run, refused:
         assert refused(command).startswith("scores/part_8_indices.npy: row 3: score nan")
     npz(Path("truth/part_3"), make_truth()[8:10] * 2)
     message = "truth/part_3.npz: row 0: value 2.0 is neither 0 nor 1 in a label set"
-    assert refused(line) == f"{message}; grades need --gains 'linear' or 'exp'"
+    assert refused(line) == f"{message}; grades need --gains linear or exp"
     assert refused("stats truth") == message
 
 

@@ -18,7 +18,7 @@ NAMES = ["sport", "art", "law", "war", "sea"]
 
 
 @pytest.mark.parametrize(("options", "arguments"), [
-    ("--measure F1.micro --unlisted 0.1", {"measure": "f1.micro", "unlisted": 0.1}),
+    ("--measure F1.micro --unlisted 0.1", {"measure": "f1.micro", "conventions": "unlisted=0.1"}),
     ("--rule label --measure f1.macro --fbr 0.7 --fallback highest",
      {"rule": "label", "measure": "f1.macro", "fbr": 0.7, "fallback": "highest"}),
     ("--rule rank --measure hamming_loss", {"rule": "rank", "measure": "hamming_loss"}),

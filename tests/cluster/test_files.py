@@ -88,7 +88,7 @@ def test_progress_is_shown_as_asked(arrays: dict[str, Any], capsys: pytest.Captu
 
 
 def test_inputs_in_memory_are_refused(arrays: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="evaluate: needs files, and exclude= is none"):
+    with pytest.raises(ValueError, match="executor: needs files, and exclude= is none"):
         tasks_of(metrics="p@1", exclude=arrays["Y"])
 
 

@@ -42,7 +42,7 @@ def reads(name: str) -> tuple[bool, int | None]:
 def test_values_of_a_label_group_are_those_of_its_labels_alone(form: str, unlisted: Any) -> None:
     """Sets of the first k are taken among all labels, rankings and scores among those of the group."""
     scores, matrix = FORMS[form]
-    report = evaluate(TRUTH, scores, label_groups=NAMES, unlisted=unlisted, **EVERY)
+    report = evaluate(TRUTH, scores, label_groups=NAMES, conventions={"unlisted": unlisted}, **EVERY)
     assert {*report.groups} == {*NAMES}
     n_compared = 0
     for group, values in report.groups.items():
@@ -57,7 +57,11 @@ def test_values_of_a_label_group_are_those_of_its_labels_alone(form: str, unlist
             predicted = matrix[rows][:, labels] if k is None else None
             sets = None if k is None else TOP[rows][:, labels].astype(int)
             alone = name if k is None else name.split("@")[0]
-            options: Any = {"metrics": alone, "unlisted": unlisted, "inverse_propensity": Q[labels]}
+            options: Any = {
+                "metrics": alone,
+                "conventions": {"unlisted": unlisted},
+                "inverse_propensity": Q[labels],
+            }
             expected = evaluate(TRUTH[rows][:, labels], predicted, y_pred=sets, **options)
             assert repr(values[name]) == repr(expected[alone]), name
             n_compared += 1
@@ -92,7 +96,7 @@ def test_shares_of_label_groups_add_up_or_are_undefined(weight: Any, n_empty: in
 
 def test_notes_and_refusals_of_groups() -> None:
     for metrics, noted in (("p@3", True), (["gini@3", "f1.samples@3", "ece@3"], False)):
-        options: Any = {"metrics": metrics, "link": "sigmoid", "label_groups": NAMES}
+        options: Any = {"metrics": metrics, "conventions": "link=sigmoid", "label_groups": NAMES}
         for scores in (LISTS, SCORES):
             notes = evaluate(TRUTH, scores, **options).notes
             is_short = noted and scores is not SCORES
@@ -170,7 +174,7 @@ MEASURES = ["p@1", "p@3", "f1.macro@5", "mrr@1", "mrr@3", "lrap", "auc.macro", "
     ("p", ["p@1", "p@3"], {"tp@1", "tp@3"}),
 ])  # fmt: skip
 def test_values_are_kept_of_the_measures_named(named: str, rows: list[str], labels: set[str]) -> None:
-    options: Any = {"metrics": MEASURES, "k": [1, 3], "decision": "top2", "unlisted": 0.0}
+    options: Any = {"metrics": MEASURES, "k": [1, 3], "decision": "top2", "conventions": "unlisted=0"}
     whole = evaluate(TRUTH, SCORES, per_row=True, per_label=True, **options)
     kept: Any = {"per_row": named.split() if rows else False, "per_label": named.split()}
     report = evaluate(TRUTH, SCORES, **kept, **options)

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,9 +12,9 @@ import pytest
 import scipy.sparse as sp
 
 from tests.problems import SPECS
-from xmleval import Conventions, Evaluator, compare, evaluate
+from xmleval import Conventions, Evaluator, Running, compare, evaluate
 from xmleval.base.conventions import CHOICES, PRESETS
-from xmleval.cli.options import EVERY
+from xmleval.cli.options import EVERY, FIELDS_ALONE, OF_MODEL, RUNS, SAVE
 from xmleval.metrics import GROUPS
 
 random = np.random.default_rng(11)
@@ -51,9 +52,17 @@ EVERY_METRIC = asking(
     "all", "log_loss.samples", "brier@3", "h_f1.micro",
     y_train=TRAIN, hierarchy=[(0, 1)], decision="threshold0.5",
 )  # fmt: skip
-REFUSED = {"input_format": "csv", "ranked": True, "separator": ";", "resume": True, "workers": 2}
+REFUSED = {"input_format": "csv", "ranked": True, "separator": ";", "clusters": ROWS}
 REFUSED |= dict.fromkeys(["true_field", "pred_field", "score_field", "id_field"], "x")
-REFUSED |= {"scheduler": "tcp://127.0.0.1:1", "checkpoint": "folder", "clusters": ROWS, "first_row": 3}
+RUNNING = [
+    Running(block_rows=0),
+    Running(checkpoint="folder"),
+    Running(resume=True),
+    Running(save="state.npz"),
+    Running(first_row=3),
+    Running(executor=2),
+    Running(executor="tcp://127.0.0.1:1"),
+]
 CASES: dict[str, list[Case]] = {
     "y_true": [Case(S > 0.5, asking("p@1"))],
     "y_score": [Case(1 - S, asking("p@1"))],
@@ -64,9 +73,6 @@ CASES: dict[str, list[Case]] = {
     "labels": [Case([*"abc"], {"per_label": True}, [["a"]], [["b"]]), Case(LABELS[:3])],
     "inverse_propensity": [Case(Q, asking("psp@1", "p@1")), Case(Q, asking("p@1"))],
     "y_train": [Case(TRAIN), Case(TRAIN, asking("tail_share(count=20)@1")), Case(TRAIN, asking("p@1"))],
-    "dataset": [Case("amazon", {"y_train": TRAIN}), Case("amazon")],
-    "a": [Case(0.6, {"y_train": TRAIN}), Case(0.6), Case(0.6, asking("popularity@1", y_train=TRAIN))],
-    "b": [Case(2.6, {"y_train": TRAIN}), Case(2.6), Case(2.6, asking("popularity@1", y_train=TRAIN))],
     "decision": [
         *(Case(rule, asking("f1.micro")) for rule in ("top2", "threshold0.3", "threshold0.6")),
         Case("top2", asking("p@1")),
@@ -76,17 +82,13 @@ CASES: dict[str, list[Case]] = {
         *(Case(preset, EVERY_METRIC) for preset in PRESETS if PRESETS[preset] != Conventions()),
         Case({"auc_ties": "full"}, asking("p@1")),
         Case("sklearn,labels=present", asking("auc.micro", conventions="sklearn")),
+        Case("unlisted=0", asking("lrap"), LISTED), Case("unlisted=0.5", asking("lrap"), LISTED),
+        Case("unlisted=0", asking("f1.micro", y_pred=H), None),
+        *(Case(f"gains={gains}", asking("ndcg@5"), S, GRADED) for gains in ("linear", "exp")),
+        Case("gains=linear", asking("p@1"), S, GRADED),  # which is refused without
+        Case("gains=exp", asking("p@1")),
+        Case("link=sigmoid", asking("brier")), Case("link=sigmoid", asking("p@1")),
     ],
-    "unlisted": [
-        Case(0.0, asking("lrap"), LISTED), Case("0.5", asking("lrap"), LISTED),
-        Case(0.0, asking("f1.micro", y_pred=H), None),
-    ],
-    "gains": [
-        *(Case(gains, asking("ndcg@5"), S, GRADED) for gains in ("linear", "exp")),
-        Case("linear", asking("p@1"), S, GRADED),  # which is refused without
-        Case("exp", asking("p@1")),
-    ],
-    "link": [Case("sigmoid", asking("brier")), Case("sigmoid", asking("p@1"))],
     "sample_weight": [
         Case(np.arange(26.0), asking("p@1")), Case(np.arange(26.0), asking("label_coverage@1")),
     ],
@@ -106,11 +108,9 @@ CASES: dict[str, list[Case]] = {
     "curve_points": [Case(5), Case(5, asking("p@1"), (np.argsort(-S)[:, :3], None))],
     "confidence": [Case(0.9), Case(0.8, {"confidence": 0.9}), Case(0.9, asking("peak_f1.micro"))],
     "clusters": [Case(ROWS, {"confidence": 0.9})],
-    "first_row": [Case(3, {"confidence": 0.9})],
     "memory": [Case("1KB/s"), Case(0)],
     "threads": [Case(0)],
-    "block_rows": [Case(0)],
-    "save": [Case("state.npz")],
+    "running": [*map(Case, RUNNING), Case(Running(first_row=3), {"confidence": 0.9})],
     "progress": [Case(lambda *counts: Path("called").touch(), {}, "s.npy", "y.npz")],
 }  # fmt: skip
 for refused, refused_value in REFUSED.items():
@@ -145,6 +145,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save("s.npy", S)
 
 
+def test_every_field_of_running_has_a_case() -> None:
+    given = {field.name for running in RUNNING for field in fields(running) if getattr(running, field.name)}
+    assert given | {"block_rows"} == {field.name for field in fields(Running)}
+
+
 def test_every_option_has_cases() -> None:
     assert set(CASES) == set(inspect.signature(evaluate).parameters)
 
@@ -152,7 +157,7 @@ def test_every_option_has_cases() -> None:
 @pytest.mark.parametrize(("name", "case"), ALL_CASES, ids=[name for name, _ in ALL_CASES])
 @pytest.mark.usefixtures("folder")
 def test_option_changes_what_is_seen(name: str, case: Case) -> None:
-    if name in ("y_train", "dataset", "a", "b"):
+    if name == "y_train":
         case = case._replace(beside={**asking("psp@1"), **case.beside})
     without = seen(arguments_of(case))
     assert seen(arguments_of(case) | {name: case.value}) != without
@@ -173,13 +178,14 @@ def test_field_of_conventions_changes_a_value_or_is_noted(field: str, choice: An
     if field != "gains":
         assert dict(evaluate(**rows)) != dict(evaluate(**{**rows, "conventions": None}))
     elif choice == "exp":
-        assert dict(evaluate(**rows)) != dict(evaluate(**rows, gains="linear"))
+        assert dict(evaluate(**rows)) != dict(evaluate(**{**rows, "conventions": "gains=linear"}))
     assert not any("no effect" in note for note in evaluate(**rows).notes)
     (note,) = evaluate(Y, LISTED, metrics="label_coverage@7", conventions={field: choice}).notes[:1]
     if field == "unlisted":
         assert "no effect" not in note
     elif field == "gains":
-        assert note.startswith("gains= has no effect on label_coverage@7; it is for measures of gains")
+        needed = "it is for measures of gains"
+        assert note.startswith(f'conventions="gains=..." has no effect on label_coverage@7; {needed}')
     else:
         assert note == f"conventions: {field} has no effect on label_coverage@7"
 
@@ -192,7 +198,7 @@ def test_conventions_that_a_caller_does_not_set_are_silent() -> None:
 
 def test_weights_are_noted_where_no_value_depends_on_them() -> None:
     options: dict[str, Any] = {
-        "y_pred": H, "y_train": TRAIN, "hierarchy": [(0, 1)], "gains": "linear", "unlisted": 0.0,
+        "y_pred": H, "y_train": TRAIN, "hierarchy": [(0, 1)], "conventions": "unlisted=0,gains=linear",
     }  # fmt: skip
     truth, weight = sp.csr_array(GRADED), 1.0 + np.arange(26) ** 2 % 7
     for name, spec in SPECS.items():
@@ -206,7 +212,8 @@ def test_weights_are_noted_where_no_value_depends_on_them() -> None:
 
 
 def test_kept_rows_are_noted_where_no_measure_has_any() -> None:
-    options: dict[str, Any] = {"y_pred": H, "y_train": TRAIN, "gains": "linear", "hierarchy": [(0, 1)]}
+    options: dict[str, Any] = {"y_pred": H, "y_train": TRAIN, "hierarchy": [(0, 1)]}
+    options["conventions"] = "gains=linear"
     for name in SPECS:
         report = evaluate(GRADED, S, metrics=name, per_row=True, **options)
         noted = any("per_row= has no effect" in note for note in report.notes)
@@ -215,9 +222,11 @@ def test_kept_rows_are_noted_where_no_measure_has_any() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_notes_on_options_are_those_of_the_whole_data() -> None:
-    options: dict[str, Any] = {"metrics": ["p@1"], "link": "sigmoid", "gains": "linear", "k": 3}
+    options: dict[str, Any] = {"metrics": ["p@1"], "conventions": "gains=linear,link=sigmoid", "k": 3}
     expected = evaluate(Y, S, **options).notes
-    assert [note.partition("=")[0] for note in expected] == ["k", "link", "gains"]
+    assert [note.split(" has no effect")[0] for note in expected] == [
+        "k=", "conventions: link", 'conventions="gains=..."',
+    ]  # fmt: skip
     first, second = (Evaluator(**options, n_labels=8) for _ in range(2))
     first.save("empty")
     first = Evaluator.load("empty")
@@ -226,26 +235,23 @@ def test_notes_on_options_are_those_of_the_whole_data() -> None:
     assert first.merge(second).compute().notes == expected
     second.update(GRADED, S)
     assert second.compute().notes == expected[:2]  # there are grades now
-    assert compare({"a": S, "b": 1 - S}, Y, **options).notes == expected
+    assert compare(Y, {"a": S, "b": 1 - S}, **options).notes == expected
 
 
 def test_comparison_notes_no_option_that_it_sets_itself() -> None:
-    assert not compare({"a": S, "b": 1 - S}, Y, metrics="auc.micro").notes
+    assert not compare(Y, {"a": S, "b": 1 - S}, metrics="auc.micro").notes
 
 
 def test_notes_name_few_measures() -> None:
-    (note,) = evaluate(Y, S, metrics="xmc", link="sigmoid").notes
-    assert note == (
-        "link= has no effect on p@1, p@3, p@5, ndcg@1, ndcg@3 and 4 more; "
-        "it is for measures of calibration, such as brier@5"
-    )
+    (note,) = evaluate(Y, S, metrics="xmc", conventions="link=sigmoid").notes
+    assert note == ("conventions: link has no effect on p@1, p@3, p@5, ndcg@1, ndcg@3 and 4 more")
 
 
 LOGITS = np.log(S.clip(0.04, 0.96) / (1 - S.clip(0.04, 0.96)))
 SEEN = " is compared with scores below 0 and above 1; if these are logits, give decision="
 OUTSIDE = [  # decision, scores, options, what a note says to give
     ("threshold0.5", LOGITS, {}, "threshold0 for the same probability"),
-    ("threshold0.5", LOGITS, {"unlisted": -9.0}, "threshold0 for the same probability"),
+    ("threshold0.5", LOGITS, {"conventions": "unlisted=-9"}, "threshold0 for the same probability"),
     ("threshold0.5", sp.csr_array(LOGITS), {}, "threshold0 for the same probability"),
     ("threshold0.3", LOGITS, {}, "threshold-0.847298 for the same probability"),
     ("threshold0.9999", np.float32(LOGITS), {}, "threshold9.21024 for the same probability"),
@@ -286,10 +292,11 @@ def test_threshold_on_logits_is_noted_where_different_shards_have_the_ends() -> 
 
 
 def test_link_is_told_not_to_be_for_decisions() -> None:
-    report = evaluate(Y, LOGITS, metrics=["f1.micro", "brier"], decision="threshold0.5", link="sigmoid")
+    asked: dict[str, Any] = {"metrics": ["f1.micro", "brier"], "decision": "threshold0.5"}
+    report = evaluate(Y, LOGITS, **asked, conventions="link=sigmoid")
     given = evaluate(Y, LOGITS, metrics=["f1.micro"], decision="threshold0.5")
     assert report["f1.micro"] == given["f1.micro"]
-    assert report.notes == [f"{given.notes[0]}, as link= is not for decisions"]
+    assert report.notes == [f'{given.notes[0]}, as conventions="link=..." is not for decisions']
 
 
 NOISE = 0.3 * np.random.default_rng(3).normal(size=S.shape)
@@ -326,4 +333,5 @@ def test_option_of_compare_changes_what_is_seen(name: str) -> None:
 
 
 def test_options_of_the_shell_are_arguments_of_evaluate() -> None:
-    assert {*EVERY} <= {*inspect.signature(evaluate).parameters}
+    parts = {*FIELDS_ALONE, *OF_MODEL, *RUNS, *SAVE, "first_row"}  # of one argument
+    assert {*EVERY} - parts <= {*inspect.signature(evaluate).parameters}

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from tests.evaluation.data import COPIES
-from xmleval import Evaluator, compare, evaluate
+from xmleval import Evaluator, Running, compare, evaluate
 from xmleval.evaluation.row_keys import LONG, hash_keys
 
 KEYS = [f"q{number}" for number in range(10)]
@@ -161,14 +161,20 @@ def test_states_of_runs_with_checkpoints_hold_the_keys(folder: Path) -> None:
     truth, scores = written(".json", folder, "all", KEYS)
     states, checkpoints = [], {"whole": None, "kept": folder / "parts"}
     for name, checkpoint in checkpoints.items():
-        evaluate(truth, scores, metrics=["p@1"], labels=["a", "b"], save=folder / name, checkpoint=checkpoint)
+        evaluate(
+            truth,
+            scores,
+            metrics=["p@1"],
+            labels=["a", "b"],
+            running=Running(save=folder / name, checkpoint=checkpoint),
+        )
         states.append(saved_bytes(Evaluator.load(folder / name)))
     assert states == [saved_bytes(counting(KEYS))] * 2
 
 
 def test_models_that_are_compared_share_their_rows() -> None:
     truth, run = as_dicts(KEYS)
-    reports = compare({"first": run, "second": run}, truth, metrics=["p@1"]).reports
+    reports = compare(truth, {"first": run, "second": run}, metrics=["p@1"]).reports
     assert [report["p@1"] for report in reports.values()] == [0.3, 0.3]
 
 

@@ -36,7 +36,7 @@ def compared(n_models: int = 3) -> Comparison:
     truth, models = made_scores(n_models)
     groups = label_groups(truth, edges=[0, 15, 40])
     kept: dict[str, Any] = {"label_groups": groups, "curve_points": 100, "per_label": True}
-    return compare(models, truth, metrics=METRICS, **kept)
+    return compare(truth, models, metrics=METRICS, **kept)
 
 
 def panels_of(result: Any, kind: str, **options: Any) -> list[Any]:
@@ -124,7 +124,7 @@ def test_curves_end_where_lists_end_and_figures_say_that_lists_differ() -> None:
     truth, models = made_scores(2)
     cut = zip(models.items(), (3, 6), strict=True)
     lists = {name: (np.argsort(-scores)[:, :n], -np.sort(-scores)[:, :n]) for (name, scores), n in cut}
-    comparison = compare(lists, truth, metrics=["p@1", "p@5", "auc.micro"], curve_points=10_000)
+    comparison = compare(truth, lists, metrics=["p@1", "p@5", "auc.micro"], curve_points=10_000)
     for kind in ("values", "roc", "precision_recall", "differences"):
         (axes,) = panels_of(comparison, kind)
         names = ["model_0 (lists of 3)", "model_1 (lists of 6)"]

@@ -56,8 +56,10 @@ def test_predictions_of_other_forms_have_the_same_value() -> None:
     for scores in (torch.topk(SCORES, 3), SCORES.to_sparse_csr(), SCORES.numpy()):
         assert value_of(scores) == value
     assert value_of(-SCORES, higher_is_better=False) == value
-    assert value_of(SCORES - SCORES.max() - 1, unlisted=0.0) == value  # no score is missing
-    assert value_of(torch.topk(-SCORES.abs(), 3), unlisted=0.0) != value  # unlisted labels come first
+    assert value_of(SCORES - SCORES.max() - 1, conventions="unlisted=0") == value  # no score is missing
+    assert (
+        value_of(torch.topk(-SCORES.abs(), 3), conventions="unlisted=0") != value
+    )  # unlisted labels come first
     with pytest.raises(ValueError, match=r"^y_score: "):
         value_of(SCORES[:, 1:])
 

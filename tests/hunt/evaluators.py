@@ -35,11 +35,11 @@ CUTS = ((1, None), (2, 200), (1, 200), (2, 150))  # threads, rows of a block
 ENOUGH, LITTLE = "1GiB", "300kB"  # memory; in the lesser, pooled scores go to disk
 RANKED = ["p@5", "psp@5", "f1.macro@5", "lrap"]
 POOLED = ["auc.micro", "auc.macro", "ap.micro", "label_diversity"]
-LABELS = {"decision": "top3", "unlisted": 0.0}
+LABELS = {"decision": "top3", "conventions": "unlisted=0"}
 # options of evaluators, and what batches have
 SCENARIOS: dict[str, tuple[dict[str, Any], str]] = {
     "pooled lists": ({"metrics": RANKED + POOLED}, "lists"),
-    "completed scores": ({"metrics": [*RANKED, *POOLED, "margin.macro"], "unlisted": 0.0}, ""),
+    "completed scores": ({"metrics": [*RANKED, *POOLED, "margin.macro"], "conventions": "unlisted=0"}, ""),
     "every label": ({"metrics": ["f1.macro", "auc.macro", "margin.macro"], "per_label": True} | LABELS, ""),
     "bounds": ({"metrics": ["lrap", "auc.samples", "ndcg@5"], "bounds": True}, "lists"),
     "weighted": ({"metrics": [*RANKED, "f1.macro", "margin.macro"]} | LABELS, "sample_weight"),

@@ -207,7 +207,7 @@ def test_missing_rows_are_refused_by_every_function(form: str, missing: str) -> 
     calls: list[Callable[[], Any]] = [
         lambda: evaluate(rows, scores, metrics=["p@1"]),
         lambda: Evaluator(["p@1"], labels=[*"abc"]).update(rows, scores),
-        lambda: compare({"a": scores, "b": scores}, rows, metrics=["p@1"]),
+        lambda: compare(rows, {"a": scores, "b": scores}, metrics=["p@1"]),
         lambda: fit(rows, scores, "f1.micro"),
         lambda: calibrate.fit(rows, scores),
         lambda: inverse_propensity(rows),
@@ -220,12 +220,12 @@ def test_missing_rows_are_refused_by_every_function(form: str, missing: str) -> 
 
 
 @pytest.mark.parametrize("truth", [Y, TAGS, {"q": {"a": 1}}, "truth.npz"], ids=str)
-def test_compare_tells_that_models_come_first(truth: Any) -> None:
+def test_compare_tells_that_models_come_behind_the_truth(truth: Any) -> None:
     message = (
-        r"^models: \w+ is not a dict of models; .*; they come before the truth: compare\(models, y_true\)$"
+        r"^models: \w+ is not a dict of models; .*; they come behind the truth: compare\(y_true, models\)$"
     )
     with pytest.raises(ValueError, match=message):
-        compare(truth, {"a": S, "b": S})
+        compare({"a": S, "b": S}, truth)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_digits_next_to_listed_names_are_noted() -> None:
     note = "y_score: '0' is text, which is a name; integers are places in labels="
     assert note in evaluate(Y[:2], scores, labels=[*"abc"], metrics=["p@1"]).notes
     with pytest.raises(ValueError, match="it is text: as an integer, it is a place in the list"):
-        evaluate(scores, S[:2], labels=[*"abc"], metrics=["p@1"], gains="linear")
+        evaluate(scores, S[:2], labels=[*"abc"], metrics=["p@1"], conventions="gains=linear")
     as_places = [{int(label): score for label, score in row.items()} for row in scores]
     assert evaluate(Y[:2], as_places, labels=[*"abc"], metrics=["p@1"])["p@1"] == 0
 
@@ -300,7 +300,7 @@ def test_pair_of_columns_of_ids_is_read_by_every_function(column: Callable[[Any]
     expected = dict(evaluate(Y, pairs, n_labels=3, metrics=["p@1", "ndcg@3"]))
     for truth, value in ((Y, pair), (Y, pair[::-1]), ("truth.npy", pair)):
         assert dict(evaluate(truth, value, metrics=["p@1", "ndcg@3"])) == expected
-    assert dict(compare({"a": pair, "b": pair}, Y, metrics=["p@1", "ndcg@3"]).reports["a"]) == expected
+    assert dict(compare(Y, {"a": pair, "b": pair}, metrics=["p@1", "ndcg@3"]).reports["a"]) == expected
     assert str(fit(Y, pair, "f1.micro")) == str(fit(Y, pairs, "f1.micro", n_labels=3))
     calibrator = calibrate.fit(Y, pair)
     applied = calibrator.apply(pairs)

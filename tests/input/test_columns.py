@@ -56,7 +56,7 @@ def evaluate_tables(
 
 forms = pytest.mark.parametrize("form", [*LIBRARIES, *FILES])
 libraries = pytest.mark.parametrize("form", LIBRARIES)
-with_gains = pytest.mark.parametrize("options", [{}, {"gains": "linear"}], ids=str)
+with_gains = pytest.mark.parametrize("options", [{}, {"conventions": "gains=linear"}], ids=str)
 
 
 @pytest.mark.slow
@@ -79,7 +79,7 @@ def test_names_of_instances_and_labels(form: str) -> None:
     for instance, label, judgement in NAMES:
         truth: Table = {instance: ["7", "7", "5"], label: ["a", "z", "b"], judgement: [1, 0, 2]}
         scores: Table = {instance: ["5", "7", "7"], label: ["b", "z", "a"], "score": [0.5, 0.9, 0.2]}
-        assert evaluate_tables(form, truth, scores, gains="linear")[0] == VALUES
+        assert evaluate_tables(form, truth, scores, conventions="gains=linear")[0] == VALUES
         if judgement != "score":  # which files may hold for predictions given as a truth
             assert evaluate_tables(form, truth, scores)[0] == VALUES
 
@@ -223,13 +223,13 @@ def test_grades_and_scores_that_look_swapped_are_noted(form: str) -> None:
         arrays = np.array(truth), np.array(scores)
         if form in SWAPPED:
             rows = [make(values) for make, values in zip(SWAPPED[form], arrays, strict=True)]
-            evaluator = Evaluator("ndcg@3", labels=[*"abc"], gains="linear")
+            evaluator = Evaluator("ndcg@3", labels=[*"abc"], conventions="gains=linear")
             evaluator.update(*rows)
-            reports = evaluate(*rows, metrics="ndcg@3", gains="linear"), evaluator.compute()
+            reports = evaluate(*rows, metrics="ndcg@3", conventions="gains=linear"), evaluator.compute()
             notes = [report.notes for report in reports]
         else:
             tables = long_table(arrays[0], "relevance"), long_table(arrays[1], "score")
-            notes = [evaluate_tables(form, *tables, metrics="ndcg@3", gains="linear")[1]]
+            notes = [evaluate_tables(form, *tables, metrics="ndcg@3", conventions="gains=linear")[1]]
         assert [any("swapped?" in note for note in each) for each in notes] == [swapped] * len(notes)
 
 
@@ -237,5 +237,5 @@ def test_only_the_first_values_are_looked_at() -> None:
     for row, swapped in ((0, True), (10_000, True), (69_999, False)):
         truth, scores = np.ones((70_000, 2)), np.ones((70_000, 2))
         truth[row] = 0.5
-        notes = evaluate(truth, scores, metrics="ndcg@1", gains="linear").notes
+        notes = evaluate(truth, scores, metrics="ndcg@1", conventions="gains=linear").notes
         assert any("swapped?" in note for note in notes) == swapped

@@ -224,7 +224,7 @@ def warned_of(call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], list[str]
 READERS: dict[str, Callable[[Any, Any], list[str]]] = {
     "evaluate": lambda truth, run: evaluate(truth, run, metrics="p@1").notes,
     "update": update,
-    "compare": lambda truth, run: compare({"a": run, "b": run}, truth, metrics="p@1").notes,
+    "compare": lambda truth, run: compare(truth, {"a": run, "b": run}, metrics="p@1").notes,
     "candidates": lambda truth, run: evaluate(TRUE_FRAME(), run, metrics="p@1", candidates=truth).notes,
     "exclude": lambda truth, run: evaluate(TRUE_FRAME(), run, metrics="p@1", exclude=truth).notes,
     "sets": lambda truth, run: evaluate(TRUE_FRAME(), y_pred=truth, metrics="f1.micro").notes,

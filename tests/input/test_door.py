@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.input.test_named_objects import NAMES, QRELS, ROWS, RUN, SCORED, TAGS, S, Y, number
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, Running, evaluate
 
 RNG = np.random.default_rng(5)
 T = (RNG.random((40, 9)) < 0.3).astype(int)
@@ -38,7 +38,7 @@ def test_pairs_are_excluded_in_every_form(form: str) -> None:
     expected = values(T * (1 - GONE), kept(1 - GONE))
     lists = [np.flatnonzero(row).tolist() for row in GONE]
     for pairs in (GONE, sp.csr_array(GONE), PAIRS, PAIRS[::-1], TUPLES, {*TUPLES}, lists):
-        assert values(T, SCORES[form], exclude=pairs, block_rows=7, threads=2) == expected
+        assert values(T, SCORES[form], exclude=pairs, running=Running(block_rows=7), threads=2) == expected
     assert values(T, SCORES[form], exclude=lists, n_labels=9) == expected
     assert values(T, SCORES[form], exclude=[]) == values(T, SCORES[form])
 

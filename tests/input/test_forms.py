@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.input.forms import ARRAYS, LISTED, STORED, Result, with_index_type
-from xmleval import Evaluator, evaluate, inverse_propensity, label_statistics
+from xmleval import Evaluator, Running, evaluate, inverse_propensity, label_statistics
 from xmleval.thresholds import fit
 
 T = np.array([[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0], [1, 1, 0, 1, 1, 0]])
@@ -47,10 +47,13 @@ def test_report_does_not_depend_on_the_form_of_arrays(form: str) -> None:
     for unlisted in (0.0, "below"):
         if unlisted == "below" and (form in STORED or "bsr" in form):
             continue
-        options: dict[str, Any] = {"metrics": RANKED + SETS, "unlisted": unlisted}
+        options: dict[str, Any] = {"metrics": RANKED + SETS, "conventions": {"unlisted": unlisted}}
         expected = json_of(T, S, y_pred=H, **options)
         assert json_of(y_true, y_score, y_pred=y_pred, **options) == expected
-        assert json_of(y_true, y_score, y_pred=y_pred, block_rows=1, threads=2, **options) == expected
+        assert (
+            json_of(y_true, y_score, y_pred=y_pred, running=Running(block_rows=1), threads=2, **options)
+            == expected
+        )
     np.testing.assert_equal(contents(arrays), before)
 
 
@@ -61,7 +64,10 @@ def test_report_does_not_depend_on_the_form_of_lists(form: str) -> None:
     expected = json_of(T, sp.csr_array(S), metrics=RANKED)
     y_true: Any = IDS if isinstance(y_score, list) else T
     for block_rows in (3, None):
-        assert json_of(y_true, y_score, n_labels=N, metrics=RANKED, block_rows=block_rows) == expected
+        assert (
+            json_of(y_true, y_score, n_labels=N, metrics=RANKED, running=Running(block_rows=block_rows))
+            == expected
+        )
     np.testing.assert_equal(contents(y_score), before)
     if "without scores" in form or form == "ids":
         with pytest.raises(ValueError, match=r"auc\.micro needs scores in y_score="):
@@ -132,7 +138,7 @@ def test_float32_stays_float32() -> None:
     scores = np.array([[1, 1 + 1e-12]])
     assert evaluate([[0, 1]], scores.astype("f4"), metrics=["p@1"])["p@1"] == 0.0
     third = sp.csr_array(np.array([[0, 1 / 3]], "f4"))
-    report = evaluate([[0, 1]], third, metrics=["p@1"], unlisted=1 / 3)
+    report = evaluate([[0, 1]], third, metrics=["p@1"], conventions={"unlisted": 1 / 3})
     assert report["p@1"] == 0.0  # level with label 0, which is not listed and comes first
 
 

@@ -118,7 +118,7 @@ def test_sets_and_judged_lists_of_zero_and_one_are_ids() -> None:
     for form in ("Series", "pandas", "polars Series", "dict"):
         judged = (OBJECTS | KEYED)[form]([[(0, 1), (1, 1)]] * 3)
         y_pred = KEYED["dict"](rows) if form == "dict" else rows
-        report = evaluate(judged, y_pred=y_pred, metrics="f1.micro", n_labels=2, gains="linear")
+        report = evaluate(judged, y_pred=y_pred, metrics="f1.micro", n_labels=2, conventions="gains=linear")
         assert report["f1.micro"] == 1
     assert label_statistics(rows, n_labels=2)["n_stored"] == 6
     assert np.array_equal(inverse_propensity(rows, n_labels=2), inverse_propensity(dense))

@@ -117,8 +117,8 @@ def test_grades_may_have_every_form_with_values(name: str) -> None:
         "red 3 green 1 blue 0 grey 0", "red 0 green 0 blue 1 grey -1", "red 0 green 0 blue 0 grey 0",
         "red 1 green 2 blue 0 grey 1",
     )  # fmt: skip
-    note = "y_true: grades above 1 count as 1, unless gains= is given"
-    truths: list[tuple[dict[str, Any], Any]] = [({"gains": "exp"}, matrix(graded)), ({}, Y)]
+    note = 'y_true: grades above 1 count as 1, unless conventions="gains=..." is given'
+    truths: list[tuple[dict[str, Any], Any]] = [({"conventions": "gains=exp"}, matrix(graded)), ({}, Y)]
     for arguments in problems(NAMED[name], "y_true", {"y_true": graded, "y_score": RUN}):
         for options, truth in truths:
             if not options and NAMED[name].wide:
@@ -159,7 +159,7 @@ def test_keys_that_number_the_rows_match_rows_without_names(kind: Any) -> None:
     assert excluded.notes[0] == "exclude: 1 of 1 pair is excluded"
     for y_true, y_score in ((turned, SCORED), (TAGS, {kind(7): {"red": 1.0}})):
         with pytest.raises(ValueError, match=r"have names and those of y_\w+ have none; give ids to both"):
-            evaluate(y_true, y_score, metrics=["p@1"], gains="linear")
+            evaluate(y_true, y_score, metrics=["p@1"], conventions="gains=linear")
 
 
 @pytest.mark.parametrize("make", ["lists", "wide"])

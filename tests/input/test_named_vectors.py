@@ -74,7 +74,7 @@ def test_mapping_is_taken_wherever_a_dict_is() -> None:
     pair = UserDict(indices=np.argsort(-S), scores=-np.sort(-S))
     assert_same(evaluate(DENSE, pair, metrics=MEASURES[1:]), BY_NUMBER)
     models: Any = MappingProxyType({"a": UserDict(FULL), "b": FULL})
-    for report in compare(models, UserDict(QRELS), metrics=["p@1"]).reports.values():
+    for report in compare(UserDict(QRELS), models, metrics=["p@1"]).reports.values():
         assert report["p@1"] == EXPECTED["p@1"] or report["p@1"] == BY_NUMBER["p@1"]
     truth, scores = UserDict(QRELS), UserDict(FULL)
     assert str(fit(truth, scores, "f1.micro")) == str(fit(QRELS, FULL, "f1.micro"))

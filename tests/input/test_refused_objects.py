@@ -232,7 +232,9 @@ def test_refusal_travels_between_processes(
     for error in errors:
         assert (error.argument, error.row, math.isnan(error.value)) == ("y_score", 1, True)
         assert str(error) == "y_score: row 1: score nan is not a number; scores must be ordered"
-    with pytest.raises(ValueError, match="needs unlisted= or a score for every label") as caught:
+    with pytest.raises(
+        ValueError, match=r"needs conventions=\"unlisted=...\" or a score for every label"
+    ) as caught:
         evaluate(T, sp.csr_array(S), metrics="margin.samples")
     sent = mock.Mock(side_effect=pickle.loads(pickle.dumps(caught.value)))
     monkeypatch.setattr(Evaluator, "update", sent)
@@ -292,9 +294,9 @@ def test_objects_are_evaluated_or_refused() -> None:
 @pytest.mark.parametrize("gains", ["binary", "linear", "exp"])
 def test_an_empty_tuple_holds_no_scores(gains: str) -> None:
     """Whatever is looked at in scores before they are read."""
-    evaluator = Evaluator("p@1", n_labels=3, gains=gains)
+    evaluator = Evaluator("p@1", n_labels=3, conventions={"gains": gains})
     for refuse in (
-        lambda: evaluate([], (), n_labels=3, metrics="p@1", gains=gains),
+        lambda: evaluate([], (), n_labels=3, metrics="p@1", conventions={"gains": gains}),
         lambda: evaluator.update(np.zeros((0, 3)), ()),
     ):
         with pytest.raises(ValueError, match="0 items"):

@@ -50,7 +50,7 @@ def test_equal_scores_rank_by_the_later_name_or_as_they_are_listed(name: str) ->
     y_true = TAGS if form.keyed is False else TRUTH
     y_score = form.make(constant(order), "y_score")
     for unlisted in ("below", 0.5, 0.0) if form.by_name else ("below",):
-        report = xmleval.evaluate(y_true, y_score, metrics=MEASURES, unlisted=unlisted)
+        report = xmleval.evaluate(y_true, y_score, metrics=MEASURES, conventions={"unlisted": unlisted})
         agree(report, expected, MEASURES)
     agree(report, report_of(NAMES), MEASURES)
 
@@ -69,7 +69,9 @@ def test_labels_in_any_order_and_deep_cutoffs_rank_by_name(dense: bool) -> None:
     scores = pd.DataFrame(levels, columns=names)
     rankings = ["p@1", "p@30", "ndcg@50", "ndcg@all", "map@all", "mrr@all", "rprec"]
     for metrics in (rankings, [*rankings, "f1.micro@40", "f1.macro@20"]):  # sets need an order of labels
-        report = xmleval.evaluate(truth, scores, metrics=metrics, unlisted="below" if dense else 0.0)
+        report = xmleval.evaluate(
+            truth, scores, metrics=metrics, conventions={"unlisted": "below" if dense else 0.0}
+        )
         agree(report, xmleval.evaluate(truth, expected, metrics=metrics), metrics)
 
 
@@ -80,7 +82,7 @@ def test_unlisted_labels_with_a_score_rank_by_name(listed: tuple[int, int]) -> N
     whole = {key: {name: row.get(name, 0.0) for name in NAMES} for key, row in run.items()}
     metrics = [*MEASURES, "f1.micro@2", "precision.macro@3"]
     expected = xmleval.evaluate(TRUTH, whole, metrics=metrics)
-    options: dict[str, Any] = {"metrics": metrics, "unlisted": 0.0, "labels": NAMES}
+    options: dict[str, Any] = {"metrics": metrics, "conventions": "unlisted=0", "labels": NAMES}
     rows = [*run.values()]
     wide = pd.DataFrame(whole.values(), columns=NAMES).astype(pd.SparseDtype(float, 0.0))
     evaluator = xmleval.Evaluator(**options)
@@ -93,7 +95,11 @@ def test_unlisted_labels_with_a_score_rank_by_name(listed: tuple[int, int]) -> N
 
 def test_rows_that_list_nothing_take_the_type_of_other_scores() -> None:
     truth, run = [["a"], ["b"], ["a", "c"], ["c"]], [{}, {"a": 0.1, "b": 0.4}, {}, {"c": 0.1, "b": 0.05}]
-    options: dict[str, Any] = {"labels": ["a", "b", "c"], "unlisted": 0.1, "decision": "threshold0.2"}
+    options: dict[str, Any] = {
+        "labels": ["a", "b", "c"],
+        "conventions": "unlisted=0.1",
+        "decision": "threshold0.2",
+    }
     options["metrics"] = ["ece", "auc.micro", "mrr@all", "f1.micro"]
     expected = xmleval.evaluate(truth, run, **options)
     for order in itertools.permutations(range(4)):
@@ -165,7 +171,7 @@ def test_a_note_says_how_many_rows_depend_on_ties(
         levels = np.where(pairs == (restriction == "candidates"), levels, -np.inf)
         rows[restriction] = sets(pairs)
     elif form == "below 0":
-        options["unlisted"] = 0.0
+        options["conventions"] = "unlisted=0"
     expected = sum(map(depends, truth, levels, itertools.repeat(cutoffs)))
     assert expected > 0
     assert n_tied(xmleval.evaluate(y_score=y_score, **rows, **options)) == expected
@@ -206,7 +212,7 @@ TREC |= {"recip_rank": "recip_rank", "success_5": "success_5"}
 @pytest.mark.parametrize("form", ["unlisted", "wide"])
 def test_equal_scores_of_a_row_group_rank_as_those_of_all_rows(form: str) -> None:
     scores: Any = [{name: -0.5} for name in LATER_FIRST[:2]]
-    options: Any = {"labels": NAMES, "unlisted": 0}
+    options: Any = {"labels": NAMES, "conventions": "unlisted=0"}
     if form == "wide":
         scores, options = pd.DataFrame(np.ones((2, len(NAMES))), columns=NAMES), {"labels": NAMES}
     report = xmleval.evaluate(TAGS[:2], scores, metrics=MEASURES, row_groups=["a"] * 2, **options)
@@ -232,7 +238,7 @@ def test_values_are_those_of_trec_eval(first: int) -> None:
     for seed in range(first, first + 25):
         qrels, run = random_problem(seed)
         expected = trec_eval(qrels, run, TREC)
-        report = xmleval.evaluate(qrels, run, metrics=[*TREC], gains="linear")
+        report = xmleval.evaluate(qrels, run, metrics=[*TREC], conventions="gains=linear")
         assert {name: report[name] for name in TREC} == expected
         form = "run" if seed % 2 else "json"
         values = values_of([*TREC], f"{write_rows('t', form, qrels, False)} {write_rows('s', form, run)}")

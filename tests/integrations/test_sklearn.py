@@ -74,7 +74,7 @@ def test_labels_that_training_lacks_score_zero() -> None:
 
 TAKERS: dict[str, Callable[[Any, Any], Any]] = {
     "evaluate": lambda y, scores: dict(evaluate(y, scores, metrics=["p@1", "auc.micro"])),
-    "compare": lambda y, scores: dict(compare({"a": scores, "b": scores}, y, metrics=["p@1"]).reports["a"]),
+    "compare": lambda y, scores: dict(compare(y, {"a": scores, "b": scores}, metrics=["p@1"]).reports["a"]),
     "thresholds.fit": lambda y, scores: thresholds.fit(y, scores, "f1.micro").decision,
     "calibrate.fit": lambda y, scores: calibrate.fit(y, scores, "platt").apply(scores).tolist(),
     "fuse": lambda y, scores: fuse([scores, scores], "mean").toarray().tolist(),

@@ -12,7 +12,7 @@ import pytest
 
 from tests.commands import process
 from tests.ways.both import both_ways, compared
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, Running, evaluate
 from xmleval.base.work import NUMBA_SECONDS, WORK, Work
 from xmleval.kernels import jit, kept
 from xmleval.kernels.hit_tables import count_hits
@@ -83,9 +83,13 @@ def test_a_large_array_is_not_begun_as_plain_python() -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_wait_until_kernels_are_compiled(threads: int) -> None:
     WORK.compiler_seconds = math.inf
-    first = evaluate(TRUTH, SCORES, metrics="all", y_train=TRUTH, threads=threads, block_rows=7)
+    first = evaluate(
+        TRUTH, SCORES, metrics="all", y_train=TRUTH, threads=threads, running=Running(block_rows=7)
+    )
     WORK.compiler_seconds = 4 / 3 * WORK.seconds
-    second = evaluate(TRUTH, SCORES, metrics="all", y_train=TRUTH, threads=threads, block_rows=7)
+    second = evaluate(
+        TRUTH, SCORES, metrics="all", y_train=TRUTH, threads=threads, running=Running(block_rows=7)
+    )
     assert not WORK.is_small
     assert first == second
 

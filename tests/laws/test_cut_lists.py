@@ -28,7 +28,7 @@ METRICS = [
 ]
 OPTIONS: dict[str, dict[str, Any]] = {
     "below": {},
-    "score above some": {"unlisted": 0.5},
+    "score above some": {"conventions": "unlisted=0.5"},
     "sklearn": {"conventions": "sklearn"},
 }
 GROUPS = {
@@ -56,7 +56,7 @@ def test_models_are_not_told_from_their_own_lists_cut_anywhere(form: str, length
     models |= {f"cut at {k}": model(form, np.minimum(of_model, k)) for k in (1, 2, 4, 7, 12, 20)}
     for test in ("t", "randomisation") if lengths == "ragged" else ("t",):
         arguments: dict[str, Any] = {"y_train": TRUTH, "test": test, **GROUPS, **OPTIONS[options]}
-        compared = compare(models, TRUTH, baseline="whole", metrics=METRICS, **arguments)
+        compared = compare(TRUTH, models, baseline="whole", metrics=METRICS, **arguments)
         for each in compared.differences:
             told = f"{each.a}: {each.name} {each.group}: {each.value}, p {each.p_value}"
             assert not each.p_value < 0.05, told
@@ -73,5 +73,5 @@ def test_models_that_differ_are_told_apart(options: dict[str, Any]) -> None:
         for name in ("lr", "knn10")
     }
     truth = load_npz(folder / "Y_test.npz")
-    compared = compare(models, truth, metrics=["p@1", "p@5", "r@5", "ndcg@5", "mrr@5"], **options)
+    compared = compare(truth, models, metrics=["p@1", "p@5", "r@5", "ndcg@5", "mrr@5"], **options)
     assert [each.better for each in compared.differences] == ["lr"] * 5

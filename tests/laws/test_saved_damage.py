@@ -32,8 +32,9 @@ LISTS = ORDER, np.take_along_axis(DENSE, ORDER, axis=1)
 WEIGHTS = {"sample_weight": rng.random(M)}
 ALL: dict[str, Any] = {
     "metrics": ["all", "ace@2", "ece(bins=3)", "h_f1.micro@2", "aurc@1", "popularity@1"],
-    "y_train": rng.random((9, N)) < 0.3, "hierarchy": [(1, 0), (2, 0), (3, 1)], "link": "sigmoid",
-    "decision": "top2", "per_row": True, "per_label": True, "curve_points": 5, "unlisted": 0.25,
+    "y_train": rng.random((9, N)) < 0.3, "hierarchy": [(1, 0), (2, 0), (3, 1)],
+    "decision": "top2", "per_row": True, "per_label": True, "curve_points": 5,
+    "conventions": "unlisted=0.25,link=sigmoid",
 }  # fmt: skip
 BOUNDS: dict[str, Any] = {"metrics": ["auc.micro", "lrap"], "bounds": True}
 GROUPS: dict[str, Any] = {

@@ -67,7 +67,10 @@ def test_rows_that_depend_on_ties_are_those_whose_values_differ_between_orders(f
     if form == "lists":
         order = np.argsort(-scores, axis=1, kind="stable")
         given = order, np.take_along_axis(scores, order, axis=1)
-    options: dict[str, Any] = {"dense, unlisted": {"unlisted": 0.5}, "sklearn": {"conventions": "sklearn"}}
+    options: dict[str, Any] = {
+        "dense, unlisted": {"conventions": "unlisted=0.5"},
+        "sklearn": {"conventions": "sklearn"},
+    }
     asked = [name for name in METRICS if not (form == "sklearn" and "ndcg" in name)]
     n_labelled = np.count_nonzero(truth.any(axis=1))
     for metrics in (asked, *([name] for name in asked)):  # cut to the depth that is read
@@ -97,16 +100,16 @@ def as_dicts(matrix: Any) -> dict[str, dict[str, float]]:
 def compared(form: str, folder: Any, **options: Any) -> Comparison:
     truth, models = problem()
     if form == "dicts":
-        return compare({name: as_dicts(each) for name, each in models.items()}, as_dicts(truth), **options)
+        return compare(as_dicts(truth), {name: as_dicts(each) for name, each in models.items()}, **options)
     if form == "files":
         for name, each in {"truth": truth, **models}.items():
             np.save(folder / f"{name}.npy", each)
         paths = {name: folder / f"{name}.npy" for name in models}
-        return compare(paths, folder / "truth.npy", input_format="dense", **options)
+        return compare(folder / "truth.npy", paths, input_format="dense", **options)
     if form == "lists":
         ids = np.tile(np.arange(L), (N, 1))
         models = {name: (ids, each) for name, each in models.items()}
-    return compare(models, truth, **options)
+    return compare(truth, models, **options)
 
 
 @pytest.mark.parametrize("test", ["t", "randomisation"])
@@ -129,7 +132,7 @@ def test_models_of_ties_are_not_tested(form: str, test: str, tmp_path: Any) -> N
 def test_measures_that_count_ties_by_definition_are_tested() -> None:
     truth, models = problem()
     truth[:, 1] = np.arange(N) % 2
-    comparison = compare(models, truth, metrics=BY_DEFINITION, baseline="chance")
+    comparison = compare(truth, models, metrics=BY_DEFINITION, baseline="chance")
     assert not any(np.isnan(each.p_value) for each in comparison.differences)
     assert not any("half or more" in note for note in comparison.notes)
 
@@ -139,7 +142,7 @@ def test_models_of_ties_are_not_tested_within_groups() -> None:
     rows = np.array(["tied", "not"])[(np.arange(N) >= 20).astype(int)]
     models["some"] = np.where(np.arange(N)[:, None] < 20, 0.5, models["few"])
     groups = {"row_groups": rows, "label_groups": ["first"] * 10 + ["last"] * 20}
-    comparison = compare(models, truth, metrics=["hit@3", "f1.macro@1"], baseline="chance", **groups)
+    comparison = compare(truth, models, metrics=["hit@3", "f1.macro@1"], baseline="chance", **groups)
     tested = {
         (each.a, each.name, each.group) for each in comparison.differences if not np.isnan(each.p_value)
     }
@@ -154,7 +157,7 @@ def test_models_of_ties_are_not_tested_within_groups() -> None:
 def test_lists_without_scores_have_no_ties() -> None:
     truth, _ = problem()
     ids = np.tile(np.arange(L), (N, 1))
-    comparison = compare({"a": (ids, None), "b": (ids[:, ::-1], None)}, truth, metrics=["hit@5", "mrr@5"])
+    comparison = compare(truth, {"a": (ids, None), "b": (ids[:, ::-1], None)}, metrics=["hit@5", "mrr@5"])
     assert [each.better for each in comparison.differences] == ["a", "a"]
 
 

@@ -109,7 +109,10 @@ DEFAULTS: dict[str, Any] = {"y_true": np.eye(2), "y_score": SCORES, "metrics": [
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"y_score": 3 * SCORES}, "row 0: score 1.5 of label 0 is outside 0..1; ece(bins=15)@1"),
     ({"higher_is_better": False}, "ece(bins=15)@1 needs probabilities, not distances: higher_is_better="),
-    ({"unlisted": -1.0}, "unlisted: -1 is outside 0..1; ece(bins=15)@1 needs probabilities"),
+    (
+        {"conventions": "unlisted=-1"},
+        'y_score: conventions="unlisted=-1" is outside 0..1; ece(bins=15)@1 needs probabilities',
+    ),
     ({"metrics": ["ece(bins=0)"]}, "bins=0 is not an integer in 1..1000"),
 ]
 

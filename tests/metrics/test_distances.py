@@ -73,16 +73,17 @@ def test_threshold_of_distances_leaves_unlisted_labels_out() -> None:
     near = np.where(DISTANCES < 1, DISTANCES, np.nan)
     ids = [np.flatnonzero(~np.isnan(row)) for row in near]
     lists = [[(label, row[label]) for label in labels] for row, labels in zip(near, ids, strict=True)]
-    for unlisted in (None, 1.0, 5.0):
+    for unlisted in ("below", 1.0, 5.0):
         report = evaluate(
             TRUTH, lists, metrics=["f1.micro"], decision="threshold0.75", higher_is_better=False,
-            unlisted=unlisted, n_labels=6,
+            conventions={"unlisted": unlisted}, n_labels=6,
         )  # fmt: skip
         assert report["f1.micro"] == f1_of(DISTANCES < 0.75)
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    ({"unlisted": 2, "decision": "threshold3"}, "decision=threshold3 with unlisted=2 would predict"),
+    ({"conventions": "unlisted=2", "decision": "threshold3"},
+     'decision=threshold3 with conventions="unlisted=2" would predict'),
     ({"higher_is_better": "no"}, "^higher_is_better: 'no' is neither True nor False$"),
     ({"metrics": "sets", "decision": fit(TRUTH, DISTANCES, "f1.macro", rule="label")},
      "was fitted to scores of which higher ones are better"),

@@ -246,7 +246,7 @@ def arguments(dataset: str, file: str, form: str) -> dict[str, Any]:
     if form.startswith("untied"):
         return {"y_score": untie(densified(dataset, file), float(form.partition(" within ")[2] or 0.0))}
     scores = prediction(dataset, file)
-    return {"y_score": scores, "unlisted": 0.0} if sp.issparse(scores) else {"y_score": scores}
+    return {"y_score": scores, "conventions": "unlisted=0"} if sp.issparse(scores) else {"y_score": scores}
 
 
 def values(dataset: str, file: str, form: str, conventions: Any, specs: list[str]) -> Mapping[str, float]:

@@ -19,7 +19,7 @@ S = np.array([[0.1, 0.5, 0.9, 0.2, 0.3], [0.2, 0.1, 0.5, 0.3, 0], [0.9, 0.5, 0.4
 
 
 def values(y_true: Any = Y, y_score: Any = S, **more: Any) -> dict[str, float]:
-    return dict(evaluate(y_true, y_score, **{"metrics": MEASURES, "gains": "linear"} | more))
+    return dict(evaluate(y_true, y_score, **{"metrics": MEASURES, "conventions": "gains=linear"} | more))
 
 
 @pytest.mark.parametrize("gains", ["linear", "exp", "fractions"])
@@ -34,7 +34,7 @@ def test_values_are_those_of_scikit_learn(gains: str, ties: str) -> None:
         functions = [sklearn.ndcg_score, sklearn.dcg_score]
         expected = [function(true, scores, k=k, **options) for k in (3, None) for function in functions]
         rule = gains.replace("fractions", "linear")
-        actual = values(grades, scores, gains=rule, conventions={"ndcg_ties": ties})
+        actual = values(grades, scores, conventions=f"gains={rule},ndcg_ties={ties}")
         np.testing.assert_allclose([*actual.values()], expected, rtol=1e-12)
 
 
@@ -50,7 +50,12 @@ def test_values_are_those_of_trec_eval(names: dict[str, str], by_name: bool) -> 
         run = {
             row: sorted(scores.items(), key=lambda item: (-item[1], item[0])) for row, scores in run.items()
         }
-    options: dict[str, Any] = {"metrics": [*names], "gains": "linear", "labels": NAMES, "per_row": True}
+    options: dict[str, Any] = {
+        "metrics": [*names],
+        "conventions": "gains=linear",
+        "labels": NAMES,
+        "per_row": True,
+    }
     rows = evaluate(TREC["qrels"], run, **options).per_row()
     for ours, theirs in names.items():
         expected = [TREC["values"][row][theirs] for row in rows["name"]]
@@ -62,11 +67,13 @@ def test_note_says_that_no_label_is_judged_irrelevant() -> None:
     stored_zero = csr_array(([2.0, 0.0], ([0, 3], [1, 2])), shape=Y.shape)
     # all cells of a dense truth are judged
     for truth, count in ((Y, 1), (Y.toarray(), 0), (stored_zero, 0), (Y.toarray().clip(1), 1)):
-        notes = evaluate(truth, S, metrics="judged", k=[2, 3], gains="linear").notes
+        notes = evaluate(truth, S, metrics="judged", k=[2, 3], conventions="gains=linear").notes
         assert sum(message in note for note in notes) == count
     assert values(Y.toarray(), metrics="judged@5") == {"judged@5": 1.0}
-    assert not any("judged" in note for note in evaluate(Y, S, metrics="ndcg@3", gains="linear").notes)
-    parts = [Evaluator(["judged@2"], n_labels=5, gains="exp") for _ in range(2)]
+    assert not any(
+        "judged" in note for note in evaluate(Y, S, metrics="ndcg@3", conventions="gains=linear").notes
+    )
+    parts = [Evaluator(["judged@2"], n_labels=5, conventions="gains=exp") for _ in range(2)]
     for part, truth in zip(parts, (Y, stored_zero), strict=True):
         part.update(truth, S)
     assert not any("judged" in note for note in parts[0].merge(parts[1]).compute().notes)
@@ -80,7 +87,7 @@ def test_judged_is_a_share_of_what_a_short_list_holds() -> None:
         "c": {"x": 4.0, "y": 3.0, "z": 2.0, "w": 1.0},  # 1 of the first 3 of 4
         "d": {"y": 2.0, "z": 1.0},  # 0 of 2
     }
-    options: dict[str, Any] = {"metrics": ["judged@3"], "gains": "linear", "labels": [*"wxyz"]}
+    options: dict[str, Any] = {"metrics": ["judged@3"], "conventions": "gains=linear", "labels": [*"wxyz"]}
     rows = evaluate(qrels, run, **options, per_row=True).per_row()["judged@3"]
     assert rows.tolist() == [1, 1 / 2, 1 / 3, 0]
     without_list = evaluate({**qrels, "e": {"x": 1}}, {**run, "e": {}}, **options, per_row=True)
@@ -94,15 +101,15 @@ def test_perfect_order_is_one_to_the_bit() -> None:
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    ({"gains": None}, "y_true: row 0: value 3.0 is neither 0 nor 1 in a label set; grades need"),
-    ({"y_true": Y / 8, "gains": "exp"},
-     "y_true: row 0: grade 0.375 is not a whole number, as gains='exp' needs"),
-    ({"y_true": Y * 9, "gains": "exp"},
-     "y_true: row 2: grade 36.0 is above 32, the most that gains='exp' takes"),
+    ({"conventions": None}, "y_true: row 0: value 3.0 is neither 0 nor 1 in a label set; grades need"),
+    ({"y_true": Y / 8, "conventions": "gains=exp"},
+     "y_true: row 0: grade 0.375 is not a whole number, as conventions=\"gains=exp\" needs"),
+    ({"y_true": Y * 9, "conventions": "gains=exp"},
+     "y_true: row 2: grade 36.0 is above 32, the most that conventions=\"gains=exp\" takes"),
     ({"y_true": Y * 1e10}, "y_true: row 0: grade 30000000000.0 is neither 0 nor within 2^-30..2^32"),
-    ({"y_true": Y > 0, "gains": None, "metrics": "judged@2"},
-     "judged@2 needs gains=, as for a truth of grades"),
-    ({"y_true": {"q": {"a": 0.5}}, "y_score": {"q": {"a": 1}}, "gains": None},
+    ({"y_true": Y > 0, "conventions": None, "metrics": "judged@2"},
+     "judged@2 needs conventions=\"gains=...\", as for a truth of grades"),
+    ({"y_true": {"q": {"a": 0.5}}, "y_score": {"q": {"a": 1}}, "conventions": None},
      "value 0.5 is no judgement, an integer; scores go to y_score; are the truth and the scores"),
 ])  # fmt: skip
 def test_truths_that_are_no_grades_are_refused(arguments: dict[str, Any], message: str) -> None:
@@ -113,5 +120,5 @@ def test_truths_that_are_no_grades_are_refused(arguments: dict[str, Any], messag
 def test_grades_that_are_not_asked_for_are_noted() -> None:
     truth, scores = {"q": {"a": 2, "b": 0}}, {"q": {"b": 1, "a": 0.5}}
     notes = evaluate(truth, scores, metrics=["ndcg@2"]).notes
-    assert "y_true: grades above 1 count as 1, unless gains= is given" in notes
+    assert 'y_true: grades above 1 count as 1, unless conventions="gains=..." is given' in notes
     assert not evaluate(truth, scores, metrics=["p@2"]).notes

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.oracles.hierarchy import with_ancestors
-from xmleval import Evaluator, compare, evaluate
+from xmleval import Evaluator, Running, compare, evaluate
 
 EDGES = [(3, 1), (4, 1), (1, 0), (2, 0), (4, 2)]  # label 4 has two parents; 5 is alone
 TRUTH = [{3}, {4, 5}, set(), {1}]
@@ -154,7 +154,7 @@ def test_companions_and_batches_do_not_move_values_of_a_hierarchy() -> None:
     expected = dict(evaluate(KEYED, RUN, metrics=AT_3, hierarchy=TREE))
     other = {row: {"x1": 2.0, "d2": 1.0, "g7": 0.5} for row in RUN}
     for models in ({"a": RUN, "b": other}, {"b": other, "a": RUN}):
-        assert dict(compare(models, KEYED, metrics=AT_3, hierarchy=TREE).reports["a"]) == expected
+        assert dict(compare(KEYED, models, metrics=AT_3, hierarchy=TREE).reports["a"]) == expected
     options: dict[str, Any] = {"metrics": AT_3, "labels": LEAVES[:5]}
     first, second = (Evaluator(**options, hierarchy=edges) for edges in (TREE, TREE[::-1]))
     for rows in (slice(0, 7), slice(7, 11), slice(11, 20)):
@@ -200,7 +200,7 @@ def test_files_name_codes_of_the_hierarchy_that_the_truth_lacks(kind: str, label
         assert [*of_sets.values()] == pytest.approx(by_hand(TRUE_SETS, RANKED), abs=1e-12)
     report = evaluate(*paths, **options)
     assert [*report.values()] == RIGHT
-    saved = evaluate(*paths, **options, threads=2, block_rows=3, save="state.npz")
+    saved = evaluate(*paths, **options, threads=2, running=Running(block_rows=3, save="state.npz"))
     assert dict(saved) == dict(report) == dict(Evaluator.load("state.npz").compute())
 
 

@@ -35,7 +35,7 @@ def repeated(evaluator: Evaluator, times: int) -> Evaluator:
 
 
 def options(spec: Any, weighted: bool = False) -> dict[str, Any]:
-    more: dict[str, Any] = {"inverse_propensity": PROPENSITY, "link": "sigmoid"}
+    more: dict[str, Any] = {"inverse_propensity": PROPENSITY, "conventions": "link=sigmoid"}
     if "sets" in spec.needs and spec.k is None:
         more["decision"] = "top2"
     if weighted:
@@ -43,14 +43,15 @@ def options(spec: Any, weighted: bool = False) -> dict[str, Any]:
     if "hierarchy" in spec.needs:
         more["hierarchy"] = [(1, 0), (2, 0)]
     if "grades" in spec.needs:
-        more["conventions"] = {"gains": "linear"}
+        more["conventions"] = "gains=linear,link=sigmoid"
     return more
 
 
 TOGETHER: dict[str, list[str]] = {}  # measures that one evaluator can count alike
 for name, spec in SPECS.items():
     if spec.k in (None, 3):
-        TOGETHER.setdefault(" ".join([str(spec.state), *sorted(options(spec))]), []).append(name)
+        graded = "graded" * ("grades" in spec.needs)
+        TOGETHER.setdefault(" ".join([f"{spec.state}{graded}", *sorted(options(spec))]), []).append(name)
 every_state = pytest.mark.parametrize("names", TOGETHER.values(), ids=TOGETHER)
 
 
@@ -58,10 +59,11 @@ every_state = pytest.mark.parametrize("names", TOGETHER.values(), ids=TOGETHER)
 @every_state
 def test_rows_that_repeat_change_no_value(names: list[str], weighted: bool) -> None:
     more = options(SPECS[names[0]], weighted)
-    pooled = SPECS[names[0]].state == "score_runs"
+    pooled, fields = SPECS[names[0]].state == "score_runs", more["conventions"]
     for scores, level, times in ((SCORES, "below", 9 if pooled else 40), (NOTHING, 0.0, 40)):
-        once = evaluate(TRUTH, scores, metrics=names, unlisted=level, n_labels=6, **more)
-        many = doubled(names, times, TRUTH, scores, unlisted=level, **more)
+        more["conventions"] = f"{fields},unlisted={level}"
+        once = evaluate(TRUTH, scores, metrics=names, n_labels=6, **more)
+        many = doubled(names, times, TRUTH, scores, **more)
         assert many.n_rows == 3 << times
         expected = {n: 3 / many.n_rows if n == "proportional_diversity" else once[n] for n in names}
         report = many.compute()
@@ -111,7 +113,7 @@ def test_label_ids_may_need_64_bits(n_extra: int) -> None:
     truth = sp.csr_array((np.ones(n), relevant, np.array([0, n])), shape=(1, MOST_LABELS))
     report = evaluate(
         truth, (listed, np.array([[3.0, 2.0, 0.0, -1.0]])), metrics=["p@2", "mrr@5", "coverage", "r@5"],
-        unlisted=1.0,
+        conventions="unlisted=1",
     )  # fmt: skip
     # behind two listed labels come all others by id, but the two that are listed below them
     others = [label for label in relevant.tolist() if label != big]

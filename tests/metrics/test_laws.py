@@ -19,7 +19,7 @@ from xmleval.thresholds import fit
 
 CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"]}
 UNUSED = ("decision", "exclude", "exclude_from", "candidates", "higher_is_better", "confidence", "clusters",
-          "bounds", "label_groups", "row_groups", "curve_points", "per_label", "unlisted")  # fmt: skip
+          "bounds", "label_groups", "row_groups", "curve_points", "per_label")  # fmt: skip
 WEIGHTS = [0.0, 0.1, 1.0, 3.0, 1e-6, 2.0**-30, 2.0**20]
 LEVELS = [-2.5, -0.0, 0.0, 0.25, 1.0]
 sizes = st.sampled_from(SIZES)
@@ -33,7 +33,7 @@ def complete(problem: Problem, draw: Draw) -> Problem:
     """Return the problem with everything that measures need, and with all of them."""
     labels = st.integers(0, problem.n_labels - 1)
     pairs = draw(st.sets(st.tuples(labels, labels), max_size=8))
-    problem = problem.without(*UNUSED).with_conventions(link="sigmoid").with_arguments(
+    problem = problem.without(*UNUSED).with_conventions(unlisted="below", link="sigmoid").with_arguments(
         y_pred=draw(label_sets(problem.n_rows, problem.n_labels)),
         hierarchy=[(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]],
         per_row=True, k=1,
@@ -122,7 +122,7 @@ def test_values_of_long_rows_are_those_of_the_definitions(
 def test_perfect_predictions_reach_the_best_value(form: str, data: st.DataObject) -> None:
     problem = data.draw(free_problems(forms=(form,), least_rows=1, most_rows=6))
     n, sets = problem.n_labels, problem.relevant()
-    problem = problem.without("sample_weight", "gains", "conventions")
+    problem = problem.without("sample_weight", "conventions")
     problem = replace(problem, truth=[dict.fromkeys(row, 1.0) for row in sets], bare=False)
     problem = complete(problem.with_arguments(conventions={"zero_division": 1.0}), data.draw)
     q = case_of(problem).inverse_propensity
@@ -158,8 +158,8 @@ def test_every_measure_has_a_definition_and_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(("first", "second", "message"), [
-    ({"gains": "exp"}, {"gains": "linear"}, "gains differs: exp here, linear there"),
-    ({"link": "sigmoid"}, {}, "link differs"),
+    ({"conventions": "gains=exp"}, {"conventions": "gains=linear"}, "gains differs: exp here, linear there"),
+    ({"conventions": "link=sigmoid"}, {}, "link differs"),
     ({"hierarchy": [(1, 0), (2, 0)]}, {"hierarchy": [(1, 0)]}, "hierarchy differs"),
     ({"higher_is_better": False}, {}, "higher_is_better differs"),
     ({"decision": fit(EYE, 2 * EYE, "f1.macro", rule="label")},

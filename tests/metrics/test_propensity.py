@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.oracles.propensity import rounded_once
 from xmleval import Evaluator, evaluate, inverse_propensity, label_statistics
+from xmleval.labels.propensity import TrainingLabels
 
 TRAIN = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
 COUNTS = [3, 1, 1, 0]
@@ -147,15 +148,16 @@ def test_training_labels_give_the_values_of_their_propensities(dataset: str | No
         ((Y_TEST, Y_SCORE), {"y_train": Y_TRAIN, "labels": NAMES}),
     ]
     for rows, more in forms:
-        evaluator = Evaluator(**more, dataset=dataset, **options)
+        more["y_train"] = TrainingLabels(more["y_train"], dataset)  # as the command line gives them
+        evaluator = Evaluator(**more, **options)
         evaluator.update(*rows)
-        for report in (evaluator.compute(), evaluate(*rows, dataset=dataset, **more | options)):
+        for report in (evaluator.compute(), evaluate(*rows, **more | options)):
             assert dict(report) == dict(expected)
             assert report.constants == expected.constants
 
 
 @pytest.mark.parametrize(("more", "message"), [
-    ({"dataset": "amazon"}, "dataset: needs the training labels, y_train="),
+    ({"y_train": TrainingLabels(None, "amazon")}, "dataset: needs the training labels, y_train="),
     ({"y_train": Y_TRAIN, "inverse_propensity": np.ones(4)},
      "y_train: given together with inverse_propensity=; choose one"),
     ({"y_train": Y_TRAIN[:, :3]}, "y_train: shape (9, 3) has 3 labels; 4 were expected"),

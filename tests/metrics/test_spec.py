@@ -78,7 +78,7 @@ def test_bare_map_is_refused_since_it_may_be_that_of_labels(text: str) -> None:
         lambda: names(text),
         lambda: names(["p@1", text], k=5),
         lambda: evaluate(one, one, metrics=[text]),
-        lambda: compare({"a": one, "b": one}, one, metrics=["p@1", text]),
+        lambda: compare(one, {"a": one, "b": one}, metrics=["p@1", text]),
         lambda: evaluate(one, one, metrics="map@5", per_row=[text]),
     ):
         with pytest.raises(ValueError, match=f"^{message}"):

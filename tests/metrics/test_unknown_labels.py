@@ -106,7 +106,7 @@ def test_measures_of_all_labels_are_left_out_without_a_list() -> None:
     gone = {spec.name for spec in listed.specs if spec.metric.every_label}
     assert dict(alone) == {name: value for name, value in listed.items() if name not in gone}
     assert set(alone.not_computed) == gone < set(inside)
-    several = compare({"a": RUN, "b": INSIDE}, TRUTH, row_groups=dict.fromkeys(TRUTH, "r"), **options).reports
+    several = compare(TRUTH, {"a": RUN, "b": INSIDE}, row_groups=dict.fromkeys(TRUTH, "r"), **options).reports
     for report, whole in ((several["a"], listed), (several["b"], inside)):
         assert dict(report) == dict(report.row_groups["r"]) == {name: whole[name] for name in alone}
         assert set(report.not_computed) == gone
@@ -193,7 +193,7 @@ def test_hierarchies_and_rules_leave_unknown_labels_out() -> None:
 @pytest.mark.parametrize(("arguments", "message"), [
     ({"y_true": {"q0": {"u0": 1}}}, "y_true: row 0: label 'u0' is not one of the 8 given ones"),
     ({"conventions": "sklearn"},
-     "y_score: predicts unknown labels, and unlisted=0 gives every label a score; name them in labels= or"),
+     'y_score: predicts unknown labels, and conventions="unlisted=0" gives every label a score; name them'),
     ({"y_score": {"q0": [("u0", 0.5), ("u0", 0.25)]}}, "row 0: label 'u0' occurs twice"),
 ])  # fmt: skip
 def test_unknown_labels_are_refused_without_a_meaning(arguments: dict[str, Any], message: str) -> None:

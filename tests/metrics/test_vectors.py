@@ -151,8 +151,10 @@ def test_ties_within_the_first_k_move_measures_that_read_ranks_alone() -> None:
     assert not first.notes
     assert not second.notes
     grades = (np.array([row]) for row in ([3, 1, 0], [1, 3, 0]))
-    options: dict[str, Any] = {"metrics": ["ndcg@2", "dcg@2"], "gains": "linear"}
-    options["conventions"] = {"ndcg_ties": "average"}
+    options: dict[str, Any] = {
+        "metrics": ["ndcg@2", "dcg@2"],
+        "conventions": "gains=linear,ndcg_ties=average",
+    }
     one, other = (evaluate(each, np.array([[0.5, 0.5, 0.2]]), **options) for each in grades)
     assert dict(one) == dict(other)
 

@@ -27,10 +27,11 @@ def cells_of(case: Case) -> list[list[Cell]]:
             continue
         scores = {j: s for j, s in listed if s is not None}
         for j, column in enumerate(columns):
-            # a stored score in a matrix that is what its absence would say counts as absent
-            known = j in scores and not (case.kind == "matrix" and scores[j] == below)
+            # a stored score in a matrix that is the number its absence stands for counts as absent
+            says_nothing = case.kind == "matrix" and fill != "below" and scores.get(j) == below
+            known = j in scores and not says_nothing
             score = scores.get(j, below)
-            if known and below == -math.inf:  # in a list, a score of -inf ranks above unlisted labels
+            if known and below == -math.inf:  # a listed score of -inf ranks above unlisted labels
                 score = max(score, -sys.float_info.max)
             column.append((score, j in relevant, known, Fraction(weight)))
     return columns

@@ -76,7 +76,7 @@ def pages() -> Iterator[tuple[str, str, str]]:
     yield whole, "model_0 has the highest P@1, 0.", "is seen between"
     yield whole, "labels; significantly better than model_1 and model_2.", "is seen between"
     same = {"a": np.eye(40)[:, :4], "b": np.eye(40)[:, :4]}
-    equal = compare(same, np.eye(40)[:, :4], metrics=["p@1"])
+    equal = compare(np.eye(40)[:, :4], same, metrics=["p@1"])
     yield equal.to_html(), "; no significant difference is seen between a and b.", "significantly better"
     alone = Comparison({name: replace(one) for name, one in compared().reports.items()})
     yield alone.to_html(), "whether the difference is real is not known", "significantly better"
@@ -84,14 +84,14 @@ def pages() -> Iterator[tuple[str, str, str]]:
     truth = rng.random((60, 8)) < 0.3
     ids = {name: np.argsort(rng.random((60, 8)))[:, :n] for name, n in (("a", 4), ("b", 6))}
     lists = {name: (labels, -np.arange(labels.shape[1]) + 0.0 * labels) for name, labels in ids.items()}
-    untested = compare(lists, truth, metrics=["auc.samples"])
+    untested = compare(truth, lists, metrics=["auc.samples"])
     yield untested.to_html(), "could not be tested.", "no significant difference"
     groups = label_groups(truth, edges=[0, 15, 18])
-    good = compare({"a": truth, "b": ~truth}, truth, metrics=["p@1"], label_groups=groups)
+    good = compare(truth, {"a": truth, "b": ~truth}, metrics=["p@1"], label_groups=groups)
     won = f"tests, each model won (p < 0.05 after Holm's correction): a {good.n_tests}, b 0."
     yield good.to_html(), f"Of {good.n_tests} {won}", "could not be tested"
     halved = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-    once = compare(halved, np.eye(40), metrics=["p@1", "ndcg@1", "hit@1"])
+    once = compare(np.eye(40), halved, metrics=["p@1", "ndcg@1", "hit@1"])
     yield once.to_html(), "Of 1 test, each model won (p < 0.05 after Holm's correction): a 1, b 0.", "a 3"
     values = {name: {"a": 0.1, "b": 0.2, "c": 0.3} for name in ("x", "y", "z")}
     far, near = (rank(values, "p@1", control=control).to_html() for control in "ab")
@@ -111,7 +111,7 @@ def test_the_summary_names_the_best_model_and_what_was_tested() -> None:
 def test_undefined_and_mixed_results_have_pages() -> None:
     truth, scores = np.zeros((3, 4), int), np.arange(12.0).reshape(3, 4)
     options: dict[str, Any] = {"metrics": ["p@1", "auc.macro"], "per_label": True, "curve_points": 10}
-    assert compare({"a": scores, "b": -scores}, truth, **options).to_html()
+    assert compare(truth, {"a": scores, "b": -scores}, **options).to_html()
     reports = {str(n): evaluate(np.eye(3), np.eye(3), metrics=["p@1"], per_row=bool(n)) for n in (1, 0)}
     assert Comparison(reports).to_html()
 
@@ -132,6 +132,6 @@ def test_pages_without_figures_and_of_many_labels_stay_small() -> None:
     truth = sp.csr_array((np.ones(n, np.int8), np.arange(n), np.arange(0, n + 1, 100)), shape=(n // 100, n))
     lists = [np.arange(n).reshape(-1, 100)[:, first::2][:, :5] for first in (0, 1)]
     models = {name: (ids, -np.arange(5.0) + 0 * ids) for name, ids in zip("ab", lists, strict=True)}
-    text = compare(models, truth, metrics=["p@1", "p@5"], per_label=["p@1"]).to_html()
+    text = compare(truth, models, metrics=["p@1", "p@5"], per_label=["p@1"]).to_html()
     assert len(text) < 500_000
     assert "100000 labels" in text[text.index("Each relevant label by both models") - 100_000 :]

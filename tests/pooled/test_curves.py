@@ -15,7 +15,7 @@ from tests.conftest import seeds
 from tests.definitions import case_of, value_of
 from tests.limits import small_limits
 from tests.problems import Problem
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, Running, evaluate
 from xmleval.kernels.products import LIMB_BITS, add_product, product_sum
 from xmleval.kernels.thresholds import is_larger_product
 
@@ -60,7 +60,8 @@ def test_values_are_those_of_scikit_learn(seed: int, weighted: bool, level: Any)
     names += ["peak_f1.micro"]
     with small_limits() if seed % 3 else nullcontext():
         report = evaluate(
-            truth, scores, metrics=names, sample_weight=weight, unlisted=level, block_rows=seed + 1,
+            truth, scores, metrics=names, sample_weight=weight, conventions={"unlisted": level},
+            running=Running(block_rows=seed + 1),
             curve_points=10**4,
         )  # fmt: skip
     unit = np.ones(N_ROWS) if weight is None else weight
@@ -84,7 +85,7 @@ def test_values_are_those_of_scikit_learn(seed: int, weighted: bool, level: Any)
 def test_thresholds_are_those_at_which_points_are_reached() -> None:
     truth, scores, dense = drawn(7)
     names = [name.format("micro") for name in ASKED[:3]]
-    report = evaluate(truth, scores, metrics=names, per_label=True, unlisted=0.0)
+    report = evaluate(truth, scores, metrics=names, per_label=True, conventions="unlisted=0")
     columns = report.per_label()
     for name in ASKED[:3]:
         micro, column = name.format("micro"), name.replace(".{}", "")
@@ -159,7 +160,7 @@ def test_many_scores_counted_by_value_are_those_that_are_sorted(kind: str) -> No
     options: dict[str, Any] = {"metrics": ["auc.micro", "ap.micro", "peak_f1.micro"], "curve_points": 99}
     expected = evaluate(truth, scores.astype(np.float64), **options)
     for memory in ("1GiB", "100kB"):
-        report = evaluate(truth, scores, memory=memory, threads=2, block_rows=900, **options)
+        report = evaluate(truth, scores, memory=memory, threads=2, running=Running(block_rows=900), **options)
         assert dict(report) == dict(expected)
         assert report.thresholds == expected.thresholds
         np.testing.assert_array_equal(report.roc_curve(), expected.roc_curve())
@@ -199,7 +200,7 @@ def test_values_of_wide_weights_are_those_of_fractions(seed: int, level: Any) ->
     listed: list[list[tuple[int, float | None]]] = [
         [(j, float(rng.choice(SCORES))) for j in range(n_labels) if rng.random() < 0.7] for _ in range(n_rows)
     ]
-    arguments = {"sample_weight": weight.tolist(), "unlisted": level}
+    arguments = {"sample_weight": weight.tolist(), "conventions": {"unlisted": level}}
     problem = Problem(n_labels, truth, listed, "list", "float64", False, arguments, (*NAMES,))
     report, case = problem.evaluate(), case_of(problem)
     for spec in problem.specs:
@@ -208,7 +209,7 @@ def test_values_of_wide_weights_are_those_of_fractions(seed: int, level: Any) ->
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_score_of_unlisted_labels_is_rounded_as_all_scores_are(dtype: Any) -> None:
-    evaluator = Evaluator(["auc.micro"], n_labels=2, unlisted=0.1)
+    evaluator = Evaluator(["auc.micro"], n_labels=2, conventions="unlisted=0.1")
     evaluator.update([[0]], (np.array([[0]]), np.array([[0.1]], dtype)), sample_weight=[0.3])
     assert evaluator.compute()["auc.micro"] == 0.5
 

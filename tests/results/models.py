@@ -28,7 +28,7 @@ GROUPS: dict[str, Any] = {"label_groups": TOPICS, "row_groups": LANGUAGES}
 
 def compared(models: Any = MODELS, rows: Any = slice(None), **options: Any) -> Comparison:
     of_rows = {name: scores[rows] for name, scores in models.items()}
-    return compare(of_rows, TRUTH[rows], **{"metrics": MEASURES, **Q, **options})
+    return compare(TRUTH[rows], of_rows, **{"metrics": MEASURES, **Q, **options})
 
 
 def by_group(comparison: Comparison) -> dict[str, list[Difference]]:

@@ -12,7 +12,7 @@ import pytest
 import xmleval
 from xmleval import Evaluator, compare, evaluate
 from xmleval.base.errors import shown, shown_names
-from xmleval.evaluation.settings import Options
+from xmleval.evaluation.request import Options
 
 LONGEST = 600  # characters: several values, names of options, and what to do
 TRUTH, SCORES = np.eye(4, dtype=int), np.eye(4) + 0.5

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ NAMES = [f"label {n}" for n in range(L)]
 
 @pytest.mark.parametrize("metric", ["p@3", "ndcg@3", "ranking_loss", "mrr@3"])
 def test_rows_are_those_that_changed_most_losses_first(metric: str) -> None:
-    changes = diff(MODELS, TRUTH, metric=metric, worst=25)
+    changes = diff(TRUTH, *MODELS.values(), metric=metric, worst=25)
     reports = [evaluate(TRUTH, scores, metrics=[metric], per_row=True) for scores in (OLD, NEW)]
     old, new = (report.per_row()[metric] for report in reports)
     gains = (old - new) if metric == "ranking_loss" else new - old
@@ -46,7 +46,7 @@ def test_rows_are_those_that_changed_most_losses_first(metric: str) -> None:
 @pytest.mark.parametrize("column", ["f1@3 f1.macro@3", "tp@3 ndcg@3", "auc auc.macro"])
 def test_labels_are_those_that_changed_most(column: str) -> None:
     column, metric = column.split()
-    changes = diff(MODELS, TRUTH, metric=metric, worst=4)
+    changes = diff(TRUTH, *MODELS.values(), metric=metric, worst=4)
     columns = [evaluate(TRUTH, scores, metrics=[metric], per_label=True).per_label() for scores in (OLD, NEW)]
     old, new = (own[column].astype(float) for own in columns)
     assert changes.label_column == column
@@ -63,31 +63,31 @@ def test_labels_are_those_that_changed_most(column: str) -> None:
 
 
 def test_distances_and_dense_zeros_list_what_is_ranked_first() -> None:
-    near = diff({"old": -OLD, "new": -NEW}, TRUTH, higher_is_better=False, metric="p@3")
-    assert near.rows == diff(MODELS, TRUTH, metric="p@3").rows
+    near = diff(TRUTH, -OLD, -NEW, higher_is_better=False, metric="p@3")
+    assert near.rows == diff(TRUTH, *MODELS.values(), metric="p@3").rows
     sparse = {name: sp.csr_array(np.maximum(scores, 0)) for name, scores in MODELS.items()}
-    zeros = diff(sparse, TRUTH, unlisted=0.0, metric="p@3")
+    zeros = diff(TRUTH, *sparse.values(), conventions="unlisted=0", metric="p@3")
     for one in zeros.rows or []:
         assert one.lists is not None
         assert all(OLD[one.number, label] > 0 for label in one.lists.a)
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"models": {**MODELS, "third": OLD}}, "models: 3 given; expected two"),
+    ({"b": None}, "b: is missing; expected the scores of a model, behind the truth: diff(y_true, a, b)"),
     ({"metrics": ["p@1"]}, "metrics: diff keeps rows and labels of one measure, metric=; leave this out"),
     ({"per_row": False}, "per_row: diff keeps rows and labels of one measure"),
     ({"per_label": True}, "per_label: diff keeps rows and labels of one measure"),
     ({"worst": 0}, "worst: 0 is not a positive integer"),
 ])  # fmt: skip
 def test_diff_refuses_by_argument(change: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"models": MODELS, **change}
+    options: dict[str, Any] = {"b": NEW, **change}
     with pytest.raises(ValueError) as raised:
-        diff(y_true=TRUTH, **arguments)
+        diff(TRUTH, OLD, options.pop("b"), **options)
     assert message in str(raised.value)
 
 
 def test_changes_have_the_forms_of_all_results() -> None:
-    changes = diff(MODELS, TRUTH, metric="p@3", worst=4)
+    changes = diff(TRUTH, *MODELS.values(), metric="p@3", worst=4)
     share = changes.records()[0].a
     assert f"{share:.4f}" in changes.to_latex()
     assert f"{100 * share:.2f}" in changes.to_latex(percent=True)
@@ -106,7 +106,7 @@ def test_changes_have_the_forms_of_all_results() -> None:
 @pytest.mark.parametrize("n_copies", [40, 1500])  # hundreds of hits, and more than 10,000
 def test_latex_writes_hits_as_counts_beside_the_digits_of_the_measure(n_copies: int) -> None:
     truth, old, new = (np.tile(matrix, (n_copies, 1)) for matrix in (TRUTH, OLD, -OLD))
-    changes = diff({"old": old, "new": new}, truth, metric="ndcg@3", worst=1)
+    changes = diff(truth, old, new, metric="ndcg@3", worst=1)
     (row,), (label,) = changes.rows or [], changes.labels or []
     for percent, unit, n_digits in ((False, 1, 4), (True, 100, 2)):
         latex = changes.to_latex(percent=percent)
@@ -116,27 +116,27 @@ def test_latex_writes_hits_as_counts_beside_the_digits_of_the_measure(n_copies: 
 
 def test_latex_writes_hits_of_weighted_rows_in_no_per_cent() -> None:
     weights = np.resize([0.5, 1.25, 2.126], N)
-    changes = diff(MODELS, TRUTH, metric="ndcg@3", worst=1, sample_weight=weights)
+    changes = diff(TRUTH, *MODELS.values(), metric="ndcg@3", worst=1, sample_weight=weights)
     (label,) = changes.labels or []
     assert f"{label.a:.4f} & {label.b:.4f} & {label.change:+.4f} &" in changes.to_latex(percent=True)
 
 
 def test_support_is_a_number_of_rows_or_their_weight() -> None:
     weights = np.resize([0.5, 1.25, 2.126], N)
-    changes = diff(MODELS, TRUTH, metric="p@3", worst=1, sample_weight=weights)
+    changes = diff(TRUTH, *MODELS.values(), metric="p@3", worst=1, sample_weight=weights)
     (label,) = changes.to_dict()["changes"]["labels"]
     support = TRUTH[:, label["number"]] @ weights
     assert label["support"] == pytest.approx(support, rel=1e-12)
     assert f"(rows of weight {support:.4f} with it)" in str(changes)
-    compared = compare(MODELS, TRUTH, metrics=["p@3"], worst=1, sample_weight=weights)
+    compared = compare(TRUTH, MODELS, metrics=["p@3"], worst=1, sample_weight=weights)
     assert f" {support:.4f}\n" in str(compared)
-    (label,) = diff(MODELS, TRUTH, metric="p@3", worst=1).to_dict()["changes"]["labels"]
+    (label,) = diff(TRUTH, *MODELS.values(), metric="p@3", worst=1).to_dict()["changes"]["labels"]
     assert isinstance(label["support"], int)
 
 
 def test_latex_writes_rows_and_labels_by_two_measures_with_digits_of_their_own() -> None:
     models = {"old": 1e6 * OLD, "new": 1e6 * NEW}
-    changes = compare(models, TRUTH, metrics=["lrap", "margin.macro"], worst=1).changes
+    changes = compare(TRUTH, models, metrics=["lrap", "margin.macro"], worst=1).changes
     assert changes is not None
     (row,), (label,) = changes.rows or [], changes.labels or []
     assert changes.label_column == "margin"
@@ -157,7 +157,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("metric", ["p@3", "f1.macro@3"])
 def test_the_command_line_gives_the_same(run: Callable[..., str], metric: str) -> None:
-    expected = diff(MODELS, TRUTH, metric=metric, worst=6, labels=NAMES)
+    expected = replace(diff(TRUTH, *MODELS.values(), metric=metric, worst=6, labels=NAMES), a="old", b="new")
     line = f"diff Y.npz old.npz new.npz --metric {metric} --worst 6 --memory 16MB --labels labels.txt"
     assert json.loads(run(f"{line} --format json"))["changes"] == expected.to_dict()["changes"]
     assert run(line) == f"{expected}\n"
@@ -181,9 +181,9 @@ def test_lists_are_shown_without_the_labels_that_are_taken_out(
     if taken_out == "exclude_from":
         options, words = options | {taken_out: "predictions"}, f"{words} --exclude-from predictions"
     truth = TRUTH * (1 - gone) if taken_out == "exclude" else TRUTH
-    changes = diff(MODELS, TRUTH, metric="p@3", worst=9, **options)
-    assert changes.rows == diff(left, truth, metric="p@3", worst=9).rows
-    compared = compare(MODELS, TRUTH, metrics="p@3", worst=9, **options).changes
+    changes = diff(TRUTH, *MODELS.values(), metric="p@3", worst=9, **options)
+    assert changes.rows == diff(truth, *left.values(), metric="p@3", worst=9).rows
+    compared = compare(TRUTH, MODELS, metrics="p@3", worst=9, **options).changes
     assert compared is not None
     assert compared.rows == changes.rows
     Path("gone.txt").write_text("".join(f"{row} {label}\n" for row, label in np.argwhere(gone)))
@@ -208,6 +208,7 @@ def test_names_of_fewer_or_more_labels_are_refused(refused: Callable[..., str], 
         message = refused(f"{line} --labels names.txt")
         assert message == f"Y.npz: 8 labels do not match the {len(names)} of --labels"
     for form in (np.asarray, np.ndarray.tolist):
-        for call in (partial(diff, metric="p@1"), partial(compare, metrics="p@1", worst=2)):
-            with pytest.raises(ValueError, match=f"y_true: .*{len(names)}"):
-                call(MODELS, form(TRUTH), labels=names)
+        with pytest.raises(ValueError, match=f"y_true: .*{len(names)}"):
+            diff(form(TRUTH), OLD, NEW, metric="p@1", labels=names)
+        with pytest.raises(ValueError, match=f"y_true: .*{len(names)}"):
+            compare(form(TRUTH), MODELS, metrics="p@1", worst=2, labels=names)

@@ -39,20 +39,20 @@ def are_tested(comparison: Any) -> dict[str, bool]:
 @pytest.mark.parametrize("test", ["t", "randomisation", "paired_t"])
 def test_rows_without_a_list_count_0_and_are_tested(test: str) -> None:
     qrels, models = runs()
-    comparison = compare(models, qrels, metrics=METRICS, test=test)
+    comparison = compare(qrels, models, metrics=METRICS, test=test)
     assert all(are_tested(comparison).values())
     assert [each.better for each in comparison.differences] == ["dense"] * len(METRICS)
     difference = comparison.difference("map@all", "bm25", "dense")
     assert comparison.reports["bm25"].per_row()["map@all"][WITHOUT] == 0.0
     assert difference.n_rows == QUERIES
     assert not any("not tested" in note for note in comparison.notes)
-    assert comparison.to_json() == compare(models, qrels, metrics=METRICS, test=test).to_json()
+    assert comparison.to_json() == compare(qrels, models, metrics=METRICS, test=test).to_json()
 
 
 def test_one_note_names_all_that_is_not_tested_and_what_to_do() -> None:
     qrels, models = runs(depth=20)
     groups: dict[str, Any] = {"row_groups": {query: "ab"[int(query) % 2] for query in qrels}}
-    comparison = compare(models, qrels, metrics=METRICS, **groups)
+    comparison = compare(qrels, models, metrics=METRICS, **groups)
     assert are_tested(comparison) == {name: name in ("p@5", "ndcg@10") for name in METRICS}
     (note,) = [note for note in comparison.notes if "not tested" in note]
     assert note == (
@@ -70,8 +70,8 @@ def test_complete_lists_are_compared_as_they_are() -> None:
         "label_groups": {f"d{i}": ["odd", "even"][i % 2 == 0] for i in range(300)},
         "row_groups": {query: "ab"[int(query) % 2] for query in qrels},
     }
-    cut = compare(models, qrels, **arguments)
-    complete = compare(models, qrels, complete_lists=True, **arguments)
+    cut = compare(qrels, models, **arguments)
+    complete = compare(qrels, models, complete_lists=True, **arguments)
     assert all(are_tested(complete).values())
     assert all(not math.isnan(each.p_value) for each in complete.differences)
     assert [each.value for each in cut.differences] == [each.value for each in complete.differences]

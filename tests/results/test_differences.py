@@ -49,7 +49,7 @@ def test_reports_are_those_of_evaluate_for_lists_of_different_lengths(form: Any)
     if form is sp.csr_array:
         options["exclude"] = sp.csr_array(np.eye(N, L))
     options["metrics"] = ["p@1", "ndcg@5", "psp@3", "psndcg@5", "f1.micro@3"]
-    reports = compare(models, form(TRUTH), **options).reports
+    reports = compare(form(TRUTH), models, **options).reports
     for name, scores in models.items():
         expected = evaluate(TRUTH, scores, **options)
         assert (dict(reports[name]), reports[name].confidence) == (dict(expected), expected.confidence)
@@ -130,7 +130,7 @@ def test_outcomes_are_those_of_the_values_of_rows(depth: int, n_labels: int) -> 
     lists = {name: top(truth + rng.normal(size=truth.shape), depth) for name in "ab"}
     names = ["p@1", f"ndcg@{depth}", f"r@{depth}", "mrr@2"]
     q = np.linspace(1, 9, n_labels)
-    comparison = compare(lists, truth, metrics=[*names, "psp@3"], inverse_propensity=q)
+    comparison = compare(truth, lists, metrics=[*names, "psp@3"], inverse_propensity=q)
     a, b = (evaluate(truth, own, metrics=names, per_row=True).per_row() for own in lists.values())
     for report, rows in zip(comparison.reports.values(), (a, b), strict=True):
         np.testing.assert_equal(report.per_row(), rows)
@@ -145,17 +145,17 @@ def test_names_of_rows_and_labels_are_matched() -> None:
 
     dicts, relevant = {name: by_key(scores) for name, scores in TWO.items()}, by_key(TRUTH)
     clusters = {f"row {n}": n % 9 for n in range(N)}
-    by_name = compare(dicts, relevant, metrics=["p@1"], test="randomisation", clusters=clusters)
+    by_name = compare(relevant, dicts, metrics=["p@1"], test="randomisation", clusters=clusters)
     by_number = compared(TWO, metrics=["p@1"], test="randomisation", clusters=np.arange(N) % 9)
     assert by_name.differences == by_number.differences
 
 
 def test_predicted_sets_are_compared() -> None:
     other = TRUTH[::-1].copy()
-    sets = compare(None, TRUTH, y_pred={"a": TRUTH, "b": other}, metrics=["f1.samples", "hamming_loss"])
+    sets = compare(TRUTH, None, y_pred={"a": TRUTH, "b": other}, metrics=["f1.samples", "hamming_loss"])
     assert [one.better for one in sets.differences] == ["a", "a"]
     assert all(one.outcomes and one.outcomes.losses == 0 for one in sets.differences)
-    both = compare(TWO, TRUTH, y_pred={"good": TRUTH, "fair": other}, metrics=["f1.samples", "p@1"])
+    both = compare(TRUTH, TWO, y_pred={"good": TRUTH, "fair": other}, metrics=["f1.samples", "p@1"])
     assert [one.better for one in both.differences] == ["good", "good"]
 
 
@@ -168,7 +168,7 @@ def test_signs_are_flipped_with_the_weights_of_rows() -> None:
 
 def test_lists_of_different_lengths_are_not_tested_by_deeper_measures() -> None:
     scores = MODELS["good"]
-    comparison = compare({"ten": top(scores, 10), "two": top(scores, 2)}, TRUTH, metrics=["p@1", "p@5"])
+    comparison = compare(TRUTH, {"ten": top(scores, 10), "two": top(scores, 2)}, metrics=["p@1", "p@5"])
     assert [math.isnan(one.p_value) for one in comparison.differences] == [False, True]
     assert comparison.differences[1].value > 0
     assert "so that models whose lists differ are not tested for p@5; if none" in comparison.notes[-1]
@@ -190,7 +190,7 @@ def test_lists_are_as_long_as_without_excluded_labels(listed: Any, form: Any, ar
         for part in (1, 1 - gone)
     )  # fmt: skip
     names = ["p@1", "p@2", "p@4"]
-    actual, expected = compare(whole, TRUTH, metrics=names, **options), compare(without, TRUTH, metrics=names)
+    actual, expected = compare(TRUTH, whole, metrics=names, **options), compare(TRUTH, without, metrics=names)
     assert [*map(str, actual.differences)] == [*map(str, expected.differences)]
     notes = [[note for note in each.notes if "lists hold" in note] for each in (actual, expected)]
     assert notes[0] == notes[1]
@@ -224,7 +224,7 @@ def test_letters_name_the_worse_models() -> None:
     assert comparison.to_latex().count("Holm over 3 tests, n = 400 rows") == 2
     assert all("<sup>bc</sup>" in text for text in (comparison.to_markdown(), page_of(comparison)))
     many = {f"m{n}": MODELS["good"] if n else MODELS["fair"] for n in range(28)}
-    assert compare(many, TRUTH, metrics=["p@1"], baseline="m0").tables()[0].rows[1][2].above.strip() == "1"
+    assert compare(TRUTH, many, metrics=["p@1"], baseline="m0").tables()[0].rows[1][2].above.strip() == "1"
 
 
 @pytest.mark.parametrize("options", [{}, {"percent": True}])
@@ -289,18 +289,22 @@ def test_holm_counts_measures_with_the_same_differences_once(test: str, options:
 
 @pytest.mark.parametrize(("metric", "column"), [("p@3", "tp@3"), ("f1.macro@3", "f1@3"), ("ap.macro", "ap")])
 def test_labels_that_differ_most_are_those_of_diff(metric: str, column: str) -> None:
-    (moved,) = compare(TWO, TRUTH, metrics=["lrap", metric], worst=4).labels
-    expected = diff(TWO, TRUTH, metric=metric, worst=4)
+    (moved,) = compare(TRUTH, TWO, metrics=["lrap", metric], worst=4).labels
+    expected = diff(TRUTH, *TWO.values(), metric=metric, worst=4)
     assert (moved.a, moved.b, moved.label_column, moved.labels) == ("good", "fair", column, expected.labels)
 
 
 def test_labels_that_differ_most_are_in_every_form() -> None:
     names = [f"label {n}" for n in range(L)]
-    comparison = compare(MODELS, TRUTH, metrics=["p@3", "lrap"], worst=2, labels=names)
+    comparison = compare(TRUTH, MODELS, metrics=["p@3", "lrap"], worst=2, labels=names)
     assert [(moved.a, moved.b) for moved in comparison.labels] == comparison.pairs
     assert comparison.changes is not None
-    of_two = diff(TWO, TRUTH, metric="p@3", worst=2, labels=names)
-    assert comparison.changes.to_dict() == of_two.to_dict()
+    of_two = diff(TRUTH, *TWO.values(), metric="p@3", worst=2, labels=names)
+    changes = comparison.changes.to_dict()
+    assert changes == {
+        **of_two.to_dict(),
+        "changes": {**of_two.to_dict()["changes"], "a": "good", "b": "fair"},
+    }
     assert of_two.rows
     assert "list of good" in comparison.to_html()
     records = json.loads(comparison.to_json())["comparison"]["labels"]
@@ -315,8 +319,8 @@ def test_labels_that_differ_most_are_in_every_form() -> None:
 def test_seeds_are_averaged_with_their_standard_deviation(tmp_path: Path) -> None:
     options: dict[str, Any] = {"metrics": ["p@3"], "worst": L, **GROUPS}
     seeds = {name: [s, s[:, ::-1].copy(), s - s[:, ::-1]] for name, s in TWO.items()}
-    mean = compare(seeds, TRUTH, seeds=True, **options)
-    each = [compare({n: s[i] for n, s in seeds.items()}, TRUTH, **options) for i in range(3)]
+    mean = compare(TRUTH, seeds, seeds=True, **options)
+    each = [compare(TRUTH, {n: s[i] for n, s in seeds.items()}, **options) for i in range(3)]
     values = [one.reports["good"]["p@3"] for one in each]
     assert mean.reports["good"]["p@3"] == pytest.approx(np.mean(values), rel=1e-15)
     for shown in (f"{np.mean(values):.4f} sd {np.std(values, ddof=1):.4f}", "good (3)"):
@@ -332,7 +336,7 @@ def test_seeds_are_averaged_with_their_standard_deviation(tmp_path: Path) -> Non
     for number in numbers:
         actual, *parts = (columns[number] for columns in by_label)
         assert actual == pytest.approx(np.mean(parts))
-    once = compare({name: own[:1] for name, own in seeds.items()}, TRUTH, seeds=True, **options)
+    once = compare(TRUTH, {name: own[:1] for name, own in seeds.items()}, seeds=True, **options)
     assert once.differences == each[0].differences
     (tmp_path / "r.json").write_text(each[0].reports["good"].to_json())
     saved = Report.load(tmp_path / "r.json")
@@ -343,7 +347,7 @@ def test_difference_prints_its_measure_models_and_interval() -> None:
     rng = np.random.default_rng(0)
     truth = (rng.random((60, 5)) < 0.4).astype(int)
     noise = rng.random(truth.shape)
-    compared = compare({"bert": noise, "tree": noise + truth}, truth, metrics=["p@1"])
+    compared = compare(truth, {"bert": noise, "tree": noise + truth}, metrics=["p@1"])
     difference = compared.differences[0]
     estimate = difference.estimate
     assert estimate is not None

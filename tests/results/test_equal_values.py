@@ -43,7 +43,7 @@ def test_the_values_are_not_the_same_floats() -> None:
 def test_compare_ties_equal_rows(kind: str, test: str) -> None:
     options: Any = {"metrics": MEASURES} if kind == "ranks" else OF_FIVE
     models, truth = (MODELS, TRUTH) if kind == "ranks" else (REORDERED, MANY)
-    compared = compare(models, truth, test=test, **options)
+    compared = compare(truth, models, test=test, **options)
     for difference in compared.differences:
         assert (difference.value, difference.p_value, difference.better) == (0, 1, None)
         assert difference.outcomes == (0, len(truth), 0)
@@ -58,7 +58,7 @@ def test_compare_ties_sums_of_rows_that_cancel(more: Any) -> None:
     for (a, _), start in zip(turned, (0, 1), strict=True):
         a[start::2] = worse[0][start::2]
     models = dict(zip("ab", turned, strict=True))
-    compared = compare(models, TRUTH, metrics="map@12", test="randomisation", **more)
+    compared = compare(TRUTH, models, metrics="map@12", test="randomisation", **more)
     assert compared.differences[0].p_value == 1
 
 
@@ -72,14 +72,14 @@ def test_evaluate_marks_no_best_of_equal_values() -> None:
 
 
 def test_page_names_all_equal_models() -> None:
-    text = compare(MODELS, TRUTH, metrics="map@12").to_html()
+    text = compare(TRUTH, MODELS, metrics="map@12").to_html()
     assert "a and b have the highest MAP@12, 0.5833, on 20 rows" in text
     assert "; no significant difference is seen between" in text
 
 
 @pytest.mark.parametrize("metric", MEASURES)
 def test_diff_lists_no_equal_rows(metric: str) -> None:
-    changes = diff(MODELS, TRUTH, metric=metric)
+    changes = diff(TRUTH, *MODELS.values(), metric=metric)
     assert (changes.n_changed, changes.rows) == ((0, N_ROWS, 0), [])
     assert ", 0.0000; 0 rows better" in str(changes)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from xmleval import Comparison, Report, compare, evaluate
-from xmleval.evaluation.settings import EvaluateOptions
+from xmleval.evaluation.request import EvaluateOptions
 
 TYPED = """
 from pathlib import Path
@@ -27,7 +27,7 @@ assert_type(evaluate("y.npz", paths), Report | Comparison)
 result = evaluate("y.npz", files)
 assert isinstance(result, Comparison)
 assert_type(result["a"]["p@1"], float)
-compared = compare(files, "y.npz", metrics="p@1", complete_lists=True)
+compared = compare("y.npz", files, metrics="p@1", complete_lists=True)
 for name, report in compared.items():
     assert_type((name, report), tuple[str, Report])
 evaluate("y.npz", files, metric="p@1")  # type: ignore[call-overload]
@@ -44,7 +44,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 def test_a_comparison_is_a_mapping_of_reports(files: dict[str, str]) -> None:
     options: dict[str, Any] = {"metrics": ["p@1"], "input_format": "dense"}
-    for comparison in (evaluate("y.npy", files, **options), compare(files, "y.npy", **options)):
+    for comparison in (evaluate("y.npy", files, **options), compare("y.npy", files, **options)):
         assert isinstance(comparison, Comparison)
         assert [*comparison] == ["a", "b"]
         assert len(comparison) == 2

@@ -52,10 +52,12 @@ EVERYTHING = {"P@1", "P@3", "LRAP", "AUC micro"}
 REMEDY = "; if none of them was cut, compare them with complete_lists=True"
 
 
-def marked(a: Any, b: Any, unlisted: float | None = None) -> tuple[set[str], str]:
+def marked(a: Any, b: Any, unlisted: float | str = "below") -> tuple[set[str], str]:
     """Return the measures of which a value is marked as best, and why others are not."""
     reports = {
-        name: evaluate(TRUTH, value, metrics=["p@1", "p@3", "lrap", "auc.micro"], unlisted=unlisted)
+        name: evaluate(
+            TRUTH, value, metrics=["p@1", "p@3", "lrap", "auc.micro"], conventions={"unlisted": unlisted}
+        )
         for name, value in (("a", a), ("b", b))
     }
     both = Comparison(reports)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from tests.examples import H, M, N, Q, S, T, counting
 from tests.results.notebooks import page_of, rows_of
-from xmleval import Comparison, Evaluator, Report, __version__, evaluate, inverse_propensity
+from xmleval import Comparison, Evaluator, Report, Running, __version__, evaluate, inverse_propensity
 
 NAMES = ["p@1", "p@3", "ndcg@3", "coverage", "lrap", "error_set_size"]
 
@@ -209,7 +209,7 @@ def test_a_bad_row_of_the_first_bad_block_is_named(case: str) -> None:
         for later, bad_later, _ in IN_BLOCKS.values():  # of which the last row has a fault, too
             arguments = {**GOOD, later: bad_later([11]), argument: bad(rows)}
             with pytest.raises(ValueError, match=f"^{argument}: row {rows[0]}: {message}"):
-                evaluate(**arguments, metrics="all", threads=4, block_rows=block_rows)
+                evaluate(**arguments, metrics="all", threads=4, running=Running(block_rows=block_rows))
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -221,7 +221,7 @@ def test_a_bad_row_of_the_first_bad_block_is_named(case: str) -> None:
     ({"y_true": TALL[:, :3]}, r"y_true: shape \(12, 3\) has 3 labels; 4 were expected"),
 ])  # fmt: skip
 def test_a_refused_update_counts_nothing(change: dict[str, Any], message: str) -> None:
-    evaluator, other = counting(unlisted=0.0), counting(unlisted=0.0)
+    evaluator, other = counting(conventions="unlisted=0"), counting(conventions="unlisted=0")
     for _ in range(2):
         evaluator.update(**GOOD)
         other.update(**GOOD)
@@ -253,9 +253,9 @@ def test_a_refused_merge_changes_nothing(options: dict[str, Any], first_row: int
 
 
 def test_rows_after_a_merge_must_agree_with_those_of_both() -> None:
-    shard = counting(unlisted=0.0)
+    shard = counting(conventions="unlisted=0")
     shard.update(T, S.astype(np.float32), first_row=M)
-    evaluator = counting(unlisted=0.0).merge(shard)
+    evaluator = counting(conventions="unlisted=0").merge(shard)
     with pytest.raises(ValueError, match=r"^y_score: .*float64"):
         evaluator.update(T, S, first_row=0)
     with pytest.raises(ValueError, match=rf"^first_row: rows {2 * M - 1}\.\.{2 * M - 1} are counted already"):

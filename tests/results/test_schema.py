@@ -29,7 +29,7 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "bounds": lambda: report(["lrap"], bounds=True),
     "decision": lambda: report("sets", decision="top2", conventions={"zero_division": math.nan}),
     "undefined": lambda: evaluate(np.zeros((2, 3)), np.ones((2, 3)), metrics=["ranking_loss", "auc.micro"]),
-    "thresholds": lambda: report(["peak_f1.micro"], unlisted=0.0),
+    "thresholds": lambda: report(["peak_f1.micro"], conventions="unlisted=0"),
     "weights": lambda: report(["p@1"], sample_weight=[1, 2, 3, 4], higher_is_better=False),
     "confidence": lambda: report(confidence=0.9),
     "confidence of one row": lambda: evaluate(np.eye(3)[:1], np.eye(3)[:1], metrics="all", confidence=0.9),
@@ -72,7 +72,7 @@ TWO = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
 def test_comparisons_follow_the_schema(seeds: bool) -> None:
     models = {name: [scores, scores] for name, scores in TWO.items()} if seeds else TWO
     groups: dict[str, Any] = {"label_groups": list("aabbc"), "row_groups": [1, 1, 2, 3]} if seeds else {}
-    comparison = compare(models, Y_TEST, metrics="all", seeds=seeds, **groups)
+    comparison = compare(Y_TEST, models, metrics="all", seeds=seeds, **groups)
     contents = follows(comparison.to_json())["comparison"]
     assert {*contents} <= members("comparison")
     assert ("seeds" in contents) == seeds
@@ -84,7 +84,7 @@ def test_comparisons_follow_the_schema(seeds: bool) -> None:
 
 @pytest.mark.parametrize("metric", ["p@1", "f1.macro@2", "lrap"])
 def test_changes_follow_the_schema(metric: str) -> None:
-    contents = json.loads(diff(TWO, Y_TEST, metric=metric).to_json())
+    contents = json.loads(diff(Y_TEST, *TWO.values(), metric=metric).to_json())
     VALIDATOR.validate(contents)
     assert {*contents} == members("changes")
     for one in (*(contents["changes"]["rows"] or []), *(contents["changes"]["labels"] or [])):

@@ -97,7 +97,7 @@ def test_model_that_is_better_in_one_group_has_a_star_there() -> None:
     new = np.where(is_rare, truth + 0.1 * rng.normal(size=truth.shape), old)
     models = {"old": top(old, 5), "new": top(new, 5)}
     groups = np.where(is_rare, "rare", "frequent")
-    comparison = compare(models, truth, metrics="r@5", label_groups=groups)
+    comparison = compare(truth, models, metrics="r@5", label_groups=groups)
     within, share = (comparison.difference("r@5", "old", "new", "rare", of) for of in ("groups", "shares"))
     assert (math.isnan(within.p_value), share.better) == (True, "new")
     (note,) = [note for note in comparison.notes if "not tested" in note]
@@ -122,7 +122,7 @@ def test_shares_are_tested_where_lists_hold_other_numbers_of_labels_of_a_group()
         for name in ("lr", "knn10")
     }
     train, truth = load_npz(folder / "Y_train.npz"), load_npz(folder / "Y_test.npz")
-    comparison = compare(models, truth, y_train=train, label_groups=[50, 100], metrics=["p@5", "r@5"])
+    comparison = compare(truth, models, y_train=train, label_groups=[50, 100], metrics=["p@5", "r@5"])
     shares = of_shares(comparison)
     assert {each.better for each in shares} == {"lr"}
     whole = comparison.difference("p@5", "lr", "knn10")
@@ -165,12 +165,12 @@ def test_ties_and_short_lists_leave_shares_untested_as_the_whole() -> None:
     assert not any("shares of groups are tested" in note for note in comparison.notes)
 
 
-@pytest.mark.parametrize("unlisted", [None, -1.0])
-def test_shares_are_not_tested_where_relevant_labels_tie_at_the_cutoff(unlisted: float | None) -> None:
+@pytest.mark.parametrize("unlisted", ["below", -1.0])
+def test_shares_are_not_tested_where_relevant_labels_tie_at_the_cutoff(unlisted: float | str) -> None:
     truth = np.random.default_rng(3).random((N, L)) < 0.5
     models = {"tied": truth * 1.0, "falling": truth - 0.01 * np.arange(L)}
-    options: dict[str, Any] = {"label_groups": TOPICS, "unlisted": unlisted}
-    comparison = compare(models, truth, metrics=["p@3", "p@12"], **options)
+    options: dict[str, Any] = {"label_groups": TOPICS, "conventions": {"unlisted": unlisted}}
+    comparison = compare(truth, models, metrics=["p@3", "p@12"], **options)
     for each in comparison.differences:
         is_decided = each.name == "p@3" and each.kind == "shares"
         assert math.isnan(each.p_value) == is_decided, each

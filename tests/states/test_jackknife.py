@@ -68,7 +68,7 @@ def test_labels_with_few_and_with_many_scores(dtype: Any, unlisted: Any, small: 
         values[rng.random(values.size) < 0.02] = value
     scores = sp.csr_array((values, np.nonzero(LISTED)), shape=LISTED.shape)
     metrics = ["auc.macro", "auc.weighted", "ap.macro", "ap.geometric", "f1.macro@2"]
-    options: dict[str, Any] = {"metrics": metrics, "unlisted": unlisted}
+    options: dict[str, Any] = {"metrics": metrics, "conventions": {"unlisted": unlisted}}
     clusters = rng.integers(0, 9, N_ROWS)
     groups = groups_of_clusters(clusters, N_ROWS)
     with small_limits() if small else nullcontext():

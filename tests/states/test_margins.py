@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import seeds
 from tests.examples import V1_SCORES, V1_TRUTH
-from xmleval import evaluate
+from xmleval import Running, evaluate
 from xmleval.effectiveness import effectiveness, f1_bound, hamming_bound, threshold_error
 from xmleval.numerics.exact import LARGE
 
@@ -41,7 +41,7 @@ def test_v1() -> None:
 def test_means_are_exact_at_any_size(values: list[float]) -> None:
     """Margins of a row with one relevant label and a score of 0 for another; large ones count as infinite."""
     truth, scores = np.tile([1, 0], (len(values), 1)), np.stack([values, np.zeros(len(values))], axis=1)
-    report = evaluate(truth, scores, metrics=NAMES[:1], block_rows=2)
+    report = evaluate(truth, scores, metrics=NAMES[:1], running=Running(block_rows=2))
     large = [math.copysign(math.inf, value) for value in values if abs(value) >= LARGE]
     small = [int(Fraction(value) * 2**108) for value in values if abs(value) < LARGE]
     expected = float(Fraction(sum(small), len(values) << 108)) + sum(large)
@@ -58,11 +58,14 @@ def test_infinite_scores_that_are_equal_are_level() -> None:
 def test_gaps_are_refused_in_rows_with_pairs() -> None:
     scores = sp.csr_array(V1_SCORES * np.array([[1], [0]]))
     for name in NAMES:
-        expected = f"row 1: scores of 0 of 5 labels; {name} needs unlisted= or a score for every label$"
+        needed = 'conventions="unlisted=..." or a score for every label'
+        expected = f"row 1: scores of 0 of 5 labels; {name} needs {needed}$"
         with pytest.raises(ValueError, match=expected):
-            evaluate(V1_TRUTH, scores, metrics=[name], block_rows=1)
-    report = evaluate(V1_TRUTH, scores, metrics="all", threads=1, block_rows=1)
-    assert {report.not_computed[name] for name in NAMES} == {"unlisted= or a score for every label"}
+            evaluate(V1_TRUTH, scores, metrics=[name], running=Running(block_rows=1))
+    report = evaluate(V1_TRUTH, scores, metrics="all", threads=1, running=Running(block_rows=1))
+    assert {report.not_computed[name] for name in NAMES} == {
+        'conventions="unlisted=..." or a score for every label'
+    }
     report = evaluate(V1_TRUTH * [[1], [0]], scores, metrics=["margin.samples"])  # its row has no pairs
     assert report["margin.samples"] == pytest.approx(-0.1)
     assert report.undefined_rows == {"margin.samples": 1}

@@ -126,7 +126,7 @@ def test_threshold_that_is_the_score_of_unlisted_labels(dtype: str, n_listed: in
     """It takes them all, so it must not be rounded to another type than that of the scores."""
     truth = np.array([[1, 0, 1], [0, 1, 1]])
     scores = sp.csr_array((np.full(n_listed, -1.0), ([0] * n_listed, [1] * n_listed)), shape=(2, 3))
-    options: dict[str, Any] = {"unlisted": 0.1, "per_label": True, "curve_points": 9}
+    options: dict[str, Any] = {"conventions": "unlisted=0.1", "per_label": True, "curve_points": 9}
     report = evaluate(truth, scores.astype(dtype), metrics=CURVES, **options)
     level = float(np.dtype(dtype).type(0.1))
     assert report.thresholds["peak_f1.micro"] == level

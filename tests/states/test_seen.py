@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, Running, evaluate
 from xmleval.input.rows import Rows, rows_by_id
 
 M, N, K = 12, 7, 3
@@ -88,7 +88,7 @@ def test_what_is_noted(name: str) -> None:
         rows = cut(truth, start, start + 5), cut(scores, start, start + 5)
         streamed.update(*rows)
         first.update(*rows)
-    whole = evaluate(truth, scores, metrics=NAMES, n_labels=N, threads=1, block_rows=5)
+    whole = evaluate(truth, scores, metrics=NAMES, n_labels=N, threads=1, running=Running(block_rows=5))
     for report in (whole, streamed.compute()):
         noted = without_ties(report.notes)
         assert len(noted) == len(notes), noted
@@ -114,7 +114,7 @@ def test_propensities_instead_of_their_inverses_are_noted(lowest: float, n_notes
     ("p@3,lrap,one_error", {}, {"lrap": 3.0}),
     ("p@5,psp@2", {"inverse_propensity": np.ones(N)}, {"p@5": 3.0}),
     ("f1.macro,f1.samples@4", {"decision": "top3"}, {"f1.samples@4": 3.0}),
-    ("p@1,p@3,p@5,lrap", {"unlisted": 0.0}, {"p@5": 3.0, "lrap": 3.0}),
+    ("p@1,p@3,p@5,lrap", {"conventions": "unlisted=0"}, {"p@5": 3.0, "lrap": 3.0}),
 ])  # fmt: skip
 def test_measures_that_read_more_than_the_lists_hold(
     metrics: str, options: dict[str, Any], expected: dict[str, float]
@@ -136,7 +136,13 @@ def test_rows_are_cut_where_several_of_them_end_at_the_greatest_depth(sizes: lis
     ptr = np.concatenate(([0], np.cumsum(sizes)))
     labels = np.concatenate([np.arange(size) for size in sizes])
     scores = sp.csr_array((1.0 + labels, labels, ptr), shape=(len(sizes), 20))
-    report = evaluate(sp.csr_array(scores > 5), scores, metrics="lrap", unlisted=0.0, block_rows=7)
+    report = evaluate(
+        sp.csr_array(scores > 5),
+        scores,
+        metrics="lrap",
+        conventions="unlisted=0",
+        running=Running(block_rows=7),
+    )
     listed = [size for size in sizes if size]
     assert report.results.short == ({"lrap": (np.mean(listed), max(sizes))} if cut else {})
 

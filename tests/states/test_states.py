@@ -15,7 +15,7 @@ from tests.conftest import seeds
 from tests.limits import small_limits
 from tests.problems import PER_ROW, Problem, groups_of_clusters, law, problems
 from tests.routes import comparable, contents_of, differences, needs_numbers, resources, usual_tolerance
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, Running, evaluate
 
 
 def numbered(problem: Problem) -> bool:
@@ -84,7 +84,10 @@ def test_sums_of_rows_are_rounded_once(seed: int, n_rows: int, weighted: bool) -
     options: dict[str, Any] = {"metrics": ["p@1", "psp_raw@1"], "inverse_propensity": q}
     options["sample_weight"] = weight if weighted else None
     lists = labels[:, None], None
-    reports = [evaluate(truth.astype(int), lists, block_rows=rows, **options) for rows in (None, 1, 7, 8, 9)]
+    reports = [
+        evaluate(truth.astype(int), lists, running=Running(block_rows=rows), **options)
+        for rows in (None, 1, 7, 8, 9)
+    ]
     assert len({report.to_json() for report in reports}) == 1
     hits, total = truth[np.arange(n_rows), labels], sum(map(Fraction, weight))
     expected = sum((Fraction(w) for w, hit in zip(weight, hits, strict=True) if hit), Fraction()) / total

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, Running, evaluate
 from xmleval.thresholds import Rule, fit
 from xmleval.view.linear import check_features, linear_values
 
@@ -41,8 +41,10 @@ def test_rules_go_with_the_unlisted_score_they_were_fitted_with(dtype: str, unli
     lists = np.array([[0, 1], [1, -1]]), np.array([[0.9, 0.75], [0.8, 0]], dtype)
     for rule, measure in (("constant", "f1.micro"), ("label", "f1.macro"), ("cardinality", None)):
         for scores in (dense, lists):
-            decision = fit(truth, scores, measure, rule=rule, unlisted=unlisted)
-            direct = evaluate(truth, scores, decision=decision, metrics=NAMES, unlisted=unlisted)
+            decision = fit(truth, scores, measure, rule=rule, conventions={"unlisted": unlisted})
+            direct = evaluate(
+                truth, scores, decision=decision, metrics=NAMES, conventions={"unlisted": unlisted}
+            )
             assert dict(direct) == dict(evaluate(truth, y_pred=decision.apply(scores), metrics=NAMES))
 
 
@@ -187,8 +189,8 @@ def test_files_that_hold_no_rule_are_refused(tmp_path: Path) -> None:
     ({"measure": "f1.micro", "rule": "top"}, "measure: 'f1.micro': rule='top' takes no measure"),
     ({"measure": "f1.macro@3", "k": 2}, "k: not for rule='weighted'"),
     ({"rule": "top", "k": 0}, "k: 0 is not a positive integer"),
-    ({"rule": "top", "k": 1, "unlisted": 0.0}, "unlisted: not for rule='top'"),
-    ({"measure": "f1.micro", "unlisted": "x"}, "unlisted='x' is neither"),
+    ({"rule": "top", "k": 1, "conventions": "unlisted=0"}, "conventions: not for rule='top'"),
+    ({"measure": "f1.micro", "conventions": "unlisted=x"}, 'conventions="unlisted=x" is neither'),
     ({"measure": "hamming_loss", "rule": "label", "fbr": 0.1}, "fbr: not for rule='label'"),
     ({**LABEL, "fbr": 2}, "fbr: 2 is not within 0..1"),
     ({**LABEL, "fallback": "never"}, "fallback: not for"),
@@ -223,11 +225,14 @@ def test_rules_that_do_not_fit_the_data_are_refused() -> None:
     refused: list[tuple[str, Callable[[], Any]]] = [
         ("y_score: missing; a rule is applied to scores", lambda: label.apply(None)),
         ("needs scores; this list has none", sets(label, lists)),
-        ("would predict every unlisted label", sets(label, sparse, unlisted=0.5)),
-        ("was not fitted with unlisted=0", sets(by_scores, unlisted=0.0)),
+        ("would predict every unlisted label", sets(label, sparse, conventions="unlisted=0.5")),
+        ('was not fitted with conventions="unlisted=0.0"', sets(by_scores, conventions="unlisted=0")),
         ("reads features; apply the rule and pass y_pred=", sets(by_features)),
         (improbable, lambda: weighted.apply(logits)),
-        (improbable, sets(weighted, sp.csr_array(logits), unlisted=0.0, block_rows=1)),
+        (
+            improbable,
+            sets(weighted, sp.csr_array(logits), conventions="unlisted=0", running=Running(block_rows=1)),
+        ),
         ("has 2 labels; 3 were expected", sets(label, three, three)),
     ]
     rules = (label, by_scores, weighted, fit(EYE, EYE, "f1.micro", rule="rank"))

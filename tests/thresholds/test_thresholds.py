@@ -42,15 +42,15 @@ def drawn(data: st.DataObject, *forms: str, rows: int = 6, probable: bool = Fals
     problem = data.draw(free_problems(forms=forms, least_rows=1, most_rows=rows))
     assume(not problem.bare)
     unlisted = "below" if problem.form == "dense" or problem.unlisted is None else problem.unlisted
-    problem = dataclasses.replace(
-        binary(problem, data.draw), arguments={"conventions": {"unlisted": unlisted}}
-    )
+    arguments = {"conventions": {"unlisted": unlisted}}
+    problem = dataclasses.replace(binary(problem, data.draw), arguments=arguments)
     return map_scores(problem, lambda s: min(abs(s), 1.0)) if probable else problem
 
 
 def options(problem: Problem, rule: str) -> dict[str, Any]:
-    unlisted = {} if rule in ("rank", "top", "weighted") else {"unlisted": problem.unlisted}
-    return unlisted | ({"k": 2} if rule in ("top", "row") else {})
+    thresholds = rule not in ("rank", "top", "weighted")
+    conventions = {"conventions": problem.conventions} if thresholds else {}
+    return conventions | ({"k": 2} if rule in ("top", "row") else {})
 
 
 def fitted(problem: Problem, rule: str, measure: str | None, **more: Any) -> Rule:
@@ -201,7 +201,7 @@ def test_linear_thresholds_read_all_labels_and_pass_no_unlisted_one(unlisted: An
     stored[:, 0] = scores[:, 0] = 3.0
     stored[7] = False  # a row without scores has zeros, or the score of unlisted labels
     sparse = sp.csr_array((scores[stored], np.nonzero(stored)), shape=truth.shape)
-    rule = fit(truth, sparse, "hamming_loss", rule="row", k=5, unlisted=unlisted)
+    rule = fit(truth, sparse, "hamming_loss", rule="row", k=5, conventions={"unlisted": unlisted})
     last = np.where(stored, scores, np.inf).min(axis=1, keepdims=True)  # is repeated where others are below
     last[7] = 0.0
     filled = np.where(stored, scores, last if unlisted == "below" else unlisted)
@@ -209,7 +209,9 @@ def test_linear_thresholds_read_all_labels_and_pass_no_unlisted_one(unlisted: An
     least = -np.inf if unlisted == "below" else unlisted
     thresholds = np.maximum(design @ rule.decision.numbers, least)[:, None]
     np.testing.assert_array_equal(rule.apply(sparse).toarray(), stored & (scores > thresholds))
-    by_features = fit(truth, sparse, "f1.samples", rule="row", features=scores[:, 3:], unlisted=unlisted)
+    by_features = fit(
+        truth, sparse, "f1.samples", rule="row", features=scores[:, 3:], conventions={"unlisted": unlisted}
+    )
     sets = by_features.apply(sparse, features=scores[:, 3:]).toarray().astype(bool)
     assert sets.any()
     assert scores[sets].min() > least

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, cycle
 from typing import Any, NamedTuple
@@ -26,26 +27,25 @@ from xmleval.evaluation.blocks import Blocks
 from xmleval.evaluation.counts import OF_ROWS, evaluate_values, read_batch
 from xmleval.evaluation.files import Run, evaluate_files, open_run, state_files
 from xmleval.evaluation.reading import count_rows
-from xmleval.evaluation.settings import ARGUMENTS, GIVEN, refuse_unknown
+from xmleval.evaluation.request import Data, Request, request_of
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.shards import find_input
 from xmleval.input.tensors import as_plain
 from xmleval.input.vectors import of_rows
 from xmleval.labels.groups import check_row_groups
-from xmleval.metrics.spec import DEFAULT_K, Spec, as_names, expand_metrics, parse_spec
+from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics, parse_spec
 from xmleval.results.comparison import Comparison
 from xmleval.results.diff import LISTED, Lists, refuse_no_labels
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
-from xmleval.states.effects import given_options
 from xmleval.states.plan import Plan
 
-FIRST = "; they come before the truth: compare(models, y_true)"
+BEHIND = "; they come behind the truth: compare(y_true, models)"
 
 
 def compare(
-    models: Mapping[str, Any] | None,
     y_true: Any,
+    models: Mapping[str, Any] | None = None,
     *,
     y_pred: Mapping[str, Any] | None = None,
     baseline: str | None = None,
@@ -61,11 +61,11 @@ def compare(
 
     Parameters
     ----------
+    y_true
+        Relevant labels, as in `evaluate`.
     models : dict of str to y_score
         Scores of two or more models by name, each as in `evaluate`; None with ``y_pred`` alone. Files are
         read in one pass.
-    y_true
-        Relevant labels, as in `evaluate`.
     y_pred : dict of str to y_pred, optional
         Predicted sets of each model.
     baseline : str, optional
@@ -113,7 +113,7 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> y_true = rng.random((200, 5)) < 0.3
     >>> good, poor = y_true + rng.normal(size=(2, 200, 5)) * [[[0.5]], [[0.9]]]
-    >>> compared = compare({"good": good, "poor": poor}, y_true, metrics=["p@1", "ranking_loss"])
+    >>> compared = compare(y_true, {"good": good, "poor": poor}, metrics=["p@1", "ranking_loss"])
     >>> found = compared.difference("p@1", "good", "poor")
     >>> round(found.value, 4), found.outcomes, found.better
     (0.19, Outcomes(wins=45, ties=148, losses=7), 'good')
@@ -131,11 +131,12 @@ def compare(
         asked = expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))
         refuse_no_labels("worst", [spec for spec, _ in asked])
         options["per_label"] = True
-    refuse_unknown(options, ARGUMENTS)
-    options["metrics"] = as_names(options.get("metrics"))
-    given = given_options(options["metrics"], options, 0)
-    arguments = {"confidence": confidence, "clusters": clusters, "per_row": True, **options, GIVEN: given}
-    evaluated = evaluate_models(names, models, y_true, y_pred, seeds, arguments)
+    request = request_of({**options, "y_true": y_true, "confidence": confidence, "clusters": clusters})
+    question = replace(request.question, given=request.question.given_options(0))
+    if "per_row" not in options:
+        question = replace(question, per_row=True)
+    request = replace(request, question=question)
+    evaluated = evaluate_models(names, models, y_pred, seeds, request)
     first = next(iter(evaluated.reports.values()))[0]
     if not any(spec.needs for spec in first.specs):
         raise InputError("metrics", f"none of {', '.join(map(str, first.specs))} depends on the models")
@@ -164,10 +165,9 @@ class Evaluated(NamedTuple):
 
 
 def evaluate_models(
-    names: Sequence[str], models: Any, y_true: Any, y_pred: Any, seeds: bool, options: Mapping[str, Any]
+    names: Sequence[str], models: Any, y_pred: Any, seeds: bool, request: Request
 ) -> Evaluated:
     """Evaluate models one after another; those of files in one pass."""
-    refuse_unknown(options, (*ARGUMENTS, GIVEN))
     pairs_of = {name: _of_seeds(name, models, y_pred, seeds) for name in names}  # scores and sets
     pairs = [(name, seed, pair) for name in names for seed, pair in enumerate(pairs_of[name])]
     inputs = {f"{name} {seed}" if seeds else name: pair for name, seed, pair in pairs}
@@ -175,28 +175,34 @@ def evaluate_models(
         first = next(iter(inputs.values()))[0]
         message = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
         raise InputError("seeds", message)
-    arguments, reports = {"y_true": y_true, **options}, list[Report]()
+    reports = list[Report]()
     run: Any = None
-    if reads_files(arguments) or any(map(is_file, chain(*inputs.values()))):
+    if reads_files(request) or any(map(is_file, chain(*inputs.values()))):
         parts = [inputs] if y_pred is None else [{name: pair} for name, pair in inputs.items()]
-        save = arguments.get("save")
+        save = request.running.save
         files = state_files(save, [*inputs]) if y_pred is not None and is_file(save) else [save]
         for part, file in zip(parts, cycle(files), strict=False):
             scores = {} if models is None else {name: of_model for name, (of_model, _) in part.items()}
-            of_part = {**arguments, "y_pred": next(iter(part.values()))[1], "save": file}
+            sets = next(iter(part.values()))[1]
+            of_part = replace(
+                request,
+                data=replace(request.data, y_pred=sets),
+                running=replace(request.running, save=file),
+            )
             with renaming("y_pred", f"y_pred of {shown(next(iter(part)))}"):  # one model
                 run, by_input = evaluate_files(of_part, scores, counting_of(of_part))
             reports += by_input.values()
         vectors = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
     else:
-        reports = evaluate_values(arguments, inputs)
-        vectors = {name: options[name] for name in OF_ROWS if options.get(name) is not None}
+        reports = evaluate_values(request, inputs)
+        given = {name: getattr(request.data, name) for name in OF_ROWS}
+        vectors = {name: value for name, value in given.items() if value is not None}
         vectors = {name: of_rows(name, value, reports[0].row_names) for name, value in vectors.items()}
     in_order = iter(with_same_measures(reports))
     by_name = {name: [next(in_order) for _ in pairs] for name, pairs in pairs_of.items()}
     vectors = {name: as_plain(name, values) for name, values in vectors.items()}
     run = run if y_pred is None else None  # else it is that of the last model
-    return Evaluated(by_name, vectors, partial(lists_of, run, arguments, models), run is not None)
+    return Evaluated(by_name, vectors, partial(lists_of, run, request, models), run is not None)
 
 
 def names_of(models: Any, y_pred: Any) -> list[str]:
@@ -205,7 +211,7 @@ def names_of(models: Any, y_pred: Any) -> list[str]:
     for argument, value in dicts.items() or {"models": None}.items():
         if not isinstance(value, Mapping) or (argument == "models" and _holds_rows(value)):
             text = f"{type(value).__name__} is not a dict of models"
-            hint = f"give them by name, as in {{'a': .., 'b': ..}}{FIRST if argument == 'models' else ''}"
+            hint = f"give them by name, as in {{'a': .., 'b': ..}}{BEHIND if argument == 'models' else ''}"
             raise InputError(argument, f"{text}; {hint}")
         if len(value) < 2:
             raise InputError(argument, f"{len(value)} given; expected two or more to compare")
@@ -245,7 +251,7 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
 
 def lists_of(
     run: Run | None,
-    arguments: Mapping[str, Any],
+    request: Request,
     models: Mapping[str, Any],
     reports: Mapping[str, Report],
     spec: Spec,
@@ -253,8 +259,9 @@ def lists_of(
 ) -> list[Lists]:
     """Return what to show of some rows of two models, which are read again."""
     if run is None:
-        with open_run({**arguments, "memory": MEMORY}, {name: models[name] for name in reports}) as new_run:
-            return lists_of(new_run, arguments, models, reports, spec, rows)
+        of_models = {name: models[name] for name in reports}
+        with open_run(replace(request, memory=MEMORY), of_models) as new_run:
+            return lists_of(new_run, request, models, reports, spec, rows)
     shown = [ShownRows(report, spec.k or LISTED, rows) for report in reports.values()]
     sets = {argument: pieces for argument, pieces in run.rows.sets.items() if argument != "y_pred"}
     inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets, of_rows={}, first_row=None)
@@ -275,8 +282,8 @@ class ShownRows:
 
     def update(self, y_true: Any, y_score: Any, **options: Any) -> None:
         """Read rows, as `Evaluator.update` takes them."""
-        arguments = {"y_true": y_true, "y_score": y_score, "y_pred": None, **options}
-        batch = read_batch(self.n_labels, None, self.plan.conventions, False, arguments)
+        data = Data(y_true=y_true, y_score=y_score, **options)
+        batch = read_batch(self.n_labels, None, self.plan.conventions, False, data)
         blocks = Blocks(self.plan, batch, check_resources(MEMORY, 1, 1), self.n_rows, set())  # of one row
         is_read = (self.rows >= self.n_rows) & (self.rows < self.n_rows + batch.truth.n_rows)
         for row in self.rows[is_read].tolist():

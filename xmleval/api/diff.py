@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from xmleval.api.compare import evaluate_models, names_of
+from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.settings import ARGUMENTS, GIVEN, refuse_unknown
+from xmleval.evaluation.request import request_of
+from xmleval.files.remote import as_path, is_file
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.diff import Diff, find_changes
-from xmleval.states.effects import given_options
+from xmleval.show.tables import names_of_files, short_names
 
 
 def diff(
-    models: Mapping[str, Any], y_true: Any, *, metric: str = "ndcg@5", worst: int = 20, **options: Any
+    y_true: Any, a: Any, b: Any = None, /, *, metric: str = "ndcg@5", worst: int = 20, **options: Any
 ) -> Diff:
     """Find the rows, and the labels, that changed most from one model to another.
 
     Parameters
     ----------
-    models, y_true
-        As in `compare`, of two models; changes are from the first to the second.
+    y_true
+        Relevant labels, as in `evaluate`.
+    a, b
+        Scores of two models, each as ``y_score`` of `evaluate`; changes are from ``a`` to ``b``. Those of
+        files are called by the words of the files' names that differ.
     metric : str, default "ndcg@5"
         The measure. Rows have values of means over rows; labels those of averages over labels, and otherwise
         hits at the cutoff of the measure.
@@ -46,30 +50,43 @@ def diff(
     --------
     >>> y_true = np.array([[1, 0, 1], [0, 1, 0]])
     >>> old, new = np.array([[[3, 2, 1], [1, 3, 2]], [[3, 1, 2], [3, 2, 1]]])
-    >>> print(diff({"old": old, "new": new}, y_true, metric="p@1"))
-    P@1 ↑: 1.0000 (old) -> 0.5000 (new), -0.5000; 0 rows better, 1 worse, 1 as good
+    >>> print(diff(y_true, old, new, metric="p@1"))
+    P@1 ↑: 1.0000 (a) -> 0.5000 (b), -0.5000; 0 rows better, 1 worse, 1 as good
     <BLANKLINE>
     row 1: 1.0000 -> 0.0000, -1.0000
       truth  1
-      old    1*
-      new    0
+      a      1*
+      b      0
     <BLANKLINE>
     labels by tp@1:
       1: 1 -> 0, -1 (1 row with it)
     <BLANKLINE>
     * relevant
     """
-    names = names_of(models, None)
-    if len(names) != 2:
-        raise InputError("models", f"{len(names)} given; expected two")
+    for name, scores in (("a", a), ("b", b)):
+        if scores is None:
+            raise InputError(
+                name, "is missing; expected the scores of a model, behind the truth: diff(y_true, a, b)"
+            )
     worst, spec = positive_integer("worst", worst), parse_spec(metric)
-    arguments = {"metrics": [metric], "per_row": True, "per_label": spec.by_label}
-    for name in filter(arguments.__contains__, options):
+    for name in filter(("metrics", "per_row", "per_label").__contains__, options):
         reason = "diff keeps rows and labels of one measure, ", Keyword("metric"), "; leave this out"
         raise InputError(name, Message(*reason))
-    refuse_unknown(options, ARGUMENTS)
-    given = given_options([metric], options, 0)
-    asked = {**arguments, **options, GIVEN: given}
-    models_evaluated = evaluate_models(names, models, y_true, None, False, asked)
+    request = request_of({**options, "y_true": y_true, "metrics": [metric]})
+    given = request.question.given_options(0)
+    question = replace(request.question, per_row=True, per_label=spec.by_label, given=given)
+    request = replace(request, question=question)
+    names = _names_of(a, b)
+    models = dict(zip(names, (a, b), strict=True))
+    models_evaluated = evaluate_models(names, models, None, False, request)
     reports = {name: report for name, (report,) in models_evaluated.reports.items()}
     return find_changes([spec], reports, worst, models_evaluated.lists_of)
+
+
+def _names_of(a: Any, b: Any) -> list[str]:
+    """Return what two models are called: by the names of their files where these differ."""
+    names = ["a", "b"]
+    if is_file(a) and is_file(b):
+        of_files = short_names(names_of_files([as_path(a), as_path(b)]))
+        names = of_files if of_files[0] != of_files[1] else names
+    return names

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.evaluation.files import LABEL_TABLES
-from xmleval.evaluation.settings import GIVEN, GIVEN_AS
+from xmleval.evaluation.request import request_of
+from xmleval.evaluation.settings import GIVEN_AS
 from xmleval.labels.groups import DECILES
-from xmleval.metrics.spec import DEFAULT_K, expand_metrics
+from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.differences import JACKKNIFE
-from xmleval.states.effects import given_options
 
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 
@@ -22,8 +23,12 @@ def evaluate_for_figures(
     models: Mapping[str, Any], y_true: Any, *, complete_lists: bool = False, **options: Any
 ) -> Comparison:
     """Evaluate one or more models, and compare them, with all that figures show."""
+    request = request_of({**options, "y_true": y_true})
+    question = request.question
     arguments = {"y_score", *(name for name, value in options.items() if value is not None)}
-    asked = [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
+    if question.resolved_conventions.graded:
+        arguments.add("gains")
+    asked = [spec for spec, _ in expand_metrics(question.metrics, question.k)]
     are_compared = len(models) > 1
     if are_compared and not any(spec.needs for spec in asked):
         text = f"none of {', '.join(map(str, asked))} depends on "
@@ -40,15 +45,16 @@ def evaluate_for_figures(
     averages = [spec for spec in by_label if spec.average in ("macro", "weighted")]
     shown_by_label = [spec.name for spec in (*by_label[:1], *averages[:1])]
     if "label_groups" not in arguments and "y_train" in arguments:
-        options["label_groups"] = DECILES
-    options[GIVEN] = given_options(options.get("metrics"), options, 0)
-    options |= {
-        "metrics": [*(options.get("metrics") or ["xmc"]), *against_k, "statistics"],
-        "per_row": [spec.name for spec in asked] if are_compared else False,
-        "per_label": shown_by_label if are_compared else False,
-        "curve_points": POINTS,
-    }
-    evaluated = evaluate_models([*models], models, y_true, None, False, options)
+        question = replace(question, label_groups=DECILES)
+    question = replace(
+        question,
+        metrics=[*(question.metrics or ["xmc"]), *against_k, "statistics"],
+        per_row=[spec.name for spec in asked] if are_compared else False,
+        per_label=shown_by_label if are_compared else False,
+        curve_points=POINTS,
+        given=question.given_options(0),
+    )
+    evaluated = evaluate_models([*models], models, None, False, replace(request, question=question))
     reports = {name: report for name, (report,) in evaluated.reports.items()}
     names = [spec.name for spec in asked if all(spec.name in report for report in reports.values())]
     test = JACKKNIFE if are_compared else None

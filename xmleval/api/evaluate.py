@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, Keyword, Message, positive_integer, shown, shown_names
+from xmleval.base.errors import InputError, positive_integer, shown, shown_names
 from xmleval.evaluation.counts import evaluate_values
-from xmleval.evaluation.settings import FILES, EvaluateOptions, FileOptions, file_of
+from xmleval.evaluation.request import (
+    Data,
+    EvaluateOptions,
+    FileReading,
+    Progress,
+    Question,
+    Request,
+    Running,
+)
+from xmleval.evaluation.settings import FILES, argument_of, file_of
 from xmleval.input.objects.named import is_pair_dict
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.comparison import Comparison
@@ -19,9 +29,10 @@ from xmleval.results.report import Report
 from xmleval.view.decision import Decision
 from xmleval.view.rule import Rule
 
+if TYPE_CHECKING:
+    from xmleval.evaluation.files import CountRun
+
 PATHS = (str, os.PathLike, Mapping)  # and the models of a dict
-OF_RUNS = ("first_row", "checkpoint", "resume", "ranked", "save", "workers", "scheduler")
-WITH_FILES = (*OF_RUNS, *(FileOptions.__annotations__.keys() - {"progress"}))  # for files alone
 
 
 @overload
@@ -41,33 +52,26 @@ def evaluate(
     y_pred: Any = None,
     metrics: str | Iterable[str] | None = None,
     k: int | Iterable[int] = DEFAULT_K,
-    n_labels: int | None = None,
-    labels: Any = None,
-    inverse_propensity: Any = None,
     y_train: Any = None,
-    dataset: str | None = None,
-    a: float | None = None,
-    b: float | None = None,
     decision: str | Rule | Decision | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
-    unlisted: str | float | None = None,
-    gains: str | None = None,
-    link: str | None = None,
+    confidence: float | None = None,
+    labels: Any = None,
+    n_labels: int | None = None,
     sample_weight: Any = None,
-    label_groups: Any = None,
-    row_groups: Any = None,
-    hierarchy: Any = None,
+    higher_is_better: bool = True,
     exclude: Any = None,
     exclude_from: str = "both",
     candidates: Any = None,
-    higher_is_better: bool = True,
+    inverse_propensity: Any = None,
+    label_groups: Any = None,
+    row_groups: Any = None,
+    hierarchy: Any = None,
+    clusters: Any = None,
     bounds: bool = False,
     per_row: bool | Iterable[str] = False,
     per_label: bool | Iterable[str] = False,
     curve_points: int | None = None,
-    confidence: float | None = None,
-    clusters: Any = None,
-    first_row: int | None = None,
     input_format: str | None = None,
     true_field: str | None = None,
     pred_field: str | None = None,
@@ -77,13 +81,8 @@ def evaluate(
     ranked: bool = False,
     memory: int | str = MEMORY,
     threads: int | None = None,
-    block_rows: int | None = None,
-    progress: bool | Callable[[int, int | None], object] = False,
-    checkpoint: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    save: str | os.PathLike[str] | None = None,
-    workers: int | None = None,
-    scheduler: str | None = None,
+    progress: Progress = False,
+    running: Running | None = None,
 ) -> Report | Comparison:
     """Compute measures of predictions against the relevant labels.
 
@@ -99,8 +98,8 @@ def evaluate(
         Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS are taken
         as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks an empty slot and
         the scores can be None. A stored zero of a sparse matrix is a score (except in DIA format, where zeros
-        are padding); see ``unlisted`` for labels without a score. Several models are evaluated in one pass
-        from files by name, ``{"a": "a.npz", "b": "b.npz"}``.
+        are padding); labels without a score are below all others, unless ``conventions`` has a score for
+        them. Several models are evaluated in one pass from files by name, ``{"a": "a.npz", "b": "b.npz"}``.
     y_pred : as y_true, optional
         Predicted sets.
     metrics : str or iterable of str, optional
@@ -109,42 +108,41 @@ def evaluate(
         ``hierarchy``, ``statistics`` and ``all``.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k whose names have none.
-    n_labels : int, optional
-        Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
-    labels : list of str, optional
-        Names of all labels, by column; by default those of the truth, in the order in which it names them.
-        Other names in the truth are refused; in predictions, they count as wrong, with ``labels`` or without.
-        A file has one a line, or is a JSON list.
-    inverse_propensity : array of shape (l,), or values by name, optional
-        Inverse propensities; a file is an .npy vector, or has one number a line. See `inverse_propensity`.
     y_train : as y_true with N rows, optional
-        Training labels, to estimate propensities from; the truth is never taken for them. ``popularity`` and
-        ``tail_share`` count them.
-    dataset : str, optional
-        With ``y_train``: the data set whose published a and b to take, such as ``"LF-AmazonTitles-131K"``.
-        The report names their source.
-    a : float, optional
-        Constant A of the propensity model, in place of 0.55.
-    b : float, optional
-        Constant B of the propensity model, in place of 1.5.
+        Training labels, to estimate inverse propensities from (with a = 0.55 and b = 1.5); the truth is never
+        taken for them. ``popularity`` and ``tail_share`` count them.
     decision : str or Rule, optional
         How scores become sets without ``y_pred``: ``top3``, ``threshold0.5`` (strictly better), or a rule
         that `xmleval threshold fit` wrote. See `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
-        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"meka"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``, also
-        with fields that differ from these, as in ``"sklearn,labels=present"``; `Conventions`; or a dict of
-        fields that differ from the default.
-    unlisted : "below" or float, optional
-        Score of labels without a stored one, such as 0.0 of the dense matrix; "below" is below all others.
-    gains : {"linear", "exp"}, optional
-        For a truth with grades of relevance: the gain of a label in DCG and nDCG, its grade (linear, as
-        trec_eval) or 2^grade - 1 (exp). Labels with a positive grade are relevant in other measures;
-        ``judged@k`` counts all with a grade.
-    link : {"none", "sigmoid"}, optional
-        For measures of calibration: sigmoid makes probabilities of logits. Rankings, and the scores that a
-        ``decision`` is about, stay as they are.
+        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"meka"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``;
+        fields that differ from the default, as in ``"unlisted=0"`` (the score of labels without a stored
+        one), ``"gains=linear"`` (the truth has grades of relevance) and ``"link=sigmoid"`` (scores are
+        logits); both, as in ``"sklearn,labels=present"``; a dict of fields, or `Conventions`.
+    confidence : float, optional
+        Probability, such as 0.95, that an interval covers what is expected of other rows of the same kind.
+        Values do not depend on it. See ``report.confidence``.
+    labels : list of str, optional
+        Names of all labels, by column; by default those of the truth, in the order in which it names them.
+        Other names in the truth are refused; in predictions, they count as wrong, with ``labels`` or without.
+        A file has one a line, or is a JSON list.
+    n_labels : int, optional
+        Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     sample_weight : array of shape (m,), or values by name, optional
         Weight of each instance: 0 or within 2^-30..2^20; a file is an .npy vector, or has one number a line.
+    higher_is_better : bool, default True
+        Whether higher scores are better. With False they are distances, of which lower ones are better.
+    exclude : pairs of a row and a label, or as y_true, optional
+        What is left out of the truth and of all predictions, such as pairs that occur in training. A file has
+        the numbers of a row and a label on each line.
+    exclude_from : {"both", "predictions"}, default "both"
+        With "predictions", the truth keeps what ``exclude`` names, as NGAME and DEXML do.
+    candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair of arrays, optional
+        Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A note tells
+        what they allow.
+    inverse_propensity : array of shape (l,), or values by name, optional
+        Inverse propensities, such as `inverse_propensity` estimates from training labels with the published
+        constants of a data set, which the report names; a file is an .npy vector, or has one number a line.
     label_groups : LabelGroups, or array of shape (l,), or dict from labels to names of groups, optional
         Groups of labels, such as `label_groups` makes from training labels; those that a dict lacks are in
         the group "other". With ``y_train``, also edges as `label_groups` takes them, such as ``[0, 10, 100]``
@@ -158,16 +156,10 @@ def evaluate(
         to both sets. Labels may have several parents. By name, nodes need not be labels: predicted ones have
         their ancestors, too. A file has a child and its parent on each line; a matrix has children as rows
         and parents as columns.
-    exclude : pairs of a row and a label, or as y_true, optional
-        What is left out of the truth and of all predictions, such as pairs that occur in training. A file has
-        the numbers of a row and a label on each line.
-    exclude_from : {"both", "predictions"}, default "both"
-        With "predictions", the truth keeps what ``exclude`` names, as NGAME and DEXML do.
-    candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair of arrays, optional
-        Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A note tells
-        what they allow.
-    higher_is_better : bool, default True
-        Whether higher scores are better. With False they are distances, of which lower ones are better.
+    clusters : array of shape (m,), or values by name, optional
+        Cluster of each instance, integers or strings: instances that depend on one another, such as the
+        sentences of a document; a file has one a line, or row and cluster. Intervals then cover other
+        clusters.
     bounds : bool, default False
         Also give lower and upper bounds on measures of the whole ranking by row, and on auc.micro without
         weights, over all scores of unlisted labels up to the last score of their row. See
@@ -177,15 +169,6 @@ def evaluate(
         measures to keep them for, which saves memory.
     curve_points : int, optional
         Number of points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
-    confidence : float, optional
-        Probability, such as 0.95, that an interval covers what is expected of other rows of the same kind.
-        Values do not depend on it. See ``report.confidence``.
-    clusters : array of shape (m,), or values by name, optional
-        Cluster of each instance, integers or strings: instances that depend on one another, such as the
-        sentences of a document; a file has one a line, or row and cluster. Intervals then cover other
-        clusters.
-    first_row : int, optional
-        With ``confidence`` and ``save``: number of the first row among those of all shards, to merge them.
     input_format : str, optional
         Format of text files, and of files whose names do not show it: a name of `xmleval.io.FORMATS`.
     true_field, pred_field, score_field, id_field, separator : str, optional
@@ -198,24 +181,11 @@ def evaluate(
         files; of files, at least 16MB, and also for rows that are read. Values do not depend on it.
     threads : int, optional
         Maximum number of threads, by default one per processor. Values do not depend on it.
-    block_rows : int, optional
-        Rows processed at a time, by default chosen by memory. Values do not depend on it.
     progress : bool or callable, default False
         Whether to show a bar in a terminal or a notebook, or what is called with the number of rows that are
         counted, and that of all rows or None. Arrays in memory show none.
-    checkpoint : path, optional
-        Of files: folder to keep the counts in every so often; it is removed at the end. With ``workers``, it
-        may be on object storage.
-    resume : bool, default False
-        Go on from the checkpoint, if there is one.
-    save : path, optional
-        File for the counts, for `xmleval merge` and `Evaluator.load`; of several models, with ``{}`` for
-        their names, as in ``s_{}.npz``.
-    workers : int, optional
-        Of files: count in so many new processes of this machine. A script that does it is also imported by
-        them, and needs ``if __name__ == "__main__":``.
-    scheduler : str, optional
-        Count on the Dask cluster of this scheduler, whose workers see the files and the checkpoint.
+    running : Running, optional
+        Checkpoints, saved counts, further processes and blocks of rows; see `Running`.
 
     Returns
     -------
@@ -238,11 +208,60 @@ def evaluate(
     >>> round(report["nDCG@2"], 4)
     0.622
     """
-    arguments: Any = locals()
-    if not reads_files(arguments):
-        for name in ("y_score", "y_pred"):
-            refuse_models(name, arguments[name])
-        return evaluate_values(arguments, {"": (y_score, y_pred)})[0]
+    request = Request(
+        data=Data(
+            y_true=y_true,
+            y_score=y_score,
+            y_pred=y_pred,
+            exclude=exclude,
+            exclude_from=exclude_from,
+            candidates=candidates,
+            sample_weight=sample_weight,
+            clusters=clusters,
+            row_groups=row_groups,
+        ),
+        question=Question(
+            metrics=metrics,
+            k=k,
+            n_labels=n_labels,
+            labels=labels,
+            inverse_propensity=inverse_propensity,
+            y_train=y_train,
+            decision=decision,
+            conventions=conventions,
+            label_groups=label_groups,
+            hierarchy=hierarchy,
+            higher_is_better=higher_is_better,
+            bounds=bounds,
+            per_row=per_row,
+            per_label=per_label,
+            curve_points=curve_points,
+            confidence=confidence,
+        ),
+        reading=FileReading(
+            input_format=input_format,
+            true_field=true_field,
+            pred_field=pred_field,
+            score_field=score_field,
+            id_field=id_field,
+            separator=separator,
+            ranked=ranked,
+        ),
+        running=running or Running(),
+        memory=memory,
+        threads=threads,
+        progress=progress,
+    )
+    return answer(request)
+
+
+def answer(request: Request) -> Report | Comparison:
+    """Return the report on a request, or the reports on several models in files."""
+    y_score, y_pred = request.data.y_score, request.data.y_pred
+    if not reads_files(request):
+        refuse_models("y_score", y_score)
+        refuse_models("y_pred", y_pred)
+        return evaluate_values(request, {"": (y_score, y_pred)})[0]
     from xmleval.evaluation.files import evaluate_files  # imports all formats
 
     models = {} if y_score is None else {"y_score": y_score}
@@ -250,7 +269,7 @@ def evaluate(
         raise InputError("y_score", "is empty; expected scores, or files of models by name")
     if file_of("y_score", y_score) is not None:
         models = dict(y_score) if isinstance(y_score, Mapping) else {str(y_score): y_score}
-    reports = evaluate_files(arguments, models, counting_of(arguments))[1]
+    reports = evaluate_files(request, models, counting_of(request))[1]
     return Comparison(reports) if len(reports) > 1 else reports.popitem()[1]
 
 
@@ -272,28 +291,26 @@ def _has_rows(value: Any) -> bool:
     return getattr(first, "ndim", 0) == 2
 
 
-def reads_files(arguments: Mapping[str, Any]) -> bool:
+def reads_files(request: Request) -> bool:
     """Tell whether any of the arguments of `evaluate` is a file, or for files alone."""
     for name in FILES:
-        value = arguments.get(name)
+        value = argument_of(request, name)
         if value is not None and isinstance(value, PATHS) and file_of(name, value):
             return True
-    return any(map(arguments.get, WITH_FILES))
+    running = replace(request.running, block_rows=None)  # which arrays have, too
+    return running != Running() or request.reading != FileReading()
 
 
-def counting_of(arguments: dict[str, Any]) -> Any:
-    """Return what counts files on the workers that are asked for, None where there are none."""
-    workers, scheduler = arguments.get("workers"), arguments.get("scheduler")
-    if workers is None and scheduler is None:
+def counting_of(request: Request) -> CountRun | None:
+    """Return what counts files on the executor that is asked for, None where there is none."""
+    executor = request.running.executor
+    if executor is None:
         return None
-    if None not in (workers, scheduler):
-        raise InputError("workers", Message("given together with ", Keyword("scheduler"), "; choose one"))
     from xmleval.cluster import evaluation, processes
 
-    arguments["threads"] = arguments.get("threads") or 1
-    if scheduler is not None:
+    if isinstance(executor, str):
         from xmleval.cluster.dask import connected  # an extra
 
-        return partial(evaluation.count_on, connected(scheduler), "scheduler")
-    executor = processes.Processes(positive_integer("workers", workers))
-    return partial(evaluation.count_on, executor, "workers")
+        return partial(evaluation.count_on, connected(executor), False)
+    workers = processes.Processes(positive_integer("executor", executor))
+    return partial(evaluation.count_on, workers, True)

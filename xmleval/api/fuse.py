@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from xmleval.base.errors import (
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import Held, common_label_count, notes_of, open_input, prediction_batches
 from xmleval.evaluation.reading import naming_rows
-from xmleval.evaluation.settings import FileOptions, refuse_unknown
+from xmleval.evaluation.request import FileOptions, FileReading, refuse_unknown
 from xmleval.input.canonical import LEAST_STEPS, Ranking
 from xmleval.input.csr import rows_at_a_time, sorted_part
 from xmleval.input.match import Match, join_models
@@ -38,6 +39,20 @@ from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 
 OF_RANKS = ("rrf", "rank")
 RULES = ("mean", *OF_RANKS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fusion:
+    """How lists of several models are joined; see `fuse`."""
+
+    rule: str = "rrf"
+    k: int | None = None
+    weights: Iterable[float] | None = None
+    rank_constant: float | None = None
+    n_labels: int | None = None
+    higher_is_better: bool = True
+    threads: int | None = None
+    reading: FileReading = field(default_factory=FileReading)
 
 
 def fuse(
@@ -98,9 +113,18 @@ def fuse(
     >>> fuse([{"q1": {"red": 0.9}}, {"q1": {"blue": 0.8, "red": 0.5}}], "mean")
     {'q1': {'red': 0.7, 'blue': 0.4}}
     """
-    arguments = locals()
     refuse_unknown(files, FileOptions.__annotations__)
-    rows, width = fuse_rows(predictions, rule, {**arguments, **files})
+    fusion = Fusion(
+        rule=rule,
+        k=k,
+        weights=weights,
+        rank_constant=rank_constant,
+        n_labels=n_labels,
+        higher_is_better=higher_is_better,
+        threads=threads,
+        reading=FileReading(**{name: value for name, value in files.items() if name != "progress"}),
+    )
+    rows, width = fuse_rows(predictions, fusion)
     if rows.names is None:
         return rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, width)
     labels = [rows.names[label] for label in rows.labels.tolist()]
@@ -109,20 +133,22 @@ def fuse(
     return dicts if rows.keys is None else dict(zip(rows.keys, dicts, strict=True))
 
 
-def fuse_rows(predictions: Any, rule: str, arguments: Mapping[str, Any]) -> tuple[Any, int]:
+def fuse_rows(predictions: Any, fusion: Fusion) -> tuple[Any, int]:
     """Return fused rows, with any names of rows and labels, and the number of labels; see `fuse`.
 
     Rows are by label id if they make a matrix, else best first.
     """
     if not isinstance(predictions, list) or len(predictions) < 2:
         raise InputError("predictions", "expected those of two models or more, in a list")
-    constant, weights = _check_rule(rule, arguments, len(predictions))
-    k, n_labels, higher = (arguments[name] for name in ("k", "n_labels", "higher_is_better"))
-    k = None if k is None else positive_integer("k", k)
-    n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
-    how, names = arguments.get("input_format"), [f"predictions[{n}]" for n in range(len(predictions))]
+    rule, higher = fusion.rule, fusion.higher_is_better
+    constant, weights = _check_rule(fusion, len(predictions))
+    k = None if fusion.k is None else positive_integer("k", fusion.k)
+    n_labels = fusion.n_labels
+    if n_labels is not None:
+        n_labels = positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
+    how, names = fusion.reading.input_format, [f"predictions[{n}]" for n in range(len(predictions))]
     opened = [open_input("y_score", v, how, n_labels, n) for n, v in zip(names, predictions, strict=True)]
-    models = with_fields(fields_of(arguments), *opened)
+    models = with_fields(fields_of(fusion.reading), *opened)
     file_names = [model.name for model in models]
     readers, row_names, label_names = tuple[Any, ...](), None, None
     if any(model.named for model in models):
@@ -154,7 +180,7 @@ def fuse_rows(predictions: Any, rule: str, arguments: Mapping[str, Any]) -> tupl
                 rows = sorted_part("predictions", rows._replace(best_first=False), width)[0]
             return rows, [ranking.raw for ranking in rankings]
 
-        starts, resources = range(0, max(n_rows, 1), size), check_resources(MEMORY, arguments.get("threads"))
+        starts, resources = range(0, max(n_rows, 1), size), check_resources(MEMORY, fusion.threads)
         blocks, seen = zip(*resources.map(fuse_block, starts), strict=True)
     for name, parts in zip(file_names, zip(*seen, strict=True), strict=True):
         n_steps, rises = sum(raw.n_listed for raw in parts) - n_rows, any(raw.rises for raw in parts)
@@ -163,9 +189,9 @@ def fuse_rows(predictions: Any, rule: str, arguments: Mapping[str, Any]) -> tupl
     return stack_rows(blocks)._replace(keys=row_names, names=label_names), width
 
 
-def _check_rule(rule: Any, arguments: Mapping[str, Any], n_models: int) -> tuple[float, list[float]]:
+def _check_rule(fusion: Fusion, n_models: int) -> tuple[float, list[float]]:
     """Return the constant of a rule and the weights of models."""
-    rank_constant, weights = arguments["rank_constant"], arguments["weights"]
+    rule, rank_constant, given = fusion.rule, fusion.rank_constant, fusion.weights
     if rule not in RULES:
         near = did_you_mean(str(rule), RULES)
         raise InputError("rule", f"{shown(rule)} is not one of {', '.join(RULES)}; {near}".rstrip("; "))
@@ -174,10 +200,12 @@ def _check_rule(rule: Any, arguments: Mapping[str, Any], n_models: int) -> tuple
         raise InputError("rank_constant", f"is for the rule rrf, not {rule}")
     if not 0 <= constant < math.inf:
         raise InputError("rank_constant", f"{shown(rank_constant)} is not 0 or more")
-    if rule == "mean" and not arguments["higher_is_better"]:
+    if rule == "mean" and not fusion.higher_is_better:
         text = "the rule mean adds scores, and takes 0 for those that a model does not list; expected "
         raise InputError("higher_is_better", f"{text}{' or '.join(OF_RANKS)} for distances")
-    weights = [1.0] * n_models if weights is None else weights if hasattr(weights, "__iter__") else [weights]
+    weights: Any = [1.0] * n_models if given is None else given
+    if not hasattr(weights, "__iter__"):
+        weights = [weights]
     numbers = [real_number("weights", weight) for weight in weights]
     if len(numbers) != n_models or not all(0 < weight < math.inf for weight in numbers):
         raise InputError(

@@ -10,7 +10,7 @@ import numpy as np
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import collect
-from xmleval.evaluation.settings import FileOptions, refuse_unknown
+from xmleval.evaluation.request import FileOptions, refuse_unknown
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 

@@ -11,6 +11,7 @@ import numpy as np
 from xmleval.api.compare import evaluate_models
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import InputError, real_number
+from xmleval.evaluation.request import request_of
 from xmleval.labels.propensity import inverse_propensity, modelled
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
@@ -132,8 +133,8 @@ def propensity_sensitivity(
     for i, j in np.ndindex(a.size, b.size):
         constants = trained.constants | {"a": float(a[i]), "b": float(b[j])}
         q = modelled(trained.label_counts, constants, trained.label_names, trained.numbered)
-        arguments = {**options, "metrics": [*values], "y_train": q}
-        evaluated = evaluate_models([*models], models, y_true, None, False, arguments)
+        request = request_of({**options, "y_true": y_true, "metrics": [*values], "y_train": q})
+        evaluated = evaluate_models([*models], models, None, False, request)
         for name, (report,) in evaluated.reports.items():
             notes |= dict.fromkeys(f"{name}: {note}" for note in report.notes)
             for metric, of_models in values.items():

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from xmleval.base.errors import Keyword, Message, did_you_mean, shown
+from xmleval.base.errors import Field, Keyword, Message, did_you_mean, shown
 from xmleval.base.numerals import decimal_number
 
 CHOICES: dict[str, tuple[object, ...]] = {
@@ -51,14 +51,16 @@ class Conventions:
     labels : {"all", "present", "seen"}
         Labels in macro averages: all, those with a relevant instance, or those with tp + fp + fn > 0.
     unlisted : "below" or float
-        Score of labels without a stored score: below all others, tied with one another, or this number.
+        Score of labels without a stored score: below all others, tied with one another, or this number, such
+        as 0.0 of the dense matrix.
     map_norm : {"capped", "relevant"}
         What MAP at k divides the precisions by: min(k, R), or all R relevant labels, as trec_eval.
     gains : {"binary", "linear", "exp"}
-        Gain of a relevant label in DCG and nDCG: 1, or for a truth of grades the grade or 2^grade - 1.
+        Gain of a relevant label in DCG and nDCG: 1, or for a truth with grades of relevance its grade
+        (linear, as trec_eval) or 2^grade - 1 (exp). Labels with a positive grade are relevant elsewhere.
     link : {"none", "sigmoid"}
         How measures of calibration make probabilities of scores: none, scores are probabilities, or the
-        sigmoid of logits.
+        sigmoid of logits. Rankings, and the scores that a decision is about, stay as they are.
 
     Raises
     ------
@@ -97,8 +99,8 @@ class Conventions:
         if self.unlisted != "below":
             score = _number(self.unlisted)
             if score is None or math.isnan(score):
-                keyword = Keyword("unlisted", shown(self.unlisted))
-                raise ValueError(Message(keyword, " is neither 'below' nor a number"))
+                field = Field("unlisted", shown(self.unlisted).strip("'"))
+                raise ValueError(Message(field, " is neither below nor a number"))
             object.__setattr__(self, "unlisted", score + 0.0)
 
     @property
@@ -172,8 +174,8 @@ PRESETS: dict[str, Conventions] = {
 }
 
 
-def resolve_conventions(value: str | Conventions | Mapping[str, Any] | None, **overrides: Any) -> Conventions:
-    """Return `Conventions` from a text, a record or a dict; other arguments but None override their fields.
+def resolve_conventions(value: str | Conventions | Mapping[str, Any] | None) -> Conventions:
+    """Return `Conventions` from a text, a record or a dict.
 
     A text is the name of a preset, fields such as ``labels=present,empty=skip``, or a preset and fields.
     """
@@ -198,11 +200,7 @@ def resolve_conventions(value: str | Conventions | Mapping[str, Any] | None, **o
             near = did_you_mean(str(name), Conventions.__annotations__)
             reason = f"unknown field {shown(name)}; fields are {', '.join(Conventions.__annotations__)}"
             raise ValueError(f"conventions: {reason}{near and f'; {near}'}")
-    conventions = replace(conventions, **changed) if changed else conventions
-    for name, setting in overrides.items():
-        if setting is not None:
-            conventions = replace(conventions, **{name: setting})
-    return conventions
+    return replace(conventions, **changed) if changed else conventions
 
 
 def changed_fields(value: str | Conventions | Mapping[str, Any] | None) -> list[str]:

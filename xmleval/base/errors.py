@@ -131,6 +131,14 @@ class Keyword(NamedTuple):
         return f"{self.name}={self.value}"
 
 
+class Field(Keyword):
+    """A field of the conventions in a message, an option of its own on the command line."""
+
+    def __str__(self) -> str:
+        """Return it as Python spells it."""
+        return f'conventions="{self.name}={self.value or "..."}"'
+
+
 class Message(str):
     """A string made of strings, keywords and other messages.
 

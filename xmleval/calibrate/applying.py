@@ -8,7 +8,7 @@ from typing import Any
 from xmleval.calibrate.calibrator import Calibrator
 from xmleval.evaluation.convert import find_files, write_data, write_rows, writer_of
 from xmleval.evaluation.inputs import read_scores_alone
-from xmleval.evaluation.reading import Progress
+from xmleval.evaluation.request import Progress
 from xmleval.input.stack import as_rows
 
 

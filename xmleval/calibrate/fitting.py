@@ -38,7 +38,7 @@ from xmleval.states.pair_scores import PairScores
 from xmleval.states.plan import Plan
 
 if TYPE_CHECKING:
-    from xmleval.evaluation.settings import FileOptions
+    from xmleval.evaluation.request import FileOptions
 
 STATE = "pair_scores"
 MOST_STEPS = 100

@@ -11,7 +11,17 @@ from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FIGURE, FILE, PAGE
 from xmleval.cli.messages import on_terminal, spelled
-from xmleval.cli.options import COMPARED, COMPLETE_LISTS, CONFIDENCE, GROUPING, RESULT, SWITCH, Opt, command
+from xmleval.cli.options import (
+    COMPARED,
+    COMPLETE_LISTS,
+    CONFIDENCE,
+    GROUPING,
+    RESULT,
+    SWITCH,
+    Opt,
+    command,
+    training_file,
+)
 from xmleval.cli.output import about, write_figure, write_result, write_text
 from xmleval.cli.patterns import models_of
 from xmleval.cli.types import COUNT, Choice
@@ -66,9 +76,11 @@ def compare(
     expand_metrics(options["metrics"], options["k"])  # refuses a wrong name before any file is read
     baseline = None if baseline is None else model_of(baseline, [*models], scores)
     options["worst"] = options["worst"] or 0
-    compared = compare_files(models, truth, baseline=baseline, progress=on_terminal(), **options)
+    compared = compare_files(truth, models, baseline=baseline, progress=on_terminal(), **options)
     if html is not None:
-        write_text(compared.worded(spelled).to_html(about=about([truth, *scores, options["y_train"]])), html)
+        write_text(
+            compared.worded(spelled).to_html(about=about([truth, *scores, training_file(options)])), html
+        )
     if plot is not None:
         write_figure(compared.plot("differences"), plot)
     write_result(compared, output_format, output)

@@ -15,7 +15,6 @@ from xmleval.cli.options import COMPARED, OF_MODELS, OUTPUT, Opt, command, forma
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import models_of
 from xmleval.cli.types import COUNT
-from xmleval.show.tables import short_names
 
 SECTIONS = {"Changes": {"metric": Opt(str, "NAME"), "worst": Opt(COUNT, "N")}} | COMPARED
 SECTIONS |= {
@@ -42,7 +41,6 @@ def diff(
     --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate` except --pred and
     --ranked; --labels names the columns, whatever their form.
     """
-    models = models_of(truth, scores)
-    named_models = dict(zip(short_names([*models]), models.values(), strict=True))
-    result = diff_files(named_models, truth, progress=on_terminal(), **options)
+    models_of(truth, scores)  # refuses what was hardly meant
+    result = diff_files(truth, *scores, progress=on_terminal(), **options)
     write_result(result, output_format, output)

@@ -15,6 +15,7 @@ from xmleval.cli.options import EVALUATION, RESULT, RUNS, SAVE, Opt, command
 from xmleval.cli.output import write_details, write_result
 from xmleval.cli.patterns import models_of, other_shards
 from xmleval.evaluation.checkpoint import kept_until_written
+from xmleval.evaluation.request import Running
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.details import refuse_no_rows
@@ -41,7 +42,7 @@ OF_RESULT = {
 SECTIONS = EVALUATION | {"Output": OF_RESULT | SAVE, "Resources": EVALUATION["Resources"] | RUNS}
 
 
-@command(SECTIONS, evaluate_files, examples=EXAMPLES)
+@command(SECTIONS, evaluate_files, Running, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1)
 @kept_until_written()

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from xmleval.api.fuse import RULES, fuse_rows
+from xmleval.api.fuse import RULES, Fusion, fuse_rows
 from xmleval.api.fuse import fuse as fuse_files
 from xmleval.base.errors import counted, naming_files
 from xmleval.cli.convert import WRITTEN
@@ -17,6 +17,7 @@ from xmleval.cli.options import FORMAT, INPUTS, MEASURES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, NUMBER, Choice, Parsed, read_names, read_number
 from xmleval.evaluation.convert import find_files, write_data, writer_of
+from xmleval.evaluation.request import FileReading
 
 WEIGHTS = Parsed(lambda text: [*map(read_number, read_names(text))])
 OPTIONS = {
@@ -42,11 +43,12 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> N
     Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them, held in memory. Ties
     are broken by the smaller label. Files with names are matched by them, and OUT has them.
     """
-    fields = {name: options[name] for name in FORMAT if name in options}
+    fields = {name: options.pop(name) for name in FORMAT if name in options}
     files = find_files([(path, "scores") for path in scores], **fields)
     writer_of(output, "scores", next((file.name for file in files if file.named), None))
     with notes_told(), naming_files({"predictions": "SCORES"}):
-        rows, n_labels = fuse_rows([*scores], rule, options)
+        fusion = Fusion(rule=rule, reading=FileReading(**fields), **options)
+        rows, n_labels = fuse_rows([*scores], fusion)
     tell_notes(write_data(str(scores[0]), rows, "scores", output, n_labels))
     size = f"{counted(rows.n_rows, 'rows')} x {counted(n_labels, 'labels')}"
     write_text(f"{size}, {rows.labels.size} listed ({rule} of {len(scores)})")

@@ -18,6 +18,7 @@ from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, prin
 FLAGS = {  # what arguments of functions are called here; a command adds its options
     "y_true": "TRUTH",
     "y_score": "SCORES",
+    "executor": "--workers",
     "results": "RESULTS",
     "per_label": "--per-label",
     "per_row": "--per-row",

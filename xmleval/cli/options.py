@@ -6,14 +6,14 @@ import inspect
 import re
 import textwrap
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from xmleval.base.conventions import CHOICES, PRESETS
+from xmleval.base.conventions import CHOICES, PRESETS, Conventions
 from xmleval.cli.files import FILE, STATE, FileName, refuse_outputs
 from xmleval.cli.files import RESULT as RESULT_FILE
 from xmleval.cli.messages import FLAGS
@@ -31,9 +31,11 @@ from xmleval.cli.types import (
     Parsed,
     Whole,
 )  # fmt: skip
+from xmleval.evaluation.request import Running
 from xmleval.files.output import refuse_ending
 from xmleval.input.shards import FORMATS
 from xmleval.labels.datasets import PUBLISHED
+from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics import GROUPS
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.show.tables import FORMS
@@ -65,6 +67,74 @@ def flag_of(name: str, opt: Opt) -> str:
     return opt.flag or f"--{name.replace('_', '-')}"
 
 
+def arguments_of(function: Function, flags: Mapping[str, str]) -> dict[str, tuple[str, Any]]:
+    """Return what the docstring of a function says of each argument, in options, and its default.
+
+    Of a description, the first paragraph is taken, up to what can be seen in Python alone: "See ...".
+    """
+    section = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")[2]
+    entries = re.findall(r"^(\w+) : .*\n((?: {4}.*\n)+)", section, re.M)
+    defaults = {name: each.default for name, each in inspect.signature(function).parameters.items()}
+    texts = {name: " ".join(text.split()).partition(" See ")[0] for name, text in entries}
+    spelled = {
+        name: re.sub("`+([^`]+)`+", lambda quoted: flags.get(quoted[1], quoted[1]), text)
+        for name, text in texts.items()
+    }
+    return {name: (text, defaults.get(name)) for name, text in spelled.items()}
+
+
+def described(field: str) -> str:
+    """Return what the docstring of `Conventions` says of a field."""
+    return arguments_of(Conventions, {})[field][0]
+
+
+def as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that the values of options stand for, some of which are parts of one argument."""
+    arguments = {**values}
+    fields = [
+        f"{name}={value}" for name, value in _taken(arguments, FIELDS_ALONE).items() if value is not None
+    ]
+    if fields:
+        arguments["conventions"] = ",".join([*filter(None, [arguments.get("conventions")]), *fields])
+    constants = _taken(arguments, OF_MODEL)
+    if any(value is not None for value in constants.values()):
+        arguments["y_train"] = TrainingLabels(arguments["y_train"], **constants)
+    if not arguments.keys().isdisjoint((*RUNS, "first_row")):
+        running = _taken(arguments, (*RUNS, *SAVE, "first_row"))
+        workers, scheduler = running.pop("workers", None), running.pop("scheduler", None)
+        if None not in (workers, scheduler):
+            raise click.UsageError("--workers is given together with --scheduler; choose one")
+        FLAGS["executor"] = "--workers" if scheduler is None else "--scheduler"
+        arguments["running"] = Running(**running, executor=workers or scheduler)
+    return arguments
+
+
+def training_file(arguments: Mapping[str, Any]) -> Path | None:
+    """Return the file of training labels among the arguments of a command."""
+    y_train: Any = arguments["y_train"]
+    path: Path | None = y_train.labels if isinstance(y_train, TrainingLabels) else y_train
+    return path
+
+
+def _taken(values: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Take out the values of options by name, of those that a command has."""
+    return {name: values.pop(name) for name in names if name in values}
+
+
+FIELDS_ALONE = {  # of conventions, that have options of their own
+    "gains": Opt(Choice(["linear", "exp"]), "RULE", described("gains")),
+    "unlisted": Opt(str, "SCORE", described("unlisted")),
+    "link": Opt(Choice(CHOICES["link"]), None, described("link")),
+}
+OF_MODEL = {  # of inverse propensities
+    "dataset": Opt(
+        str, "NAME",
+        "With --train: take the published constants A and B of the propensity model for a data set: "
+        f"{', '.join(constants.dataset for constants in PUBLISHED)}. The result names their source.",
+    ),
+    "a": Opt(NUMBER, "NUMBER", "Constant A of the propensity model, in place of 0.55."),
+    "b": Opt(NUMBER, "NUMBER", "Constant B of the propensity model, in place of 1.5."),
+}  # fmt: skip
 SWITCH, DISTANCES = {"flag_value": True, "default": False}, {"flag_value": False, "default": True}
 LIST, REQUIRED = {"multiple": True}, {"required": True}
 COMPLETE_LISTS = Opt(None, extra=SWITCH)  # of commands that compare models
@@ -107,9 +177,7 @@ MEASURES = {
         f"default {','.join(map(str, DEFAULT_K))}.",
         extra=LIST | {"default": [DEFAULT_K], "show_default": False},
     ),
-    "gains": Opt(Choice(["linear", "exp"]), "RULE"),
-    "unlisted": Opt(str, "SCORE"),
-    "link": Opt(Choice(CHOICES["link"])),
+    **FIELDS_ALONE,
     "higher_is_better": Opt(None, None, "Scores are distances.", "--lower-is-better", DISTANCES),
     "conventions": Opt(
         CONVENTIONS, "NAMES",
@@ -119,13 +187,7 @@ MEASURES = {
     ),
     "bounds": Opt(None, extra=SWITCH),
     "inverse_propensity": Opt(FILE),
-    "dataset": Opt(
-        str, "NAME",
-        "Take the published constants A and B of the propensity model for a data set: "
-        f"{', '.join(constants.dataset for constants in PUBLISHED)}. The result names their source.",
-    ),
-    "a": Opt(NUMBER, "NUMBER"),
-    "b": Opt(NUMBER, "NUMBER"),
+    **OF_MODEL,
     "hierarchy": Opt(FILE),
 }  # fmt: skip
 CONFIDENCE = {
@@ -149,11 +211,14 @@ SETS = {
 }
 RESOURCES = {"memory": Opt(str, "SIZE"), "threads": Opt(COUNT, "N")}
 RUNS = {
-    "workers": Opt(COUNT, "N"),
-    "scheduler": Opt(str, "ADDRESS"),
+    "workers": Opt(COUNT, "N", "Count in so many new processes of this machine."),
+    "scheduler": Opt(
+        str, "ADDRESS",
+        "Count on the Dask cluster of this scheduler, whose workers see the files and the checkpoint.",
+    ),
     "checkpoint": Opt(FILE, "DIR"),
     "resume": Opt(None, extra=SWITCH),
-}
+}  # fmt: skip
 SAVE = {"save": Opt(STATE)}
 EVALUATION = {
     "Inputs": INPUTS,
@@ -172,22 +237,6 @@ EVERY = {name: opt for section in (*EVALUATION.values(), RUNS, SAVE) for name, o
 FIELDS = {name: INPUTS[name] for name in ("true_field", "pred_field", "score_field", "id_field", "separator")}
 FORMAT = {"input_format": INPUTS["input_format"]._replace(help=FORMAT_HELP, metavar=None), **FIELDS}
 FLAGS.update({name: flag_of(name, opt) for name, opt in EVERY.items()})
-
-
-def arguments_of(function: Function, flags: Mapping[str, str]) -> dict[str, tuple[str, Any]]:
-    """Return what the docstring of a function says of each argument, in options, and its default.
-
-    Of a description, the first paragraph is taken, up to what can be seen in Python alone: "See ...".
-    """
-    section = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")[2]
-    entries = re.findall(r"^(\w+) : .*\n((?: {4}.*\n)+)", section, re.M)
-    defaults = {name: each.default for name, each in inspect.signature(function).parameters.items()}
-    texts = {name: " ".join(text.split()).partition(" See ")[0] for name, text in entries}
-    spelled = {
-        name: re.sub("`+([^`]+)`+", lambda quoted: flags.get(quoted[1], quoted[1]), text)
-        for name, text in texts.items()
-    }
-    return {name: (text, defaults.get(name)) for name, text in spelled.items()}
 
 
 def option(name: str, opt: Opt, arguments: Mapping[str, tuple[str, Any]]) -> click.Option:
@@ -266,6 +315,7 @@ class Command(click.Command):
         """Run the command; messages name its options from then on, and tell where predictions come first."""
         FLAGS.update(self.flags)
         refuse_outputs(self.params, ctx.params)
+        ctx.params = as_arguments(ctx.params)
         try:
             return super().invoke(ctx)
         except ValueError as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from xmleval.base.budget import OverLimitError
 from xmleval.input.formats.arrays import files_of_list
 from xmleval.input.shards import holds_predictions
+from xmleval.show.tables import names_of_files
 
 NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")  # the last in a name
 
@@ -31,8 +32,7 @@ def models_of(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
             raise ValueError(f"{path}: given twice; expected different SCORES")
         if (first := lists.setdefault(str(files_of_list(path)[0]), path)) != path:
             raise ValueError(f"{path}: given with {first}, which stands for both; expected one of them")
-    short = [path.name for path in scores]  # folders say nothing new where these differ
-    return dict(zip(short if len({*short}) == len(short) else map(str, scores), scores, strict=True))
+    return dict(zip(names_of_files(scores), scores, strict=True))
 
 
 def _refuse_expanded(names: Sequence[str]) -> None:

@@ -13,7 +13,16 @@ from xmleval.api.drawn import evaluate_for_figures
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FILE, PAGE
 from xmleval.cli.messages import on_terminal, spelled
-from xmleval.cli.options import COMPARED, COMPLETE_LISTS, CONFIDENCE, GROUPING, REQUIRED, Opt, command
+from xmleval.cli.options import (
+    COMPARED,
+    COMPLETE_LISTS,
+    CONFIDENCE,
+    GROUPING,
+    REQUIRED,
+    Opt,
+    command,
+    training_file,
+)
 from xmleval.cli.output import about, tell_counts, write_text
 from xmleval.cli.patterns import models_of
 
@@ -40,7 +49,7 @@ def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | Non
     Figures show measures against k, precision-recall and ROC curves, scores, calibration and, with --train,
     groups of labels by training frequency. Inputs are those of `xmleval evaluate` except --pred and --ranked.
     """
-    read = [truth, *scores, options["y_train"]]
+    read = [truth, *scores, training_file(options)]
     write_text(figures_of(truth, scores, options).to_html(title, about=about(read)), output)
 
 

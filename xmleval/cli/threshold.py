@@ -12,7 +12,7 @@ from xmleval.base.errors import counted
 from xmleval.cli.convert import WRITTEN
 from xmleval.cli.files import FILE, RULE
 from xmleval.cli.messages import notes_told, on_terminal, tell_notes
-from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
+from xmleval.cli.options import FIELDS_ALONE, FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, NUMBER, Choice
 from xmleval.thresholds import fit as fit_files
@@ -26,7 +26,7 @@ FIT = {
     "k": Opt(COUNT, "N"),
     "fbr": Opt(NUMBER, "NUMBER"),
     "fallback": Opt(Choice(FALLBACKS)),
-    "unlisted": Opt(str, "SCORE"),
+    "unlisted": FIELDS_ALONE["unlisted"],
     "features": Opt(FILE),
     "labels": INPUTS["labels"],
     **FORMAT,

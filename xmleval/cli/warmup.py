@@ -26,10 +26,10 @@ from xmleval.kernels.compiling import COMPILED, folders
 
 N_ROWS, N_LABELS, DEPTH = 20_000, 40, 8  # enough rows for several threads
 OPTIONS: tuple[dict[str, Any], ...] = (
-    {"metrics": "curves", "unlisted": "0.0"},  # the first ones have few kernels in common
+    {"metrics": "curves", "conventions": "unlisted=0"},  # the first ones have few kernels in common
     {"metrics": "sets", "decision": "top3"},
     {"metrics": "calibration"},
-    {"metrics": "all", "decision": "threshold0.5", "unlisted": "0.0"},
+    {"metrics": "all", "decision": "threshold0.5", "conventions": "unlisted=0"},
     {"metrics": ["xmc", "sets"], "decision": "top3"},
     {"metrics": "all", "decision": "top3", "bounds": True},
 )
@@ -103,13 +103,17 @@ def evaluate_file(folder: Path, names: tuple[str, str], **options: Any) -> None:
 
 def evaluate_with_intervals(folder: Path) -> None:
     """Evaluate a matrix with intervals."""
-    evaluate_file(folder, INPUTS[1], metrics="all", decision="top3", unlisted="0.0", confidence=0.95)
+    evaluate_file(
+        folder, INPUTS[1], metrics="all", decision="top3", conventions="unlisted=0", confidence=0.95
+    )
 
 
 def evaluate_weighted(folder: Path) -> None:
     """Evaluate with weights of rows, whose intervals have kernels of their own."""
     for names in INPUTS[1], INPUTS[3]:
-        evaluate_file(folder, names, metrics="all", decision="top3", unlisted="0.0", sample_weight=WEIGHTS)
+        evaluate_file(
+            folder, names, metrics="all", decision="top3", conventions="unlisted=0", sample_weight=WEIGHTS
+        )
         evaluate_file(folder, names, metrics="curves", sample_weight=WEIGHTS, confidence=0.95)
 
 
@@ -127,4 +131,4 @@ def evaluate_generated(folder: Path) -> None:
 def compare_files(folder: Path) -> None:
     """Compare two files."""
     y_true = folder / "Y.npz"
-    compare({"lists": folder / "m_indices.npy", "matrix": folder / "m.npz"}, y_true, y_train=y_true)
+    compare(y_true, {"lists": folder / "m_indices.npy", "matrix": folder / "m.npz"}, y_train=y_true)

@@ -22,8 +22,8 @@ from xmleval.cluster.run import Leaf, leaves_of, run
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import Run, evaluate_files, reports_of
 from xmleval.evaluation.inputs import LOG
-from xmleval.evaluation.reading import Progress, progress
-from xmleval.evaluation.settings import ARGUMENTS, Options, refuse_unknown
+from xmleval.evaluation.reading import progress
+from xmleval.evaluation.request import Options, Progress, request_of
 from xmleval.files.remote import as_path
 from xmleval.input.shards import find_inputs
 from xmleval.results.report import Report
@@ -39,44 +39,50 @@ def evaluate_on(
     options: Mapping[str, Any],
 ) -> Report:
     """Return the report of files, or lists of files, by argument; see `xmleval.dask.evaluate`."""
-    refuse_unknown(options, {*ARGUMENTS} - {"workers", "scheduler", "checkpoint", "y_score"})
-    arguments: Any = {**options, "checkpoint": exchange, "resume": resume and exchange is not None}
+    inputs = dict[str, Any]()
     for name, value in files.items():
         if value is not None:
             paths = [value] if isinstance(value, str | os.PathLike) else value
-            arguments[name] = find_inputs(name, [*map(as_path, paths)])
-    scores = {"y_score": arguments["y_score"]} if "y_score" in arguments else {}
-    count_run = partial(count_on, nullcontext(executor), "evaluate")
-    (report,) = evaluate_files(arguments, scores, count_run)[1].values()
+            inputs[name] = find_inputs(name, [*map(as_path, paths)])
+    scores = {"y_score": inputs.pop("y_score")} if "y_score" in inputs else {}
+    request = request_of({**options, **inputs})
+    running = request.running
+    for name in ("checkpoint", "resume", "executor"):
+        if getattr(running, name):
+            raise InputError("running", f"{name} is not for clusters, whose counts are kept in exchange")
+    running = dataclasses.replace(running, checkpoint=exchange, resume=resume and exchange is not None)
+    request = dataclasses.replace(request, running=running)
+    (report,) = evaluate_files(request, scores, partial(count_on, nullcontext(executor), False))[1].values()
     return report
 
 
 def count_on(
     connected: AbstractContextManager[Executor],
-    asking: str,
+    is_local: bool,
     opened: Run,
     shown: Progress,
 ) -> list[Report]:
     """Count all rows on an executor, and return a report for each evaluator; these take over the counts.
 
-    Nothing is started before the inputs are cut; ``asking`` is the argument that asks for it: of ``workers``,
-    processes of this machine, states are in files also where no checkpoint is kept.
+    Nothing is started before the inputs are cut. Of processes of this machine, states are in files also
+    where no checkpoint is kept.
     """
-    arguments, rows = opened.arguments, opened.rows
-    opened.refuse_values(asking)
-    checkpoint, saved = arguments.get("checkpoint"), arguments.get("save") is not None
+    request, rows = opened.request, opened.rows
+    opened.refuse_values("executor")
+    running, threads = request.running, request.threads or 1
+    checkpoint, saved = running.checkpoint, running.save is not None
     sources = opened.sources if saved and rows.first_row is None else {}
     runs, folder = list[tuple[Job, list[Leaf], Path | None]](), None
     with ExitStack() as locks:
-        if asking == "workers" and checkpoint is None:
+        if is_local and checkpoint is None:
             folder = Path(locks.enter_context(TemporaryDirectory(prefix="xmleval-")))
         for place, evaluator in enumerate(opened.evaluators):
             inputs = {argument: each[place % len(each)] for argument, each in opened.inputs.items() if each}
-            job = make_job(evaluator, opened.resources.memory, arguments.get("threads") or 1)
+            job = make_job(evaluator, opened.resources.memory, threads)
             tasks = cut(job, inputs, rows.of_rows, rows.pairs, rows.exclude_from, rows.first_row or 0)
             if checkpoint is not None:
                 folder = as_path(checkpoint).absolute() / digest_of([task.key for task in tasks])
-                n_parts = locks.enter_context(locked_for_run(folder, arguments.get("resume", False)))
+                n_parts = locks.enter_context(locked_for_run(folder, running.resume))
                 if n_parts:
                     LOG.info("%s: resumed with %s parts of %s", checkpoint, n_parts, opened.names[place])
             runs.append((job, leaves_of(tasks), folder))

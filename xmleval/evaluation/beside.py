@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from xmleval.base.notes import Note
 from xmleval.base.numerals import id_number
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
 from xmleval.evaluation.reading import naming_rows
+from xmleval.evaluation.request import Question, Request
 from xmleval.evaluation.settings import file_of
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.rows import BY_KEY, Origin
@@ -23,7 +25,7 @@ from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
 from xmleval.input.vectors import for_names, of_rows
 from xmleval.labels.hierarchy import given_hierarchy
-from xmleval.labels.propensity import CONSTANTS, constants_of, count_labels_of, inverse_propensity
+from xmleval.labels.propensity import count_labels_of, inverse_propensity
 from xmleval.view.rule import Rule
 
 Counts = tuple[Ints, int]  # how many training rows have each label, and how many rows there are
@@ -64,15 +66,15 @@ def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> C
 
 
 def with_files_read(
-    options: Mapping[str, Any], paths: Mapping[str, Path], rows: Inputs, n_labels: int, trained: Counts | None
-) -> tuple[dict[str, Any], list[str]]:
-    """Return options with what is in their files, at ``paths``, for the labels of a report, and notes."""
-    values, notes, names = {**options}, list[str](), rows.label_names
-    if trained is not None and values.get("inverse_propensity") is None:
+    question: Question, paths: Mapping[str, Path], rows: Inputs, n_labels: int, trained: Counts | None
+) -> tuple[Question, list[str]]:
+    """Return a question with what is in its files, at ``paths``, for the labels of a report, and notes."""
+    values, notes, names = dict[str, Any](), list[str](), rows.label_names
+    if trained is not None and question.inverse_propensity is None:
         counts: Any = {"label_counts": trained[0], "n_instances": trained[1], "labels": names}
         with naming_files({"n_instances": paths.get("y_train")}):
-            q = inverse_propensity(**counts, **constants_of(options))
-        values |= {**dict.fromkeys(("y_train", *CONSTANTS)), "inverse_propensity": q}
+            q = inverse_propensity(**counts, **question.training.constants)
+        values = {"y_train": None, "inverse_propensity": q}
     elif "inverse_propensity" in paths:
         values["inverse_propensity"] = load_numbers(paths["inverse_propensity"])
     if (path := paths.get("label_groups")) is not None:
@@ -88,23 +90,23 @@ def with_files_read(
             pairs = [[text if (n := id_number(text)) is None else n for text in pair] for pair in pairs]
         places, closed = [f"line {line}" for line in edges], not rows.by_name or rows.matches[0].closed
         values["hierarchy"] = given_hierarchy(pairs, n_labels, names, closed, places)
-    rule = Rule.load(paths["decision"]) if "decision" in paths else values.get("decision")
+    rule = Rule.load(paths["decision"]) if "decision" in paths else question.decision
     values["decision"] = rule
     if isinstance(rule, Rule) and rule.by_name and names is not None:
         n_unknown = len({*names}.difference(rule.label_names or ()))
         name = str(paths.get("decision", "decision"))
         notes += [Note(name, "labels unknown in fitting", n_unknown)] * (n_unknown > 0)
-    return values, notes
+    return replace(question, **values), notes
 
 
-def with_values_of_rows(rows: Inputs, arguments: Mapping[str, Any]) -> Inputs:
+def with_values_of_rows(rows: Inputs, request: Request) -> Inputs:
     """Return inputs with what has a value for each row: weights, row groups and clusters."""
     vectors, names = dict[str, tuple[str, Any]](), rows.matches[0].keys
     n_rows = rows.truth[1].n_rows if names is None else len(names)
-    if arguments.get("confidence") is not None and names is not None and rows.matches[0].by == BY_KEY:
+    if request.question.confidence is not None and names is not None and rows.matches[0].by == BY_KEY:
         vectors["clusters"] = rows.truth[0], names
     for argument in ("sample_weight", "row_groups", "clusters"):
-        value = arguments.get(argument)
+        value = getattr(request.data, argument)
         path = file_of(argument, value)
         if path is not None and argument == "sample_weight":
             vectors[argument] = str(path), load_numbers(path, "weight per row")
@@ -119,6 +121,6 @@ def with_values_of_rows(rows: Inputs, arguments: Mapping[str, Any]) -> Inputs:
         elif value is not None:
             values = of_rows(argument, value, names)  # of a list, NumPy would make texts of what is missing
             vectors[argument] = argument, values if isinstance(values, list) else np.asarray(values)
-    if (first := arguments.get("first_row")) is not None:
+    if (first := request.running.first_row) is not None:
         first = positive_integer("first_row", first, at_least=0)
     return rows._replace(of_rows=vectors, first_row=first)

@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.base.arrays import as_score, row_sizes
 from xmleval.base.budget import Resources
-from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, other_rows
+from xmleval.base.errors import ALL_LABELS, Field, InputError, Keyword, Message, other_rows
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.door import OPEN, Door
@@ -70,7 +70,7 @@ class Blocks:
         unknown = [argument for argument, rows in sources.items() if rows.n_labels > n_labels]
         level = plan.conventions.unlisted_score
         if "y_score" in unknown and level is not None:
-            named = Keyword("unlisted", f"{level:g}"), " gives every label a score; name them in "
+            named = Field("unlisted", f"{level:g}"), " gives every label a score; name them in "
             reason = Message("predicts unknown labels, and ", *named, Keyword("labels"), " or leave them out")
             raise InputError("y_score", reason)
         if unknown and not plan.counts_cells and (cells := plan.required_cells):
@@ -154,7 +154,7 @@ def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> R
     if len(score_dtypes) > 1:
         text = f"scores are {scores.dtype} where earlier ones were not; "
         reason = " is rounded to their type, so all updates must share one"
-        raise InputError("y_score", Message(text, Keyword("unlisted"), reason))
+        raise InputError("y_score", Message(text, Field("unlisted"), reason))
     return ranking
 
 

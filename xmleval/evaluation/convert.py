@@ -19,7 +19,8 @@ from xmleval.evaluation.inputs import (
     read_scores_alone,
     read_truth,
 )
-from xmleval.evaluation.reading import Progress, naming_rows, progress
+from xmleval.evaluation.reading import naming_rows, progress
+from xmleval.evaluation.request import FileReading, Progress
 from xmleval.input.formats.arrays import NPY, NPZ
 from xmleval.input.formats.arrow import ARROW
 from xmleval.input.formats.documents import CSV, JSONL
@@ -115,7 +116,7 @@ def find_files(
 ) -> list[Any]:
     """Return the files that names stand for, with what is in them and the names of their fields."""
     inputs = [None if path is None else find_input(path, kind, input_format) for path, kind in paths]
-    return with_fields(fields_of(fields), *inputs)
+    return with_fields(fields_of(FileReading(**fields)), *inputs)
 
 
 def writer_of(target: Path, kind: str | None = None, named_by: str | None = None) -> Format:

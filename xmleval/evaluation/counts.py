@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import bytes_of
-from xmleval.base.budget import MEMORY, Resources, check_resources
+from xmleval.base.budget import Resources, check_resources
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positive_integer, renaming, shown
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, owned
+from xmleval.evaluation.request import Data, Request
 from xmleval.evaluation.row_keys import Kept, united_keys, with_keys
 from xmleval.evaluation.settings import KEYED, MISSING, check_settings, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, Spans, united
@@ -30,7 +31,6 @@ from xmleval.input.sets import remembered, set_rows
 from xmleval.input.vectors import keys_of_groups, of_rows
 from xmleval.labels.groups import refuse_many_groups
 from xmleval.labels.hierarchy import as_edges, nodes_of
-from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report
 from xmleval.states.effects import idle_notes
 from xmleval.states.plan import SCORED, Plan, Settings
@@ -68,22 +68,20 @@ def read_batch(
     labels: Any,
     conventions: Conventions,
     look_at: bool,
-    arguments: Mapping[str, Any],
+    data: Data,
     nodes: Collection[Any] = (),
 ) -> Batch:
-    """Read the arguments of an update, by name; others of `evaluate` may be among them.
+    """Read the data of an update.
 
     ``look_at`` tells whether to look if grades and scores are swapped; ``nodes`` are those of a hierarchy.
     """
-    y_true, y_score, y_pred = arguments["y_true"], arguments["y_score"], arguments["y_pred"]
-    exclude, exclude_from = arguments.get("exclude"), arguments.get("exclude_from", "both")
-    if exclude is (candidates := arguments.get("candidates")) is None and exclude_from == "both":
-        door = OPEN
-    else:
-        door = make_door(exclude, exclude_from, candidates)
-    if y_true is None:
+    is_open = data.exclude is None and data.candidates is None and data.exclude_from == "both"
+    door = OPEN if is_open else make_door(data.exclude, data.exclude_from, data.candidates)
+    if data.y_true is None:
         raise InputError("y_true", MISSING)
-    matched = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, nodes=nodes, **door.sets)
+    matched = take(
+        data.y_true, data.y_score, data.y_pred, n_labels, labels, conventions.graded, nodes=nodes, **door.sets
+    )
     y_true, y_score, y_pred, *sets = matched.inputs
     if sets:
         door = door.with_sets(sets, matched.n_unmatched_pairs)
@@ -91,7 +89,7 @@ def read_batch(
     if y_pred is not None:
         inputs["y_pred"] = y_pred
     for name in OF_ROWS:
-        if (value := arguments.get(name)) is not None:
+        if (value := getattr(data, name)) is not None:
             inputs[name] = of_rows(name, value, matched.row_names)
     notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []
     truth = set_rows("y_true", y_true, matched.n_labels, gains=conventions.gains)
@@ -335,33 +333,31 @@ def make_report(settings: Settings, of: Counted, **names: Any) -> Report:
     )
 
 
-def evaluate_values(arguments: Mapping[str, Any], predictions: Mapping[str, tuple[Any, Any]]) -> list[Report]:
+def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]) -> list[Report]:
     """Return a report for the scores and the sets of each model, by name.
 
     Several models share a truth without names, which is checked once, and settings for the same labels.
     """
-    options, are_several = {**arguments, "labels": None}, len(predictions) > 1
-    options["hierarchy"] = as_edges(arguments.get("hierarchy"))
-    nodes = nodes_of(options["hierarchy"])
-    metrics, y_true = arguments.get("metrics"), arguments.get("y_true")
-    conventions = conventions_of(metrics, arguments)
-    threads, block_rows = arguments.get("threads"), arguments.get("block_rows")
-    resources = check_resources(arguments.get("memory", MEMORY), threads, block_rows)
+    asked, y_true, are_several = request.question, request.data.y_true, len(predictions) > 1
+    question = replace(asked, labels=None, hierarchy=as_edges(asked.hierarchy))  # names are those of rows
+    nodes = nodes_of(question.hierarchy)
+    conventions = question.resolved_conventions
+    resources = check_resources(request.memory, request.threads, request.running.block_rows)
     settings, of_labels, reports = None, None, list[Report]()
     for name, (y_score, y_pred) in predictions.items():
         with ExitStack() as errors:
             for argument in ("y_score", "y_pred") if name else ():
                 errors.enter_context(renaming(argument, f"{argument} of {shown(name)}"))
-            rows = {**arguments, "y_true": y_true, "y_score": y_score, "y_pred": y_pred}
-            named = arguments.get("n_labels"), arguments.get("labels"), conventions
-            batch = read_batch(*named, conventions.graded, rows, nodes)
+            data = replace(request.data, y_true=y_true, y_score=y_score, y_pred=y_pred)
+            named = asked.n_labels, asked.labels, conventions
+            batch = read_batch(*named, conventions.graded, data, nodes)
             if are_several and is_nameless("y_true", y_true) and not isinstance(y_true, Source):
                 y_true = remembered(batch.truth)
                 batch = batch._replace(truth=y_true)
             matched = batch.matched  # names of labels are those of the rows
             labels = batch.truth.n_labels, matched.label_names, matched.closed
             if settings is None or labels != of_labels:
-                settings, of_labels = check_settings(metrics, options, *labels), labels
+                settings, of_labels = check_settings(question, *labels), labels
             of_model = replace(settings, unknown=True) if matched.unknown else settings
             after = with_batch(of_model, resources, Counted(place=(ALONE, 0)), batch)
             is_index = matched.row_names is not None and matched.row_names == [*range(after.n_rows)]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.evaluation.counts import Counted, make_report, read_batch, settled, with_batch, with_counted
+from xmleval.evaluation.request import Data, Metrics, Options, Question, refuse_unknown
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
-from xmleval.evaluation.settings import Options, check_settings, refuse_unknown
+from xmleval.evaluation.settings import check_settings
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.input.objects.take import labels_of
@@ -54,7 +56,7 @@ class Evaluator:
 
     def __init__(
         self,
-        metrics: str | Iterable[str] | None = None,
+        metrics: Metrics | None = None,
         *,
         n_labels: int | None = None,
         memory: int | str = MEMORY,
@@ -63,9 +65,8 @@ class Evaluator:
         **options: Unpack[Options],
     ) -> None:
         refuse_unknown(options, Options.__annotations__)
-        if isinstance(metrics, Iterable) and not isinstance(metrics, str):
-            metrics = [*metrics]  # an iterator is read once
-        self._settings = check_settings(metrics, options, n_labels)
+        question = Question(metrics=metrics, n_labels=n_labels, **options)
+        self._settings = check_settings(question, n_labels)
         self._resources = check_resources(memory, threads, block_rows)
         self._counted = Counted()
         self._lock = threading.RLock()
@@ -144,7 +145,17 @@ class Evaluator:
         >>> evaluator.compute()["p@1"]
         1.0
         """
-        arguments = locals()
+        data = Data(
+            y_true=y_true,
+            y_score=y_score,
+            y_pred=y_pred,
+            sample_weight=sample_weight,
+            clusters=clusters,
+            row_groups=row_groups,
+            exclude=exclude,
+            exclude_from=exclude_from,
+            candidates=candidates,
+        )
         first_labels = None if self._settings.n_labels else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
@@ -152,7 +163,7 @@ class Evaluator:
             look_at = settings.conventions.graded and not counted.place[0]
             nodes = settings.hierarchy.names if settings.hierarchy else ()
             named = settings.n_labels, settings.labels
-            batch = read_batch(*named, settings.conventions, look_at, arguments, nodes)
+            batch = read_batch(*named, settings.conventions, look_at, data, nodes)
             unlisted = settings.labels is None and not batch.matched.by_id  # names may differ between batches
             if unlisted or not batch.matched.closed:
                 needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
@@ -210,8 +221,8 @@ class Evaluator:
         """Return the settings for so many labels, if their number was not known; 0 leaves it unknown."""
         if self._settings.unsettled is None or not n_labels:
             return self._settings
-        metrics, options = self._settings.unsettled
-        return check_settings(metrics, {**options, "labels": labels}, n_labels)
+        question: Question = self._settings.unsettled
+        return check_settings(replace(question, labels=labels), n_labels)
 
     def compute(self) -> Report:
         """Compute the values of all rows counted so far.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.base.arrays import Ints
-from xmleval.base.budget import MEMORY, MemoryLimit, Resources, check_resources, limited, memory_limit
+from xmleval.base.budget import MemoryLimit, Resources, check_resources, limited, memory_limit
 from xmleval.base.errors import InputError, Keyword, Message, naming_files, positive_integer, shown
 from xmleval.base.notes import joined_notes
 from xmleval.evaluation.beside import training_counts, with_files_read, with_values_of_rows
@@ -28,17 +28,23 @@ from xmleval.evaluation.inputs import (
     open_rows,
     refuse_many_labels,
 )
-from xmleval.evaluation.reading import Progress, count_rows, progress
+from xmleval.evaluation.reading import count_rows, progress
+from xmleval.evaluation.request import (
+    FileOptions,
+    FileReading,
+    Progress,
+    Request,
+    refuse_unknown,
+    request_of,
+)
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
 from xmleval.evaluation.settings import (
     FILES,
     FILES_OF_LABELS,
-    GIVEN,
     MISSING,
-    FileOptions,
+    argument_of,
     check_settings,
     file_of,
-    refuse_unknown,
 )
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
@@ -47,12 +53,10 @@ from xmleval.input.door import RESTRICTIONS
 from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels
 from xmleval.input.rows import BY_KEY
-from xmleval.input.shards import OF_DOCUMENTS, Input, with_fields
+from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.labels.hierarchy import as_edges
-from xmleval.metrics.spec import as_names, conventions_of
 from xmleval.results.report import Report, with_same_measures
-from xmleval.states.effects import given_options
 
 MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
     "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
@@ -62,7 +66,6 @@ LABEL_TABLES = ("label_extremes", "label_totals")  # states that count every lab
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
 FITTED = ("n_labels", "labels", "sample_weight", "y_train", "memory", "threads")  # as of `evaluate`
-HOW_FILES_ARE_READ = {"input_format": None, "exclude_from": "both", "first_row": None, "ranked": False}
 
 
 @dataclass
@@ -73,7 +76,7 @@ class Run:
     report, ``trained`` what `training_counts` returns; ``closed`` tells whether all labels were known before.
     """
 
-    arguments: Mapping[str, Any]
+    request: Request
     resources: Resources
     limit: MemoryLimit
     names: list[str]
@@ -92,7 +95,7 @@ class Run:
         """All files, by argument."""
         inputs = self.inputs | ({} if self.train is None else {"y_train": [self.train]})
         files = {name: [path for each in inputs[name] for path in each.files] for name in inputs}
-        of_labels = {name: file_of(name, self.arguments.get(name)) for name in FILES_OF_LABELS}
+        of_labels = {name: file_of(name, argument_of(self.request, name)) for name in FILES_OF_LABELS}
         return files | {name: [path] for name, path in of_labels.items() if path is not None}
 
     @property
@@ -109,26 +112,39 @@ class Run:
                 raise InputError(asking, Message("needs files, and ", Keyword(argument), " is none"))
 
 
+CountRun = Callable[[Run, Progress], list[Report]]  # what counts a run, in place of `count`
+
+
 @contextlib.contextmanager
-def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool = False) -> Iterator[Run]:
+def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) -> Iterator[Run]:
     """Open files, or values in their place, and match their rows and labels, within a limit of memory."""
-    memory = arguments.get("memory", MEMORY)
-    arguments = {**arguments, "hierarchy": as_edges(arguments.get("hierarchy"))}
-    resources = check_resources(memory, arguments.get("threads"), arguments.get("block_rows"))
+    data, question, reading = request.data, request.question, request.reading
+    question = replace(question, hierarchy=as_edges(question.hierarchy))
+    request = replace(request, question=question)
+    threads = request.threads
+    if request.running.executor is not None:  # whose processes do the work
+        threads = threads or 1
+    resources = check_resources(request.memory, threads, request.running.block_rows)
     limit = resources.limit()
     with limited(limit):
-        labels: Any = arguments.get("labels")
-        n_labels, how = arguments.get("n_labels"), arguments.get("input_format")
+        labels: Any = question.labels
+        n_labels, how = question.n_labels, reading.input_format
         if n_labels is not None:
             positive_integer("n_labels", n_labels)
-        if arguments.get("y_true") is None:
+        if data.y_true is None:
             raise InputError("y_true", MISSING)
         models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
         inputs: dict[str, list[Input]] = {"y_true": [], "y_score": models}
-        for argument in ("y_true", "y_pred", "y_train", "candidates"):
-            if (value := arguments.get(argument)) is not None:
+        read_by_rows = {
+            "y_true": data.y_true,
+            "y_pred": data.y_pred,
+            "y_train": question.training.labels,
+            "candidates": data.candidates,
+        }
+        for argument, value in read_by_rows.items():
+            if value is not None:
                 inputs[argument] = [open_input(argument, value, how, n_labels)]
-        if conventions_of(arguments.get("metrics"), arguments).graded:
+        if question.resolved_conventions.graded:
             inputs["y_true"] = [replace(inputs["y_true"][0], kind="grades")]
         opened = [*itertools.chain(*inputs.values())]
         if not any(each.files for each in opened):
@@ -136,8 +152,10 @@ def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool
                 raise InputError("input_format", "is for files, and none is given")
         elif resources.memory < LEAST_MEMORY:
             minimum = f"{LEAST_MEMORY // 10**6} MB"
-            raise InputError("memory", f"{shown(memory)} is below {minimum}, the least that can be given")
-        fields = fields_of(arguments, joined=bool(scores) or "y_pred" in inputs or fits)
+            raise InputError(
+                "memory", f"{shown(request.memory)} is below {minimum}, the least that can be given"
+            )
+        fields = fields_of(reading, joined=bool(scores) or "y_pred" in inputs or fits)
         renamed = iter(with_fields(fields, *opened))
         inputs = {argument: [*itertools.islice(renamed, len(inputs[argument]))] for argument in inputs}
         if is_file(labels):
@@ -145,34 +163,40 @@ def open_run(arguments: Mapping[str, Any], scores: Mapping[str, Any], fits: bool
         elif labels is not None:
             labels = check_labels(labels, n_labels)
         train = inputs.pop("y_train", [None])[0]
-        rows = open_rows(arguments, fields, inputs, labels, fits)
+        rows = open_rows(request, fields, inputs, labels, fits)
         label_counts = label_counts_of(rows, resources, labels, n_labels)
         trained = list[tuple[Ints, int]]()
         if train is not None and (fits or train.files):  # of values, propensities are estimated later
             trained = training_counts(train, rows, labels, label_counts, resources)
-        rows = with_values_of_rows(rows, arguments)
+        rows = with_values_of_rows(rows, request)
         closed, names = not rows.by_name or rows.matches[0].closed, [*scores] or [rows.truth[0]]
-        yield Run(arguments, resources, limit, names, inputs, train, rows, label_counts, closed, trained)
+        yield Run(request, resources, limit, names, inputs, train, rows, label_counts, closed, trained)
 
 
 def settle(run: Run) -> None:
     """Settle what is counted for each report, and make the evaluators and what is told of excluded labels."""
-    arguments, rows, metrics = run.arguments, run.rows, as_names(run.arguments.get("metrics"))
-    of_sets = "y_pred" in rows.sets and not rows.scores and metrics is None
-    options = {**arguments, "labels": None}  # which are names of rows
-    options.setdefault(GIVEN, given_options(metrics, arguments, max(run.label_counts)))
-    names = *FILES_OF_LABELS, "y_train"
-    paths = {name: path for name in names if (path := file_of(name, options.get(name))) is not None}
+    request, rows, question = run.request, run.rows, run.request.question
+    of_sets = "y_pred" in rows.sets and not rows.scores and question.metrics is None
+    given = question.given_options(max(run.label_counts))
+    given |= {"ranked"} if request.reading.ranked else set()
+    question = replace(question, labels=None, given=given)  # labels are names of rows
+    paths = {
+        name: path
+        for name in (*FILES_OF_LABELS, "y_train")
+        if name != "labels" and (path := file_of(name, argument_of(request, name))) is not None
+    }
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.label_counts))
+    told_by = {"n_labels": rows.truth[0]} if question.n_labels is None else {}
     for place, n_labels in enumerate(run.label_counts):
-        with naming_files(paths):
+        with naming_files({**paths, **told_by}):
             trained = run.trained[place] if run.trained else None
-            values, notes = with_files_read(options, paths, rows, n_labels, trained)
-            if values.get("curve_points") and rows.scores and not have_scores(*rows.scores[place]):
-                del values["curve_points"]  # of lists without scores there is no curve
-            asked = MEASURES_OF_SETS if of_sets else metrics
-            settings = check_settings(asked, values, n_labels, rows.label_names, run.closed)
+            asked, notes = with_files_read(question, paths, rows, n_labels, trained)
+            if asked.curve_points and rows.scores and not have_scores(*rows.scores[place]):
+                asked = replace(asked, curve_points=None)  # of lists without scores there is no curve
+            if of_sets:
+                asked = replace(asked, metrics=MEASURES_OF_SETS)
+            settings = check_settings(asked, n_labels, rows.label_names, run.closed)
         rows.matches[place].notes += [*notes, *settings.on_arguments]
         changes: dict[str, Any] = {"on_arguments": ()}
         if rows.by_name:
@@ -192,40 +216,49 @@ def settle(run: Run) -> None:
             run.excluded[argument] = {"file": Path(name).name, "sha256": digest(*files_of)}
 
 
-def fields_of(arguments: Mapping[str, Any], joined: bool = True) -> Fields:
+def fields_of(reading: FileReading, joined: bool = True) -> Fields:
     """Return what fields of documents are called; ids are looked for where files are ``joined``."""
-    if arguments.get("separator") == "":
+    if reading.separator == "":
         raise InputError("separator", "is empty")
-    fields: list[Any] = [*map(arguments.get, OF_DOCUMENTS), joined]
-    return Fields(*fields)
+    return Fields(
+        true=reading.true_field,
+        pred=reading.pred_field,
+        score=reading.score_field,
+        id=reading.id_field,
+        separator=reading.separator,
+        joined=joined,
+    )
 
 
 @contextlib.contextmanager
 def _resumed(run: Run, folder: Path) -> Iterator[None]:
     """Lock the folder of a checkpoint, go on from it if so asked, and remove it where all ends well."""
     if isinstance(folder, RemotePath):
-        elsewhere = f"{folder} is not on this machine; give a folder, or ", Keyword("workers")
+        elsewhere = f"{folder} is not on this machine; give a folder, or ", Keyword("executor")
         raise InputError("checkpoint", Message(*elsewhere))
     run.refuse_values("checkpoint")
-    arguments, files, n_rows = run.arguments, run.files, run.rows.truth[1].n_rows
+    request, files, n_rows = run.request, run.files, run.rows.truth[1].n_rows
     for path in itertools.chain(*files.values()):
         if path.resolve().parent == folder.resolve():
             raise ValueError(f"{folder}: {path.name} in it is an input; expected a folder of its own")
     settings = {
         **{name: [stamp(path) for path in files.get(name, ())] for name in FILES},
         "number of models": len(run.rows.scores),
-        **{name: arguments.get(name, default) for name, default in HOW_FILES_ARE_READ.items()},
-        "fields": [*fields_of(arguments)],
+        "input_format": request.reading.input_format,
+        "exclude_from": request.data.exclude_from,
+        "first_row": request.running.first_row,
+        "ranked": request.reading.ranked,
+        "fields": [*fields_of(request.reading)],
         "evaluators": [evaluator.settings for evaluator in run.evaluators],
     }
     with locked(folder):
         run.checkpoint = Checkpoint(folder, settings)
         if os.path.lexists(run.checkpoint.path):
-            if not arguments.get("resume"):
+            if not request.running.resume:
                 text = f"{folder}: holds a checkpoint; go on with "
                 raise ValueError(Message(text, Keyword("resume", "True"), ", or remove it"))
             with limited(run.resources.limit()):
-                run.evaluators = run.checkpoint.load(run.evaluators[0].memory, arguments.get("threads"))
+                run.evaluators = run.checkpoint.load(run.evaluators[0].memory, request.threads)
             of = f" of {n_rows}" if n_rows else ""
             LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
         yield
@@ -233,31 +266,32 @@ def _resumed(run: Run, folder: Path) -> Iterator[None]:
 
 
 def evaluate_files(
-    arguments: Mapping[str, Any],
+    request: Request,
     scores: Mapping[str, Any],
-    count_run: Callable[[Run, Progress], list[Report]] | None = None,
+    count_run: CountRun | None = None,
 ) -> tuple[Run, dict[str, Report]]:
     """Return the reports of models by name, and what was run.
 
     ``scores`` are those of models by name; ``count_run`` counts the run in place of `count`.
     """
-    checkpoint, pattern = arguments.get("checkpoint"), arguments.get("save")
+    question, running = request.question, request.running
+    checkpoint, pattern = running.checkpoint, running.save
     for name, path in (("checkpoint", checkpoint), ("save", pattern)):
         if path is not None and not is_file(path):
             raise InputError(name, f"{shown(path)} is no path")
     for name, value in scores.items():
         if value is None:
             raise InputError("y_score", f"{shown(name)} is None; expected its scores")
-    if arguments.get("resume") and checkpoint is None:
+    if running.resume and checkpoint is None:
         needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
         raise InputError("resume", Message(*needed))
-    if arguments.get("first_row") is not None and arguments.get("confidence") is None and pattern is None:
+    if running.first_row is not None and question.confidence is None and pattern is None:
         merged = Keyword("save"), " or ", Keyword("confidence")
         raise InputError("first_row", Message("numbers rows of shards that are merged; give ", *merged))
-    if arguments.get("y_pred") is not None and (rule := arguments.get("decision")) is not None:
-        decision = Keyword("decision", str(rule))
+    if request.data.y_pred is not None and question.decision is not None:
+        decision = Keyword("decision", str(question.decision))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
-    with open_run(arguments, scores) as run, contextlib.ExitStack() as opened:
+    with open_run(request, scores) as run, contextlib.ExitStack() as opened:
         settle(run)
         states = state_files(pattern, run.names) if pattern is not None else []
         for path in states:
@@ -267,7 +301,7 @@ def evaluate_files(
             refuse_input(file, states)
         if count_run is None and checkpoint is not None:
             (WRITING.get() or opened).enter_context(_resumed(run, as_path(checkpoint)))
-        reports = (count_run or count)(run, arguments.get("progress", False))
+        reports = (count_run or count)(run, request.progress)
         if states:
             keep_row_keys(run)
         for evaluator, path in zip(run.evaluators, states, strict=False):
@@ -284,11 +318,12 @@ def collect(
     """
     refuse_unknown(options, (*FileOptions.__annotations__, *FITTED))
     models = {} if y_score is None else {"y_score": y_score}
-    with open_run({**options, "y_true": y_true}, models, fits=True) as run:
+    request = request_of({**options, "y_true": y_true})
+    with open_run(request, models, fits=True) as run:
         (name, pieces), n_labels = run.rows.truth, run.label_counts[0]
         refuse_many_labels(name, n_labels)
         rows = make(n_labels, run.resources.evaluator(1))
-        with progress(pieces.n_rows, 0, options.get("progress", False)) as show:
+        with progress(pieces.n_rows, 0, request.progress) as show:
             for n_rows in count_rows([rows], run.rows, run.resources):
                 show(n_rows)
     return rows, run
@@ -297,7 +332,7 @@ def collect(
 def count(run: Run, shown: Progress) -> list[Report]:
     """Count all rows, and return a report for each evaluator."""
     n_before, rows = run.evaluators[0].n_rows if run.checkpoint else 0, run.rows
-    kept = run.checkpoint is not None or run.arguments.get("save") is not None
+    kept = run.checkpoint is not None or run.request.running.save is not None
     graded = run.inputs["y_true"][0].kind == "grades"  # which rows of files are not looked at for again
     sources = run.sources if kept or graded or rows.truth[1].locate is not None else {}
     with progress(rows.truth[1].n_rows, n_before, shown) as show:

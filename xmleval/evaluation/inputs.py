@@ -18,6 +18,7 @@ from xmleval.base.budget import PIECE_BYTES, Resources, memory_limit
 from xmleval.base.errors import InputError, Keyword, Message, counted, renaming, shown
 from xmleval.base.notes import Note
 from xmleval.base.numerals import whole_number
+from xmleval.evaluation.request import Request
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
@@ -43,7 +44,7 @@ from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import Pairs, read_pairs
 from xmleval.input.tensors import is_sparse, shape_of
 from xmleval.labels.hierarchy import nodes_of
-from xmleval.metrics.spec import DEFAULT_K, expand_metrics
+from xmleval.metrics.spec import expand_metrics
 
 Named = tuple[str, Pieces]  # an input, and the name that messages call it by
 LOG = logging.getLogger("xmleval.evaluation")
@@ -173,7 +174,7 @@ def open_input(
 
 
 def open_rows(
-    arguments: Mapping[str, Any],
+    request: Request,
     fields: Fields,
     inputs: Mapping[str, Sequence[Input]],
     labels: list[str] | None,
@@ -183,30 +184,30 @@ def open_rows(
     (truth,), models = inputs["y_true"], inputs["y_score"]
     sets = {name: inputs[name][0] for name in ("y_pred", "candidates") if name in inputs}
     predictions = [*inputs.get("y_pred", ()), *models]
-    if arguments.get("ranked") and predictions:
+    if request.reading.ranked and predictions:
         raise InputError("ranked", "is for predictions in the truth's own file")
     shards = [] if predictions or fits else truth.shards
     in_truth_file = bool(shards) and shards[0].format.holds_both(shards[0].path)
-    exclude, exclude_from = arguments.get("exclude"), arguments.get("exclude_from", "both")
+    exclude, exclude_from = request.data.exclude, request.data.exclude_from
     if exclude is not None or exclude_from != "both":
-        exclude = _exclude_of(exclude, exclude_from, arguments.get("n_labels"))
+        exclude = _exclude_of(exclude, exclude_from, request.question.n_labels)
     if isinstance(exclude, Held):
         sets = {**sets, "exclude": exclude}
     # several models share sets, which may name labels that each of them numbers in its own way
     share_sets = len(models) > 1 and not sets.keys().isdisjoint(RESTRICTIONS)
     if not share_sets and all(isinstance(each, Held) for each in (truth, *predictions, *sets.values())):
-        rows = _rows_in_memory(arguments, truth, models, sets, labels, fits)
+        rows = _rows_in_memory(request, truth, models, sets, labels, fits)
     elif in_truth_file or truth.named or any(model.named for model in predictions):
         labels = None if labels is None else [*map(str, labels)]  # as in files
         if in_truth_file:
             sets, predictions = {**sets, "y_pred": truth}, [truth]
-        rows = _rows_by_name(arguments, fields, truth, predictions, sets, labels, fits)
+        rows = _rows_by_name(request, fields, truth, predictions, sets, labels, fits)
     else:
         for model in predictions if truth.shards and truth.shards[0].format.name == "arrow" else ():
             _refuse_reordered_files(truth, model)
         true_pieces, candidates = truth.pieces(), sets.get("candidates")
         if isinstance(candidates, Held):
-            width = true_pieces.n_labels or arguments.get("n_labels") or len(labels or ())
+            width = true_pieces.n_labels or request.question.n_labels or len(labels or ())
             sets = {**sets, "candidates": _candidates_by_id(candidates, width)}
         rows = Inputs(
             (truth.name, true_pieces),
@@ -241,7 +242,7 @@ def _candidates_by_id(candidates: Held, width: int) -> Held:
 
 
 def _rows_in_memory(
-    arguments: Mapping[str, Any],
+    request: Request,
     truth: Any,
     models: Sequence[Any],
     sets: Mapping[str, Any],
@@ -251,11 +252,12 @@ def _rows_in_memory(
     """Return the rows of inputs of which none is a file, matched as those of arguments."""
     inputs, scores, matches = dict[str, Named](), list[Named](), list[Match]()
     values = {argument: opened.value for argument, opened in sets.items()}
-    exclude_from = arguments.get("exclude_from", "both") if "exclude" in values else "both"
+    question = request.question
+    exclude_from = request.data.exclude_from if "exclude" in values else "both"
     door = make_door(values.get("exclude"), exclude_from, values.get("candidates"))
-    n_labels, graded = arguments.get("n_labels"), None if fits else truth.kind == "grades"
-    asked = [] if fits else expand_metrics(arguments.get("metrics"), arguments.get("k", DEFAULT_K))
-    nodes = () if fits else nodes_of(arguments.get("hierarchy"))
+    n_labels, graded = question.n_labels, None if fits else truth.kind == "grades"
+    asked = [] if fits else expand_metrics(question.metrics, question.k)
+    nodes = () if fits else nodes_of(question.hierarchy)
     for model in models or [None]:
         with renaming("y_score", "y_score" if model is None else model.name):
             y_score, y_pred = None if model is None else model.value, values.get("y_pred")
@@ -279,7 +281,7 @@ def _rows_in_memory(
         keys = None if taken.row_names == [*range(inputs["y_true"][1].n_rows or 0)] else taken.row_names
         match = Match(truth.name, taken.label_names, keys=keys, by=None if taken.keys is None else BY_KEY)
         match.closed, match.unknown = taken.closed, dict.fromkeys(taken.unknown, 0)
-        pairs = _unmatched_pairs(arguments, taken.n_unmatched_pairs)
+        pairs = _unmatched_pairs(request.data.exclude_from, taken.n_unmatched_pairs)
         grades = taken.grades and any(spec.metric.by_row for spec, _ in asked)
         match.notes = [*taken.notes, *pairs, *[unread_grades("y_true")] * grades]
         matches.append(match)
@@ -287,9 +289,9 @@ def _rows_in_memory(
     return Inputs(inputs.pop("y_true"), scores, inputs, matches, by_name)
 
 
-def _unmatched_pairs(arguments: Mapping[str, Any], n_pairs: int) -> list[Note]:
+def _unmatched_pairs(exclude_from: str, n_pairs: int) -> list[Note]:
     """Return a note on pairs to exclude whose row or label is in no other input, if there are any."""
-    kind = PAIRS[arguments.get("exclude_from", "both") == "both"]
+    kind = PAIRS[exclude_from == "both"]
     return [Note("exclude", kind, 0, n_pairs)] * (n_pairs > 0)
 
 
@@ -389,7 +391,7 @@ def notes_of(name: str, facts: Any, *remarks: str) -> list[str]:
 
 
 def _rows_by_name(
-    arguments: Mapping[str, Any],
+    request: Request,
     fields: Fields,
     truth: Input,
     predictions: Sequence[Input],
@@ -398,12 +400,13 @@ def _rows_by_name(
     fits: bool,
 ) -> Inputs:
     """Return the rows of all inputs by name; predicted sets may stand in the truth's own file."""
+    question, is_ranked = request.question, request.reading.ranked
     in_truth_file = sets.get("y_pred") is truth
     pieces, match, has_grades = read_truth(truth, labels, predictions, fits)
     if not fits:
-        match.add_nodes(nodes_of(arguments.get("hierarchy")))
+        match.add_nodes(nodes_of(question.hierarchy))
     shared, facts = notes_of(truth.name, match.origin), match.origin
-    asked = [] if fits else expand_metrics(arguments.get("metrics"), arguments.get("k", DEFAULT_K))
+    asked = [] if fits else expand_metrics(question.metrics, question.k)
     if has_grades and truth.kind != "grades" and any(spec.metric.by_row for spec, _ in asked):
         shared.append(unread_grades(truth.name))
     for_fields = truth.shards and truth.shards[0].format.for_fields
@@ -415,9 +418,8 @@ def _rows_by_name(
             placed = match.place(argument, opened.name, batches_of(opened))
             shared += notes_of(opened.name, placed.origin)
             rows.sets[argument] = opened.name, set_pieces(placed, match)
-    shared += [*match.notes, *_unmatched_pairs(arguments, match.n_unmatched_pairs)]
+    shared += [*match.notes, *_unmatched_pairs(request.data.exclude_from, match.n_unmatched_pairs)]
     match.notes, matches = [], list[Match]()
-    is_ranked = arguments.get("ranked", False)
     for opened in predictions:
         is_sets = opened is sets.get("y_pred")
         model = match if is_sets else match.fork()
@@ -430,9 +432,9 @@ def _rows_by_name(
                 model.notes.append(f"{opened.name}: rows are matched by column {shown(id_column)}")
         placed = model.place("y_pred" if is_sets else "y_score", opened.name, batches)
         if is_sets:
-            _refuse_other_use(opened.name, placed.scored, in_truth_file, is_ranked, arguments, asked)
+            _refuse_other_use(opened.name, placed.scored, in_truth_file, is_ranked, question.decision, asked)
         ranks = not is_sets or (in_truth_file and (is_ranked or placed.scored))
-        picks = is_sets and not placed.scored and arguments.get("decision") is None
+        picks = is_sets and not placed.scored and question.decision is None
         notes = notes_of(opened.name, placed.origin)
         if not placed.scored and opened.shards:
             how = " and ".join([*["as sets"] * picks, *["best first"] * ranks])
@@ -454,7 +456,7 @@ def _rows_by_name(
 
 
 def _refuse_other_use(
-    name: str, scored: bool, in_truth_file: bool, is_ranked: bool, arguments: Mapping[str, Any], asked: Any
+    name: str, scored: bool, in_truth_file: bool, is_ranked: bool, rule: object, asked: Any
 ) -> None:
     """Refuse predictions that are not what the arguments take them for."""
     ranked, decision = Keyword("ranked"), Keyword("decision")
@@ -466,7 +468,7 @@ def _refuse_other_use(
         raise ValueError(Message(text, ranked, " is for labels without"))
     if in_truth_file and not (scored or is_ranked):
         needing: list[object] = [spec for spec, explicit in asked if explicit and "scores" in spec.needs]
-        needing += [decision] * (arguments.get("decision") is not None)
+        needing += [decision] * (rule is not None)
         if needing:
             needs = " needs a ranking, and its labels have no scores; expected "
             raise ValueError(Message(f"{name}: ", needing[0], needs, ranked, " if they stand best first"))

@@ -17,11 +17,11 @@ import scipy.sparse
 from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError, LabelRangeError, Message, counted, other_rows
 from xmleval.evaluation.inputs import Inputs, Named
+from xmleval.evaluation.request import Progress
 from xmleval.input.pieces import RowReader
 from xmleval.input.scores import list_width
 from xmleval.input.small_texts import noun_of
 
-Progress = bool | Callable[[int, int | None], object]
 REFRESH_SECONDS = 0.1  # of a bar
 
 

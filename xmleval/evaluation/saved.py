@@ -11,8 +11,9 @@ from xmleval.base.budget import Resources, limited, machine_limit
 from xmleval.base.errors import positive_integer
 from xmleval.base.notes import notes_as_json, notes_from_json
 from xmleval.evaluation.counts import Counted
+from xmleval.evaluation.request import Question
 from xmleval.evaluation.row_keys import restored_keys, saved_keys
-from xmleval.evaluation.settings import GIVEN, check_settings, plan_of
+from xmleval.evaluation.settings import check_settings, plan_of
 from xmleval.files.saved import Saved, first_difference
 from xmleval.input.vectors import check_propensity
 from xmleval.labels.datasets import published
@@ -40,27 +41,40 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     """Return the settings of a saved file, and take out their arrays; ValueError if these are none."""
     saved, rule, constants = meta["settings"], meta["rule"], meta["constants"]
     n_labels, explicit = saved["n_labels"], {name: bool(by_name) for name, by_name in saved["metrics"]}
-    options = {**saved, GIVEN: frozenset(map(str, meta["options"]))}
+    question = Question(
+        metrics=[*explicit],
+        labels=saved["labels"],
+        conventions=saved["conventions"],
+        decision=saved["decision"],
+        per_row=saved["per_row"],
+        per_label=saved["per_label"],
+        bounds=saved["bounds"],
+        higher_is_better=saved["higher_is_better"],
+        curve_points=saved["curve_points"],
+        confidence=saved["confidence"],
+        given=frozenset(map(str, meta["options"])),
+    )
+    of_labels = dict[str, Any]()  # what there is for each label
     if rule is not None:
-        options["decision"] = from_parts(rule, arrays.pop("decision"))
+        of_labels["decision"] = from_parts(rule, arrays.pop("decision"))
     if "propensity" in arrays:
         q, counts = check_propensity(arrays.pop("propensity"), n_labels), arrays.pop("label_counts", None)
         if counts is not None and (counts.dtype not in (np.int32, np.int64) or counts.shape != (n_labels,)):
             raise ValueError("label_counts are no numbers of training rows")
         model: dict[str, Any] = {name: float(constants[name]) for name in ("a", "b", "n") if constants}
         model |= published(constants["dataset"]).where() if "dataset" in constants else {}
-        options["inverse_propensity"] = q._replace(counts=counts, constants=model)
+        of_labels["inverse_propensity"] = q._replace(counts=counts, constants=model)
     if saved["label_groups"] is not None:
         names, ranges = ([*map(str, texts)] for texts in saved["label_groups"])
-        options["label_groups"] = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
+        of_labels["label_groups"] = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
     if saved["hierarchy"] is not None:
         edges = arrays.pop("hierarchy", np.empty((0, 2), np.int64))
         other_nodes = [*saved["hierarchy"][1]]
         highest = n_labels + len(other_nodes) - 1
         edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, high=highest)
         with limited(machine_limit()):
-            options["hierarchy"] = from_edges(edges, n_labels, other_nodes, saved["labels"])
-    settings = check_settings([*explicit], options, n_labels)
+            of_labels["hierarchy"] = from_edges(edges, n_labels, other_nodes, saved["labels"])
+    settings = check_settings(replace(question, **of_labels), n_labels)
     asked, is_counted = [(s, explicit[s.name]) for s, _ in settings.asked], saved.get("counts_cells", True)
     settings = replace(settings, asked=asked, unknown="unknown" in saved, counts_cells=is_counted is True)
     if differs := first_difference(settings.as_dict(), saved, "settings", ("as read", "as saved")):

@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import (
+    Field,
     InputError,
     Keyword,
     Message,
     counted,
-    did_you_mean,
     positive_integer,
     real_number,
     shown,
 )
+from xmleval.evaluation.request import Question, Request
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.door import NAMES, fewer_labels
 from xmleval.input.objects.take import check_labels
+from xmleval.input.vectors import Propensity
 from xmleval.labels.groups import DECILES, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
-from xmleval.labels.propensity import CONSTANTS, constants_of, given_or_estimated
-from xmleval.metrics.spec import DEFAULT_K, Spec, as_names, conventions_of, expand_metrics
-from xmleval.states.effects import given_options
+from xmleval.labels.propensity import given_or_estimated
+from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, SCORED, Plan, Settings
 from xmleval.view.block import Hierarchy
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 from xmleval.view.rule import Rule, rule_for
 
 KEYED = "keys"  # of rows, by which they are in groups of the jackknife
-GIVEN = "given"  # among the arguments: options that the caller gave, where others are added to them
-OF_PROPENSITY = frozenset(["inverse_propensity", "y_train", *CONSTANTS])
-OF_LABELS = ("labels", *OF_PROPENSITY, "label_groups", "hierarchy")
 MISSING = "missing; expected the relevant labels of each row"
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 FILES_OF_LABELS = (  # arguments whose files are not read row by row
@@ -53,80 +51,15 @@ GIVEN_AS = {
     "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
     "hierarchy": Message(Keyword("hierarchy")),
     "training": Message(Keyword("y_train")),
-    "grades": Message(Keyword("gains"), ", as for a truth of grades"),
+    "grades": Message(Field("gains"), ", as for a truth of grades"),
 }
 
 
-class Options(TypedDict, total=False):
-    """Options of `evaluate` and `Evaluator` that decide what is computed."""
-
-    labels: Any
-    k: int | Iterable[int]
-    inverse_propensity: Any
-    y_train: Any
-    dataset: str | None
-    a: float | None
-    b: float | None
-    decision: str | Rule | Decision | None
-    conventions: str | Conventions | Mapping[str, Any] | None
-    unlisted: str | float | None
-    gains: str | None
-    link: str | None
-    bounds: bool
-    per_row: bool | Iterable[str]
-    per_label: bool | Iterable[str]
-    higher_is_better: bool
-    curve_points: int | None
-    label_groups: Any
-    hierarchy: Any
-    confidence: float | None
-
-
-class FileOptions(TypedDict, total=False):
-    """How files are read; see `evaluate`."""
-
-    input_format: str | None
-    true_field: str | None
-    pred_field: str | None
-    score_field: str | None
-    id_field: str | None
-    separator: str | None
-    progress: bool | Callable[[int, int | None], object]
-
-
-class EvaluateOptions(Options, FileOptions, total=False):
-    """Arguments of `evaluate` but the truth and the scores."""
-
-    y_pred: Any
-    metrics: str | Iterable[str] | None
-    n_labels: int | None
-    sample_weight: Any
-    row_groups: Any
-    exclude: Any
-    exclude_from: str
-    candidates: Any
-    clusters: Any
-    first_row: int | None
-    ranked: bool
-    memory: int | str
-    threads: int | None
-    block_rows: int | None
-    checkpoint: str | os.PathLike[str] | None
-    resume: bool
-    save: str | os.PathLike[str] | None
-    workers: int | None
-    scheduler: str | None
-
-
-ARGUMENTS = dict.fromkeys(["y_true", "y_score", *EvaluateOptions.__annotations__])  # of `evaluate`
-
-
-def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse arguments by name that a function does not have."""
-    for name in options:
-        if name not in names:
-            hint = did_you_mean(name, names) or f"options are {', '.join(sorted(names))}"
-            raise TypeError(f"there is no option {shown(name)}; {hint}")
+def argument_of(request: Request, name: str) -> Any:
+    """Return what is given under the name of an argument of `evaluate`."""
+    if name == "y_train":
+        return request.question.training.labels
+    return getattr(request.data if hasattr(request.data, name) else request.question, name)
 
 
 def file_of(argument: str, value: Any) -> Path | None:
@@ -147,16 +80,16 @@ def file_of(argument: str, value: Any) -> Path | None:
     return as_path(value)
 
 
-def _flag(name: str, options: Mapping[str, Any], asked: Collection[tuple[Spec, bool]]) -> Any:
+def _flag(name: str, question: Question, asked: Collection[tuple[Spec, bool]]) -> Any:
     """Return a flag, or the measures by name that values of rows or labels are kept for; or refuse it."""
-    value, takes_names = options.get(name, getattr(Settings, name)), name in ("per_row", "per_label")
+    value, takes_names = getattr(question, name), name in ("per_row", "per_label")
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not takes_names or isinstance(value, str) or not isinstance(value, Collection):
         expected = f"neither True nor False{' nor a list of measures' * takes_names}"
         raise InputError(name, f"{shown(value)} is {expected}")
     names = [spec.name for spec, _ in asked]
-    specs = [spec for spec, _ in expand_metrics(value, options.get("k", DEFAULT_K))] if value else []
+    specs = [spec for spec, _ in expand_metrics(value, question.k)] if value else []
     unknown = next((spec.name for spec in specs if spec.name not in names), None)
     if unknown is not None:
         raise InputError(name, f"{shown(unknown)} is none of the measures {', '.join(names)}")
@@ -165,68 +98,125 @@ def _flag(name: str, options: Mapping[str, Any], asked: Collection[tuple[Spec, b
     return [spec.name for spec in specs] or False
 
 
+def without_labels(question: Question) -> Question:
+    """Return the part of a question that can be checked before the number of labels is known."""
+    is_rule = isinstance(question.decision, Rule)
+    return replace(
+        question,
+        inverse_propensity=None,
+        y_train=None,
+        label_groups=None,
+        hierarchy=None,
+        decision=None if is_rule else question.decision,
+    )
+
+
 def check_settings(
-    metrics: str | Iterable[str] | None,
-    options: Mapping[str, Any],
+    question: Question,
     n_labels: int | None,
     names: list[Any] | None = None,
     closed: bool = True,
 ) -> Settings:
-    """Return the settings of options, or refuse the first invalid one; other arguments may be among them.
+    """Return the settings of a question, or refuse the first invalid part.
 
     ``names`` of labels are those of rows; ``closed`` tells whether they were known before these. While the
     number of labels is not known, it is 0, and what depends on it is not checked.
     """
-    metrics = as_names(metrics)
-    of_labels = {name: value for name in OF_LABELS if (value := options.get(name)) is not None}
-    labels, rule = of_labels.get("labels"), options.get("decision")
-    unsettled = (metrics, options) if labels is None and n_labels is None else None
-    if unsettled:
-        of_labels, n_labels, rule = {}, MOST_LABELS, None if isinstance(rule, Rule) else rule
-    labels = None if labels is None else check_labels(labels, n_labels)
+    if question.labels is None and n_labels is None:
+        settings = _settings_of(without_labels(question), MOST_LABELS, names, closed)
+        return replace(settings, n_labels=0, unsettled=question)
+    return _settings_of(question, n_labels, names, closed)
+
+
+def _settings_of(question: Question, n_labels: int | None, names: list[Any] | None, closed: bool) -> Settings:
+    """Return the settings of a question about so many labels."""
+    labels = None if question.labels is None else check_labels(question.labels, n_labels)
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
-    names, asked = labels or names, expand_metrics(metrics, options.get("k", DEFAULT_K))
-    conventions, propensity, notes = conventions_of(metrics, options), None, list[str]()
-    settings: dict[str, Any] = {name: _flag(name, options, asked) for name in FLAGS}
-    settings |= {"n_labels": 0 if unsettled else n_labels, "labels": labels, "asked": asked}
-    if not OF_PROPENSITY.isdisjoint(of_labels):
-        q, y_train = of_labels.get("inverse_propensity"), of_labels.get("y_train")
-        propensity, new_notes = given_or_estimated(q, y_train, constants_of(options), n_labels, names, closed)
-        notes += new_notes
-        if propensity and propensity.lowest < 1:
-            lowest = f" has values below 1 (the lowest is {propensity.lowest:g})"
-            hint = ": these look like propensities, not their inverses, which are 1 / p"
-            notes.append(Message(Keyword("inverse_propensity"), lowest, hint))
-    if "label_groups" in of_labels:
-        value, counts = of_labels["label_groups"], propensity and propensity.counts
-        settings["label_groups"], new_notes = given_groups(value, n_labels, names, closed, counts)
+    names = labels or names
+    asked = expand_metrics(question.metrics, question.k)
+    conventions = question.resolved_conventions
+    flags = {name: _flag(name, question, asked) for name in FLAGS}
+    propensity, notes = _propensity_of(question, n_labels, names, closed)
+    label_groups = None
+    if question.label_groups is not None:
+        counts = propensity and propensity.counts
+        label_groups, new_notes = given_groups(question.label_groups, n_labels, names, closed, counts)
         notes += new_notes
     if propensity and not any("training" in spec.needs for spec, _ in asked):
         propensity = propensity._replace(counts=None)
-    if "hierarchy" in of_labels:
-        settings["hierarchy"] = given_hierarchy(of_labels["hierarchy"], n_labels, names, closed)
-        notes += _about_hierarchy(settings["hierarchy"], names)
-    if rule is not None:
-        rule = rule_for(rule, names, closed)
-        if is_fitted := isinstance(rule, Rule):
-            check_width(rule.decision, rule.n_labels, n_labels)
-        settings["decision"] = parse_decision(rule.decision if is_fitted else rule)
-        higher_is_better = settings["higher_is_better"]
-        check_decision(settings["decision"], conventions, n_labels, higher_is_better, is_fitted)
-    if settings["bounds"] and (level := conventions.unlisted_score) is not None:
-        score, below = Keyword("unlisted", f"{level:g}"), Keyword("unlisted", "'below'")
+    hierarchy = None
+    if question.hierarchy is not None:
+        hierarchy = given_hierarchy(question.hierarchy, n_labels, names, closed)
+        notes += _about_hierarchy(hierarchy, names)
+    decision = _decision_of(question, conventions, n_labels, names, closed, flags["higher_is_better"])
+    if flags["bounds"] and (level := conventions.unlisted_score) is not None:
+        score, below = Field("unlisted", f"{level:g}"), Field("unlisted", "below")
         raise InputError("bounds", Message(score, " gives every label a score; bounds need ", below))
-    if (confidence := options.get("confidence")) is not None:
-        settings["confidence"] = real_number("confidence", confidence)
-        if not LEAST_CONFIDENCE <= settings["confidence"] <= MOST_CONFIDENCE:
-            within = f"{LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
-            raise InputError("confidence", f"{shown(confidence)} is not a probability within {within}")
-    if (curve_points := options.get("curve_points")) is not None:
-        settings["curve_points"] = positive_integer("curve_points", curve_points, at_least=0)
-    settings |= {"conventions": conventions, "propensity": propensity, "on_arguments": notes}
-    given = options.get(GIVEN)
-    settings["given"] = given_options(metrics, options, n_labels) if given is None else given
-    return Settings(**settings, unsettled=unsettled, unknown=labels is not None, counts_cells=closed)
+    confidence = _confidence_of(question)
+    curve_points = 0
+    if question.curve_points is not None:
+        curve_points = positive_integer("curve_points", question.curve_points, at_least=0)
+    return Settings(
+        n_labels=n_labels,
+        labels=labels,
+        asked=asked,
+        conventions=conventions,
+        propensity=propensity,
+        decision=decision,
+        label_groups=label_groups,
+        hierarchy=hierarchy,
+        confidence=confidence,
+        curve_points=curve_points,
+        on_arguments=notes,
+        given=question.given_options(n_labels),
+        unknown=labels is not None,
+        counts_cells=closed,
+        **flags,
+    )
+
+
+def _propensity_of(
+    question: Question, n_labels: int, names: list[Any] | None, closed: bool
+) -> tuple[Propensity | None, list[str]]:
+    """Return the inverse propensities of a question, if any, and notes on them."""
+    q, training = question.inverse_propensity, question.training
+    propensity, notes = given_or_estimated(q, training, n_labels, names, closed)
+    if propensity and propensity.lowest < 1:
+        lowest = f" has values below 1 (the lowest is {propensity.lowest:g})"
+        hint = ": these look like propensities, not their inverses, which are 1 / p"
+        notes = [*notes, Message(Keyword("inverse_propensity"), lowest, hint)]
+    return propensity, [*notes]
+
+
+def _decision_of(
+    question: Question,
+    conventions: Conventions,
+    n_labels: int,
+    names: list[Any] | None,
+    closed: bool,
+    higher_is_better: bool,
+) -> Decision | None:
+    """Return how scores become sets, for these labels."""
+    if question.decision is None:
+        return None
+    rule = rule_for(question.decision, names, closed)
+    is_fitted = isinstance(rule, Rule)
+    if is_fitted:
+        check_width(rule.decision, rule.n_labels, n_labels)
+    decision = parse_decision(rule.decision if is_fitted else rule)
+    check_decision(decision, conventions, n_labels, higher_is_better, is_fitted)
+    return decision
+
+
+def _confidence_of(question: Question) -> float | None:
+    """Return the probability that intervals cover, if they are asked for."""
+    if question.confidence is None:
+        return None
+    confidence = real_number("confidence", question.confidence)
+    if not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
+        within = f"{LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
+        raise InputError("confidence", f"{shown(question.confidence)} is not a probability within {within}")
+    return confidence
 
 
 def _about_hierarchy(hierarchy: Hierarchy | None, names: Sequence[Any] | None) -> list[Message]:
@@ -290,8 +280,8 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         distances = Keyword("higher_is_better", "False")
         raise ValueError(Message(probable, " needs probabilities, not distances: ", distances))
     if probable and conventions.link == "none" and level is not None and not 0 <= level <= 1:
-        outside = Message(f"{level:g} is outside 0..1; ", probable, " needs probabilities; ", LINKED)
-        raise InputError("unlisted", outside)
+        outside = Field("unlisted", f"{level:g}"), " is outside 0..1; "
+        raise InputError("y_score", Message(*outside, probable, " needs probabilities; ", LINKED))
     if settings.per_label and not (met["sets"] or met["entry scores"] or any(spec.k for spec in specs)):
         either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
         raise ValueError(Message(Keyword("per_label"), " needs ", *either))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.base.cached import cached
-from xmleval.base.errors import InputError, Keyword, Message, other_rows, shown
+from xmleval.base.errors import Field, InputError, Keyword, Message, other_rows, shown
 from xmleval.base.notes import Note
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.csr import Source, as_array
@@ -134,7 +134,7 @@ def fewer_labels(names: Collection[str], unlisted: float | None) -> Message | No
     if name not in names:
         return None
     if unlisted is not None:
-        score, below = Keyword("unlisted", f"{unlisted:g}"), Keyword("unlisted", "'below'")
+        score, below = Field("unlisted", f"{unlisted:g}"), Field("unlisted", "below")
         raise InputError(name, Message(score, " gives all labels a score; expected ", below))
     if WITHIN in names and "y_score" not in names:
         raise InputError(WITHIN, Message("ranked by ", Keyword("y_score"), ", which is not given"))

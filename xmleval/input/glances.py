@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints, row_sizes
-from xmleval.base.errors import InputError, Keyword, Message
+from xmleval.base.errors import Field, InputError, Message
 from xmleval.input.rows import Rows
 
 VECTORS = "rows of zeros and ones, one for each label, look like label ids"
@@ -114,7 +114,7 @@ def _plainly_spelled(name: Any) -> str:
 
 def unread_grades(truth: str) -> Message:
     """Return the note on a truth that has grades, where no gains are asked for."""
-    return Message(f"{truth}: grades above 1 count as 1, unless ", Keyword("gains"), " is given")
+    return Message(f"{truth}: grades above 1 count as 1, unless ", Field("gains"), " is given")
 
 
 def _first_values(rows: Any) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Bools, Ints, Labels, label_dtype
 from xmleval.base.budget import memory_limit
 from xmleval.base.cached import cached
-from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
+from xmleval.base.errors import Field, InputError, Keyword, Message, counted, other_rows, shown
 from xmleval.base.notes import Note
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
@@ -577,7 +577,7 @@ def refuse_scores(argument: str, rows: Rows, graded: bool | None) -> None:
     if bad or rows.best_first:
         seen = f"value {rows.values[bad[0]]} is no judgement, an integer" if bad else "labels have scores"
         swapped = "; are the truth and the scores swapped?" if argument != "y_pred" else ""
-        grades = [" Grades need ", Keyword("gains", "'linear'")] if swapped and graded is False else []
+        grades = [" Grades need ", Field("gains", "linear")] if swapped and graded is False else []
         message = Message(f"{seen}; scores go to y_score{swapped}", *grades)
         raise rows.error_of_entry(argument, message, bad[0]) if bad else InputError(argument, message)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints, Labels, Scores, as_score, label_dtype, row_sizes
-from xmleval.base.errors import InputError, Keyword, Message, counted
+from xmleval.base.errors import Field, InputError, Message, counted
 from xmleval.input.canonical import Ranking, RawScores, Truth
 from xmleval.input.csr import NO_PAIR, Source, as_array, check_shape, matrix_rows, refuse_code, sorted_part
 from xmleval.input.rows import Rows, array_rows, name_places, pointer, rows_by_id
@@ -153,7 +153,7 @@ def refuse_padding(argument: str, matrix: Any) -> None:
     if padded:
         message = "zeros in the blocks of a bsr matrix may be scores or padding; its .tocsr() keeps them, "
         message += "eliminate_zeros() of that drops them; or give "
-        fix = Keyword("unlisted", "0.0"), " where every zero counts as not listed"
+        fix = Field("unlisted", "0.0"), " where every zero counts as not listed"
         raise InputError(argument, Message(message, *fix))
 
 
@@ -184,7 +184,7 @@ def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
     if how.unlisted is not None:
         if rows.values is None:
             level = how.unlisted if how.higher_is_better else 0 - how.unlisted
-            compares = Keyword("unlisted", f"{level:g}"), " compares with scores; this list has none"
+            compares = Field("unlisted", f"{level:g}"), " compares with scores; this list has none"
             raise InputError(how.argument, Message(*compares))
         if names is not None and len(names) == how.n_labels and all(isinstance(name, str) for name in names):
             order = name_places(names).astype(label_dtype(how.n_labels))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import MOST_LABELS, Floats
-from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.errors import Field, InputError, Keyword, Message, positive_integer
 from xmleval.input.canonical import Facts, Truth
 from xmleval.input.csr import Source, as_array, check_shape, matrix_rows, sorted_part
 from xmleval.input.glances import refuse_vectors
@@ -130,7 +130,7 @@ def _hints_of_value(value: Any, may_be_grade: bool, width: int) -> list[object]:
         return [unmarked]
     if math.isinf(value):
         return []
-    grades: list[object] = [Keyword("gains", "'linear'"), " or 'exp'"] if may_be_grade else []
+    grades: list[object] = [Field("gains", "linear"), " or exp"] if may_be_grade else []
     if value != int(value):
         swapped = "; it looks like a score: are the truth and the scores swapped?"
         return [swapped, " Grades need ", *grades] if grades else [swapped]
@@ -153,7 +153,7 @@ def _gains(argument: str, rows: Rows, start: int, exponential: bool) -> Floats:
         reason = "is neither 0 nor within 2^-30..2^32; scale the grades"
         rows.refuse_first(argument, "grade", outside, start, reason)
         return positive
-    linear, exp = Keyword("gains", "'linear'"), Keyword("gains", "'exp'")
+    linear, exp = Field("gains", "linear"), Field("gains", "exp")
     broken, whole = positive != np.floor(positive), ("is not a whole number, as ", exp, " needs; ", linear)
     rows.refuse_first(argument, "grade", broken, start, *whole, " takes any")
     limit = f"is above {MOST_EXPONENT}, the most that "

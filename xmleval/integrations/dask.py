@@ -11,8 +11,7 @@ from xmleval.base.errors import InputError
 from xmleval.cluster import evaluation
 from xmleval.cluster.dask import distributed, executor_of
 from xmleval.cluster.evaluation import Paths
-from xmleval.evaluation.reading import Progress
-from xmleval.evaluation.settings import Options
+from xmleval.evaluation.request import Options, Progress
 from xmleval.results.report import Report
 
 

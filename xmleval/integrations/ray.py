@@ -12,8 +12,7 @@ from xmleval.base.budget import MEMORY
 from xmleval.base.errors import import_optional
 from xmleval.cluster import evaluation
 from xmleval.cluster.evaluation import Paths
-from xmleval.evaluation.reading import Progress
-from xmleval.evaluation.settings import Options
+from xmleval.evaluation.request import Options, Progress
 from xmleval.results.report import Report
 
 ray = import_optional("ray", "xmleval.ray", "ray")

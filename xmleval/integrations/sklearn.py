@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import TIES, InputError, shown
-from xmleval.evaluation.settings import Options
+from xmleval.evaluation.request import Options
 from xmleval.input.objects.named import class_one_scores
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from xmleval.evaluation.request import Question
 from xmleval.evaluation.settings import check_settings, plan_of
 from xmleval.states.plan import SCORED
 
@@ -23,7 +24,8 @@ class Cut:
     """
 
     def __init__(self, metrics: str | Iterable[str] | None, n_labels: int, options: Any) -> None:
-        plan = plan_of(check_settings(metrics, options, n_labels), frozenset({"y_score", SCORED}))
+        question = Question(metrics=metrics, n_labels=n_labels, **options)
+        plan = plan_of(check_settings(question, n_labels), frozenset({"y_score", SCORED}))
         self._depth = None if plan.unlisted is not None else plan.depth
         self._higher_is_better = plan.higher_is_better
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xmleval.base.errors import InputError, import_optional
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.evaluation.settings import Options
+from xmleval.evaluation.request import Options
 from xmleval.files.saved import from_bytes, to_bytes
 from xmleval.integrations.topk import Cut
 from xmleval.results.report import flat_name

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
+from xmleval.base.conventions import resolve_conventions
 from xmleval.base.errors import InputError
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.evaluation.settings import Options
+from xmleval.evaluation.request import Options
 from xmleval.input.rows import rows_by_id
 from xmleval.integrations.topk import Cut
 from xmleval.results.report import Report
@@ -58,7 +60,8 @@ class TrainerMetrics:
     ) -> None:
         if metrics is not None and not isinstance(metrics, str):
             metrics = list(metrics)
-        options = {**options, "unlisted": "below"}  # every label has a logit
+        conventions = resolve_conventions(options.get("conventions"))
+        options["conventions"] = replace(conventions, unlisted="below")  # every label has a logit
         self._evaluator = Evaluator(metrics, n_labels=n_labels, **options)
         self._cut = Cut(metrics, n_labels, dict(options))
         self.report: Report | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any
 
@@ -33,6 +34,21 @@ LABELS_AT_A_TIME = 1 << 18
 # Logarithms and powers of NumPy and the C library differ in the last bit between processors; these do not.
 # Eleven digits more than a float64 has: results are rounded once. Overflow gives infinity.
 EXACT = Context(prec=28, traps=[])
+
+
+@dataclass(frozen=True)
+class TrainingLabels:
+    """Training labels, as `evaluate` takes them, and the constants of propensities to estimate from them."""
+
+    labels: Any = None
+    dataset: str | None = None
+    a: float | None = None
+    b: float | None = None
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The arguments of `inverse_propensity` that tell the model, None where they are missing."""
+        return {name: getattr(self, name) for name in CONSTANTS}
 
 
 class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
@@ -222,15 +238,9 @@ def modelled(
     return q
 
 
-def constants_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `inverse_propensity` that tell the model, None where they are missing."""
-    return {name: options.get(name) for name in CONSTANTS}
-
-
 def given_or_estimated(
     q: Any,
-    y_train: Any,
-    constants: dict[str, Any],
+    training: TrainingLabels,
     n_labels: int,
     names: list[Any] | None,
     in_order: bool = True,
@@ -239,6 +249,7 @@ def given_or_estimated(
 
     ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
     """
+    y_train, constants = training.labels, training.constants
     for name, value in {"y_train": y_train, **constants}.items():
         if value is not None and q is not None:
             keyword = Keyword("inverse_propensity")

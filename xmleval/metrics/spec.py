@@ -237,17 +237,15 @@ def _parse_params(
     return tuple(numbers.items())
 
 
-def conventions_of(metrics: str | Iterable[str] | None, options: Mapping[str, Any]) -> Conventions:
-    """Return the conventions that options settle, and trec_eval's spelling of nDCG where ``gains`` does not.
-
-    ``options`` may have ``conventions``, ``unlisted``, ``gains`` and ``link``, as `xmleval.evaluate` has.
-    """
+def conventions_of(
+    metrics: str | Iterable[str] | None, given: str | Conventions | Mapping[str, Any] | None
+) -> Conventions:
+    """Return the conventions that are given, with the gains of trec_eval's spelling of nDCG."""
+    conventions = resolve_conventions(given)
     names = [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else []
-    gains = options.get("gains")
-    if gains is None and any(map(_has_grades, map(str, names))):
-        gains = "linear"
-    fields = {"unlisted": options.get("unlisted"), "gains": gains, "link": options.get("link")}
-    return resolve_conventions(options.get("conventions"), **fields)
+    if not conventions.graded and any(map(_has_grades, map(str, names))):
+        conventions = replace(conventions, gains="linear")
+    return conventions
 
 
 @lru_cache(maxsize=1024)

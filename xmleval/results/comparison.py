@@ -81,7 +81,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
     >>> reports = {name: evaluate(np.eye(40), scores, metrics=["p@1"]) for name, scores in models.items()}
     >>> Comparison(reports)["b"]["p@1"]
     0.5
-    >>> compare(models, np.eye(40), metrics=["p@1"]).pairs
+    >>> compare(np.eye(40), models, metrics=["p@1"]).pairs
     [('a', 'b')]
     """
 
@@ -195,7 +195,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         Examples
         --------
         >>> models = {"a": np.eye(4) + 1, "b": np.eye(4)[::-1] + 1}
-        >>> compare(models, np.eye(4), metrics="p@1", worst=1).changes.n_changed
+        >>> compare(np.eye(4), models, metrics="p@1", worst=1).changes.n_changed
         (0, 0, 4)
         """
         return self.diff_of_first(self.worst) if self.worst and not self._has_seeds else None
@@ -228,7 +228,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         Examples
         --------
         >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+        >>> compared = compare(np.eye(40), models, metrics=["p@1"])
         >>> difference = compared.difference("p@1", "a", "b")
         >>> difference.value, difference.better
         (0.5, 'a')

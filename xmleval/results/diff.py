@@ -95,8 +95,7 @@ class Diff(Result[Change]):
 
     Examples
     --------
-    >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
-    >>> changes = diff(models, np.eye(3), metric="p@1")
+    >>> changes = diff(np.eye(3), np.eye(3) + 1, np.eye(3)[[0, 2, 2]] + 1, metric="p@1")
     >>> changes.n_changed
     (0, 2, 1)
     """

@@ -44,7 +44,7 @@ class Result(Protocol[AnyRecord]):
         >>> [(record.spec.name, record.kind, record.group, record.value) for record in report.records()]
         [('p@1', '', '', 1.0), ('p@1', 'row_groups', 'a', 1.0), ('p@1', 'row_groups', 'b', 1.0)]
         >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> records = compare(models, np.eye(40), metrics=["p@1"]).records()
+        >>> records = compare(np.eye(40), models, metrics=["p@1"]).records()
         >>> [(record.model, record.value, record.better_than) for record in records]
         [('a', 1.0, ('b',)), ('b', 0.5, ())]
         """
@@ -94,7 +94,7 @@ class Result(Protocol[AnyRecord]):
         >>> evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"]).to_dict()["values"]
         {'p@1': 0.3333333333333333}
         >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> contents = compare(models, np.eye(40), metrics=["p@1"]).to_dict()
+        >>> contents = compare(np.eye(40), models, metrics=["p@1"]).to_dict()
         >>> contents["comparison"]["differences"][0]["difference"]
         0.5
         """

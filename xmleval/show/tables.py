@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,6 +121,12 @@ def csv_text(value: str | float | None) -> str:
     if text.lstrip("'").startswith(FORMULA) and decimal_number(text) is None:
         text = f"'{text}"
     return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
+
+
+def names_of_files(paths: Sequence[Path]) -> list[str]:
+    """Return the names of files, with their folders only where they would be alike."""
+    names = [path.name for path in paths]
+    return names if len({*names}) == len(names) else [*map(str, paths)]
 
 
 def short_names(names: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from xmleval.states.plan import GIVEN_SETS, SCORED, Plan
 
 MOST_NAMES = 5  # measures that a note names
 FIELD = "conventions."  # before the name of a field that is given
-DEFAULTS: dict[str, Any] = {"higher_is_better": True, "unlisted": "below", "link": "none"}
+DEFAULTS: dict[str, Any] = {"higher_is_better": True}
 
 
 class Purpose(NamedTuple):
@@ -64,8 +64,6 @@ OPTIONS = {
     "inverse_propensity": Purpose(_needs("propensity", "training"), PROPENSITIES),
     "y_train": Purpose(_needs("propensity", "training"), f"{PROPENSITIES}, and for popularity"),
     **dict.fromkeys(CONSTANTS, Purpose(_needs("propensity"), PROPENSITIES)),
-    "unlisted": Purpose(_field("unlisted"), SCORES),
-    "link": Purpose(_needs("probabilities"), "measures of calibration, such as brier@5"),
     "hierarchy": Purpose(_needs("hierarchy"), "measures of the group hierarchy, such as h_f1.micro"),
     "higher_is_better": Purpose(lambda plan: SCORED in plan.inputs and _reads_scores(plan), SCORES),
     "bounds": Purpose(
@@ -85,7 +83,7 @@ INPUTS = {
     ),
 }
 GAINS = "gains"
-GIVEN = (*(name for name in OPTIONS if name != "k"), GAINS)  # options that count if they are given
+GIVEN = tuple(name for name in OPTIONS if name != "k")  # options that count if they are given
 OF_GAINS = "measures of gains, such as ndcg@5, and a truth with grades"
 
 
@@ -123,7 +121,7 @@ def idle_notes(plan: Plan) -> list[Message]:
     purposes = [(name, OPTIONS[name]) for name in OPTIONS if name in plan.given] if plan.given else []
     purposes += [(name, INPUTS[name]) for name in INPUTS if name in plan.inputs]
     idle = [(name, purpose.text) for name, purpose in purposes if not purpose.has_effect(plan)]
-    notes = [idle_note(name, plan.specs, text) for name, text in idle]
+    notes = [idle_note(Keyword(name), plan.specs, text) for name, text in idle]
     if not plan.given:
         return notes
     given = [name.removeprefix(FIELD) for name in sorted(plan.given) if name.startswith(FIELD)]
@@ -137,13 +135,12 @@ def idle_notes(plan: Plan) -> list[Message]:
 
 def are_gains_idle(plan: Plan) -> bool:
     """Tell whether gains are given and no measure reads them; a truth with grades may."""
-    is_given = GAINS in plan.given or FIELD + GAINS in plan.given
-    return is_given and not _field(GAINS)(plan) and not _needs("grades")(plan)
+    return FIELD + GAINS in plan.given and not _field(GAINS)(plan) and not _needs("grades")(plan)
 
 
-def idle_note(option: str, specs: Collection[Spec], purpose: str) -> Message:
+def idle_note(option: Keyword, specs: Collection[Spec], purpose: str) -> Message:
     """Return the note on an option that affects none of the measures."""
-    return Message(Keyword(option), f" has no effect on {few_names(specs)}; it is for {purpose}")
+    return Message(option, f" has no effect on {few_names(specs)}; it is for {purpose}")
 
 
 def few_names(specs: Iterable[Spec]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import Keyword, Message
+from xmleval.base.errors import Field, Message
 from xmleval.input.door import WITHIN
 from xmleval.input.vectors import Propensity
 from xmleval.metrics import TABLE, Setting
@@ -22,8 +22,8 @@ from xmleval.view.decision import Decision, top
 ROW_BOUNDS, SEEN, CEILING = "row_bounds", "seen", "ceiling"  # states not named by any measure
 LABEL_GROUPS, ROW_GROUPS = "label_groups", "row_groups"  # likewise
 SCORED = "y_score's scores"  # an input, optional in a top-k list
-NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
-LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits, and `xmleval calibrate` of any scores")
+NO_GAPS = Message(Field("unlisted"), " or a score for every label")
+LINKED = Message(Field("link", "sigmoid"), " makes them of logits, and `xmleval calibrate` of any scores")
 CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from
 GIVEN_SETS = Decision("pred")
 STATES = [
@@ -60,7 +60,7 @@ class Settings:
     named: bool = False
     on_arguments: Sequence[str] = ()  # notes on the arguments
     given: frozenset[str] = frozenset()  # options of the caller that may be without effect
-    unsettled: tuple[Any, Any] | None = None  # metrics and options, until the number of labels is known
+    unsettled: Any = None  # the question, until the number of labels is known
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings except the propensities as JSON values."""

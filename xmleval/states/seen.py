@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.base.arrays import Bools, Ints, Scores, row_sizes
 from xmleval.base.budget import Resources
-from xmleval.base.errors import ALL_LABELS, RISING, TIES, Keyword, Message, counted
+from xmleval.base.errors import ALL_LABELS, RISING, TIES, Field, Keyword, Message, counted
 from xmleval.input.canonical import LEAST_STEPS, Ranking, Truth
 from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.kernels.ties import count_tied_rows
@@ -143,7 +143,7 @@ class Seen(State):
         if self.looks_at_range and n["negative"] and n["above_1"]:
             results.notes["logits"] = _about_logits(plan)
         if self.looks_at_grades and not n["grades"]:
-            results.notes["gains"] = idle_note("gains", plan.specs, OF_GAINS)
+            results.notes["gains"] = idle_note(Field("gains"), plan.specs, OF_GAINS)
         if any("scores" in spec.needs or "entry scores" in spec.needs for spec in plan.all_specs):
             self._add_lists(results)
         return results
@@ -235,7 +235,7 @@ def _about_logits(plan: Plan) -> Message:
     same = f"threshold{round(math.log(share / (1 - share)), 6) + 0.0:g}"
     rule = Keyword("decision", str(plan.decision))
     seen = " is compared with scores below 0 and above 1; if these are logits, give "
-    unused = [", as ", Keyword("link"), " is not for decisions"] if plan.conventions.link != "none" else []
+    unused = [", as ", Field("link"), " is not for decisions"] if plan.conventions.link != "none" else []
     return Message(rule, seen, Keyword("decision", same), " for the same probability", *unused)
 
 

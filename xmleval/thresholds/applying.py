@@ -18,7 +18,7 @@ from xmleval.evaluation.convert import write_data, writer_of
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import open_input, read_scores_alone
 from xmleval.evaluation.reading import naming_rows, progress
-from xmleval.evaluation.settings import FileOptions, refuse_unknown
+from xmleval.evaluation.request import FileOptions, FileReading, refuse_unknown
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows, rows_by_id
@@ -36,8 +36,10 @@ def apply_to_files(
     It returns the numbers of rows, of labels and of predicted labels, and notes.
     """
     refuse_unknown(options, FileOptions.__annotations__)
-    source = open_input("y_score", scores, options.get("input_format"))
-    (source,) = with_fields(fields_of(options), source)
+    shown = options.pop("progress", False)
+    reading = FileReading(**options)
+    source = open_input("y_score", scores, reading.input_format)
+    (source,) = with_fields(fields_of(reading), source)
     writer_of(target, "sets", source.name if source.named else None)  # refuses before anything is read
     rule, pieces, rows = _by_number(saved, source, labels)
     if features is not None and source.named:
@@ -45,7 +47,7 @@ def apply_to_files(
     looked_at, files = read_features(features), {"features": features} if is_file(features) else {}
     reader = RowReader(source.name, pieces, Resources(memory_bytes("memory", MEMORY)).lone_piece)
     sets = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
-    with closing(reader), progress(reader.n_rows, 0, options.get("progress", False)) as show:
+    with closing(reader), progress(reader.n_rows, 0, shown) as show:
         while n := reader.ready():
             first = reader.n_taken
             features_of_rows = None if looked_at is None else looked_at[first : first + n]

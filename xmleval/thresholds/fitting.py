@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints, Scores
 from xmleval.base.budget import MEMORY, Resources, limited, memory_bytes
-from xmleval.base.conventions import Conventions
+from xmleval.base.conventions import Conventions, changed_fields, resolve_conventions
 from xmleval.base.errors import InputError, naming_files, positive_integer, real_number, shown
 from xmleval.evaluation.files import collect
 from xmleval.files.remote import is_file
@@ -26,7 +27,7 @@ from xmleval.view.linear import check_features, least_squares
 from xmleval.view.rule import RULES, Rule, without_cutoff
 
 if TYPE_CHECKING:
-    from xmleval.evaluation.settings import FileOptions
+    from xmleval.evaluation.request import FileOptions
     from xmleval.thresholds.scored import ScoredEntries
 
 FALLBACKS = ("never", "highest")
@@ -50,7 +51,7 @@ def fit(
     features: Any = None,
     n_labels: int | None = None,
     labels: Any = None,
-    unlisted: str | float | None = None,
+    conventions: str | Conventions | Mapping[str, Any] | None = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
     **files: Unpack[FileOptions],
@@ -89,9 +90,9 @@ def fit(
         matrix.
     n_labels, labels
         As of `xmleval.evaluate`. Where labels have names, the rule keeps them.
-    unlisted : "below" or float, optional
-        Score of labels without a stored score, for rules with thresholds. Thresholds below it are not
-        considered, because they would predict all of these labels.
+    conventions : str, Conventions or dict, optional
+        As of `xmleval.evaluate`; for rules with thresholds, ``unlisted`` is read. Thresholds below the score
+        of labels without a stored one are not considered: they would predict all of these labels.
     memory, threads
         As of `xmleval.evaluate`, for rules "label", "cardinality" and, for ``f1.micro`` and ``hamming_loss``,
         "constant"; the rule does not depend on them.
@@ -137,7 +138,7 @@ def fit(
     >>> xmleval.evaluate(y_true, y_score, decision=rule, metrics=["f1.macro"])["f1.macro"]
     1.0
     """
-    fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, unlisted)
+    fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, conventions)
     options = {"n_labels": n_labels, "labels": labels, "memory": memory, "threads": threads, **files}
     features_read = features
     if is_file(features):
@@ -170,7 +171,7 @@ class Fitting:
         fbr: float | None = None,
         fallback: str | None = None,
         with_features: bool = False,
-        unlisted: str | float | None = None,
+        conventions: str | Conventions | Mapping[str, Any] | None = None,
     ) -> None:
         self.measure = None if measure is None else _measure(measure)
         at_k = without_cutoff(self.measure)
@@ -187,20 +188,23 @@ class Fitting:
             takes = f"is tuned to {', '.join(measures)}" if measures else "takes no measure"
             given_as = "not given" if measure is None else repr(measure)
             raise InputError("measure", f"{given_as}: rule={shown(rule)} {takes}")
-        unlisted_score = Conventions(unlisted="below" if unlisted is None else unlisted).unlisted_score
+        unlisted_score = resolve_conventions(conventions).unlisted_score
+        for field in changed_fields(conventions):
+            if field != "unlisted":
+                raise InputError("conventions", f"{field} has no effect on rules, which read unlisted alone")
         allowed = {
             "k": rule == "top" or (rule == "row" and not with_features),
             "fbr": self.measure == "f1.macro" and rule == "label",
             "fallback": fbr is not None,
             "features": rule == "row",
-            "unlisted": rule not in ("rank", "top", "weighted"),
+            "conventions": rule not in ("rank", "top", "weighted"),
         }
         arguments = {
             "k": k,
             "fbr": fbr,
             "fallback": fallback,
             "features": with_features or None,
-            "unlisted": unlisted_score,
+            "conventions": unlisted_score,
         }
         for name, value in arguments.items():
             if value is not None and not allowed[name]:

@@ -14,7 +14,7 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints, Labels, as_score, as_scores, row_sizes
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import MOST, InputError, Keyword, Message, counted, shown
+from xmleval.base.errors import MOST, Field, InputError, Keyword, Message, counted, shown
 from xmleval.base.numerals import decimal_number
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.rows import pointer
@@ -254,10 +254,10 @@ def check_decision(
     if decision.of_each:
         check_width(decision, decision.numbers.size // (2 if decision.kind == "weighted" else 1), n_labels)
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
-        unlisted = Keyword("unlisted", str(conventions.unlisted))
+        unlisted = Field("unlisted", str(conventions.unlisted))
         raise ValueError(Message(keyword, " was not fitted with ", unlisted))
     lowest = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
     passed = score is not None and (lowest < score if higher_is_better else lowest > score)
     if decision.kind in ("threshold", "labels") and passed:
-        unlisted = Keyword("unlisted", f"{conventions.unlisted_score:g}")
+        unlisted = Field("unlisted", f"{conventions.unlisted_score:g}")
         raise ValueError(Message(keyword, " with ", unlisted, " would predict every unlisted label"))

@@ -1,0 +1,223 @@
+"""What a caller asks for: data, a question about them, and how it is run, as typed records.
+
+`evaluate`, `compare`, `diff`, fits, `Evaluator` and the command line make the same records, and all that
+follows reads their fields.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypedDict
+
+from xmleval.base.budget import MEMORY
+from xmleval.base.conventions import Conventions
+from xmleval.base.errors import did_you_mean, shown
+from xmleval.labels.propensity import TrainingLabels
+from xmleval.metrics.spec import DEFAULT_K, as_names, conventions_of
+from xmleval.states.effects import given_options
+from xmleval.view.decision import Decision
+from xmleval.view.rule import Rule
+
+Path = str | os.PathLike[str]
+Metrics = str | Iterable[str]
+Progress = bool | Callable[[int, int | None], object]  # what is called with the rows counted, and all rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """What has a row for each instance: values, or files of them; see `evaluate`."""
+
+    y_true: Any = None
+    y_score: Any = None
+    y_pred: Any = None
+    exclude: Any = None
+    exclude_from: str = "both"
+    candidates: Any = None
+    sample_weight: Any = None
+    clusters: Any = None
+    row_groups: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is to be computed, and what there is for each label; see `evaluate`.
+
+    ``given`` are the options that the caller gave, where a function adds others to them.
+    """
+
+    metrics: Metrics | None = None
+    k: int | Iterable[int] = DEFAULT_K
+    n_labels: int | None = None
+    labels: Any = None
+    inverse_propensity: Any = None
+    y_train: Any = None
+    decision: str | Path | Rule | Decision | None = None
+    conventions: str | Conventions | Mapping[str, Any] | None = None
+    label_groups: Any = None
+    hierarchy: Any = None
+    higher_is_better: bool = True
+    bounds: bool = False
+    per_row: bool | Iterable[str] = False
+    per_label: bool | Iterable[str] = False
+    curve_points: int | None = None
+    confidence: float | None = None
+    given: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Keep names of measures that can be read twice."""
+        object.__setattr__(self, "metrics", as_names(self.metrics))
+
+    @property
+    def training(self) -> TrainingLabels:
+        """The training labels, and the constants of the propensities to estimate from them."""
+        return self.y_train if isinstance(self.y_train, TrainingLabels) else TrainingLabels(self.y_train)
+
+    @property
+    def resolved_conventions(self) -> Conventions:
+        """All fields of the conventions."""
+        return conventions_of(self.metrics, self.conventions)
+
+    def given_options(self, n_labels: int) -> frozenset[str]:
+        """Return the options, and the fields of conventions, that are given and may be without effect."""
+        if self.given is not None:
+            return self.given
+        options = vars(self) | {"y_train": self.training.labels, **self.training.constants}
+        return given_options(self.metrics, options, n_labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileReading:
+    """How files are read; see `evaluate`."""
+
+    input_format: str | None = None
+    true_field: str | None = None
+    pred_field: str | None = None
+    score_field: str | None = None
+    id_field: str | None = None
+    separator: str | None = None
+    ranked: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """How an evaluation is run. No value depends on it.
+
+    Parameters
+    ----------
+    block_rows : int, optional
+        Rows processed at a time, by default chosen by memory.
+    checkpoint : path, optional
+        Of files: folder to keep the counts in every so often; it is removed at the end. With ``executor``, it
+        may be on object storage.
+    resume : bool, default False
+        Go on from the checkpoint, if there is one.
+    save : path, optional
+        File for the counts, for `xmleval merge` and `Evaluator.load`; of several models, with ``{}`` for
+        their names, as in ``s_{}.npz``.
+    first_row : int, optional
+        With ``confidence`` and ``save``: number of the first row among those of all shards, to merge them.
+    executor : int or str, optional
+        Of files: count in so many new processes of this machine, or on the Dask cluster of the scheduler at
+        this address, whose workers see the files and the checkpoint. A script that starts processes is also
+        imported by them, and needs ``if __name__ == "__main__":``.
+
+    Examples
+    --------
+    >>> running = Running(block_rows=2)
+    >>> evaluate(np.eye(3), np.eye(3), metrics="p@1", running=running)["p@1"]
+    1.0
+    """
+
+    block_rows: int | None = None
+    checkpoint: Path | None = None
+    resume: bool = False
+    save: Path | None = None
+    first_row: int | None = None
+    executor: int | str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """All that an evaluation is asked for."""
+
+    data: Data
+    question: Question = field(default_factory=Question)
+    reading: FileReading = field(default_factory=FileReading)
+    running: Running = field(default_factory=Running)
+    memory: int | str = MEMORY
+    threads: int | None = None
+    progress: Progress = False
+
+
+class Options(TypedDict, total=False):
+    """Options of `Evaluator`: those of `Question` but the measures and the number of labels."""
+
+    labels: Any
+    k: int | Iterable[int]
+    inverse_propensity: Any
+    y_train: Any
+    decision: str | Rule | Decision | None
+    conventions: str | Conventions | Mapping[str, Any] | None
+    label_groups: Any
+    hierarchy: Any
+    higher_is_better: bool
+    bounds: bool
+    per_row: bool | Iterable[str]
+    per_label: bool | Iterable[str]
+    curve_points: int | None
+    confidence: float | None
+
+
+class FileOptions(TypedDict, total=False):
+    """How files are read; see `evaluate`."""
+
+    input_format: str | None
+    true_field: str | None
+    pred_field: str | None
+    score_field: str | None
+    id_field: str | None
+    separator: str | None
+    progress: Progress
+
+
+class EvaluateOptions(Options, FileOptions, total=False):
+    """Arguments of `evaluate` but the truth and the scores."""
+
+    metrics: Metrics | None
+    n_labels: int | None
+    y_pred: Any
+    exclude: Any
+    exclude_from: str
+    candidates: Any
+    sample_weight: Any
+    clusters: Any
+    row_groups: Any
+    ranked: bool
+    memory: int | str
+    threads: int | None
+    running: Running | None
+
+
+RECORDS = {"data": Data, "question": Question, "reading": FileReading}  # parts of a request with many fields
+ARGUMENTS = ("y_true", "y_score", *EvaluateOptions.__annotations__)  # of `evaluate`
+
+
+def request_of(arguments: Mapping[str, Any]) -> Request:
+    """Return the request of arguments by name, or refuse a name that `evaluate` has not."""
+    refuse_unknown(arguments, ARGUMENTS)
+    parts: dict[str, Any] = {**arguments}
+    for part, record in RECORDS.items():
+        names = [each.name for each in fields(record) if each.name in parts]
+        parts[part] = record(**{name: parts.pop(name) for name in names})
+    parts["running"] = parts.get("running") or Running()
+    return Request(**parts)
+
+
+def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse arguments by name that a function does not have."""
+    for name in options:
+        if name not in names:
+            hint = did_you_mean(name, names) or f"options are {', '.join(sorted(names))}"
+            raise TypeError(f"there is no option {shown(name)}; {hint}")
