@@ -106,10 +106,11 @@ print(sorted(bad), [n for m in [importlib.import_module(room.name) for room in r
     "values survive a fork": ("""
 import os, numpy as np, xmleval
 truth, scores = np.eye(300, dtype=int), np.random.default_rng(0).random((300, 300))
-json = xmleval.evaluate(truth, scores, threads=2, block_rows=10).to_json()
+running = xmleval.Running(block_rows=10)
+json = xmleval.evaluate(truth, scores, threads=2, running=running).to_json()
 child = os.fork()
 if child == 0:
-    os._exit(xmleval.evaluate(truth, scores, threads=2, block_rows=10).to_json() != json)
+    os._exit(xmleval.evaluate(truth, scores, threads=2, running=running).to_json() != json)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """, "0"),
 }  # fmt: skip

@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # what `_NAMES` has, for type checkers
     from xmleval.evaluation.evaluator import Evaluator as Evaluator
     from xmleval.evaluation.request import Running as Running
     from xmleval.input.objects.frames import from_df as from_df
+    from xmleval.input.scan import scan as scan
     from xmleval.labels.groups import LabelGroups as LabelGroups
     from xmleval.labels.groups import label_groups as label_groups
     from xmleval.labels.propensity import inverse_propensity as inverse_propensity
@@ -81,6 +82,7 @@ _NAMES = {  # in each module
     "evaluation.evaluator": "Evaluator",
     "evaluation.request": "Running",
     "input.objects.frames": "from_df",
+    "input.scan": "scan",
     "labels.groups": "LabelGroups label_groups",
     "labels.propensity": "inverse_propensity",
     "results.comparison": "Comparison",

@@ -14,6 +14,6 @@ def _example_folder(
 ) -> None:
     if isinstance(request.node, pytest.DoctestItem):
         monkeypatch.chdir(request.getfixturevalue("tmp_path"))
-        names = ["Conventions", "Evaluator", "Running", "compare", "diff", "evaluate", "rank"]
+        names = ["Conventions", "Evaluator", "Running", "compare", "diff", "evaluate", "rank", "scan"]
         public = {name: getattr(xmleval, name) for name in names}
         doctest_namespace.update(public, xmleval=xmleval, np=numpy)

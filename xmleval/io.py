@@ -1,8 +1,8 @@
 """Reading truth and predictions from files, and writing them.
 
 What readers return and writers take is what `xmleval.evaluate` takes, which checks the values. ``path`` is a
-file; readers take an address on object storage, too, and texts packed by gzip. ``input_format`` is a name of
-`FORMATS`, such as ``"lines"``, where the file's name does not tell. Readers of names return `Named` rows: of
+file; readers take an address on object storage, too, and texts packed by gzip; ``scan(path, format="lines")``
+names the format where the file's name does not tell. Readers of names return `Named` rows: of
 a truth, rows and labels are as they appear first, or labels as ``labels`` names the columns; of scores, rows
 are those of ``like``, a truth or a list of names, and columns behind its own hold labels that it does not
 name. Files that are written appear when they are whole; ``kind`` is "truth" or "scores".
@@ -35,6 +35,7 @@ from xmleval.input.formats.label_lines import save_xmc
 from xmleval.input.formats.trec import batches, save
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named
+from xmleval.input.scan import Scan
 from xmleval.input.scores import refuse_padding
 from xmleval.input.shards import FORMATS, choose_format
 from xmleval.input.small_texts import load_names, load_numbers, read_edges
@@ -79,7 +80,7 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
     return choose_format(path, name, kind)
 
 
-def read_truth(path: PathLike, *, input_format: str | None = None) -> Any:
+def read_truth(path: PathLike) -> Any:
     """Read relevant labels, or predicted sets, as a sparse array of shape (m, l).
 
     Examples
@@ -89,10 +90,10 @@ def read_truth(path: PathLike, *, input_format: str | None = None) -> Any:
     >>> read_truth("Y_test.npz").shape
     (2, 3)
     """
-    return _read(path, "truth", input_format)
+    return _read(path, "truth")
 
 
-def read_scores(path: PathLike, *, input_format: str | None = None) -> Any:
+def read_scores(path: PathLike) -> Any:
     """Read scores as an array of shape (m, l), or a top-k list as (labels, scores) of shape (m, k).
 
     ``NAME`` stands for ``NAME_indices.npy`` and ``NAME_scores.npy``, as each of these does; scores may be
@@ -105,10 +106,11 @@ def read_scores(path: PathLike, *, input_format: str | None = None) -> Any:
     >>> labels.tolist(), scores
     ([[4, 2], [0, -1]], None)
     """
-    return _read(path, "scores", input_format)
+    return _read(path, "scores")
 
 
-def _read(path: PathLike, kind: str, name: str | None) -> Any:
+def _read(path: PathLike, kind: str) -> Any:
+    name = path.format if isinstance(path, Scan) else None
     form, file = choose_format(as_path(path), name, kind)
     pieces = form.read(file, kind)
     rows = stack_rows(pieces.read(sys.maxsize if form in (NPZ, NPY, DENSE) else PIECE_BYTES))

@@ -18,7 +18,7 @@ from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval.cli import COMMANDS, warmup
 from xmleval.cli.evaluate import SECTIONS, evaluate
-from xmleval.cli.options import FIELDS_ALONE, OF_MODEL, RUNS, SAVE, flag_of
+from xmleval.cli.options import FIELDS_ALONE, FORMAT, OF_MODEL, RUNS, SAVE, flag_of
 
 BEST = "\x1b[1;32m"  # bold and green
 SLOWLY = """
@@ -180,7 +180,7 @@ def test_options_of_evaluate_are_arguments_of_evaluate() -> None:
     options = {name: opt for own in SECTIONS.values() for name, opt in own.items()}
     of_result = {"output_format", "output", "per_label_file", "per_row_file"}
     in_memory = {"y_true", "y_score", "progress", "per_row", "per_label", "curve_points", "running"}
-    parts = {*FIELDS_ALONE, *OF_MODEL, *RUNS, *SAVE, "first_row"}  # of one argument
+    parts = {*FIELDS_ALONE, *FORMAT, *OF_MODEL, *RUNS, *SAVE, "first_row"}  # of other arguments
     arguments = {*inspect.signature(xmleval.evaluate).parameters} - in_memory
     assert {*options} - of_result - parts == arguments
     spelled = {name: flag_of(name, options[name]) for name in options if name not in of_result}

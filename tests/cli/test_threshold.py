@@ -135,8 +135,8 @@ def test_thresholds_may_depend_on_features(
 def test_fields_of_documents_are_named_to_every_command(folder: Path, run: Run) -> None:
     Path("t.csv").write_text("key,topics\n1,a~b\n2,c\n")
     Path("s.csv").write_text("key,guess,sure\n2,c~a,0.9;0.2\n1,b,0.8\n")
-    true = "--true-field topics --id-field key --separator ~"
-    pred = "--pred-field guess --score-field sure --id-field key --separator ~"
+    true = "--label-field topics --instance-field key --separator ~"
+    pred = "--scores-label-field guess --score-field sure --instance-field key --separator ~"
     for line in (
         f"convert s.csv s.npz --kind scores --like t.csv {true} {pred}",
         f"threshold fit t.csv s.csv --measure f1.micro --output r.npz {true} {pred}",

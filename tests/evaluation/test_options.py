@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from tests.problems import SPECS
 from xmleval import Conventions, Evaluator, Running, compare, evaluate
 from xmleval.base.conventions import CHOICES, PRESETS
-from xmleval.cli.options import EVERY, FIELDS_ALONE, OF_MODEL, RUNS, SAVE
+from xmleval.cli.options import EVERY, FIELDS_ALONE, FORMAT, OF_MODEL, RUNS, SAVE
 from xmleval.metrics import GROUPS
 
 random = np.random.default_rng(11)
@@ -52,8 +52,6 @@ EVERY_METRIC = asking(
     "all", "log_loss.samples", "brier@3", "h_f1.micro",
     y_train=TRAIN, hierarchy=[(0, 1)], decision="threshold0.5",
 )  # fmt: skip
-REFUSED = {"input_format": "csv", "ranked": True, "separator": ";", "clusters": ROWS}
-REFUSED |= dict.fromkeys(["true_field", "pred_field", "score_field", "id_field"], "x")
 RUNNING = [
     Running(block_rows=0),
     Running(checkpoint="folder"),
@@ -113,8 +111,6 @@ CASES: dict[str, list[Case]] = {
     "running": [*map(Case, RUNNING), Case(Running(first_row=3), {"confidence": 0.9})],
     "progress": [Case(lambda *counts: Path("called").touch(), {}, "s.npy", "y.npz")],
 }  # fmt: skip
-for refused, refused_value in REFUSED.items():
-    CASES.setdefault(refused, []).append(Case(refused_value))
 ALL_CASES = [(name, case) for name, cases in CASES.items() for case in cases]
 
 
@@ -333,5 +329,5 @@ def test_option_of_compare_changes_what_is_seen(name: str) -> None:
 
 
 def test_options_of_the_shell_are_arguments_of_evaluate() -> None:
-    parts = {*FIELDS_ALONE, *OF_MODEL, *RUNS, *SAVE, "first_row"}  # of one argument
+    parts = {*FIELDS_ALONE, *FORMAT, *OF_MODEL, *RUNS, *SAVE, "first_row"}  # of other arguments
     assert {*EVERY} - parts <= {*inspect.signature(evaluate).parameters}

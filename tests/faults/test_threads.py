@@ -25,7 +25,7 @@ CALLS = """
 import contextlib, io, logging
 import numpy as np, scipy.sparse as sp
 import xmleval
-from xmleval import calibrate, cli, compare, evaluate, thresholds
+from xmleval import Running, calibrate, cli, compare, evaluate, thresholds
 
 def command(words):
     with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -46,14 +46,15 @@ if __name__ == "__main__":
     xmleval.io.write_xmc("Y.txt", sp.csr_array(truth), "truth")
     xmleval.io.write_xmc("S.txt", sp.csr_array(scores), "scores")
     measures = ["p@1", "lrap", "auc.micro", "ap.macro"]
-    show("arrays", evaluate(truth, scores, metrics=measures, threads=3, block_rows=100).to_json())
+    running = Running(block_rows=100)
+    show("arrays", evaluate(truth, scores, metrics=measures, threads=3, running=running).to_json())
     show("files", evaluate("Y.npz", "S.npz", metrics=measures, threads=2, memory="16MB").to_json())
     show("text", command("evaluate Y.txt S.txt --metrics p@1,auc.micro --threads 2 --format json"))
     show("workers", command("evaluate Y.npz dense.npy --metrics p@1,auc.micro --workers 2 --format json"))
     show("thresholds", thresholds.fit(truth, scores, measure="f1.macro"))
     show("threshold", command("threshold fit Y.npz S.npz --measure f1.micro --output rule.npz"))
     show("calibration", calibrate.fit(truth, scores).apply(scores)[:2].tolist())
-    show("compare", compare({"a": scores, "b": scores[:, ::-1]}, truth, metrics="p@1").to_json())
+    show("compare", compare(truth, {"a": scores, "b": scores[:, ::-1]}, metrics="p@1").to_json())
     show("fuse", command("fuse S.npz dense.npy --output fused.npz"))
     show("convert", command("convert S.txt converted.npz --kind scores"))
     show("stats", command("stats Y.npz --format json"))

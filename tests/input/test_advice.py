@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.input.forms import object_array
-from xmleval import Evaluator, calibrate, compare, evaluate, from_df, fuse, inverse_propensity
+from xmleval import Evaluator, calibrate, compare, evaluate, from_df, fuse, inverse_propensity, scan
 from xmleval.thresholds import fit
 
 CLASSES = np.array([2, 0, 1, 0])
@@ -285,9 +285,9 @@ def test_other_sequences_are_lists() -> None:
 def test_rows_of_files_in_another_order_are_joined_by_the_keyword_of_the_message() -> None:
     Path("t.csv").write_text("text,tags\ny,a\nx,b\n")
     Path("s.csv").write_text("text,predicted\nx,b\ny,a\n")
-    with pytest.raises(ValueError, match=r"in another order; id_field='text' joins the rows$"):
+    with pytest.raises(ValueError, match=r"in another order; scan\(path, instance='text'\) joins the rows$"):
         evaluate("t.csv", "s.csv", metrics=["p@1"])
-    assert evaluate("t.csv", "s.csv", id_field="text", metrics=["p@1"])["p@1"] == 1
+    assert evaluate(*(scan(name, instance="text") for name in ("t.csv", "s.csv")), metrics="p@1")["p@1"] == 1
 
 
 @pytest.mark.parametrize("column", [list, tuple, object_array, lambda lists: pandas().Series(lists)])

@@ -13,7 +13,7 @@ from tests.damage import values_of
 from tests.faults.arrays import DENSE, LABELS
 from tests.faults.arrays import SCORES as VALUES
 from tests.made_files import NAMED, NUMBERED, as_list, make_scores, make_truth, rows_of, write_lines
-from xmleval import evaluate
+from xmleval import evaluate, scan
 from xmleval.io import read_scores, read_truth
 
 METRICS = ["p@1", "ndcg@5", "lrap"]
@@ -94,7 +94,7 @@ def test_names_that_do_not_tell_a_format(refused: Any) -> None:
         read_truth("Y")
     Path("Y.npz").rename("Y.dat")
     assert "Y.dat: its name does not tell its format" in refused("stats Y.dat")
-    assert read_truth("Y.dat", input_format="npz").shape == DENSE.shape
+    assert read_truth(scan("Y.dat", format="npz")).shape == DENSE.shape
     np.save("ranked.npy", LABELS)
     with pytest.raises(ValueError, match=r"ranked\.npy: .*_indices\.npy"):
         read_scores("ranked.npy")

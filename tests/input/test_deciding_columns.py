@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 from tests.input.forms import FRAMES, Table
-from xmleval import Evaluator, compare, evaluate, from_df, inverse_propensity, label_groups, label_statistics
+from xmleval import (
+    Evaluator,
+    compare,
+    evaluate,
+    from_df,
+    inverse_propensity,
+    label_groups,
+    label_statistics,
+    scan,
+)
 from xmleval.thresholds import fit as fit_thresholds
 
 FORMS = ["pandas", "polars", "arrow", "parquet", "csv", "jsonl"]
@@ -300,7 +309,7 @@ def test_column_called_rank_is_noted_as_scores(form: str) -> None:
     elif form == "parquet":
         return
     else:
-        report = evaluate(truth, scores, metrics="p@1", score_field="rank")
+        report = evaluate(truth, scan(scores, score="rank"), metrics="p@1")
     assert any("higher_is_better=False" in note and "'rank'" in note for note in report.notes)
 
 

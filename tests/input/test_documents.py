@@ -51,12 +51,13 @@ def in_json(form: Any) -> str:
 CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command, and what they hold as arrays
     *(({"d.csv": cut_at(*marks)}, f"d.csv --separator {marks[0].strip()}", {"y_pred": PRED})
       for marks in itertools.product([", ", ";", "|", " | "], [",", ";", "\t"])),
-    ({"d.csv": DOCS}, "d.csv --ranked --separator ,", {"y_pred": PRED, "y_score": LISTED}),
-    *(({"d.jsonl": in_json(form)}, "d.jsonl --pred-field out", {"y_score": SCORES}) for form in FORMS),
+    ({"d.csv": DOCS}, "d.csv d.csv --pred d.csv --separator ,", {"y_pred": PRED, "y_score": LISTED}),
+    *(({"d.jsonl": in_json(form)}, "d.jsonl d.jsonl --scores-label-field out", {"y_score": SCORES})
+      for form in FORMS),
     ({"d.csv": "tags,out,p\na|b,b|a,0.5|0.25\n,,\nc,\"['c', 'b']\",\"[3, -1e-3]\"\n"},
-     "d.csv --pred-field out --score-field p --separator |", {"y_score": SCORES}),
+     "d.csv d.csv --scores-label-field out --score-field p --separator |", {"y_score": SCORES}),
     ({"t.csv": TAGS, "p.csv": "tags,doc\nc;a,z\na,y\nother,unknown\nb,x\n"},
-     "t.csv --pred p.csv --id-field doc --separator ;", {"y_pred": PRED}),
+     "t.csv --pred p.csv --instance-field doc --separator ;", {"y_pred": PRED}),
     ({"t.csv": TAGS, "p.csv": "pred,n\nb,1\na,1\nc;a,1\n"},
      "t.csv --pred p.csv --separator ;", {"y_pred": PRED}),
     ({"t.csv": "tags,n\na;b,1\n,1\nc,1\n", "p.csv": "pred,id\na,1\nc;a,2\nb,0\n"},
@@ -141,8 +142,8 @@ def test_judgements_of_a_table_are_whole_numbers(relevance: str, tmp_path: Path)
 
 def test_messages_in_python_name_arguments(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("id,labels\n1,a;b\n")
-    with pytest.raises(ValueError, match=r"line 2: 'a;b' may be one label or several; separator=';' cuts it"):
+    with pytest.raises(ValueError, match=r"line 2: 'a;b' may .*; scan\(path, separator=';'\) cuts it"):
         evaluate(tmp_path / "d.csv", metrics="statistics")
     (tmp_path / "d.csv").write_text("id,topics\n1,a\n")
-    with pytest.raises(ValueError, match=r"true_field=, pred_field=, score_field= and id_field= name them"):
+    with pytest.raises(ValueError, match=r"label=, score= and instance= name them"):
         evaluate(tmp_path / "d.csv", metrics="statistics")

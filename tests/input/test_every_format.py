@@ -19,10 +19,9 @@ from tests.input.forms import write_table
 from tests.limits import small_limits
 from tests.made_files import NAMED, NUMBERED, files_of, make_scores, make_truth, pieces_of
 from xmleval import evaluate
-from xmleval.input.formats.documents import Fields
 from xmleval.input.pieces import joined, rows_from
 from xmleval.input.rows import Rows
-from xmleval.input.shards import find_input, with_fields
+from xmleval.input.shards import find_scan, with_fields
 from xmleval.input.stack import rows_as_csr, rows_as_lists
 from xmleval.io import read_scores, read_truth
 
@@ -175,7 +174,7 @@ def test_files_that_change_are_refused(name: str, change: Callable[[Path, Path],
 def test_documents_that_change_between_two_readings_are_refused(name: str) -> None:
     path = Path(name)
     write_table(path, {"labels": [["a"]], "predicted": [["b"]]})
-    (given,) = with_fields(Fields(), find_input(path, "truth", None))
+    (given,) = with_fields(True, find_scan("y_true", path))
     known = given.shards[0].format
     assert known.holds_both(path)
     os.utime(path, ns=(10**18, 10**18))

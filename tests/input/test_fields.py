@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmleval import evaluate
+from xmleval import evaluate, scan
 from xmleval.input import fields as input_fields
 from xmleval.input import rows as input_rows
 from xmleval.input.formats import csv_lines, json_lists
@@ -344,7 +344,8 @@ def test_fields_with_odd_names_in_blocks_are_read_as_line_by_line(name: str) -> 
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr(input_fields, "BLOCK_BYTES", n_bytes)
                 try:
-                    answers.append(evaluate("y.jsonl", "m.jsonl", metrics="p@1", pred_field=name).to_json())
+                    lists = scan("m.jsonl", label=name)
+                    answers.append(evaluate("y.jsonl", lists, metrics="p@1").to_json())
                 except ValueError as error:
                     answers.append(str(error))
     assert answers[::2] == answers[1::2]

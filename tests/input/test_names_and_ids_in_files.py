@@ -11,7 +11,7 @@ import pytest
 from tests.damage import answer
 from tests.examples import Y_TEST
 from tests.input.forms import Rows, with_index_type, write_rows, write_table
-from xmleval import evaluate
+from xmleval import evaluate, scan
 from xmleval.input.rows import MISSING_WORDS
 
 IDS = np.argsort(-np.random.default_rng(0).random(Y_TEST.shape), axis=1)[:, :3]
@@ -118,5 +118,5 @@ def test_objects_of_predictions_are_read_in_json_lines_as_in_python(folder: Path
 
 def test_a_separator_of_a_blank_leaves_other_blanks_in_names(folder: Path) -> None:
     Path("t.csv").write_text("labels\nNew\u00a0York Rome\n", encoding="utf-8")
-    report = evaluate("t.csv", [["Rome"]], metrics="p@1", separator=" ")
+    report = evaluate(scan("t.csv", separator=" "), [["Rome"]], metrics="p@1")
     assert report.label_names == ["New\u00a0York", "Rome"]

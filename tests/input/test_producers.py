@@ -59,7 +59,7 @@ def npz_of_study() -> str:
 def csv_of_tags() -> str:
     rows = zip(TAGS, TAG_HITS, strict=True)
     lines = (f"{';'.join(tags)},{';'.join(name for name, _ in hits)}" for tags, hits in rows)
-    return f"{write('tags.csv', ['tags,pred', *lines])} --separator ; --ranked"
+    return f"{write('tags.csv', ['tags,pred', *lines])} tags.csv --pred tags.csv --separator ;"
 
 
 def json_lines() -> str:

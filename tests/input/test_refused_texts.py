@@ -74,7 +74,7 @@ CSVS = [
     ("id,tags,predicted\n", "no row in it"),
     (
         "tags,labels,pred\na,b,c\n",
-        "columns 'tags' and 'labels' may both be meant; --true-field, ",
+        "columns 'tags' and 'labels' may both be meant; --label-field, ",
     ),
     ("tags,pred\na,b\n\na,b,c\n", "line 4: 3 fields, not 2"),
     ('tags,pred\na,"b\nc,d\n', "line 2: unexpected end of data; a field in quotes must end with one"),
@@ -110,8 +110,6 @@ JSONS = [
 
 OPTIONS = [
     ("docs.csv --pred docs.csv --score-field predicted", "docs.csv: line 2: 'b' is no score"),
-    ("docs.csv docs.csv --ranked", "--ranked: is for predictions in the truth's own file"),
-    ("scored.jsonl --ranked", "scored.jsonl: its labels have scores, which rank them; --ranked is for"),
     ("docs.csv --decision top3", "docs.csv: --decision needs a ranking, and its labels have no scores"),
     ("docs.csv --pred scored.jsonl", "scored.jsonl: its labels have scores; expected sets"),
     ("docs.csv --separator ''", "--separator: is empty"),

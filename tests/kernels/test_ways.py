@@ -39,11 +39,11 @@ rng = np.random.default_rng(0)
 truth, scores = (rng.random((60, 9)) < 0.3).astype(int), rng.integers(-4, 9, (60, 9)) / 8
 scores[0], scores[1] = np.inf, -np.inf
 groups = ["first"] * 3 + ["others"] * 6
-options = dict(y_train=truth, decision="threshold0.5", link="sigmoid", bounds=True)
+options = dict(y_train=truth, decision="threshold0.5", conventions="link=sigmoid", bounds=True)
 shown = dict(confidence=0.9, label_groups=groups, curve_points=9)
 report = xmleval.evaluate(truth, scores, metrics="all", **shown, **options)
 models, names = {"a": scores, "b": -scores}, ["p@3", "auc.macro", "f1.micro"]
-compared = xmleval.compare(models, truth, metrics=names, **options)
+compared = xmleval.compare(truth, models, metrics=names, **options)
 print(json.dumps([json.loads(each.to_json()) for each in (report, compared)]), "numba" in sys.modules)
 """
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from xmleval import Evaluator, compare, evaluate, rank
+from xmleval import Evaluator, compare, evaluate, rank, scan
 from xmleval.results.comparison import Comparison
 
 N, L = 60, 30
@@ -104,8 +104,8 @@ def compared(form: str, folder: Any, **options: Any) -> Comparison:
     if form == "files":
         for name, each in {"truth": truth, **models}.items():
             np.save(folder / f"{name}.npy", each)
-        paths = {name: folder / f"{name}.npy" for name in models}
-        return compare(folder / "truth.npy", paths, input_format="dense", **options)
+        paths = {name: scan(folder / f"{name}.npy", format="dense") for name in models}
+        return compare(folder / "truth.npy", paths, **options)
     if form == "lists":
         ids = np.tile(np.arange(L), (N, 1))
         models = {name: (ids, each) for name, each in models.items()}

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.oracles.hierarchy import with_ancestors
-from xmleval import Evaluator, Running, compare, evaluate
+from xmleval import Evaluator, Running, compare, evaluate, scan
 
 EDGES = [(3, 1), (4, 1), (1, 0), (2, 0), (4, 2)]  # label 4 has two parents; 5 is alone
 TRUTH = [{3}, {4, 5}, set(), {1}]
@@ -191,11 +191,11 @@ def write_trec() -> tuple[str, str]:
 @pytest.mark.parametrize("kind", ["qrels", "csv", "jsonl"])
 def test_files_name_codes_of_the_hierarchy_that_the_truth_lacks(kind: str, labels: Any) -> None:
     Path("edges.tsv").write_text("".join(f"{child}\t{parent}\n" for child, parent in TREE))
-    paths = write_trec() if kind == "qrels" else write_documents(kind)
+    paths: list[Any] = [*(write_trec() if kind == "qrels" else write_documents(kind))]
     options: dict[str, Any] = {"metrics": AT_3, "hierarchy": "edges.tsv", "labels": labels}
     if kind != "qrels":
-        options |= {"true_field": "labels", "pred_field": "labels", "id_field": "id"}
-        options |= {"separator": ";"} if kind == "csv" else {}
+        separator = ";" if kind == "csv" else None
+        paths = [scan(path, label="labels", instance="id", separator=separator) for path in paths]
         of_sets = evaluate(paths[0], y_pred=paths[1], **options | {"metrics": OF_SETS})
         assert [*of_sets.values()] == pytest.approx(by_hand(TRUE_SETS, RANKED), abs=1e-12)
     report = evaluate(*paths, **options)

@@ -9,7 +9,7 @@ from typing import Any, get_overloads, get_type_hints
 import numpy as np
 import pytest
 
-from xmleval import Comparison, Report, compare, evaluate
+from xmleval import Comparison, Report, compare, evaluate, scan
 from xmleval.evaluation.request import EvaluateOptions
 
 TYPED = """
@@ -43,8 +43,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def test_a_comparison_is_a_mapping_of_reports(files: dict[str, str]) -> None:
-    options: dict[str, Any] = {"metrics": ["p@1"], "input_format": "dense"}
-    for comparison in (evaluate("y.npy", files, **options), compare("y.npy", files, **options)):
+    scans = {name: scan(file, format="dense") for name, file in files.items()}
+    for comparison in (evaluate("y.npy", scans, metrics="p@1"), compare("y.npy", scans, metrics="p@1")):
         assert isinstance(comparison, Comparison)
         assert [*comparison] == ["a", "b"]
         assert len(comparison) == 2
@@ -57,7 +57,7 @@ def test_a_comparison_is_a_mapping_of_reports(files: dict[str, str]) -> None:
         with pytest.raises(KeyError, match="no model 'p@1'; there are 'a', 'b'"):
             _ = comparison["p@1"]
         assert repr(comparison) == "<Comparison: a, b, 4 rows x 4 labels>"
-    assert isinstance(evaluate("y.npy", {"a": "a.npy"}, **options), Report)
+    assert isinstance(evaluate("y.npy", {"a": scans["a"]}, metrics="p@1"), Report)
 
 
 def test_overloads_have_the_arguments_of_evaluate() -> None:

@@ -15,7 +15,6 @@ from xmleval.evaluation.counts import evaluate_values
 from xmleval.evaluation.request import (
     Data,
     EvaluateOptions,
-    FileReading,
     Progress,
     Question,
     Request,
@@ -72,13 +71,6 @@ def evaluate(
     per_row: bool | Iterable[str] = False,
     per_label: bool | Iterable[str] = False,
     curve_points: int | None = None,
-    input_format: str | None = None,
-    true_field: str | None = None,
-    pred_field: str | None = None,
-    score_field: str | None = None,
-    id_field: str | None = None,
-    separator: str | None = None,
-    ranked: bool = False,
     memory: int | str = MEMORY,
     threads: int | None = None,
     progress: Progress = False,
@@ -86,8 +78,8 @@ def evaluate(
 ) -> Report | Comparison:
     """Compute measures of predictions against the relevant labels.
 
-    Every argument that takes an array or names also takes a file, a folder, a pattern or an address of one.
-    Files are read row by row, in bounded memory.
+    Every argument that takes an array or names also takes a file, a folder, a pattern or an address of one,
+    or `scan` of one, which says how it is read. Files are read row by row, in bounded memory.
 
     Parameters
     ----------
@@ -169,13 +161,6 @@ def evaluate(
         measures to keep them for, which saves memory.
     curve_points : int, optional
         Number of points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
-    input_format : str, optional
-        Format of text files, and of files whose names do not show it: a name of `xmleval.io.FORMATS`.
-    true_field, pred_field, score_field, id_field, separator : str, optional
-        Of CSV and JSON Lines: the fields of labels, predicted labels, their scores and ids, and what stands
-        between the labels of a field.
-    ranked : bool, default False
-        Whether labels predicted in the truth's own file stand best first; else they are sets alone.
     memory : int or str, default "1GiB"
         Bytes, or an amount such as "512MB", above which pooled scores (family ``curves``) go to temporary
         files; of files, at least 16MB, and also for rows that are read. Values do not depend on it.
@@ -238,15 +223,6 @@ def evaluate(
             curve_points=curve_points,
             confidence=confidence,
         ),
-        reading=FileReading(
-            input_format=input_format,
-            true_field=true_field,
-            pred_field=pred_field,
-            score_field=score_field,
-            id_field=id_field,
-            separator=separator,
-            ranked=ranked,
-        ),
         running=running or Running(),
         memory=memory,
         threads=threads,
@@ -298,7 +274,7 @@ def reads_files(request: Request) -> bool:
         if value is not None and isinstance(value, PATHS) and file_of(name, value):
             return True
     running = replace(request.running, block_rows=None)  # which arrays have, too
-    return running != Running() or request.reading != FileReading()
+    return running != Running()
 
 
 def counting_of(request: Request) -> CountRun | None:

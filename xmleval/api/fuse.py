@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,8 @@ from xmleval.base.errors import (
     real_number,
     shown,
 )
-from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import Held, common_label_count, notes_of, open_input, prediction_batches
 from xmleval.evaluation.reading import naming_rows
-from xmleval.evaluation.request import FileOptions, FileReading, refuse_unknown
 from xmleval.input.canonical import LEAST_STEPS, Ranking
 from xmleval.input.csr import rows_at_a_time, sorted_part
 from xmleval.input.match import Match, join_models
@@ -52,7 +50,6 @@ class Fusion:
     n_labels: int | None = None
     higher_is_better: bool = True
     threads: int | None = None
-    reading: FileReading = field(default_factory=FileReading)
 
 
 def fuse(
@@ -65,7 +62,6 @@ def fuse(
     n_labels: int | None = None,
     higher_is_better: bool = True,
     threads: int | None = None,
-    **files: Any,
 ) -> Any:
     """Join the scores or lists of several models into one list for each instance.
 
@@ -86,7 +82,7 @@ def fuse(
         Of each model; means are over their sum in place of the number of models.
     rank_constant : float, optional
         Of ``"rrf"``, in place of 60.
-    n_labels, higher_is_better, threads, files
+    n_labels, higher_is_better, threads
         As of `evaluate`. Distances are for rules of ranks.
 
     Returns
@@ -113,7 +109,6 @@ def fuse(
     >>> fuse([{"q1": {"red": 0.9}}, {"q1": {"blue": 0.8, "red": 0.5}}], "mean")
     {'q1': {'red': 0.7, 'blue': 0.4}}
     """
-    refuse_unknown(files, FileOptions.__annotations__)
     fusion = Fusion(
         rule=rule,
         k=k,
@@ -122,7 +117,6 @@ def fuse(
         n_labels=n_labels,
         higher_is_better=higher_is_better,
         threads=threads,
-        reading=FileReading(**{name: value for name, value in files.items() if name != "progress"}),
     )
     rows, width = fuse_rows(predictions, fusion)
     if rows.names is None:
@@ -146,9 +140,9 @@ def fuse_rows(predictions: Any, fusion: Fusion) -> tuple[Any, int]:
     n_labels = fusion.n_labels
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
-    how, names = fusion.reading.input_format, [f"predictions[{n}]" for n in range(len(predictions))]
-    opened = [open_input("y_score", v, how, n_labels, n) for n, v in zip(names, predictions, strict=True)]
-    models = with_fields(fields_of(fusion.reading), *opened)
+    names = [f"predictions[{n}]" for n in range(len(predictions))]
+    opened = [open_input("y_score", v, n_labels, n) for n, v in zip(names, predictions, strict=True)]
+    models = with_fields(True, *opened)
     file_names = [model.name for model in models]
     readers, row_names, label_names = tuple[Any, ...](), None, None
     if any(model.named for model in models):

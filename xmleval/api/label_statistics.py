@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from xmleval.base.arrays import Ints, row_sizes
+from xmleval.base.budget import MEMORY
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import collect
-from xmleval.evaluation.request import FileOptions, refuse_unknown
+from xmleval.evaluation.request import Data, Progress, Question, Request
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 
@@ -18,7 +19,14 @@ TAIL_COUNT = 10  # maximum number of instances of a tail label
 
 
 def label_statistics(
-    y_true: Any, y_train: Any = None, *, n_labels: int | None = None, **files: Unpack[FileOptions]
+    y_true: Any,
+    y_train: Any = None,
+    *,
+    n_labels: int | None = None,
+    labels: Any = None,
+    memory: int | str = MEMORY,
+    threads: int | None = None,
+    progress: Progress = False,
 ) -> dict[str, float]:
     """Compute label statistics of a data set.
 
@@ -26,8 +34,8 @@ def label_statistics(
     ----------
     y_true, y_train, n_labels
         Relevant labels, and training labels over the same label set, as in `evaluate`.
-    files
-        How files are read: ``input_format``, ``true_field``, ``progress`` and others of `evaluate`.
+    labels, memory, threads, progress
+        As of `evaluate`.
 
     Returns
     -------
@@ -46,9 +54,14 @@ def label_statistics(
     >>> label_statistics(np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]]))["label_cardinality"]
     2.5
     """
-    refuse_unknown(files, (*FileOptions.__annotations__, "labels", "memory", "threads"))
-    options = {"y_train": y_train, "n_labels": n_labels, **files}
-    rows, run = collect(y_true, None, lambda n, resources: LabelCounts(n), options)
+    request = Request(
+        data=Data(y_true=y_true),
+        question=Question(y_train=y_train, n_labels=n_labels, labels=labels),
+        memory=memory,
+        threads=threads,
+        progress=progress,
+    )
+    rows, run = collect(request, lambda n, resources: LabelCounts(n))
     for note in run.rows.matches[0].notes:
         warnings.warn(note, stacklevel=2)
     n_labels, seen = rows.label_counts.size, np.flatnonzero(rows.label_counts)

@@ -139,6 +139,16 @@ class Field(Keyword):
         return f'conventions="{self.name}={self.value or "..."}"'
 
 
+class ScanField(Keyword):
+    """A keyword of `scan` in a message, an option of its own on the command line."""
+
+    def __str__(self) -> str:
+        """Return it as Python spells it."""
+        is_quoted = self.value.startswith("'")
+        value = self.value if is_quoted else f"'{self.value}'" if self.value else "..."
+        return f"scan(path, {self.name}={value})"
+
+
 class Message(str):
     """A string made of strings, keywords and other messages.
 

@@ -13,13 +13,13 @@ from xmleval.input.stack import as_rows
 
 
 def apply_to_files(
-    saved: Path, scores: Path, target: Path, shown: Progress = False, **options: Any
+    saved: Path, scores: Any, target: Path, shown: Progress = False
 ) -> tuple[int, int, list[str]]:
     """Write scores with the probabilities of a saved map in their place.
 
     It returns the number of rows, that of probabilities, and notes.
     """
-    (source,) = find_files([(scores, "scores")], **options)
+    (source,) = find_files([(scores, "scores")])
     writer = writer_of(target, "scores", source.name if source.named else None)
     calibrator, n_rows, n_entries = Calibrator.load(saved), 0, 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from xmleval.base.errors import InputError, did_you_mean, naming_files, positive
 from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.evaluation.counts import ScoredRows
 from xmleval.evaluation.files import collect
+from xmleval.evaluation.request import Data, Progress, Question, Request
 from xmleval.files.remote import is_file
 from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.recalibrating import (
@@ -37,9 +38,6 @@ from xmleval.metrics.spec import MOST_K, parse_spec
 from xmleval.states.pair_scores import PairScores
 from xmleval.states.plan import Plan
 
-if TYPE_CHECKING:
-    from xmleval.evaluation.request import FileOptions
-
 STATE = "pair_scores"
 MOST_STEPS = 100
 SHORTEST = 2.0**-30  # part of a step
@@ -59,7 +57,7 @@ def fit(
     sample_weight: Any = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
-    **files: Unpack[FileOptions],
+    progress: Progress = False,
 ) -> Calibrator:
     """Fit a map from scores to probabilities, to the pairs of a score and a hit of held-out data.
 
@@ -75,9 +73,8 @@ def fit(
         Fit to the first k labels of each row, for `ece@k` and its kind; default all listed labels.
     n_labels, labels, sample_weight, memory, threads
         As of `xmleval.evaluate`. The map does not depend on the last two.
-    files : dict
-        How files are read, in place of ``y_true``, ``y_score`` and ``labels``: ``input_format``,
-        ``true_field``, ``progress`` and others of `evaluate`.
+    progress : bool or callable, default False
+        As of `xmleval.evaluate`. ``y_true``, ``y_score`` and ``labels`` may be files.
 
     Returns
     -------
@@ -112,12 +109,15 @@ def fit(
         near = did_you_mean(str(method), METHODS)
         raise InputError("method", f"{shown(method)} is not one of {', '.join(METHODS)}; {near}".rstrip("; "))
     k = None if k is None else positive_integer("k", k, at_most=MOST_K)
-    options = {
-        "n_labels": n_labels, "labels": labels, "sample_weight": sample_weight, "memory": memory,
-        "threads": threads, **files,
-    }  # fmt: skip
+    request = Request(
+        data=Data(y_true=y_true, y_score=y_score, sample_weight=sample_weight),
+        question=Question(n_labels=n_labels, labels=labels),
+        memory=memory,
+        threads=threads,
+        progress=progress,
+    )
     make = partial(ScoredPairs, k, sample_weight is not None)
-    pairs, run = collect(y_true, y_score, make, options)
+    pairs, run = collect(request, make)
     for note in run.rows.matches[0].notes:
         warnings.warn(note, stacklevel=2)
     with naming_files({"y_score": y_score} if is_file(y_score) else {}):

@@ -16,7 +16,7 @@ from xmleval.api.evaluate import evaluate
 from xmleval.base.budget import MEMORY, check_resources
 from xmleval.base.errors import naming_files
 from xmleval.base.work import WORK
-from xmleval.cli.files import FILE
+from xmleval.cli.files import FILE, Scanning
 from xmleval.cli.options import FORMAT, LIST, MEASURES, OUTPUT, RESOURCES, Opt, command, format_option
 from xmleval.cli.output import show, write_text
 from xmleval.cli.types import COUNT, Whole
@@ -43,7 +43,7 @@ OPTIONS = {
 @click.argument("truth", type=FILE, required=False)
 @click.argument("scores", type=FILE, required=False)
 def bench(
-    truth: Path | None, scores: Path | None, metrics: list[str], input_format: str | None,
+    truth: Path | None, scores: Path | None, metrics: list[str], how: Scanning,
     threads: int | None, output_format: str, output: Path | None, **sizes: int | None,
 ) -> None:  # fmt: skip
     """Measure how fast the predictions in SCORES are evaluated against TRUTH, once both are in memory.
@@ -62,8 +62,8 @@ def bench(
     if truth is None or scores is None:
         y_true, y_score = make_lists(n_rows, n_labels, k)
     else:
-        y_true = read_truth(truth, input_format=input_format)
-        y_score = read_scores(scores, input_format=input_format)
+        y_true = read_truth(how.truth(truth))
+        y_score = read_scores(how.scores(scores))
     settings: Any = {"metrics": metrics, "threads": threads, "decision": f"top{N_RELEVANT}"}
     seconds = list[float]()
     WORK.is_small = False  # as after many calls

@@ -13,7 +13,7 @@ from xmleval.calibrate import fit as fit_files
 from xmleval.calibrate.applying import apply_to_files
 from xmleval.calibrate.calibrator import METHODS
 from xmleval.cli.convert import WRITTEN
-from xmleval.cli.files import FILE, MODEL
+from xmleval.cli.files import FILE, MODEL, Scanning
 from xmleval.cli.messages import notes_told, on_terminal, tell_notes
 from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
@@ -27,7 +27,7 @@ FIT = {
     **RESOURCES,
     "output": Opt(MODEL, "MODEL", "File for the map, JSON.", extra=REQUIRED),
 }
-APPLY = {name: opt for name, opt in FORMAT.items() if name != "true_field"} | {"output": WRITTEN}
+APPLY = {name: opt for name, opt in FORMAT.items() if name != "label_field"} | {"output": WRITTEN}
 
 
 @click.group()
@@ -38,14 +38,14 @@ def calibrate() -> None:
 @command({"Options": FIT}, fit_files, evaluate, group=calibrate, short_help="Fit probabilities to scores.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
-def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
+def fit(truth: Path, scores: Path, output: Path, how: Scanning, **options: Any) -> None:
     """Fit a map from SCORES to probabilities against the relevant labels in TRUTH.
 
     Both are of held-out data. `xmleval calibrate apply MODEL SCORES` makes probabilities of other scores.
     Labels with names are matched by name.
     """
     with notes_told():
-        calibrator = fit_files(truth, scores, progress=on_terminal(), **options)
+        calibrator = fit_files(how.truth(truth), how.scores(scores), progress=on_terminal(), **options)
     calibrator.save(output)
     write_text(str(calibrator))
 
@@ -53,12 +53,12 @@ def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
 @command({"Options": APPLY}, group=calibrate, short_help="Write probabilities in place of scores.")
 @click.argument("model", type=FILE)
 @click.argument("scores", type=FILE)
-def apply(model: Path, scores: Path, output: Path, **options: Any) -> None:
+def apply(model: Path, scores: Path, output: Path, how: Scanning) -> None:
     """Write SCORES with the probabilities that MODEL gives in place of the scores.
 
     MODEL is a file that `xmleval calibrate fit` wrote. A list keeps its order. Names of rows and labels are
     kept.
     """
-    n_rows, n_entries, notes = apply_to_files(model, scores, output, on_terminal(), **options)
+    n_rows, n_entries, notes = apply_to_files(model, how.scores(scores), output, on_terminal())
     tell_notes(notes)
     write_text(f"{counted(n_rows, 'rows')}, {counted(n_entries, 'probabilities', 'probability')}")

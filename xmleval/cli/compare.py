@@ -9,7 +9,7 @@ import click
 
 from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.files import FIGURE, FILE, PAGE
+from xmleval.cli.files import FIGURE, FILE, PAGE, Scanning
 from xmleval.cli.messages import on_terminal, spelled
 from xmleval.cli.options import (
     COMPARED,
@@ -62,13 +62,13 @@ xmleval compare Y.npz 'a_*.npz' 'b_*.npz' \\
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def compare(
     truth: Path, scores: tuple[Path, ...], baseline: str | None, output_format: str, output: Path | None,
-    html: Path | None, plot: Path | None, **options: Any,
+    html: Path | None, plot: Path | None, how: Scanning, **options: Any,
 ) -> None:  # fmt: skip
     """Compare the predictions in two or more SCORES on the rows of TRUTH.
 
     Prints values, and for each pair of SCORES the differences with their intervals and p-values, and the
     rows that each wins. Intervals cover the sampling of test rows, not training seeds. Inputs are those of
-    `xmleval evaluate` except --pred and --ranked.
+    `xmleval evaluate` except --pred.
     """
     if len(scores) < 2:
         raise click.UsageError("compare takes two or more SCORES; `xmleval evaluate` is for one")
@@ -76,7 +76,9 @@ def compare(
     expand_metrics(options["metrics"], options["k"])  # refuses a wrong name before any file is read
     baseline = None if baseline is None else model_of(baseline, [*models], scores)
     options["worst"] = options["worst"] or 0
-    compared = compare_files(truth, models, baseline=baseline, progress=on_terminal(), **options)
+    compared = compare_files(
+        how.truth(truth), how.models(models), baseline=baseline, progress=on_terminal(), **options
+    )
     if html is not None:
         write_text(
             compared.worded(spelled).to_html(about=about([truth, *scores, training_file(options)])), html

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
-from xmleval.cli.files import FILE, Output
+from xmleval.cli.files import FILE, Output, Scanning
 from xmleval.cli.messages import on_terminal, tell_notes
 from xmleval.cli.options import FORMAT, REQUIRED, Opt, command
 from xmleval.cli.types import LABEL_COUNT
@@ -39,11 +38,15 @@ WRITTEN = Opt(DATA, "OUT", "File to write, in the format that its name tells.", 
 @command({"Options": OPTIONS})
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", type=DATA)
-def convert(source: Path, target: Path, **options: Any) -> None:
+def convert(
+    source: Path, target: Path, how: Scanning, kind: str | None, n_labels: int | None, like: Path | None
+) -> None:
     """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
 
     The data are held in memory, but for a matrix by number that becomes text or Parquet. Names of rows and
     labels are kept in .parquet, .csv, .jsonl, .qrels and .run. In others, and with --like, they become
     numbers, in the order of TRUTH.
     """
-    tell_notes(convert_files(source, target, shown=on_terminal(), **options))
+    data = how.truth(source) if kind == "truth" else how.scores(source)
+    truth = None if like is None else how.truth(like)
+    tell_notes(convert_files(data, target, kind, n_labels, truth, on_terminal()))

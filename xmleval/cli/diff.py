@@ -9,7 +9,7 @@ import click
 
 from xmleval.api.diff import diff as diff_files
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.files import FILE
+from xmleval.cli.files import FILE, Scanning
 from xmleval.cli.messages import on_terminal
 from xmleval.cli.options import COMPARED, OF_MODELS, OUTPUT, Opt, command, format_option
 from xmleval.cli.output import write_result
@@ -33,14 +33,19 @@ xmleval diff Y.npz old.npz new.npz \\
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=2)
 def diff(
-    truth: Path, scores: tuple[Path, Path], output_format: str, output: Path | None, **options: Any
+    truth: Path,
+    scores: tuple[Path, Path],
+    output_format: str,
+    output: Path | None,
+    how: Scanning,
+    **options: Any,
 ) -> None:
     """Show the rows, and the labels, that changed most from the first of SCORES to the second.
 
     Each row comes with its relevant labels and both lists. Labels change by the average over labels that
-    --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate` except --pred and
-    --ranked; --labels names the columns, whatever their form.
+    --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate` except --pred;
+    --labels names the columns, whatever their form.
     """
     models_of(truth, scores)  # refuses what was hardly meant
-    result = diff_files(truth, *scores, progress=on_terminal(), **options)
+    result = diff_files(how.truth(truth), *map(how.scores, scores), progress=on_terminal(), **options)
     write_result(result, output_format, output)

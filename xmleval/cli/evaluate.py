@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from xmleval.api.evaluate import evaluate as evaluate_files
-from xmleval.cli.files import FILE, TABLE
+from xmleval.base.errors import InputError
+from xmleval.cli.files import FILE, TABLE, Scanning
 from xmleval.cli.messages import on_terminal
 from xmleval.cli.options import EVALUATION, RESULT, RUNS, SAVE, Opt, command
 from xmleval.cli.output import write_details, write_result
@@ -48,7 +49,7 @@ SECTIONS = EVALUATION | {"Output": OF_RESULT | SAVE, "Resources": EVALUATION["Re
 @kept_until_written()
 def evaluate(
     truth: Path, scores: tuple[Path, ...], output_format: str, output: Path | None,
-    per_label_file: Path | None, per_row_file: Path | None, **options: Any,
+    per_label_file: Path | None, per_row_file: Path | None, how: Scanning, **options: Any,
 ) -> None:  # fmt: skip
     """Compute measures of the predictions in SCORES against the relevant labels in TRUTH.
 
@@ -57,12 +58,16 @@ def evaluate(
     quotes, stands for files that follow one another, part_2 before part_10. Files are read piece by piece.
     Propensity-scored measures need --train or --inverse-propensity.
     """
+    if how.scores_label_field is not None and not scores and options["y_pred"] is None:
+        raise InputError("scores_label_field", "is for SCORES or --pred; TRUTH may be given as these, too")
     models = models_of(truth, scores)
     asked = expand_metrics(options["metrics"], options["k"])  # refuses wrong names before files are read
     if per_row_file is not None:
         refuse_no_rows([spec for spec, _ in asked])
     options |= {"per_label": per_label_file is not None, "per_row": per_row_file is not None}
-    result: Any = evaluate_files(truth, models or None, progress=on_terminal(), **options)
+    result: Any = evaluate_files(
+        how.truth(truth), how.models(models) or None, progress=on_terminal(), **options
+    )
     reports = {[*models, str(truth)][0]: result}
     if isinstance(result, Comparison):
         reports = {**result.reports}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from glob import escape
 from itertools import permutations
@@ -13,9 +14,10 @@ from typing import Any
 
 import click
 
-from xmleval.base.errors import import_optional
+from xmleval.base.errors import InputError, import_optional
 from xmleval.files.output import ARCHIVE, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path
+from xmleval.input.scan import scan
 
 COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
 
@@ -94,6 +96,65 @@ class Drawing(Text):
         for name in self.libraries:
             import_optional(name, self.noun, self.extra)
         os.environ.setdefault("MPLBACKEND", "agg")  # no window is opened
+
+
+@dataclass(frozen=True)
+class Scanning:
+    """How the files of a command are read, by the options of `scan`."""
+
+    input_format: str | None = None
+    label_field: str | None = None
+    scores_label_field: str | None = None
+    score_field: str | None = None
+    instance_field: str | None = None
+    separator: str | None = None
+    predictions: tuple[Path, ...] = ()  # files of them
+
+    def truth(self, path: Path) -> Any:
+        """Return a file of relevant labels, as functions take it."""
+        holds_predictions = path in self.predictions  # whose scores these are
+        return self._scan(path, self.label_field, None if holds_predictions else self.score_field)
+
+    def scores(self, path: Path) -> Any:
+        """Return a file of predictions."""
+        return self._scan(path, self.scores_label_field, self.score_field)
+
+    def candidates(self, path: Path) -> Any:
+        """Return a file of candidates, whose labels are found by their usual names."""
+        return self._scan(path, None, self.score_field)
+
+    def models(self, models: Mapping[str, Path]) -> dict[str, Any]:
+        """Return files of predictions by name."""
+        return {name: self.scores(path) for name, path in models.items()}
+
+    def refuse_unused(self, paths: Iterable[Path]) -> None:
+        """Refuse names of fields where none of the files has fields."""
+        from xmleval.input.shards import takes_fields  # imports all formats
+
+        if self._fields and not any(takes_fields(path, self.input_format) for path in paths):
+            raise InputError(self._fields[0], "is for CSV and JSON Lines")
+
+    @property
+    def _fields(self) -> list[str]:
+        """The options of fields that are given."""
+        names = ("label_field", "scores_label_field", "score_field", "instance_field", "separator")
+        return [name for name in names if getattr(self, name) is not None]
+
+    def _scan(self, path: Path, label: str | None, score: str | None) -> Any:
+        if self.input_format is None and not self._fields:
+            return path
+        from xmleval.input.shards import takes_fields  # imports all formats
+
+        if not takes_fields(path, self.input_format):
+            return scan(path, format=self.input_format)
+        return scan(
+            path,
+            format=self.input_format,
+            instance=self.instance_field,
+            label=label,
+            score=score,
+            separator=self.separator,
+        )
 
 
 FILE, RESULT = FileName(), Text("the result", None)  # of which --format has a say

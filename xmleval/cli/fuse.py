@@ -11,13 +11,12 @@ from xmleval.api.fuse import RULES, Fusion, fuse_rows
 from xmleval.api.fuse import fuse as fuse_files
 from xmleval.base.errors import counted, naming_files
 from xmleval.cli.convert import WRITTEN
-from xmleval.cli.files import FILE
+from xmleval.cli.files import FILE, Scanning
 from xmleval.cli.messages import notes_told, tell_notes
 from xmleval.cli.options import FORMAT, INPUTS, MEASURES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, NUMBER, Choice, Parsed, read_names, read_number
 from xmleval.evaluation.convert import find_files, write_data, writer_of
-from xmleval.evaluation.request import FileReading
 
 WEIGHTS = Parsed(lambda text: [*map(read_number, read_names(text))])
 OPTIONS = {
@@ -30,25 +29,25 @@ OPTIONS = {
     "rank_constant": Opt(NUMBER, "NUMBER", "Of rrf: what ranks are added to; else 60."),
     "n_labels": INPUTS["n_labels"],
     "higher_is_better": MEASURES["higher_is_better"],
-    **{name: opt for name, opt in FORMAT.items() if name != "true_field"},
+    **{name: opt for name, opt in FORMAT.items() if name != "label_field"},
     "output": WRITTEN,
 }  # fmt: skip
 
 
 @command({"Options": OPTIONS}, fuse_files)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
-def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> None:
+def fuse(scores: tuple[Path, ...], output: Path, rule: str, how: Scanning, **options: Any) -> None:
     """Join the lists of several models into one, row by row.
 
     Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them, held in memory. Ties
     are broken by the smaller label. Files with names are matched by them, and OUT has them.
     """
-    fields = {name: options.pop(name) for name in FORMAT if name in options}
-    files = find_files([(path, "scores") for path in scores], **fields)
+    scans = [*map(how.scores, scores)]
+    files = find_files([(each, "scores") for each in scans])
     writer_of(output, "scores", next((file.name for file in files if file.named), None))
     with notes_told(), naming_files({"predictions": "SCORES"}):
-        fusion = Fusion(rule=rule, reading=FileReading(**fields), **options)
-        rows, n_labels = fuse_rows([*scores], fusion)
+        fusion = Fusion(rule=rule, **options)
+        rows, n_labels = fuse_rows(scans, fusion)
     tell_notes(write_data(str(scores[0]), rows, "scores", output, n_labels))
     size = f"{counted(rows.n_rows, 'rows')} x {counted(n_labels, 'labels')}"
     write_text(f"{size}, {rows.labels.size} listed ({rule} of {len(scores)})")

@@ -18,13 +18,17 @@ from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, prin
 FLAGS = {  # what arguments of functions are called here; a command adds its options
     "y_true": "TRUTH",
     "y_score": "SCORES",
+    "format": "--input-format",
+    "label": "--label-field",
+    "score": "--score-field",
+    "instance": "--instance-field",
     "executor": "--workers",
     "results": "RESULTS",
     "per_label": "--per-label",
     "per_row": "--per-row",
     "higher_is_better=False": "--lower-is-better",
 }
-ARGUMENT = re.compile(r"(?<![\w./-])(y_true|y_score|y_pred|y_train|pred_field)(?![\w./=-])")  # in plain text
+ARGUMENT = re.compile(r"(?<![\w./-])(y_true|y_score|y_pred|y_train)(?![\w./=-])")  # in plain text
 LONGEST = 600  # a damaged header may be quoted whole
 
 

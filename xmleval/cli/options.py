@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.base.conventions import CHOICES, PRESETS, Conventions
-from xmleval.cli.files import FILE, STATE, FileName, refuse_outputs
+from xmleval.cli.files import FILE, STATE, FileName, Scanning, refuse_outputs
 from xmleval.cli.files import RESULT as RESULT_FILE
 from xmleval.cli.messages import FLAGS
 from xmleval.cli.patterns import refuse_predictions
@@ -33,6 +33,7 @@ from xmleval.cli.types import (
 )  # fmt: skip
 from xmleval.evaluation.request import Running
 from xmleval.files.output import refuse_ending
+from xmleval.files.remote import as_path
 from xmleval.input.shards import FORMATS
 from xmleval.labels.datasets import PUBLISHED
 from xmleval.labels.propensity import TrainingLabels
@@ -41,6 +42,15 @@ from xmleval.metrics.spec import DEFAULT_K
 from xmleval.show.tables import FORMS
 
 Function = Callable[..., Any]
+SCANNED = (
+    "truth",
+    "scores",
+    "source",
+    "like",
+    "y_train",
+    "y_pred",
+    "candidates",
+)  # files that are read by rows
 PLAIN_TEXT = ("", ".txt")  # endings of a result in any form
 NARROW = 60  # columns below which the help of an option is on lines of its own
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
@@ -96,6 +106,14 @@ def as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     ]
     if fields:
         arguments["conventions"] = ",".join([*filter(None, [arguments.get("conventions")]), *fields])
+    if "input_format" in arguments:
+        predictions = (*_listed(arguments.get("scores")), *_listed(arguments.get("y_pred")))
+        how = Scanning(**_taken(arguments, FORMAT), predictions=predictions)
+        how.refuse_unused([path for name in SCANNED for path in _listed(arguments.get(name))])
+        arguments["how"] = how
+        for name, wrap in (("y_train", how.truth), ("candidates", how.candidates), ("y_pred", how.scores)):
+            if arguments.get(name) is not None:
+                arguments[name] = wrap(arguments[name])
     constants = _taken(arguments, OF_MODEL)
     if any(value is not None for value in constants.values()):
         arguments["y_train"] = TrainingLabels(arguments["y_train"], **constants)
@@ -109,11 +127,16 @@ def as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
+def _listed(value: Any) -> Sequence[Any]:
+    """Return the files of an argument, which has one, several or none."""
+    return value if isinstance(value, tuple) else [] if value is None else [value]
+
+
 def training_file(arguments: Mapping[str, Any]) -> Path | None:
     """Return the file of training labels among the arguments of a command."""
     y_train: Any = arguments["y_train"]
-    path: Path | None = y_train.labels if isinstance(y_train, TrainingLabels) else y_train
-    return path
+    labels = y_train.labels if isinstance(y_train, TrainingLabels) else y_train
+    return None if labels is None else as_path(labels)
 
 
 def _taken(values: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -153,13 +176,14 @@ INPUTS = {
         + "; ".join(f"{form.name}: {form.title}, {form.endings}" for form in FORMATS)
         + ". Texts may also end in .gz.",
     ),
-    "true_field": Opt(str, "NAME", "Of CSV and JSON Lines: the field of relevant labels."),
-    "pred_field": Opt(
-        str, "NAME",
-        "Likewise: the field of predicted labels; `evaluate` also finds them in TRUTH's own file.",
+    "label_field": Opt(
+        str, "NAME", "Of CSV and JSON Lines: the field of relevant labels, in TRUTH and --train.",
     ),
-    "score_field": Opt(str, "NAME", "The field of their scores, where these stand in one of their own."),
-    "id_field": Opt(str, "NAME", "The field by which rows of several files are joined."),
+    "scores_label_field": Opt(str, "NAME", "The field of predicted labels, in SCORES and --pred."),
+    "score_field": Opt(
+        str, "NAME", "The field of their scores, if they have one of their own; also judgements of TRUTH.",
+    ),
+    "instance_field": Opt(str, "NAME", "The field by which rows of several files are joined."),
     "separator": Opt(
         Parsed(lambda text: {r"\t": "\t"}.get(text, text)), "TEXT",
         "What stands between the labels of a field, such as ';'; JSON lists need none.",
@@ -207,7 +231,6 @@ GROUPING = {
 SETS = {
     "y_pred": Opt(FILE, flag="--pred"),
     "decision": Opt(DECISION, "RULE"),
-    "ranked": Opt(None, extra=SWITCH),
 }
 RESOURCES = {"memory": Opt(str, "SIZE"), "threads": Opt(COUNT, "N")}
 RUNS = {
@@ -234,7 +257,8 @@ COMPARED = {"Inputs": INPUTS, "Measures": OF_MODELS, "Output": {}, "Resources": 
 EVERY = {name: opt for section in (*EVALUATION.values(), RUNS, SAVE) for name, opt in section.items()}
 
 
-FIELDS = {name: INPUTS[name] for name in ("true_field", "pred_field", "score_field", "id_field", "separator")}
+NAMES_OF_FIELDS = ("label_field", "scores_label_field", "score_field", "instance_field", "separator")
+FIELDS = {name: INPUTS[name] for name in NAMES_OF_FIELDS}
 FORMAT = {"input_format": INPUTS["input_format"]._replace(help=FORMAT_HELP, metavar=None), **FIELDS}
 FLAGS.update({name: flag_of(name, opt) for name, opt in EVERY.items()})
 

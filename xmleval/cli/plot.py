@@ -41,7 +41,7 @@ def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **optio
     """Draw a figure of the predictions in one or more SCORES.
 
     Several SCORES are compared as by `xmleval compare`. Inputs are those of `xmleval evaluate`
-    except --pred and --ranked.
+    except --pred.
     """
     asked = ["p"] if kind == "ranks" else options["metrics"]  # which alone it draws
     result = figures_of(truth, scores, options | {"metrics": asked})

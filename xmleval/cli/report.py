@@ -11,7 +11,7 @@ import click
 from xmleval.api.compare import compare
 from xmleval.api.drawn import evaluate_for_figures
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.files import FILE, PAGE
+from xmleval.cli.files import FILE, PAGE, Scanning
 from xmleval.cli.messages import on_terminal, spelled
 from xmleval.cli.options import (
     COMPARED,
@@ -47,7 +47,7 @@ def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | Non
 
     The page is one HTML file that needs no network. Several SCORES are compared as by `xmleval compare`.
     Figures show measures against k, precision-recall and ROC curves, scores, calibration and, with --train,
-    groups of labels by training frequency. Inputs are those of `xmleval evaluate` except --pred and --ranked.
+    groups of labels by training frequency. Inputs are those of `xmleval evaluate` except --pred.
     """
     read = [truth, *scores, training_file(options)]
     write_text(figures_of(truth, scores, options).to_html(title, about=about(read)), output)
@@ -56,6 +56,7 @@ def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | Non
 def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Any:
     """Evaluate and compare with all that figures show, and say what was seen in options."""
     models = models_of(truth, scores)
-    result = evaluate_for_figures(models, truth, progress=on_terminal(), **options)
+    how: Scanning = options.pop("how")
+    result = evaluate_for_figures(how.models(models), how.truth(truth), progress=on_terminal(), **options)
     tell_counts(result)
     return result.worded(spelled)

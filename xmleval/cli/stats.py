@@ -11,7 +11,7 @@ import click
 from rich.table import Column, Table
 
 from xmleval.api.label_statistics import label_statistics
-from xmleval.cli.files import FILE
+from xmleval.cli.files import FILE, Scanning
 from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import FORMAT, INPUTS, OUTPUT, command, format_option
 from xmleval.cli.output import show, write_text
@@ -19,7 +19,7 @@ from xmleval.show.tables import as_json_value
 
 OPTIONS = {
     "y_train": INPUTS["y_train"]._replace(help="Training labels, for labels never seen in them."),
-    **{name: opt for name, opt in FORMAT.items() if name not in ("pred_field", "score_field")},
+    **{name: opt for name, opt in FORMAT.items() if name not in ("scores_label_field", "score_field")},
     "output_format": format_option(),
     "output": OUTPUT,
 }
@@ -27,13 +27,13 @@ OPTIONS = {
 
 @command({"Options": OPTIONS})
 @click.argument("truth", type=FILE)
-def stats(truth: Path, output_format: str, output: Path | None, **options: Any) -> None:
+def stats(truth: Path, output_format: str, output: Path | None, how: Scanning, **options: Any) -> None:
     """Describe the relevant labels in TRUTH: cardinality, density, diversity, tail, imbalance.
 
     A folder, or a pattern in quotes, stands for files that follow one another.
     """
     with notes_told():
-        values = label_statistics(truth, progress=on_terminal(), **options)
+        values = label_statistics(how.truth(truth), progress=on_terminal(), **options)
     if output_format == "json":
         write_text(json.dumps(as_json_value(values), indent=2), output)
         return

@@ -10,7 +10,7 @@ import click
 from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import counted
 from xmleval.cli.convert import WRITTEN
-from xmleval.cli.files import FILE, RULE
+from xmleval.cli.files import FILE, RULE, Scanning
 from xmleval.cli.messages import notes_told, on_terminal, tell_notes
 from xmleval.cli.options import FIELDS_ALONE, FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
@@ -37,7 +37,7 @@ APPLY = {
     "saved": Opt(FILE, "RULE", "File that `xmleval threshold fit` wrote.", "--rule", REQUIRED),
     "features": Opt(FILE),
     "labels": INPUTS["labels"],
-    **{n: o for n, o in FORMAT.items() if n != "true_field"},
+    **{n: o for n, o in FORMAT.items() if n != "label_field"},
     "output": WRITTEN._replace(metavar="SETS"),
 }
 
@@ -50,7 +50,7 @@ def threshold() -> None:
 @command({"Options": FIT}, fit_files, evaluate, group=threshold, short_help="Tune a rule.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
-def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
+def fit(truth: Path, scores: Path, output: Path, how: Scanning, **options: Any) -> None:
     """Tune a rule on SCORES against the relevant labels in TRUTH.
 
     Every threshold that changes the result is tried. The best is kept, the highest if several are equally
@@ -58,21 +58,21 @@ def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
     by name.
     """
     with notes_told():
-        rule = fit_files(truth, scores, progress=on_terminal(), **options)
+        rule = fit_files(how.truth(truth), how.scores(scores), progress=on_terminal(), **options)
     rule.save(output)
     write_text(str(rule))
 
 
 @command({"Options": APPLY}, fit_files, evaluate, group=threshold, short_help="Apply a rule.")
 @click.argument("scores", type=FILE)
-def apply(scores: Path, saved: Path, output: Path, **options: Any) -> None:
+def apply(scores: Path, saved: Path, output: Path, how: Scanning, **options: Any) -> None:
     """Write the sets that a rule makes of SCORES, as `xmleval evaluate --pred` reads them.
 
     Where SCORES has names, SETS has them, too. Its rows are in the order in which SCORES names them first; in
     a matrix (.npz), columns are in the order of --labels, or else of the labels that the rule was fitted to.
     """
-    options |= {"progress": on_terminal(), "saved": saved, "scores": scores, "target": output}
     with notes_told():
-        n_rows, n_labels, n_predicted, notes = apply_to_files(**options)
+        applied = apply_to_files(saved, how.scores(scores), output, shown=on_terminal(), **options)
+        n_rows, n_labels, n_predicted, notes = applied
     tell_notes(notes)
     write_text(f"{counted(n_rows, 'rows')} x {counted(n_labels, 'labels')}, {n_predicted} predicted")

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.errors import InputError, counted
-from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import (
     notes_of,
     open_input,
@@ -20,7 +19,7 @@ from xmleval.evaluation.inputs import (
     read_truth,
 )
 from xmleval.evaluation.reading import naming_rows, progress
-from xmleval.evaluation.request import FileReading, Progress
+from xmleval.evaluation.request import Progress
 from xmleval.input.formats.arrays import NPY, NPZ
 from xmleval.input.formats.arrow import ARROW
 from xmleval.input.formats.documents import CSV, JSONL
@@ -30,7 +29,7 @@ from xmleval.input.formats.trec import RUN
 from xmleval.input.match import as_sets, listed_scores
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows
-from xmleval.input.shards import FORMATS, Input, find_input, with_fields
+from xmleval.input.shards import FORMATS, Input, find_scan_of, with_fields
 from xmleval.input.stack import as_rows, stack_rows
 from xmleval.input.writing import canonical, names_of, ranked
 
@@ -40,20 +39,19 @@ CONTENTS = {"truth": "relevant labels", "scores": "scores", "sets": "predicted s
 
 
 def convert_files(
-    source: Path,
+    source: Any,
     target: Path,
     kind: str | None = None,
     n_labels: int | None = None,
-    like: Path | None = None,
+    like: Any = None,
     shown: Progress = False,
-    **options: Any,
 ) -> list[str]:
     """Write files in the format that the name of the target tells, and return notes.
 
     The data are held in memory, but for a matrix by number that becomes text or Parquet. Names of rows and
     labels are kept; in a matrix or a list of ids, and with a truth ``like``, they become numbers.
     """
-    data, truth = find_files([(source, kind), (like, "truth")], **options)
+    data, truth = find_files([(source, kind), (like, "truth")])
     writer = writer_of(target, data.kind)
     if truth is None and not data.named:
         return write_rows(data.name, data.pieces(), data.kind, target, writer, n_labels, shown=shown)
@@ -112,11 +110,11 @@ def write_object(data: Any, kind: str, target: Path) -> list[str]:
 
 
 def find_files(
-    paths: Iterable[tuple[Path | None, str | None]], input_format: str | None = None, **fields: Any
+    sources: Iterable[tuple[Any, str | None]],
 ) -> list[Any]:
-    """Return the files that names stand for, with what is in them and the names of their fields."""
-    inputs = [None if path is None else find_input(path, kind, input_format) for path, kind in paths]
-    return with_fields(fields_of(FileReading(**fields)), *inputs)
+    """Return the files that paths, or scans of them, stand for, with what is in them."""
+    inputs = [None if source is None else find_scan_of(kind, source) for source, kind in sources]
+    return with_fields(True, *inputs)
 
 
 def writer_of(target: Path, kind: str | None = None, named_by: str | None = None) -> Format:

@@ -30,12 +30,8 @@ from xmleval.evaluation.inputs import (
 )
 from xmleval.evaluation.reading import count_rows, progress
 from xmleval.evaluation.request import (
-    FileOptions,
-    FileReading,
     Progress,
     Request,
-    refuse_unknown,
-    request_of,
 )
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
 from xmleval.evaluation.settings import (
@@ -50,7 +46,6 @@ from xmleval.files.input import digest, stamp
 from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.door import RESTRICTIONS
-from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels
 from xmleval.input.rows import BY_KEY
 from xmleval.input.shards import Input, with_fields
@@ -65,7 +60,6 @@ MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
 LABEL_TABLES = ("label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
-FITTED = ("n_labels", "labels", "sample_weight", "y_train", "memory", "threads")  # as of `evaluate`
 
 
 @dataclass
@@ -118,7 +112,7 @@ CountRun = Callable[[Run, Progress], list[Report]]  # what counts a run, in plac
 @contextlib.contextmanager
 def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) -> Iterator[Run]:
     """Open files, or values in their place, and match their rows and labels, within a limit of memory."""
-    data, question, reading = request.data, request.question, request.reading
+    data, question = request.data, request.question
     question = replace(question, hierarchy=as_edges(question.hierarchy))
     request = replace(request, question=question)
     threads = request.threads
@@ -128,12 +122,12 @@ def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) ->
     limit = resources.limit()
     with limited(limit):
         labels: Any = question.labels
-        n_labels, how = question.n_labels, reading.input_format
+        n_labels = question.n_labels
         if n_labels is not None:
             positive_integer("n_labels", n_labels)
         if data.y_true is None:
             raise InputError("y_true", MISSING)
-        models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
+        models = [open_input("y_score", value, n_labels, name) for name, value in scores.items()]
         inputs: dict[str, list[Input]] = {"y_true": [], "y_score": models}
         read_by_rows = {
             "y_true": data.y_true,
@@ -143,27 +137,24 @@ def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) ->
         }
         for argument, value in read_by_rows.items():
             if value is not None:
-                inputs[argument] = [open_input(argument, value, how, n_labels)]
+                inputs[argument] = [open_input(argument, value, n_labels)]
         if question.resolved_conventions.graded:
             inputs["y_true"] = [replace(inputs["y_true"][0], kind="grades")]
         opened = [*itertools.chain(*inputs.values())]
-        if not any(each.files for each in opened):
-            if how is not None:
-                raise InputError("input_format", "is for files, and none is given")
-        elif resources.memory < LEAST_MEMORY:
+        if any(each.files for each in opened) and resources.memory < LEAST_MEMORY:
             minimum = f"{LEAST_MEMORY // 10**6} MB"
             raise InputError(
                 "memory", f"{shown(request.memory)} is below {minimum}, the least that can be given"
             )
-        fields = fields_of(reading, joined=bool(scores) or "y_pred" in inputs or fits)
-        renamed = iter(with_fields(fields, *opened))
+        joined = bool(scores) or "y_pred" in inputs or fits
+        renamed = iter(with_fields(joined, *opened))
         inputs = {argument: [*itertools.islice(renamed, len(inputs[argument]))] for argument in inputs}
         if is_file(labels):
             labels = load_names(as_path(labels))
         elif labels is not None:
             labels = check_labels(labels, n_labels)
         train = inputs.pop("y_train", [None])[0]
-        rows = open_rows(request, fields, inputs, labels, fits)
+        rows = open_rows(request, inputs, labels, fits)
         label_counts = label_counts_of(rows, resources, labels, n_labels)
         trained = list[tuple[Ints, int]]()
         if train is not None and (fits or train.files):  # of values, propensities are estimated later
@@ -178,7 +169,6 @@ def settle(run: Run) -> None:
     request, rows, question = run.request, run.rows, run.request.question
     of_sets = "y_pred" in rows.sets and not rows.scores and question.metrics is None
     given = question.given_options(max(run.label_counts))
-    given |= {"ranked"} if request.reading.ranked else set()
     question = replace(question, labels=None, given=given)  # labels are names of rows
     paths = {
         name: path
@@ -216,20 +206,6 @@ def settle(run: Run) -> None:
             run.excluded[argument] = {"file": Path(name).name, "sha256": digest(*files_of)}
 
 
-def fields_of(reading: FileReading, joined: bool = True) -> Fields:
-    """Return what fields of documents are called; ids are looked for where files are ``joined``."""
-    if reading.separator == "":
-        raise InputError("separator", "is empty")
-    return Fields(
-        true=reading.true_field,
-        pred=reading.pred_field,
-        score=reading.score_field,
-        id=reading.id_field,
-        separator=reading.separator,
-        joined=joined,
-    )
-
-
 @contextlib.contextmanager
 def _resumed(run: Run, folder: Path) -> Iterator[None]:
     """Lock the folder of a checkpoint, go on from it if so asked, and remove it where all ends well."""
@@ -244,11 +220,12 @@ def _resumed(run: Run, folder: Path) -> Iterator[None]:
     settings = {
         **{name: [stamp(path) for path in files.get(name, ())] for name in FILES},
         "number of models": len(run.rows.scores),
-        "input_format": request.reading.input_format,
         "exclude_from": request.data.exclude_from,
         "first_row": request.running.first_row,
-        "ranked": request.reading.ranked,
-        "fields": [*fields_of(request.reading)],
+        "scans": {
+            name: [scan and [scan.format, scan.fields] for scan in [opened.scan for opened in each]]
+            for name, each in run.inputs.items()
+        },
         "evaluators": [evaluator.settings for evaluator in run.evaluators],
     }
     with locked(folder):
@@ -309,16 +286,9 @@ def evaluate_files(
     return run, dict(zip(run.names, reports, strict=True))
 
 
-def collect(
-    y_true: Any, y_score: Any, make: Callable[[int, Resources], Any], options: Mapping[str, Any]
-) -> tuple[Any, Run]:
-    """Give rows, of arrays or files, to what ``make`` returns for a number of labels; return it, and the run.
-
-    ``options`` are those of `evaluate` in `FITTED`, and how files are read.
-    """
-    refuse_unknown(options, (*FileOptions.__annotations__, *FITTED))
-    models = {} if y_score is None else {"y_score": y_score}
-    request = request_of({**options, "y_true": y_true})
+def collect(request: Request, make: Callable[[int, Resources], Any]) -> tuple[Any, Run]:
+    """Give rows to what ``make`` returns for a number of labels; return it, and the run."""
+    models = {} if request.data.y_score is None else {"y_score": request.data.y_score}
     with open_run(request, models, fits=True) as run:
         (name, pieces), n_labels = run.rows.truth, run.label_counts[0]
         refuse_many_labels(name, n_labels)

@@ -15,7 +15,7 @@ import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.budget import PIECE_BYTES, Resources, memory_limit
-from xmleval.base.errors import InputError, Keyword, Message, counted, renaming, shown
+from xmleval.base.errors import InputError, Keyword, Message, ScanField, counted, renaming, shown
 from xmleval.base.notes import Note
 from xmleval.base.numerals import whole_number
 from xmleval.evaluation.request import Request
@@ -23,7 +23,6 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
 from xmleval.input.door import PAIRS, RESTRICTIONS, IdPairs, make_door, pairs_of_rows
-from xmleval.input.formats.documents import Fields
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.match import (
     Batches,
@@ -40,7 +39,7 @@ from xmleval.input.pieces import LabelUse, Pieces, RowReader, whole
 from xmleval.input.rows import BY_KEY, Origin, Rows, missing_names_note, rows_by_id
 from xmleval.input.scores import by_number, has_scores, is_pair, list_rows, refuse_padding
 from xmleval.input.sets import set_rows
-from xmleval.input.shards import Input, find_input, with_fields
+from xmleval.input.shards import Input, beside_judgements, find_scan
 from xmleval.input.small_texts import Pairs, read_pairs
 from xmleval.input.tensors import is_sparse, shape_of
 from xmleval.labels.hierarchy import nodes_of
@@ -100,9 +99,8 @@ class Inputs(NamedTuple):
 class Held(Input):
     """An argument in memory, in the place of files; errors about it name it."""
 
-    argument: str
-    value: Any
-    n_labels: int | None
+    value: Any = None
+    n_labels: int | None = None
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -161,21 +159,23 @@ class Held(Input):
         return whole(rows if self.kind == "scores" else rows._replace(best_first=False), n_labels)
 
 
-def open_input(
-    argument: str, value: Any, input_format: str | None = None, n_labels: int | None = None, name: str = ""
-) -> Input:
+def open_input(argument: str, value: Any, n_labels: int | None = None, name: str = "") -> Input:
     """Return the files that an argument stands for, or what holds a value in their place."""
-    kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
     if isinstance(value, Input):
         return value
     if is_file(value):
-        return find_input(as_path(value), kind, input_format)
-    return Held(name or argument, kind, [], argument, value, n_labels)
+        return find_scan(argument, value)
+    kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
+    return held(name or argument, kind, argument, value, n_labels)
+
+
+def held(name: str, kind: str, argument: str, value: Any, n_labels: int | None) -> Held:
+    """Return a value in the place of files."""
+    return Held(name, kind, shards=[], argument=argument, value=value, n_labels=n_labels)
 
 
 def open_rows(
     request: Request,
-    fields: Fields,
     inputs: Mapping[str, Sequence[Input]],
     labels: list[str] | None,
     fits: bool,
@@ -184,8 +184,6 @@ def open_rows(
     (truth,), models = inputs["y_true"], inputs["y_score"]
     sets = {name: inputs[name][0] for name in ("y_pred", "candidates") if name in inputs}
     predictions = [*inputs.get("y_pred", ()), *models]
-    if request.reading.ranked and predictions:
-        raise InputError("ranked", "is for predictions in the truth's own file")
     shards = [] if predictions or fits else truth.shards
     in_truth_file = bool(shards) and shards[0].format.holds_both(shards[0].path)
     exclude, exclude_from = request.data.exclude, request.data.exclude_from
@@ -201,7 +199,7 @@ def open_rows(
         labels = None if labels is None else [*map(str, labels)]  # as in files
         if in_truth_file:
             sets, predictions = {**sets, "y_pred": truth}, [truth]
-        rows = _rows_by_name(request, fields, truth, predictions, sets, labels, fits)
+        rows = _rows_by_name(request, truth, predictions, sets, labels, fits)
     else:
         for model in predictions if truth.shards and truth.shards[0].format.name == "arrow" else ():
             _refuse_reordered_files(truth, model)
@@ -298,7 +296,7 @@ def _unmatched_pairs(exclude_from: str, n_pairs: int) -> list[Note]:
 def _pieces(argument: str, value: Any, kind: str, n_labels: int | None) -> Pieces:
     """Return rows by number of an argument that `take` returned."""
     if not isinstance(value, Rows):
-        return Held(argument, kind, [], argument, value, n_labels).pieces()
+        return held(argument, kind, argument, value, n_labels).pieces()
     return whole(value if argument == "y_score" else value._replace(best_first=False), n_labels)
 
 
@@ -312,7 +310,7 @@ def _exclude_of(value: Any, exclude_from: str, n_labels: int | None) -> Held | P
     if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.shape[1] == 2 and ids.dtype.kind in "iu":
         distinct, first = np.unique(ids, axis=0, return_index=True)
         return Pairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first, "pair")
-    return Held("exclude", "truth", [], "exclude", value, n_labels)
+    return held("exclude", "truth", "exclude", value, n_labels)
 
 
 def read_truth(
@@ -361,17 +359,17 @@ def _truth_batches(truth: Input, predictions: Sequence[Input] = ()) -> Batches:
         return batches
     named = [model.name for model in predictions if model.named]
     reason = [f"predictions have names ({named[0]})"] if named else ["has names"] if truth.named else NAMELESS
-    hint = ["; of names on each line, ", Keyword("input_format", "lines")] if ".txt" in truth.name else []
+    hint = ["; of names on each line, ", ScanField("format", "lines")] if ".txt" in truth.name else []
     if not truth.named:
         hint += [", or ", Keyword("labels"), " with the names of its columns"]
     text = "; expected relevant labels with names"
     raise ValueError(Message(f"{truth.name}: ", *reason, text, *hint))
 
 
-def prediction_batches(opened: Input, facts: Any = None, fields: Fields | None = None) -> Batches:
+def prediction_batches(opened: Input, facts: Any = None) -> Batches:
     """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
-    if getattr(facts, "judged_by", None) is not None and fields is not None and opened.shards:
-        (opened,) = with_fields(fields._replace(score_of_truth=True), opened)
+    if getattr(facts, "judged_by", None) is not None:
+        opened = beside_judgements(opened)
     if (batches := _batches(opened, "scores")) is None:
         reason = "" if opened.named else "has no names, and others have; "
         raise ValueError(f"{opened.name}: {reason}expected predictions with names")
@@ -392,7 +390,6 @@ def notes_of(name: str, facts: Any, *remarks: str) -> list[str]:
 
 def _rows_by_name(
     request: Request,
-    fields: Fields,
     truth: Input,
     predictions: Sequence[Input],
     sets: Mapping[str, Input],
@@ -400,7 +397,7 @@ def _rows_by_name(
     fits: bool,
 ) -> Inputs:
     """Return the rows of all inputs by name; predicted sets may stand in the truth's own file."""
-    question, is_ranked = request.question, request.reading.ranked
+    question = request.question
     in_truth_file = sets.get("y_pred") is truth
     pieces, match, has_grades = read_truth(truth, labels, predictions, fits)
     if not fits:
@@ -411,7 +408,11 @@ def _rows_by_name(
         shared.append(unread_grades(truth.name))
     for_fields = truth.shards and truth.shards[0].format.for_fields
     if for_fields and not predictions and any(spec.needs for spec, _ in asked):
-        LOG.info("%s: none of its fields is known to hold predicted labels; pred_field names it", truth.name)
+        LOG.info(
+            "%s: none of its fields is known to hold predicted labels; give it as y_score or y_pred, too, "
+            "with the name of the field",
+            truth.name,
+        )
     rows = Inputs((truth.name, pieces), [], {}, [], by_name=True)
     for argument, batches_of in (("candidates", _candidate_batches), ("exclude", _truth_batches)):
         if (opened := sets.get(argument)) is not None:
@@ -423,7 +424,7 @@ def _rows_by_name(
     for opened in predictions:
         is_sets = opened is sets.get("y_pred")
         model = match if is_sets else match.fork()
-        batches = prediction_batches(opened, facts, fields)
+        batches = prediction_batches(opened, facts)
         plain, columns = (opened.rows, opened.read) if isinstance(opened, Held) else (None, None)
         if plain is not None and plain.named and columns is not None and columns.are_columns:
             columns = columns.part(0, columns.n_rows)._replace(keys=plain.keys, match=plain.match)
@@ -432,13 +433,14 @@ def _rows_by_name(
                 model.notes.append(f"{opened.name}: rows are matched by column {shown(id_column)}")
         placed = model.place("y_pred" if is_sets else "y_score", opened.name, batches)
         if is_sets:
-            _refuse_other_use(opened.name, placed.scored, in_truth_file, is_ranked, question.decision, asked)
-        ranks = not is_sets or (in_truth_file and (is_ranked or placed.scored))
+            _refuse_other_use(opened.name, placed.scored, in_truth_file, question.decision, asked)
+        ranks = not is_sets or (in_truth_file and placed.scored)
         picks = is_sets and not placed.scored and question.decision is None
         notes = notes_of(opened.name, placed.origin)
         if not placed.scored and opened.shards:
             how = " and ".join([*["as sets"] * picks, *["best first"] * ranks])
-            hint = [" (", Keyword("ranked"), ": also best first)"] if in_truth_file and not ranks else []
+            is_hinted = in_truth_file and not ranks
+            hint = [" (give it as ", Keyword("y_score"), ", too, for a ranking)"] if is_hinted else []
             notes = notes_of(opened.name, placed.origin, Message(f"no scores, taken {how}", *hint))
         if fits:
             model.know_all()
@@ -455,23 +457,18 @@ def _rows_by_name(
     return rows._replace(matches=matches or [match])
 
 
-def _refuse_other_use(
-    name: str, scored: bool, in_truth_file: bool, is_ranked: bool, rule: object, asked: Any
-) -> None:
+def _refuse_other_use(name: str, scored: bool, in_truth_file: bool, rule: object, asked: Any) -> None:
     """Refuse predictions that are not what the arguments take them for."""
-    ranked, decision = Keyword("ranked"), Keyword("decision")
+    decision = Keyword("decision")
     if scored and not in_truth_file:
         text = f"{name}: its labels have scores; expected sets, or "
         raise ValueError(Message(text, Keyword("y_score"), " with ", decision))
-    if scored and is_ranked:
-        text = f"{name}: its labels have scores, which rank them; "
-        raise ValueError(Message(text, ranked, " is for labels without"))
-    if in_truth_file and not (scored or is_ranked):
+    if in_truth_file and not scored:
         needing: list[object] = [spec for spec, explicit in asked if explicit and "scores" in spec.needs]
         needing += [decision] * (rule is not None)
         if needing:
-            needs = " needs a ranking, and its labels have no scores; expected "
-            raise ValueError(Message(f"{name}: ", needing[0], needs, ranked, " if they stand best first"))
+            needs = " needs a ranking, and its labels have no scores; if they stand best first, give it as "
+            raise ValueError(Message(f"{name}: ", needing[0], needs, Keyword("y_score"), ", too"))
 
 
 def _refuse_reordered_files(truth: Input, model: Input) -> None:

@@ -88,19 +88,6 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileReading:
-    """How files are read; see `evaluate`."""
-
-    input_format: str | None = None
-    true_field: str | None = None
-    pred_field: str | None = None
-    score_field: str | None = None
-    id_field: str | None = None
-    separator: str | None = None
-    ranked: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class Running:
     """How an evaluation is run. No value depends on it.
 
@@ -144,7 +131,6 @@ class Request:
 
     data: Data
     question: Question = field(default_factory=Question)
-    reading: FileReading = field(default_factory=FileReading)
     running: Running = field(default_factory=Running)
     memory: int | str = MEMORY
     threads: int | None = None
@@ -170,19 +156,7 @@ class Options(TypedDict, total=False):
     confidence: float | None
 
 
-class FileOptions(TypedDict, total=False):
-    """How files are read; see `evaluate`."""
-
-    input_format: str | None
-    true_field: str | None
-    pred_field: str | None
-    score_field: str | None
-    id_field: str | None
-    separator: str | None
-    progress: Progress
-
-
-class EvaluateOptions(Options, FileOptions, total=False):
+class EvaluateOptions(Options, total=False):
     """Arguments of `evaluate` but the truth and the scores."""
 
     metrics: Metrics | None
@@ -194,13 +168,13 @@ class EvaluateOptions(Options, FileOptions, total=False):
     sample_weight: Any
     clusters: Any
     row_groups: Any
-    ranked: bool
     memory: int | str
     threads: int | None
+    progress: Progress
     running: Running | None
 
 
-RECORDS = {"data": Data, "question": Question, "reading": FileReading}  # parts of a request with many fields
+RECORDS = {"data": Data, "question": Question}  # parts of a request with many fields
 ARGUMENTS = ("y_true", "y_score", *EvaluateOptions.__annotations__)  # of `evaluate`
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Ints, Labels, Scores, label_dtype
 from xmleval.base.cached import cached
-from xmleval.base.errors import InputError, Keyword, Message
+from xmleval.base.errors import InputError, Keyword, Message, ScanField
 from xmleval.input.columns import hashed
 from xmleval.input.names import Names
 
@@ -73,7 +73,7 @@ class Origin:
     def joined_by(self, column: Any) -> tuple[str | Keyword, ...]:
         """Return what to do about rows in another order, which a column shows."""
         if self.join_option:
-            return Keyword(self.join_option, repr(column)), " joins the rows"
+            return ScanField(self.join_option, column), " joins the rows"
         return (self.how_to_join.format(column),)
 
     def hashes(self, column: Any) -> array[int]:

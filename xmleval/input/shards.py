@@ -7,30 +7,32 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.errors import InputError, Keyword, Message, shown
+from xmleval.base.errors import InputError, Message, ScanField
 from xmleval.base.numerals import whole_number
-from xmleval.files.input import version_of
+from xmleval.files.input import InputFile, version_of
 from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, holds_list, is_other_list
 from xmleval.input.formats.arrow import ARROW
-from xmleval.input.formats.documents import CSV, JSON, JSONL, Fields
-from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.documents import CSV, JSON, JSONL
+from xmleval.input.formats.format import Fields, FileAt, Format, naming
 from xmleval.input.formats.label_lines import LINES, SVMLIGHT, XMC
 from xmleval.input.formats.trec import QRELS, RUN
-from xmleval.input.pieces import Pieces, joined
+from xmleval.input.pieces import Pieces
+from xmleval.input.pieces import joined as joined_pieces
+from xmleval.input.scan import Scan
 from xmleval.input.stack import read_named, rows_as_csr, stack_rows
 
 FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, JSON, LINES
 BY_NAME = {form.name: form for form in FORMATS}
 ENDINGS = [(form, end) for form in FORMATS for end in form.extensions]
-OF_DOCUMENTS = "true_field", "pred_field", "score_field", "id_field", "separator"  # as in `Fields`
+PREDICTIONS = ("y_score", "y_pred")  # arguments with predicted labels
 
 
 class Shard(NamedTuple):
@@ -47,6 +49,10 @@ class Input:
     name: str
     kind: str  # "truth", "scores", or "grades" for a truth with grades of relevance
     shards: list[Shard]
+    argument: str = ""
+    scan: Scan | None = None
+    fields: Fields | None = None  # what its fields are called, and what opens its files, once it is known
+    file_at: FileAt | None = None
 
     @cached_property
     def each(self) -> list[tuple[Shard, Pieces]]:
@@ -86,22 +92,67 @@ class Input:
         """Return its rows."""
         if len(self.each) < len(self.shards):
             return self.each[0][1]
-        return joined([(str(shard.path), pieces) for shard, pieces in self.each])
+        return joined_pieces([(str(shard.path), pieces) for shard, pieces in self.each])
 
 
-def with_fields(fields: Fields, *inputs: Any) -> list[Any]:
-    """Return inputs, values or None, with the names of their fields; refuse names where none has fields."""
-    if not any(shard.format.for_fields for each in inputs if each for shard in each.shards):
-        for name, value in zip(OF_DOCUMENTS, fields, strict=False):
-            if value is not None:
-                raise InputError(name, "is for CSV and JSON Lines")
-        return [*inputs]
+def with_fields(joined: bool, *inputs: Any) -> list[Any]:
+    """Return inputs, values or None, with the names of their fields; a file of several is opened once.
 
-    def renamed(shard: Shard) -> Shard:
-        make = shard.format.for_fields
-        return shard._replace(format=make(fields)) if make else shard
+    ``joined`` tells whether there are several files, whose rows ids may join.
+    """
+    file_at = cache(InputFile)
+    return [each and _renamed(each, _fields_of(each, joined), file_at) for each in inputs]
 
-    return [each and replace(each, shards=[*map(renamed, each.shards)]) for each in inputs]
+
+def _fields_of(opened: Input, joined: bool) -> Fields:
+    """Return what the fields of an input are called; its labels are relevant, predicted or candidates."""
+    scan = opened.scan
+    if scan is None:
+        return Fields(joined=joined)
+    if scan.fields and not any(shard.format.for_fields for shard in opened.shards):
+        keyword = ScanField(next(iter(scan.fields)))
+        raise ValueError(Message(f"{opened.name}: ", keyword, " is for CSV and JSON Lines"))
+    true = None if opened.argument in PREDICTIONS else scan.label
+    pred = scan.label if opened.argument in (*PREDICTIONS, "candidates") else None
+    return Fields(true, pred, scan.score, scan.instance, scan.separator, joined)
+
+
+def beside_judgements(opened: Input) -> Input:
+    """Return predictions whose field of scores may be missing, as it is that of the truth's judgements."""
+    if opened.fields is None or opened.file_at is None:
+        return opened
+    return _renamed(opened, opened.fields._replace(score_of_truth=True), opened.file_at)
+
+
+def _renamed(opened: Input, fields: Fields, file_at: FileAt) -> Input:
+    """Return an input in formats that know what fields are called."""
+    shards = [
+        shard._replace(format=shard.format.for_fields(fields, file_at)) if shard.format.for_fields else shard
+        for shard in opened.shards
+    ]
+    return replace(opened, shards=shards, fields=fields, file_at=file_at)
+
+
+def takes_fields(path: Path, input_format: str | None) -> bool:
+    """Tell whether the names of fields may be told of a file; not if it cannot be found."""
+    try:
+        shards = find_input(path, "scores", input_format).shards
+    except (ValueError, OSError):
+        return False
+    return any(shard.format.for_fields for shard in shards)
+
+
+def find_scan(argument: str, value: Any) -> Input:
+    """Find the files that an argument of `evaluate` stands for, by a path or by `scan`."""
+    kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
+    return replace(find_scan_of(kind, value), argument=argument)
+
+
+def find_scan_of(kind: str | None, value: Any) -> Input:
+    """Find the files that a path, or `scan` of one, stands for; see `find_input`."""
+    scan = value if isinstance(value, Scan) else None
+    found = find_input(as_path(value), kind, None if scan is None else scan.format)
+    return replace(found, argument="y_score" if found.kind == "scores" else "y_true", scan=scan)
 
 
 def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
@@ -123,9 +174,9 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
     return Input(str(path if len(files) > 1 else files[0]), kind or form.holds[0], shards)
 
 
-def read_sets(path: Path) -> Any:
+def read_sets(path: Any) -> Any:
     """Read label sets whole: a sparse array, or `Named` where they have names."""
-    label_sets = find_input(path, "truth", None)
+    (label_sets,) = with_fields(True, find_scan("y_true", path))
     form = label_sets.shards[0].format
     if label_sets.named and form.rows:
         return read_named(label_sets.name, partial(form.rows, label_sets.paths, "truth"), "truth", None)
@@ -136,8 +187,7 @@ def read_sets(path: Path) -> Any:
 
 def find_inputs(argument: str, paths: Sequence[Path]) -> Input:
     """Find the files of an argument of `evaluate` that names stand for, one after another."""
-    kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
-    inputs = [find_input(path, kind, None) for path in paths]
+    inputs = [find_scan(argument, path) for path in paths]
     if not inputs:
         raise InputError(argument, "no file is given")
     return replace(inputs[0], shards=[shard for each in inputs for shard in each.shards])
@@ -154,9 +204,7 @@ def holds_predictions(name: str) -> bool:
 def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Format, Path]:
     """Return a format and a file, as `xmleval.io.find_format` does."""
     if name is not None and name not in BY_NAME:
-        raise ValueError(
-            Message(Keyword("input_format", shown(name)), f" is not one of {', '.join(BY_NAME)}")
-        )
+        raise ValueError(Message(ScanField("format", name), f" is not one of {', '.join(BY_NAME)}"))
     asked = BY_NAME.get(name or "")
     fits = asked is None or kind in (None, "grades", *asked.holds)
     if asked in (QRELS, RUN) and not fits:
@@ -174,7 +222,7 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
             version_of(path)  # which tells if there is no such file
         endings = f"expected one that ends in {', '.join(form.endings for form in FORMATS)}, or "
         reason = f"{path}: its name does not tell its format; {endings}"
-        raise ValueError(Message(reason, Keyword("input_format")))
+        raise ValueError(Message(reason, ScanField("format")))
     return by_ending, whole
 
 

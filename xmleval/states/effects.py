@@ -73,7 +73,6 @@ OPTIONS = {
     "per_row": Purpose(
         lambda plan: any(spec.has_row_values for spec in plan.specs), "means over rows, such as p@5"
     ),
-    "ranked": Purpose(_reads_scores, SCORES),
 }
 INPUTS = {
     "y_score": Purpose(_reads_scores, SCORES),

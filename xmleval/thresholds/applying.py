@@ -15,10 +15,9 @@ from xmleval.base.budget import MEMORY, Resources, memory_bytes
 from xmleval.base.errors import InputError, Keyword, Message, other_rows
 from xmleval.base.notes import Note
 from xmleval.evaluation.convert import write_data, writer_of
-from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import open_input, read_scores_alone
 from xmleval.evaluation.reading import naming_rows, progress
-from xmleval.evaluation.request import FileOptions, FileReading, refuse_unknown
+from xmleval.evaluation.request import Progress
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows, rows_by_id
@@ -29,17 +28,13 @@ from xmleval.view.rule import Rule
 
 
 def apply_to_files(
-    saved: Path, scores: Path, target: Path, features: Any, labels: Any, **options: Any
+    saved: Path, scores: Any, target: Path, features: Any, labels: Any, shown: Progress = False
 ) -> tuple[int, int, int, list[str]]:
     """Write the sets that a saved rule makes of scores, read row by row.
 
     It returns the numbers of rows, of labels and of predicted labels, and notes.
     """
-    refuse_unknown(options, FileOptions.__annotations__)
-    shown = options.pop("progress", False)
-    reading = FileReading(**options)
-    source = open_input("y_score", scores, reading.input_format)
-    (source,) = with_fields(fields_of(reading), source)
+    (source,) = with_fields(True, open_input("y_score", scores))
     writer_of(target, "sets", source.name if source.named else None)  # refuses before anything is read
     rule, pieces, rows = _by_number(saved, source, labels)
     if features is not None and source.named:

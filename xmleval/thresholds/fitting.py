@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from xmleval.base.budget import MEMORY, Resources, limited, memory_bytes
 from xmleval.base.conventions import Conventions, changed_fields, resolve_conventions
 from xmleval.base.errors import InputError, naming_files, positive_integer, real_number, shown
 from xmleval.evaluation.files import collect
+from xmleval.evaluation.request import Data, Progress, Question, Request
 from xmleval.files.remote import is_file
 from xmleval.input.objects.take import check_labels
 from xmleval.kernels.thresholds import ERRORS, F1, SIZE, sweep_f1, sweep_groups
@@ -27,7 +28,6 @@ from xmleval.view.linear import check_features, least_squares
 from xmleval.view.rule import RULES, Rule, without_cutoff
 
 if TYPE_CHECKING:
-    from xmleval.evaluation.request import FileOptions
     from xmleval.thresholds.scored import ScoredEntries
 
 FALLBACKS = ("never", "highest")
@@ -54,7 +54,7 @@ def fit(
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
-    **files: Unpack[FileOptions],
+    progress: Progress = False,
 ) -> Rule:
     """Tune a decision rule.
 
@@ -96,9 +96,8 @@ def fit(
     memory, threads
         As of `xmleval.evaluate`, for rules "label", "cardinality" and, for ``f1.micro`` and ``hamming_loss``,
         "constant"; the rule does not depend on them.
-    files : dict
-        How files are read, in place of ``y_true``, ``y_score``, ``features`` and ``labels``:
-        ``input_format``, ``true_field``, ``progress`` and others of `evaluate`.
+    progress : bool or callable, default False
+        As of `xmleval.evaluate`. ``y_true``, ``y_score``, ``features`` and ``labels`` may be files.
 
     Returns
     -------
@@ -139,14 +138,20 @@ def fit(
     1.0
     """
     fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, conventions)
-    options = {"n_labels": n_labels, "labels": labels, "memory": memory, "threads": threads, **files}
+    request = Request(
+        data=Data(y_true=y_true, y_score=y_score),
+        question=Question(n_labels=n_labels, labels=labels),
+        memory=memory,
+        threads=threads,
+        progress=progress,
+    )
     features_read = features
     if is_file(features):
         from xmleval.thresholds.features import read_features  # imports all formats
 
         with limited(Resources(memory_bytes("memory", memory)).limit()):
             features_read = read_features(features)
-    entries, run = collect(y_true, y_score, fitting.entries, options)
+    entries, run = collect(request, fitting.entries)
     names = run.rows.label_names
     if features is not None and run.rows.by_name and run.files["y_true"]:
         raise InputError("features", f"are by number, and {run.rows.truth[0]} has names")

@@ -13,16 +13,16 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
-from xmleval.base.errors import InputError, Keyword, Message, counted, shown
+from xmleval.base.errors import InputError, Keyword, Message, ScanField, counted, shown
 from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
@@ -37,7 +37,7 @@ from xmleval.input.columns import (
 )
 from xmleval.input.fields import LineFields, in_blocks
 from xmleval.input.formats.csv_lines import CsvBlocks, CsvRecords, csv_rows
-from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.format import Fields, FileAt, Format, naming
 from xmleval.input.formats.json_lists import ListedLabels, ListFields, is_written_plainly, read_in_blocks
 from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.glances import LIKE_A_SCORE, VectorGlance
@@ -58,8 +58,7 @@ EXPECTED = "fields of documents, labels among them, below a line of the fields' 
 EXPECTED_JSON = "an object on each line, labels among its fields"
 EXPECTED_RUN = "one JSON object of objects, {instance: {label: relevance or score}}"
 HOW = Message(
-    *(Keyword("true_field"), ", ", Keyword("pred_field"), ", ", Keyword("score_field")),
-    *(" and ", Keyword("id_field"), " name them"),
+    *(Keyword("label"), ", ", Keyword("score"), " and ", Keyword("instance"), " name them"),
 )
 SEPARATORS = "|;, "  # of labels in text, any of which may be
 ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
@@ -77,18 +76,6 @@ MOST_RELEVANCE = 1 << 62
 TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
 Labels = tuple[list[str], list[float] | None]
 Records = Callable[[InputFile], Iterator[tuple[int, Any]]]
-
-
-class Fields(NamedTuple):
-    """What fields of documents are called, None of usual names, and what stands between labels in them."""
-
-    true: str | None = None
-    pred: str | None = None
-    score: str | None = None
-    id: str | None = None
-    separator: str | None = None
-    joined: bool = True  # whether there are several files, whose rows ids may join
-    score_of_truth: bool = False  # whether the truth has the field of scores, which predictions may lack
 
 
 def json_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
@@ -121,7 +108,7 @@ class _Documents:
 
     def __init__(self, names: list[str], record: dict[str, Any], kind: str, fields: Fields) -> None:
         self.names, self._kind = names, kind
-        self.facts = Origin(join_option="id_field")
+        self.facts = Origin(join_option="instance")
         self.facts.how_to_repeat = "; a file with a row for each label calls the field of labels 'label'"
         self._columns = _columns(names, record, kind, fields, self.facts)
         self._reader = _Reader(self._columns, kind, fields, self.facts)
@@ -279,7 +266,7 @@ class _Reader:
         if value is not None and not (is_scores and fields.score):
             notes.append(f"{'scores' if is_scores else 'judgements'} in {shown(value)}")
         unread = [name for name in further if "score" in name.lower()] if is_scores and value is None else []
-        option = Keyword("score_field")
+        option = ScanField("score")
         notes += [Message(f"{shown(name)} not read (", option, " reads scores)") for name in unread]
         if instance is not None and fields.id is None:
             notes.append(f"ids in {shown(instance)}")
@@ -335,7 +322,7 @@ class _Reader:
         """Return the labels of a text, or refuse one that may be several where no separator is given."""
         separator = self._separator
         if separator is None and (mark := next((mark for mark in SEPARATORS if mark in text), None)):
-            text, option = f"{shown(text)} may be one label or several; ", Keyword("separator", shown(mark))
+            text, option = f"{shown(text)} may be one label or several; ", ScanField("separator", shown(mark))
             raise ValueError(Message(text, option, " cuts it, another one does not"))
         if separator == " ":
             return words_of(text)
@@ -399,7 +386,7 @@ def _naming_field() -> Iterator[None]:
     except DecidingColumnError as error:
         if error.column is None:
             raise
-        field = Keyword("score_field", repr(error.column))
+        field = ScanField("score", error.column)
         raise ValueError(Message(f"{error}; ", field, " takes it for them, or leave it out")) from None
 
 
@@ -634,7 +621,7 @@ def _refuse_field(name: str, noun: str) -> None:
 
 
 def _format(
-    files: Format, records: Records, expected: str, fields: Fields, file_at: Any = InputFile
+    files: Format, records: Records, expected: str, fields: Fields, file_at: FileAt = InputFile
 ) -> Format:
     def rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
         documents: _Documents | None = None
@@ -668,8 +655,8 @@ def _format(
             _, names = next(records(file_at(path)), (0, []))
             return fields.pred is not None or bool(named_as(names, PRED))
 
-    def for_fields(fields: Fields) -> Format:  # one evaluation reads one version of a file, however often
-        return _format(files, records, expected, fields, cache(file_at))
+    def for_fields(fields: Fields, file_at: FileAt) -> Format:
+        return _format(files, records, expected, fields, file_at)
 
     return replace(files, rows=rows, holds_both=holds_both, for_fields=for_fields)
 

@@ -7,16 +7,30 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xmleval.base.budget import OverLimitError
 from xmleval.base.errors import InputError, Message
+from xmleval.files.input import InputFile
 from xmleval.files.remote import RemotePath
 from xmleval.input.pieces import Pieces, with_names
 
 if TYPE_CHECKING:
-    from xmleval.input.formats.documents import Fields
     from xmleval.input.rows import Rows
+
+FileAt = Callable[[Path], InputFile]
+
+
+class Fields(NamedTuple):
+    """What fields of documents are called, None of usual names, and what stands between labels in them."""
+
+    true: str | None = None
+    pred: str | None = None
+    score: str | None = None
+    id: str | None = None
+    separator: str | None = None
+    joined: bool = True  # whether there are several files, whose rows ids may join
+    score_of_truth: bool = False  # whether the truth has the field of scores, which predictions may lack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +61,8 @@ class Format:
     holds_both : callable
         ``holds_both(path)`` tells whether a file of relevant labels also has predictions.
     for_fields : callable, optional
-        ``for_fields(fields)`` returns the format where people tell what fields are called.
+        ``for_fields(fields, file_at)`` returns the format where people tell what fields are called, of files
+        that ``file_at`` opens, each once.
     companions : callable
         ``companions(path)`` tells which other files are read with a file.
     write : callable, optional
@@ -74,7 +89,7 @@ class Format:
     together: Callable[[Sequence[Path], str], Pieces] | None = None
     are_ids: bool = False
     holds_both: Callable[[Path], bool] = lambda path: False
-    for_fields: Callable[[Fields], Format] | None = None
+    for_fields: Callable[[Fields, FileAt], Format] | None = None
     companions: Callable[[Path], list[Path]] = lambda path: []
     write: Callable[[Path, Any, str, int | None], None] | None = None
     keeps_names: bool = False

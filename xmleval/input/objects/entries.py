@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Ints
 from xmleval.base.errors import InputError
-from xmleval.files.remote import as_path
 from xmleval.input.columns import Chosen
 from xmleval.input.match import Match, as_scores
 from xmleval.input.objects.frames import Columns, Frame, frame_rows, keep_rows, open_frame, replace_columns
@@ -47,9 +46,9 @@ class NamedEntries:
 
 def read_predictions(value: Any) -> Any:
     """Return the predictions in a file: arrays without names, else dicts of scores by label."""
-    from xmleval.input.shards import find_input  # imports all formats
+    from xmleval.input.shards import find_scan, with_fields  # imports all formats
 
-    opened = find_input(as_path(value), "scores", None)
+    (opened,) = with_fields(True, find_scan("y_score", value))
     if not opened.named:
         rows = stack_rows(opened.pieces().read(sys.maxsize))
         if isinstance(rows, np.ndarray):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming, shown
-from xmleval.files.remote import as_path, is_file
+from xmleval.files.remote import is_file
 from xmleval.input.columns import INSTANCE, is_written_index, named_as
 from xmleval.input.csr import Source
 from xmleval.input.glances import refuse_vectors
@@ -227,7 +227,7 @@ def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = No
     if is_file(value):
         from xmleval.input.shards import read_sets  # imports all formats
 
-        value = read_sets(as_path(value))
+        value = read_sets(value)
     with renaming("y_true", argument):
         return take(value, None, None, n_labels, labels)
 

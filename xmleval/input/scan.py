@@ -1,0 +1,89 @@
+"""`scan`: a file as an argument, with its format and the names of its fields."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from xmleval.base.errors import InputError, shown
+from xmleval.files.remote import is_file
+
+
+@dataclass(frozen=True)
+class Scan(os.PathLike[str]):
+    """A file, a folder, a pattern or an address, and how it is read; see `scan`."""
+
+    path: str | os.PathLike[str]
+    format: str | None = None
+    instance: str | None = None
+    label: str | None = None
+    score: str | None = None
+    separator: str | None = None
+
+    def __fspath__(self) -> str:
+        """Return the path, so that it stands wherever a path does."""
+        return os.fspath(self.path)
+
+    def __str__(self) -> str:
+        """Return the path."""
+        return str(self.path)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What is told of fields, by keyword."""
+        named = {name: getattr(self, name) for name in ("label", "score", "instance", "separator")}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+def scan(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    instance: str | None = None,
+    label: str | None = None,
+    score: str | None = None,
+    separator: str | None = None,
+) -> Scan:
+    r"""Say how a file is read, where its name and its fields do not tell; it is read when it is needed.
+
+    What it returns stands wherever a path or an array does. A plain path is the same as ``scan(path)``.
+
+    Parameters
+    ----------
+    path : path
+        A file, a folder, a pattern or an address.
+    format : str, optional
+        A name of `xmleval.io.FORMATS`, for texts and for files whose names do not show it.
+    instance : str, optional
+        Of CSV and JSON Lines: the field whose values name the instances, and join the rows of several files.
+    label : str, optional
+        The field of the labels: relevant ones of a truth, predicted ones of scores or sets.
+    score : str, optional
+        The field of the labels' scores; of a truth, that of judgements.
+    separator : str, optional
+        What stands between the labels of a field, such as ``";"``.
+
+    Returns
+    -------
+    Scan
+        A path-like object.
+
+    Raises
+    ------
+    ValueError
+        If ``path`` is none, or ``separator`` is empty.
+
+    Examples
+    --------
+    >>> with open("docs.csv", "w") as file:
+    ...     _ = file.write("tags,guesses\nred,red;blue\nblue,red\n")
+    >>> truth = scan("docs.csv", label="tags")
+    >>> guesses = scan("docs.csv", label="guesses", separator=";")  # the same file, opened once
+    >>> evaluate(truth, guesses, metrics="p@1")["p@1"]
+    0.5
+    """
+    if not is_file(path):
+        raise InputError("path", f"{shown(path)} is no path")
+    if separator == "":
+        raise InputError("separator", "is empty")
+    return Scan(path, format, instance, label, score, separator)
