@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -117,6 +117,38 @@ def with_batch(
         return after
 
 
+class Placed(NamedTuple):
+    """Where the rows of a batch are among all rows: the number of the first, and what is counted then."""
+
+    start: int
+    spans: Spans
+    place: tuple[str, int]
+
+
+def _placed(settings: Settings, counted: Counted, n_rows: int, first_row: int | None) -> Placed:
+    """Return the place of some rows, which earlier ones must have left free."""
+    (source, row), start, spans = counted.place, counted.n_rows, counted.spans
+    if first_row is not None:
+        start = positive_integer("first_row", first_row, at_least=0)
+    if not n_rows:
+        return Placed(start, spans, counted.place)
+    if first_row is not None or (settings.per_row and not source):  # one order
+        return Placed(start, united(spans, {COMMON: ((start, start + n_rows),)}), counted.place)
+    if source == ALONE:  # without any, no source is named, or copies made now would share it
+        return Placed(start, spans, counted.place)
+    source = source or f"{OWN}{os.urandom(8).hex()}"
+    return Placed(start, united(spans, {source: ((row, row + n_rows),)}), (source, row + n_rows))
+
+
+def _refuse_other_inputs(counted: Counted, inputs: frozenset[str]) -> None:
+    """Refuse rows that come with other inputs than those before."""
+    before = counted.inputs - {KEYED}
+    if counted.plan is not None and inputs != before:
+        changed = sorted(inputs ^ before)[0]  # y_score before its scores
+        when = "now, but not earlier" if changed in inputs else "earlier, but not now"
+        raise InputError(changed, f"given {when}")
+
+
 def _with_lists(
     settings: Settings,
     resources: Resources,
@@ -126,69 +158,82 @@ def _with_lists(
     first_row: int | None,
 ) -> Counted:
     """Return the counts after adding rows, whose predictions have scores or not."""
-    matched, inputs, n_rows = batch.matched, batch.inputs, batch.truth.n_rows
-    (source, row), start, spans, place = counted.place, counted.n_rows, counted.spans, counted.place
-    if first_row is not None:
-        start = positive_integer("first_row", first_row, at_least=0)
-    if n_rows and (first_row is not None or (settings.per_row and not source)):  # one order
-        spans = united(spans, {COMMON: ((start, start + n_rows),)})
-    elif n_rows and source != ALONE:  # without any, no source is named, or copies made now would share it
-        source = source or f"{OWN}{os.urandom(8).hex()}"
-        spans, place = united(spans, {source: ((row, row + n_rows),)}), (source, row + n_rows)
+    matched, n_rows = batch.matched, batch.truth.n_rows
+    placed = _placed(settings, counted, n_rows, first_row)
     row_keys = counted.row_keys
-    if matched.keys and source != ALONE:
+    if matched.keys and counted.place[0] != ALONE:
         row_keys = with_keys(row_keys, matched.keys)
-    if scored:
-        inputs |= {SCORED}
+    inputs = batch.inputs | ({SCORED} if scored else frozenset())
     plan = counted.plan or plan_of(settings, inputs)
     refuse_many_cells("y_true", plan, counted.n_rows + n_rows)
     if not plan.reads_scores:
         inputs -= {SCORED}
-    before = counted.inputs - {KEYED}
-    if counted.plan is not None and inputs != before:
-        changed = sorted(inputs ^ before)[0]  # y_score before its scores
-        when = "now, but not earlier" if changed in inputs else "earlier, but not now"
-        raise InputError(changed, f"given {when}")
+    _refuse_other_inputs(counted, inputs)
     if settings.confidence is not None and batch.clusters is None:
         batch = batch._replace(clusters=keys_of_groups(matched.keys))
         was_keyed = KEYED in counted.inputs if counted.n_rows else True  # of the rows before
         if was_keyed and (batch.clusters is not None or (counted.n_rows and not n_rows)):
             inputs |= {KEYED}
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
-    blocks = Blocks(plan, batch, resources, start, dtypes, matched.by_id and not settings.named)
-    notes = *matched.notes, *batch.notes, *settings.on_arguments, *blocks.notes
-    if counted.plan is None:
-        notes = *notes, *idle_notes(plan)
-    if matched.grades and any(spec.metric.by_row for spec in plan.specs):
-        notes = *notes, unread_grades("y_true")
-    row_groups = counted.row_groups
-    if blocks.row_groups is not None:
-        row_groups = row_groups.union(blocks.row_groups.names)
-        refuse_many_groups("row_groups", len(row_groups))
-    states, waiting, n_bytes = counted.states, counted.waiting, 0
-    earlier = [] if states is None else [states]
-    limit = 0 if states is None else min(table_bytes(states), resources.waiting)
-    is_small = blocks.n_bytes < limit  # than the tables to copy
-    if is_small:
-        owned_blocks = resources.map(lambda number: owned(blocks.block(number)), range(blocks.n_blocks))
-        waiting, n_bytes = (*waiting, *owned_blocks), counted.waiting_bytes + bytes_of(owned_blocks)
-    if not is_small or len(waiting) >= MAX_WAITING or n_bytes >= limit:
-        states = count(plan, resources, earlier, None if is_small else blocks, waiting)
-        waiting, n_bytes = (), 0
+    by_id = matched.by_id and not settings.named
+    blocks = Blocks(plan, batch, resources, placed.start, dtypes, by_id)
+    notes = _notes_on(settings, counted, plan, batch, blocks)
+    row_groups = _row_groups_with(counted, blocks)
+    states, waiting, waiting_bytes = _counted_or_waiting(plan, resources, counted, blocks)
     return Counted(
         n_rows=counted.n_rows + n_rows,
         plan=plan,
         inputs=inputs,
         states=states,
         waiting=waiting,
-        waiting_bytes=n_bytes,
+        waiting_bytes=waiting_bytes,
         score_dtype=next(iter(dtypes), None),
-        spans=spans,
-        place=place,
+        spans=placed.spans,
+        place=placed.place,
         row_groups=row_groups,
         notes=joined_notes(counted.notes, notes) if notes else counted.notes,
         row_keys=row_keys,
     )
+
+
+def _notes_on(
+    settings: Settings, counted: Counted, plan: Plan, batch: Batch, blocks: Blocks
+) -> tuple[str, ...]:
+    """Return what is told of a batch, and of the settings with the first one."""
+    notes = *batch.matched.notes, *batch.notes, *settings.on_arguments, *blocks.notes
+    if counted.plan is None:
+        notes = *notes, *idle_notes(plan)
+    if batch.matched.grades and any(spec.metric.by_row for spec in plan.specs):
+        notes = *notes, unread_grades("y_true")
+    return notes
+
+
+def _row_groups_with(counted: Counted, blocks: Blocks) -> frozenset[str]:
+    """Return the names of the groups of all rows."""
+    if blocks.row_groups is None:
+        return counted.row_groups
+    row_groups = counted.row_groups.union(blocks.row_groups.names)
+    refuse_many_groups("row_groups", len(row_groups))
+    return row_groups
+
+
+def _counted_or_waiting(
+    plan: Plan, resources: Resources, counted: Counted, blocks: Blocks
+) -> tuple[States | None, tuple[Block, ...], int]:
+    """Return the states, the rows that wait to be counted, and the size of these.
+
+    Rows wait while they are smaller than the tables, which each count copies.
+    """
+    states, waiting, n_bytes = counted.states, counted.waiting, 0
+    earlier = [] if states is None else [states]
+    limit = 0 if states is None else min(table_bytes(states), resources.waiting)
+    is_small = blocks.n_bytes < limit
+    if is_small:
+        owned_blocks = resources.map(lambda number: owned(blocks.block(number)), range(blocks.n_blocks))
+        waiting, n_bytes = (*waiting, *owned_blocks), counted.waiting_bytes + bytes_of(owned_blocks)
+    if is_small and len(waiting) < MAX_WAITING and n_bytes < limit:
+        return states, waiting, n_bytes
+    return count(plan, resources, earlier, None if is_small else blocks, waiting), (), 0
 
 
 def settled(resources: Resources, counted: Counted) -> Counted:

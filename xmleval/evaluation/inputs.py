@@ -201,30 +201,49 @@ def open_rows(
             sets, predictions = {**sets, "y_pred": truth}, [truth]
         rows = _rows_by_name(request, truth, predictions, sets, labels, fits)
     else:
-        for model in predictions if truth.shards and truth.shards[0].format.name == "arrow" else ():
-            _refuse_reordered_files(truth, model)
-        true_pieces, candidates = truth.pieces(), sets.get("candidates")
-        if isinstance(candidates, Held):
-            width = true_pieces.n_labels or request.question.n_labels or len(labels or ())
-            sets = {**sets, "candidates": _candidates_by_id(candidates, width)}
-        rows = Inputs(
-            (truth.name, true_pieces),
-            [(model.name, model.pieces()) for model in models],
-            {argument: (opened.name, opened.pieces()) for argument, opened in sets.items()},
-            [Match(truth.name, labels) for _ in models or [truth]],
-        )
-        for match, *of_model in zip(rows.matches, *([models] if models else []), strict=True):
-            in_memory = (each for each in (truth, *of_model, *sets.values()) if isinstance(each, Held))
-            match.notes += [note for each in in_memory for note in each.notes]
-            for each in (truth, *of_model, *sets.values()):
-                if not isinstance(each, Held):
-                    match.notes += Origin(notes=[*each.pieces().notes]).noted(each.name)
-            match.notes += missing_names_note(labels or ())
+        rows = _rows_by_number(request, truth, predictions, models, sets, labels)
     if models and truth.kind == "grades":
         grades = first_rows(*rows.truth)
         for (name, pieces), match in zip(rows.scores, rows.matches, strict=True):
             match.notes += swapped_notes(truth.name, grades, name, first_rows(name, pieces))
     return rows._replace(pairs=exclude if isinstance(exclude, Pairs) else None, exclude_from=exclude_from)
+
+
+def _rows_by_number(
+    request: Request,
+    truth: Input,
+    predictions: Sequence[Input],
+    models: Sequence[Input],
+    sets: Mapping[str, Input],
+    labels: list[str] | None,
+) -> Inputs:
+    """Return the rows of inputs without names, which are in one order and number labels alike."""
+    if truth.shards and truth.shards[0].format.name == "arrow":
+        for model in predictions:
+            _refuse_reordered_files(truth, model)
+    true_pieces, candidates = truth.pieces(), sets.get("candidates")
+    if isinstance(candidates, Held):
+        width = true_pieces.n_labels or request.question.n_labels or len(labels or ())
+        sets = {**sets, "candidates": _candidates_by_id(candidates, width)}
+    rows = Inputs(
+        (truth.name, true_pieces),
+        [(model.name, model.pieces()) for model in models],
+        {argument: (opened.name, opened.pieces()) for argument, opened in sets.items()},
+        [Match(truth.name, labels) for _ in models or [truth]],
+    )
+    for place, match in enumerate(rows.matches):
+        match.notes += _notes_on_numbers([truth, *models[place : place + 1], *sets.values()])
+        match.notes += missing_names_note(labels or ())
+    return rows
+
+
+def _notes_on_numbers(inputs: Sequence[Input]) -> list[str]:
+    """Return what was seen in inputs that were read by number, of values in memory first."""
+    notes = [note for opened in inputs if isinstance(opened, Held) for note in opened.notes]
+    for opened in inputs:
+        if not isinstance(opened, Held):
+            notes += Origin(notes=[*opened.pieces().notes]).noted(opened.name)
+    return notes
 
 
 def _candidates_by_id(candidates: Held, width: int) -> Held:

@@ -239,57 +239,104 @@ def _about_hierarchy(hierarchy: Hierarchy | None, names: Sequence[Any] | None) -
 
 def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
     """Return the plan for some inputs: measures requested by name, and those of groups that these allow."""
-    decision, conventions, q = settings.decision, settings.conventions, settings.propensity
+    _refuse_inputs(settings, inputs)
+    met = _met_needs(settings, inputs)
+    specs, not_computed = _computed_of(settings, inputs, met)
+    if not specs:
+        raise _nothing_computed(inputs, not_computed)
+    _refuse_improbable(settings, specs)
+    _refuse_nothing_kept(settings, specs, met)
+    changed = {
+        "decision": _decision_on(settings, inputs),
+        "specs": tuple(specs),
+        "not_computed": not_computed,
+    }
+    return Plan(**vars(settings) | changed, inputs=inputs)
+
+
+def _refuse_inputs(settings: Settings, inputs: frozenset[str]) -> None:
+    """Refuse inputs that do not go with the settings."""
     if settings.unsettled:
         raise InputError("n_labels", "missing; expected the number of labels")
-    if "y_pred" in inputs and decision is not None:
-        rule = Keyword("decision", str(decision))
+    if "y_pred" in inputs and settings.decision is not None:
+        rule = Keyword("decision", str(settings.decision))
         raise InputError("y_pred", Message("given together with ", rule, "; choose one"))
     if "clusters" in inputs and settings.confidence is None:
         give = Message("clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95")
         raise InputError("clusters", give)
-    met = {
-        "scores": "y_score" in inputs,
-        **dict.fromkeys(["entry scores", "probabilities"], SCORED in inputs),
-        "sets": "y_pred" in inputs or (decision is not None and "y_score" in inputs),
-        "grades": conventions.graded,
+
+
+def _met_needs(settings: Settings, inputs: frozenset[str]) -> dict[str, bool]:
+    """Return for each need of measures whether it is met."""
+    q, has_scores = settings.propensity, "y_score" in inputs
+    return {
+        "scores": has_scores,
+        "entry scores": SCORED in inputs,
+        "probabilities": SCORED in inputs,
+        "sets": "y_pred" in inputs or (settings.decision is not None and has_scores),
+        "grades": settings.conventions.graded,
         "hierarchy": settings.hierarchy is not None,
         "propensity": q is not None,
         "training": q is not None and q.counts is not None,
     }
-    level, higher_is_better = conventions.unlisted_score, settings.higher_is_better
-    fewer = None if NAMES.isdisjoint(inputs) else fewer_labels(inputs, level)
+
+
+def _computed_of(
+    settings: Settings, inputs: frozenset[str], met: Mapping[str, bool]
+) -> tuple[list[Spec], dict[str, Message]]:
+    """Return the measures that are computed, and what those of groups that are left out need."""
+    conventions = settings.conventions
+    fewer = None if NAMES.isdisjoint(inputs) else fewer_labels(inputs, conventions.unlisted_score)
     specs, not_computed = list[Spec](), dict[str, Message]()
     for spec, explicit in settings.asked:
         missing = next((GIVEN_AS[need] for need in spec.needs if not met[need]), None)
         needed = (fewer if spec.metric.every_label else None) or missing
-        if needed and explicit:
+        if needed is None:
+            specs.append(spec.under(conventions))
+        elif explicit:
             at_k = spec.cutoff_hint if needed is GIVEN_AS["sets"] and met["scores"] else ""
             raise ValueError(Message(spec, " needs ", needed, at_k))
-        if needed:
-            not_computed[spec.name] = needed
         else:
-            specs.append(spec.under(conventions))
-    if not specs:
-        reasons = dict.fromkeys(not_computed.values())
-        needed = Message(*[part for reason in reasons for part in (" or ", reason)][1:])
-        hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in inputs else ()
-        raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
+            not_computed[spec.name] = needed
+    return specs, not_computed
+
+
+def _nothing_computed(inputs: frozenset[str], not_computed: Mapping[str, Message]) -> ValueError:
+    """Return what to raise where every measure lacks an input."""
+    reasons = dict.fromkeys(not_computed.values())
+    needed = Message(*[part for reason in reasons for part in (" or ", reason)][1:])
+    hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in inputs else ()
+    return ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
+
+
+def _refuse_improbable(settings: Settings, specs: Sequence[Spec]) -> None:
+    """Refuse measures of probabilities where scores are none."""
     probable = next((spec for spec in specs if "probabilities" in spec.needs), None)
-    if probable and not higher_is_better:
+    if probable is None:
+        return
+    if not settings.higher_is_better:
         distances = Keyword("higher_is_better", "False")
         raise ValueError(Message(probable, " needs probabilities, not distances: ", distances))
-    if probable and conventions.link == "none" and level is not None and not 0 <= level <= 1:
+    level = settings.conventions.unlisted_score
+    if settings.conventions.link == "none" and level is not None and not 0 <= level <= 1:
         outside = Field("unlisted", f"{level:g}"), " is outside 0..1; "
         raise InputError("y_score", Message(*outside, probable, " needs probabilities; ", LINKED))
+
+
+def _refuse_nothing_kept(settings: Settings, specs: Sequence[Spec], met: Mapping[str, bool]) -> None:
+    """Refuse to keep values by label, or points of curves, where there are none."""
     if settings.per_label and not (met["sets"] or met["entry scores"] or any(spec.k for spec in specs)):
         either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
         raise ValueError(Message(Keyword("per_label"), " needs ", *either))
     if settings.curve_points and not met["entry scores"]:
         raise ValueError(Message(Keyword("curve_points"), " needs ", GIVEN_AS["entry scores"]))
+
+
+def _decision_on(settings: Settings, inputs: frozenset[str]) -> Decision | None:
+    """Return how sets are given or made, of scores of which higher ones are better."""
+    decision = settings.decision
     if "y_pred" in inputs:
-        decision = GIVEN_SETS
-    elif decision and decision.kind == "threshold" and not higher_is_better:
-        decision = Decision("threshold", 0 - decision.value)
-    of_plan = vars(settings) | {"decision": decision, "specs": tuple(specs), "not_computed": not_computed}
-    return Plan(**of_plan, inputs=inputs)
+        return GIVEN_SETS
+    if decision and decision.kind == "threshold" and not settings.higher_is_better:
+        return Decision("threshold", 0 - decision.value)
+    return decision

@@ -106,6 +106,7 @@ class Plan(Settings):
     """
 
     __setattr__ = object.__setattr__  # far faster; nothing is set once it is made
+    probable: tuple[Spec, int] | None
 
     def __init__(
         self,
@@ -116,62 +117,104 @@ class Plan(Settings):
     ) -> None:
         super().__init__(**settings)
         self.specs, self.inputs, self.not_computed = specs, inputs, dict(not_computed)
-        level, decision, parts = self.conventions.unlisted_score, self.decision, list[Spec]()
-        for spec in specs:
-            parts += map(parse_spec, spec.metric.parts)
+        parts = [parse_spec(part) for spec in specs for part in spec.metric.parts]
         self.all_specs = [*dict.fromkeys([*specs, *parts])] if parts else [*specs]  # with parts
-        self.weighted, is_scored = "sample_weight" in self.inputs, SCORED in self.inputs
+        self.weighted, self.is_scored = "sample_weight" in inputs, SCORED in inputs
+        level = self.conventions.unlisted_score
         self.unlisted = level if self.higher_is_better or level is None else 0 - level  # None: below all
-        self.keep_curves = False  # whether curves of labels are kept
-        # rules whose hits are kept by label, and suffixes of their columns: none for that of the evaluation
+        self._set_kept()
+        curves = self.keep_curves or self.curve_points > 0
+        self._set_reads(curves)
+        self._set_required()
+        self._set_states(curves)
+
+    def _set_kept(self) -> None:
+        """Set what is kept of labels.
+
+        keep_curves : whether curves of labels are kept
+        kept_decisions : rules whose hits are kept by label, and suffixes of their columns: none for that of
+            the evaluation
+        """
+        self.keep_curves = False
         self.kept_decisions = kept = dict[Decision, list[str]]()
-        if self.per_label:
-            by_label, of_all = kept_of(self.per_label, specs), self.per_label is True
-            self.keep_curves = is_scored and (of_all or any("entry scores" in s.needs for s in by_label))
-            if decision is not None and (of_all or any("sets" in spec.needs for spec in by_label)):
-                kept[decision] = [""]
-            for cutoff in dict.fromkeys(spec.k for spec in by_label if spec.k):
-                kept.setdefault(top(cutoff), []).append(f"@{cutoff}")
-        n_decided: int | None = 0  # leading labels in the sets of the decision, None for any number
-        if decision is not None and decision.kind != "pred":
-            n_decided = int(decision.value) if decision.kind in ("top", "listed") else None
-        self.gapless = list[Spec]()  # that need every score, where unlisted labels have none
-        self.reads = dict[str, int | None]()  # number of leading labels, by measure; None for all
-        curves, readers = self.keep_curves or self.curve_points > 0, defaultdict[str, list[Spec]](list)
-        self.reads_scores = curves  # whether any measure reads scores, not only their order
-        self.ordered = self.bounds or [*kept] not in ([], [GIVEN_SETS])  # whether lists must be sorted
-        self.uses_decision = decision in kept  # whether any measure reads its sets, not only those at k
-        whole, probable = curves or self.label_groups is not None, list[Spec]()
+        if not self.per_label:
+            return
+        by_label, of_all = kept_of(self.per_label, self.specs), self.per_label is True
+        if self.is_scored:
+            self.keep_curves = of_all or any("entry scores" in spec.needs for spec in by_label)
+        if self.decision is not None and (of_all or any("sets" in spec.needs for spec in by_label)):
+            kept[self.decision] = [""]
+        for cutoff in dict.fromkeys(spec.k for spec in by_label if spec.k):
+            kept.setdefault(top(cutoff), []).append(f"@{cutoff}")
+
+    @property
+    def n_decided(self) -> int | None:
+        """Number of leading labels in the sets of the decision, None for any number."""
+        if self.decision is None or self.decision.kind == "pred":
+            return 0
+        return int(self.decision.value) if self.decision.kind in ("top", "listed") else None
+
+    def _set_reads(self, curves: bool) -> None:
+        """Set what measures read of a ranking.
+
+        reads : number of leading labels, by measure; None for all
+        depth : labels that are read of a ranking, None for all
+        reads_scores : whether any measure reads scores, not only their order
+        ordered : whether lists must be sorted
+        uses_decision : whether any measure reads the sets of the decision, not only those at k
+        """
+        kept, n_decided = self.kept_decisions, self.n_decided
+        self.reads = dict[str, int | None]()
+        self.reads_scores = curves
+        self.ordered = self.bounds or [*kept] not in ([], [GIVEN_SETS])
+        self.uses_decision = self.decision in kept
+        whole = curves or self.label_groups is not None
         for spec in self.all_specs:
-            metric, needs, k = spec.metric, spec.needs, spec.k
-            if name := (self.weighted and metric.weighted_state) or spec.state:
+            is_of_all, is_of_sets = spec.metric.whole or spec.scores_of_all, "sets" in spec.needs
+            self.reads_scores |= spec.scores_of_all or "probabilities" in spec.needs
+            whole |= is_of_all
+            self.uses_decision |= is_of_sets
+            self.ordered |= spec.of_sets and (spec.k is not None or n_decided != 0)
+            n_read = n_decided if is_of_sets else None if is_of_all else int("scores" in spec.needs)
+            self.reads[spec.name] = spec.k or n_read  # without a cutoff, one-error reads the first label
+        whole |= self.uses_decision and n_decided is None
+        n_leading = max(1, n_decided or 0, *filter(None, self.reads.values()))
+        self.depth = None if whole else self.cut(n_leading)
+
+    def _set_required(self) -> None:
+        """Set which measures refuse some scores.
+
+        gapless : measures that need every score, where unlisted labels have none
+        required_gapless : those of them that were requested by name
+        probable : a measure that needs probabilities, and of how many leading labels; None if there is none
+        """
+        self.gapless, self.required_gapless, self.probable = list[Spec](), list[Spec](), None
+        if self.conventions.unlisted_score is None:
+            self.gapless = [spec for spec in self.all_specs if spec.metric.gapless]
+        if self.gapless:
+            required = {spec.name for spec, explicit in self.asked if explicit}
+            self.required_gapless = [spec for spec in self.gapless if spec.name in required]
+        if self.is_scored and self.conventions.link == "none":
+            probable = [spec for spec in self.all_specs if "probabilities" in spec.needs]
+            if probable:
+                self.probable = probable[0], max(spec.k or self.n_labels for spec in probable)
+
+    def _set_states(self, curves: bool) -> None:
+        """Set ``states``: those to count, and the measures that read each."""
+        readers = defaultdict[str, list[Spec]](list)
+        for spec in self.all_specs:
+            if name := self.state_of(spec):
                 readers[name].append(spec)
             if self.bounds and name == "row_sums" and self.bounded(spec):
                 readers[ROW_BOUNDS].append(spec)
-            if metric.gapless and level is None:
-                self.gapless.append(spec)
-            if "probabilities" in needs and is_scored and self.conventions.link == "none":
-                probable.append(spec)
-            is_of_all, is_of_sets = metric.whole or spec.scores_of_all, "sets" in needs
-            self.reads_scores |= spec.scores_of_all or "probabilities" in needs
-            whole |= is_of_all
-            self.uses_decision |= is_of_sets
-            self.ordered |= spec.of_sets and (k is not None or n_decided != 0)
-            n_read = n_decided if is_of_sets else None if is_of_all else int("scores" in needs)
-            self.reads[spec.name] = k or n_read  # without a cutoff, one-error reads the first label
-        required = {spec.name for spec, explicit in self.asked if explicit} if self.gapless else ()
-        self.required_gapless = [spec for spec in self.gapless if spec.name in required]  # requested by name
-        whole |= self.uses_decision and n_decided is None
-        n_leading = max(1, n_decided or 0, *filter(None, self.reads.values()))
-        self.depth = None if whole else self.cut(n_leading)  # labels that are read of a ranking, None for all
-        # a measure that needs probabilities, of so many leading labels
-        self.probable = (probable[0], max(s.k or self.n_labels for s in probable)) if probable else None
         without_readers = {
-            SETS_OF_LABELS: kept, CURVE.metric.weighted_state if self.weighted else CURVE.state: curves,
-            SEEN: True, CEILING: WITHIN in self.inputs,
-            LABEL_GROUPS: self.label_groups, ROW_GROUPS: "row_groups" in self.inputs,
-        }  # fmt: skip
-        # the states to count, and the measures that read each
+            SETS_OF_LABELS: self.kept_decisions,
+            CURVE.metric.weighted_state if self.weighted else CURVE.state: curves,
+            SEEN: True,
+            CEILING: WITHIN in self.inputs,
+            LABEL_GROUPS: self.label_groups,
+            ROW_GROUPS: "row_groups" in self.inputs,
+        }
         self.states = {n: tuple(readers[n]) for n in STATES if n in readers or without_readers.get(n)}
 
     @property
