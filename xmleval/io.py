@@ -37,7 +37,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named
 from xmleval.input.scan import Scan
 from xmleval.input.scores import refuse_padding
-from xmleval.input.shards import FORMATS, choose_format
+from xmleval.input.shards import FORMATS, choose_format, refused_fields
 from xmleval.input.small_texts import load_names, load_numbers, read_edges
 from xmleval.input.stack import read_named, rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
@@ -110,7 +110,11 @@ def read_scores(path: PathLike) -> Any:
 
 
 def _read(path: PathLike, kind: str) -> Any:
-    name = path.format if isinstance(path, Scan) else None
+    name = None
+    if isinstance(path, Scan):
+        name = path.format
+        if path.fields:
+            raise refused_fields(path)
     form, file = choose_format(as_path(path), name, kind)
     pieces = form.read(file, kind)
     rows = stack_rows(pieces.read(sys.maxsize if form in (NPZ, NPY, DENSE) else PIECE_BYTES))

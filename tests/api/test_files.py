@@ -1,6 +1,7 @@
 """Files in place of arrays give the same values, alone and beside arrays, several models in one pass."""
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -127,6 +128,45 @@ def test_what_does_not_fit_is_refused_by_argument_or_file(arguments: dict[str, A
     with pytest.raises((ValueError, OSError)) as refused:
         xmleval.evaluate(**{"y_true": "Y.npz", "y_score": "a.npz", "metrics": "p@1", **arguments})
     assert message in str(refused.value)
+
+
+def test_seeds_in_scanned_files_are_read_as_single_files_are() -> None:
+    Path("t.csv").write_text("tags\nred\nblue\n")
+    guesses = {"a_1": "red blue", "a_2": "red red", "b_1": "blue red", "b_2": "red red"}
+    for name, words in guesses.items():
+        first, second = words.split()
+        Path(f"{name}.csv").write_text(f"predicted,guess\nblue,{first}\nred,{second}\n")
+    truth = scan("t.csv", label="tags")
+    models = {name: scan(f"{name}_*.csv", label="guess") for name in "ab"}
+    found = xmleval.compare(truth, models, metrics="p@1", seeds=True).difference("p@1", "a", "b")
+    assert found.value == 0.5  # of means 0.75 and 0.25
+
+
+def test_a_file_is_given_twice_with_the_field_of_each() -> None:
+    Path("d.csv").write_text("tags,guess\nred,red\nblue,red\n")
+    truth = scan("d.csv", label="tags")
+    both = xmleval.evaluate(
+        truth, scan("d.csv", label="guess"), y_pred=scan("d.csv", label="guess"), metrics=["p@1", "f1.micro"]
+    )
+    assert dict(both) == {"p@1": 0.5, "f1.micro": 0.5}
+    message = r"the labels in 'tags' are the truth's; scan\(path, label=...\) names the predicted ones"
+    with pytest.raises(ValueError, match=message):
+        xmleval.evaluate(truth, scan("d.csv"), metrics="p@1")
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"labels": scan("names.txt", format="lines")}, "labels: names.txt is not read row by row"),
+    ({"exclude": scan("pairs.txt", label="x")}, "exclude: pairs.txt is not read row by row"),
+    ({"running": {"save": "x"}}, "running: {'save': 'x'} is no xmleval.Running"),
+    ({"running": Running(executor="4")}, "executor: '4' is no address of a scheduler"),
+])  # fmt: skip
+def test_what_says_how_and_is_not_read_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        xmleval.evaluate("Y.npz", "a.npz", metrics="p@1", **arguments)
+    with pytest.raises(ValueError, match="scanned already"):
+        scan(scan("a.csv", label="x"))
+    with pytest.raises(TypeError, match="there is no option 'y_pred'"):
+        xmleval.diff(TRUTH, *MODELS.values(), y_pred=TRUTH)
 
 
 @pytest.mark.parametrize("call", [

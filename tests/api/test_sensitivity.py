@@ -29,7 +29,7 @@ def test_values_are_those_of_each_model(seed: int, threads: int) -> None:
     listed = sp.csr_array(scores * (scores > 0.2))
     exclude = sp.csr_array(([1, 1], ([2, 3], [0, 1])), shape=y_true.shape)
     grid = propensity_sensitivity(
-        {"full": scores, "short": listed}, y_true, y_train, a=A, b=B, metrics=NAMES, exclude=exclude,
+        y_true, {"full": scores, "short": listed}, y_train, a=A, b=B, metrics=NAMES, exclude=exclude,
         threads=threads, running=Running(block_rows=7),
     )  # fmt: skip
     for name, form in (("full", scores), ("short", listed)):
@@ -42,7 +42,7 @@ def test_values_are_those_of_each_model(seed: int, threads: int) -> None:
 
 def test_a_truth_without_labels_has_no_values() -> None:
     y_true, scores, y_train = made(0)
-    grid = propensity_sensitivity({"one": scores, "two": -scores}, 0 * y_true, y_train, metrics=NAMES)
+    grid = propensity_sensitivity(0 * y_true, {"one": scores, "two": -scores}, y_train, metrics=NAMES)
     expected = evaluate(0 * y_true, scores, metrics=NAMES, y_train=y_train)
     assert all(np.isnan(expected[name]) for name in NAMES)
     assert all(np.isnan(values).all() for of in grid.values.values() for values in of.values())
@@ -53,7 +53,7 @@ def test_a_truth_without_labels_has_no_values() -> None:
 def test_labels_are_matched_by_name() -> None:
     y_true, y_train = [["b"], ["a", "c"]], [["a"], ["a", "b"], ["a"], ["c", "a"]]
     run = [{"a": 0.9, "b": 0.5}, {"c": 0.7, "a": 0.6}]
-    grid = propensity_sensitivity({"one": run}, y_true, y_train, a=[0.5], b=[1.0], metrics="psp@1")
+    grid = propensity_sensitivity(y_true, {"one": run}, y_train, a=[0.5], b=[1.0], metrics="psp@1")
     q = inverse_propensity(y_train, 0.5, 1.0)
     expected = evaluate(y_true, run, metrics="psp@1", inverse_propensity=q)
     assert grid.values["psp@1"]["one"][0, 0] == pytest.approx(expected["psp@1"], rel=1e-12)
@@ -63,7 +63,7 @@ def test_best_model_changes_within_the_grid() -> None:
     y_train = np.repeat(np.eye(3, dtype=int), [90, 9, 1], axis=0)
     y_true = np.repeat(np.eye(3, dtype=int), [5, 1, 3], axis=0)
     models = {"head": np.tile([0.9, 0.5, 0.1], (9, 1)), "tail": np.tile([0.1, 0.5, 0.9], (9, 1))}
-    grid = propensity_sensitivity(models, y_true, y_train, a=[0.0, 0.3, 0.9], b=[0.5, 3], metrics=["psp@1"])
+    grid = propensity_sensitivity(y_true, models, y_train, a=[0.0, 0.3, 0.9], b=[0.5, 3], metrics=["psp@1"])
     head, tail = (grid.values["psp@1"][name] for name in ("head", "tail"))
     assert (head > tail)[0].all()
     assert (head < tail)[2].all()

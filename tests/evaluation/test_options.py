@@ -179,9 +179,9 @@ def test_field_of_conventions_changes_a_value_or_is_noted(field: str, choice: An
     (note,) = evaluate(Y, LISTED, metrics="label_coverage@7", conventions={field: choice}).notes[:1]
     if field == "unlisted":
         assert "no effect" not in note
-    elif field == "gains":
-        needed = "it is for measures of gains"
-        assert note.startswith(f'conventions="gains=..." has no effect on label_coverage@7; {needed}')
+    elif field in ("gains", "link"):
+        needed = f"it is for measures of {'gains' if field == 'gains' else 'calibration'}"
+        assert note.startswith(f'conventions="{field}=..." has no effect on label_coverage@7; {needed}')
     else:
         assert note == f"conventions: {field} has no effect on label_coverage@7"
 
@@ -221,7 +221,7 @@ def test_notes_on_options_are_those_of_the_whole_data() -> None:
     options: dict[str, Any] = {"metrics": ["p@1"], "conventions": "gains=linear,link=sigmoid", "k": 3}
     expected = evaluate(Y, S, **options).notes
     assert [note.split(" has no effect")[0] for note in expected] == [
-        "k=", "conventions: link", 'conventions="gains=..."',
+        "k=", 'conventions="link=..."', 'conventions="gains=..."',
     ]  # fmt: skip
     first, second = (Evaluator(**options, n_labels=8) for _ in range(2))
     first.save("empty")
@@ -240,7 +240,10 @@ def test_comparison_notes_no_option_that_it_sets_itself() -> None:
 
 def test_notes_name_few_measures() -> None:
     (note,) = evaluate(Y, S, metrics="xmc", conventions="link=sigmoid").notes
-    assert note == ("conventions: link has no effect on p@1, p@3, p@5, ndcg@1, ndcg@3 and 4 more")
+    assert note == (
+        'conventions="link=..." has no effect on p@1, p@3, p@5, ndcg@1, ndcg@3 and 4 more; '
+        "it is for measures of calibration, such as brier@5"
+    )
 
 
 LOGITS = np.log(S.clip(0.04, 0.96) / (1 - S.clip(0.04, 0.96)))

@@ -145,5 +145,7 @@ def test_messages_in_python_name_arguments(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"line 2: 'a;b' may .*; scan\(path, separator=';'\) cuts it"):
         evaluate(tmp_path / "d.csv", metrics="statistics")
     (tmp_path / "d.csv").write_text("id,topics\n1,a\n")
-    with pytest.raises(ValueError, match=r"label=, score= and instance= name them"):
+    with pytest.raises(
+        ValueError, match=r"scan\(path, label=...\), scan\(path, score=...\) and .* name them"
+    ):
         evaluate(tmp_path / "d.csv", metrics="statistics")

@@ -189,7 +189,7 @@ def test_files_that_hold_no_rule_are_refused(tmp_path: Path) -> None:
     ({"measure": "f1.micro", "rule": "top"}, "measure: 'f1.micro': rule='top' takes no measure"),
     ({"measure": "f1.macro@3", "k": 2}, "k: not for rule='weighted'"),
     ({"rule": "top", "k": 0}, "k: 0 is not a positive integer"),
-    ({"rule": "top", "k": 1, "conventions": "unlisted=0"}, "conventions: not for rule='top'"),
+    ({"rule": "top", "k": 1, "conventions": "unlisted=0"}, "unlisted: not for rule='top'"),
     ({"measure": "f1.micro", "conventions": "unlisted=x"}, 'conventions="unlisted=x" is neither'),
     ({"measure": "hamming_loss", "rule": "label", "fbr": 0.1}, "fbr: not for rule='label'"),
     ({**LABEL, "fbr": 2}, "fbr: 2 is not within 0..1"),

@@ -27,9 +27,10 @@ from xmleval.evaluation.blocks import Blocks
 from xmleval.evaluation.counts import OF_ROWS, evaluate_values, read_batch
 from xmleval.evaluation.files import Run, evaluate_files, open_run, state_files
 from xmleval.evaluation.reading import count_rows
-from xmleval.evaluation.request import Data, Request, request_of
-from xmleval.files.remote import as_path, is_file
-from xmleval.input.shards import find_input
+from xmleval.evaluation.request import OF_MODELS, Data, Request, refuse_unknown, request_of
+from xmleval.files.remote import is_file
+from xmleval.input.scan import Scan
+from xmleval.input.shards import find_scan
 from xmleval.input.tensors import as_plain
 from xmleval.input.vectors import of_rows
 from xmleval.labels.groups import check_row_groups
@@ -131,6 +132,7 @@ def compare(
         asked = expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))
         refuse_no_labels("worst", [spec for spec, _ in asked])
         options["per_label"] = True
+    refuse_unknown(options, OF_MODELS)
     request = request_of({**options, "y_true": y_true, "confidence": confidence, "clusters": clusters})
     question = replace(request.question, given=request.question.given_options(0))
     if "per_row" not in options:
@@ -239,7 +241,10 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
     if not seeds:
         return [(scores, sets)]
     if is_file(scores):
-        scores = [shard.path for shard in find_input(as_path(scores), "scores", None).shards]
+        given = scores
+        scores = [shard.path for shard in find_scan("y_score", given).shards]
+        if isinstance(given, Scan):
+            scores = [replace(given, path=path) for path in scores]
     for value in (scores, sets):
         if value is not None and not (isinstance(value, list | tuple) and value):
             raise InputError("models", f"{shown(name)} is not a list with the scores of each seed")

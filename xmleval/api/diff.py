@@ -7,7 +7,7 @@ from typing import Any
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.request import request_of
+from xmleval.evaluation.request import OF_MODELS, refuse_unknown, request_of
 from xmleval.files.remote import as_path, is_file
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.diff import Diff, find_changes
@@ -72,6 +72,7 @@ def diff(
     for name in filter(("metrics", "per_row", "per_label").__contains__, options):
         reason = "diff keeps rows and labels of one measure, ", Keyword("metric"), "; leave this out"
         raise InputError(name, Message(*reason))
+    refuse_unknown(options, OF_MODELS)
     request = request_of({**options, "y_true": y_true, "metrics": [metric]})
     given = request.question.given_options(0)
     question = replace(request.question, per_row=True, per_label=spec.by_label, given=given)

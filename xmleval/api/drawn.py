@@ -9,7 +9,7 @@ from typing import Any
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.evaluation.files import LABEL_TABLES
-from xmleval.evaluation.request import request_of
+from xmleval.evaluation.request import OF_MODELS, refuse_unknown, request_of
 from xmleval.evaluation.settings import GIVEN_AS
 from xmleval.labels.groups import DECILES
 from xmleval.metrics.spec import expand_metrics
@@ -23,6 +23,7 @@ def evaluate_for_figures(
     models: Mapping[str, Any], y_true: Any, *, complete_lists: bool = False, **options: Any
 ) -> Comparison:
     """Evaluate one or more models, and compare them, with all that figures show."""
+    refuse_unknown(options, OF_MODELS)
     request = request_of({**options, "y_true": y_true})
     question = request.question
     arguments = {"y_score", *(name for name, value in options.items() if value is not None)}

@@ -78,8 +78,9 @@ def evaluate(
 ) -> Report | Comparison:
     """Compute measures of predictions against the relevant labels.
 
-    Every argument that takes an array or names also takes a file, a folder, a pattern or an address of one,
-    or `scan` of one, which says how it is read. Files are read row by row, in bounded memory.
+    Every argument that takes an array or names also takes a file, a folder, a pattern or an address of one;
+    where it has a row for each instance, also `scan` of one, which says how it is read. Files are read row by
+    row, in bounded memory.
 
     Parameters
     ----------
@@ -285,6 +286,9 @@ def counting_of(request: Request) -> CountRun | None:
     from xmleval.cluster import evaluation, processes
 
     if isinstance(executor, str):
+        if ":" not in executor:
+            expected = "expected a number of processes, or an address such as tcp://host:8786"
+            raise InputError("executor", f"{shown(executor)} is no address of a scheduler; {expected}")
         from xmleval.cluster.dask import connected  # an extra
 
         return partial(evaluation.count_on, connected(executor), False)

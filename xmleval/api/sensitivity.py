@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.api.compare import evaluate_models
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import InputError, real_number
-from xmleval.evaluation.request import request_of
+from xmleval.evaluation.request import OF_MODELS, refuse_unknown, request_of
 from xmleval.labels.propensity import inverse_propensity, modelled
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
@@ -36,7 +36,7 @@ class Sensitivity:
     >>> y_true, y_train = (np.repeat(np.eye(3, dtype=int), n, axis=0) for n in ([5, 1, 3], [90, 9, 1]))
     >>> head = np.tile([0.9, 0.5, 0.1], (9, 1))
     >>> models = {"head": head, "tail": head[:, ::-1]}
-    >>> table = propensity_sensitivity(models, y_true, y_train, a=[0.1, 0.9], b=[1], metrics="psp@1")
+    >>> table = propensity_sensitivity(y_true, models, y_train, a=[0.1, 0.9], b=[1], metrics="psp@1")
     >>> print(table)
     A 0.1 to 0.9, B 1 to 1: 2 x 1 propensity models
     psp@1       head  0.2627 to 0.4918
@@ -71,8 +71,8 @@ class Sensitivity:
 
 
 def propensity_sensitivity(
-    models: Mapping[str, Any],
     y_true: Any,
+    models: Mapping[str, Any],
     y_train: Any,
     *,
     a: Any = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7),
@@ -85,7 +85,7 @@ def propensity_sensitivity(
 
     Parameters
     ----------
-    models, y_true
+    y_true, models
         As in `compare`, of one or more models.
     y_train : as ``y_true``; shape (N, l)
         Training labels, see `inverse_propensity`.
@@ -113,7 +113,7 @@ def propensity_sensitivity(
     >>> y_train = np.repeat(np.eye(3, dtype=int), [9, 3, 1], axis=0)
     >>> models = {"head": np.tile([0.9, 0.5, 0.1], (3, 1)), "tail": np.tile([0.1, 0.5, 0.9], (3, 1))}
     >>> grid = {"a": [0.4, 0.6], "b": [0.5, 1.5]}
-    >>> table = propensity_sensitivity(models, np.eye(3), y_train, **grid, metrics="psp@1")
+    >>> table = propensity_sensitivity(np.eye(3), models, y_train, **grid, metrics="psp@1")
     >>> table.values["psp@1"]["tail"].round(3).tolist()
     [[0.399, 0.384], [0.426, 0.405]]
     """
@@ -133,6 +133,7 @@ def propensity_sensitivity(
     for i, j in np.ndindex(a.size, b.size):
         constants = trained.constants | {"a": float(a[i]), "b": float(b[j])}
         q = modelled(trained.label_counts, constants, trained.label_names, trained.numbered)
+        refuse_unknown(options, OF_MODELS)
         request = request_of({**options, "y_true": y_true, "metrics": [*values], "y_train": q})
         evaluated = evaluate_models([*models], models, None, False, request)
         for name, (report,) in evaluated.reports.items():

@@ -203,6 +203,37 @@ def resolve_conventions(value: str | Conventions | Mapping[str, Any] | None) -> 
     return replace(conventions, **changed) if changed else conventions
 
 
+def names_field(value: str | Conventions | Mapping[str, Any] | None, name: str) -> bool:
+    """Tell whether a text or a dict names a field.
+
+    Examples
+    --------
+    >>> names_field("beir,empty=zero", "empty"), names_field("beir", "empty")
+    (True, False)
+    """
+    if isinstance(value, str):
+        return any(item.strip().startswith(f"{name}=") for item in value.split(","))
+    return isinstance(value, Mapping) and name in value
+
+
+def with_field(
+    value: str | Conventions | Mapping[str, Any] | None, name: str, setting: str
+) -> str | Conventions | Mapping[str, Any]:
+    """Return conventions with another value of a field, in the form in which they are given.
+
+    Examples
+    --------
+    >>> with_field("beir,unlisted=0", "unlisted", "below")
+    'beir,unlisted=below'
+    """
+    if isinstance(value, Conventions):
+        return replace(value, **{name: setting})
+    if isinstance(value, Mapping):
+        return {**value, name: setting}
+    items = [] if value is None else [item.strip() for item in value.split(",")]
+    return ",".join([*(item for item in items if not item.startswith(f"{name}=")), f"{name}={setting}"])
+
+
 def changed_fields(value: str | Conventions | Mapping[str, Any] | None) -> list[str]:
     """Return the fields that a text or a dict sets to other values than its preset; none of a record.
 

@@ -139,14 +139,24 @@ class Field(Keyword):
         return f'conventions="{self.name}={self.value or "..."}"'
 
 
+KEYWORDS_OF_SCAN = {  # by the option of the command line
+    "input_format": "format",
+    "label_field": "label",
+    "scores_label_field": "label",
+    "score_field": "score",
+    "instance_field": "instance",
+    "separator": "separator",
+}
+
+
 class ScanField(Keyword):
-    """A keyword of `scan` in a message, an option of its own on the command line."""
+    """An option of the command line in a message, which in Python is a keyword of `scan`."""
 
     def __str__(self) -> str:
         """Return it as Python spells it."""
         is_quoted = self.value.startswith("'")
         value = self.value if is_quoted else f"'{self.value}'" if self.value else "..."
-        return f"scan(path, {self.name}={value})"
+        return f"scan(path, {KEYWORDS_OF_SCAN[self.name]}={value})"
 
 
 class Message(str):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from xmleval.base.errors import InputError
 from xmleval.cli.files import FILE, Output, Scanning
 from xmleval.cli.messages import on_terminal, tell_notes
 from xmleval.cli.options import FORMAT, REQUIRED, Opt, command
@@ -47,6 +48,10 @@ def convert(
     labels are kept in .parquet, .csv, .jsonl, .qrels and .run. In others, and with --like, they become
     numbers, in the order of TRUTH.
     """
+    if kind == "truth" and how.scores_label_field is not None:
+        raise InputError("scores_label_field", "is for scores, and IN holds relevant labels")
+    if kind == "scores" and how.label_field is not None and like is None:
+        raise InputError("label_field", "is for relevant labels, and IN holds scores")
     data = how.truth(source) if kind == "truth" else how.scores(source)
     truth = None if like is None else how.truth(like)
     tell_notes(convert_files(data, target, kind, n_labels, truth, on_terminal()))

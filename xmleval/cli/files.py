@@ -112,16 +112,20 @@ class Scanning:
 
     def truth(self, path: Path) -> Any:
         """Return a file of relevant labels, as functions take it."""
-        holds_predictions = path in self.predictions  # whose scores these are
-        return self._scan(path, self.label_field, None if holds_predictions else self.score_field)
+        are_of_predictions = self.scores_label_field is not None or _stand_for_one(path, self.predictions)
+        return self._scan(path, self.label_field, None if are_of_predictions else self.score_field)
+
+    def training(self, path: Path) -> Any:
+        """Return a file of training labels, which are not judged."""
+        return self._scan(path, self.label_field, None)
 
     def scores(self, path: Path) -> Any:
         """Return a file of predictions."""
         return self._scan(path, self.scores_label_field, self.score_field)
 
     def candidates(self, path: Path) -> Any:
-        """Return a file of candidates, whose labels are found by their usual names."""
-        return self._scan(path, None, self.score_field)
+        """Return a file of candidates, which are named as predicted labels are."""
+        return self._scan(path, self.scores_label_field, self.score_field)
 
     def models(self, models: Mapping[str, Path]) -> dict[str, Any]:
         """Return files of predictions by name."""
@@ -155,6 +159,12 @@ class Scanning:
             score=score,
             separator=self.separator,
         )
+
+
+def _stand_for_one(path: Path, others: Iterable[Path]) -> bool:
+    """Tell whether a path stands for the files of another one, too."""
+    files = {*map(os.path.realpath, files_of(path))}
+    return any(not files.isdisjoint(map(os.path.realpath, files_of(other))) for other in others)
 
 
 FILE, RESULT = FileName(), Text("the result", None)  # of which --format has a say

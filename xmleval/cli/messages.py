@@ -18,10 +18,6 @@ from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, prin
 FLAGS = {  # what arguments of functions are called here; a command adds its options
     "y_true": "TRUTH",
     "y_score": "SCORES",
-    "format": "--input-format",
-    "label": "--label-field",
-    "score": "--score-field",
-    "instance": "--instance-field",
     "executor": "--workers",
     "results": "RESULTS",
     "per_label": "--per-label",

@@ -111,7 +111,7 @@ def as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
         how = Scanning(**_taken(arguments, FORMAT), predictions=predictions)
         how.refuse_unused([path for name in SCANNED for path in _listed(arguments.get(name))])
         arguments["how"] = how
-        for name, wrap in (("y_train", how.truth), ("candidates", how.candidates), ("y_pred", how.scores)):
+        for name, wrap in (("y_train", how.training), ("candidates", how.candidates), ("y_pred", how.scores)):
             if arguments.get(name) is not None:
                 arguments[name] = wrap(arguments[name])
     constants = _taken(arguments, OF_MODEL)
@@ -121,7 +121,8 @@ def as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
         running = _taken(arguments, (*RUNS, *SAVE, "first_row"))
         workers, scheduler = running.pop("workers", None), running.pop("scheduler", None)
         if None not in (workers, scheduler):
-            raise click.UsageError("--workers is given together with --scheduler; choose one")
+            text = "--workers is given together with --scheduler; choose one"
+            raise click.UsageError(text, click.get_current_context())
         FLAGS["executor"] = "--workers" if scheduler is None else "--scheduler"
         arguments["running"] = Running(**running, executor=workers or scheduler)
     return arguments
@@ -179,9 +180,9 @@ INPUTS = {
     "label_field": Opt(
         str, "NAME", "Of CSV and JSON Lines: the field of relevant labels, in TRUTH and --train.",
     ),
-    "scores_label_field": Opt(str, "NAME", "The field of predicted labels, in SCORES and --pred."),
+    "scores_label_field": Opt(str, "NAME", "The field of those in SCORES, --pred and --candidates."),
     "score_field": Opt(
-        str, "NAME", "The field of their scores, if they have one of their own; also judgements of TRUTH.",
+        str, "NAME", "The field of their scores, if they have one of their own; else judgements of TRUTH.",
     ),
     "instance_field": Opt(str, "NAME", "The field by which rows of several files are joined."),
     "separator": Opt(

@@ -43,7 +43,7 @@ def evaluate_on(
     for name, value in files.items():
         if value is not None:
             paths = [value] if isinstance(value, str | os.PathLike) else value
-            inputs[name] = find_inputs(name, [*map(as_path, paths)])
+            inputs[name] = find_inputs(name, paths)
     scores = {"y_score": inputs.pop("y_score")} if "y_score" in inputs else {}
     request = request_of({**options, **inputs})
     running = request.running

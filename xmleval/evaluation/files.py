@@ -118,6 +118,8 @@ def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) ->
     threads = request.threads
     if request.running.executor is not None:  # whose processes do the work
         threads = threads or 1
+    for name in FILES_OF_LABELS:
+        file_of(name, argument_of(request, name))  # refuses a scan, as these are not read row by row
     resources = check_resources(request.memory, threads, request.running.block_rows)
     limit = resources.limit()
     with limited(limit):

@@ -378,7 +378,7 @@ def _truth_batches(truth: Input, predictions: Sequence[Input] = ()) -> Batches:
         return batches
     named = [model.name for model in predictions if model.named]
     reason = [f"predictions have names ({named[0]})"] if named else ["has names"] if truth.named else NAMELESS
-    hint = ["; of names on each line, ", ScanField("format", "lines")] if ".txt" in truth.name else []
+    hint = ["; of names on each line, ", ScanField("input_format", "lines")] if ".txt" in truth.name else []
     if not truth.named:
         hint += [", or ", Keyword("labels"), " with the names of its columns"]
     text = "; expected relevant labels with names"

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import did_you_mean, shown
+from xmleval.base.errors import InputError, did_you_mean, shown
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.spec import DEFAULT_K, as_names, conventions_of
 from xmleval.states.effects import given_options
@@ -136,6 +136,11 @@ class Request:
     threads: int | None = None
     progress: Progress = False
 
+    def __post_init__(self) -> None:
+        """Refuse what is no record."""
+        if not isinstance(self.running, Running):
+            raise InputError("running", f"{shown(self.running)} is no xmleval.Running")
+
 
 class Options(TypedDict, total=False):
     """Options of `Evaluator`: those of `Question` but the measures and the number of labels."""
@@ -176,6 +181,7 @@ class EvaluateOptions(Options, total=False):
 
 RECORDS = {"data": Data, "question": Question}  # parts of a request with many fields
 ARGUMENTS = ("y_true", "y_score", *EvaluateOptions.__annotations__)  # of `evaluate`
+OF_MODELS = tuple(name for name in EvaluateOptions.__annotations__ if name != "y_pred")  # of all models alike
 
 
 def request_of(arguments: Mapping[str, Any]) -> Request:

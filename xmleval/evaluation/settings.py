@@ -26,6 +26,7 @@ from xmleval.evaluation.request import Question, Request
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.door import NAMES, fewer_labels
 from xmleval.input.objects.take import check_labels
+from xmleval.input.scan import Scan
 from xmleval.input.vectors import Propensity
 from xmleval.labels.groups import DECILES, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
@@ -68,6 +69,8 @@ def file_of(argument: str, value: Any) -> Path | None:
         value = next(filter(is_file, value.values()), None)
     if not is_file(value) or (argument == "label_groups" and value == DECILES):
         return None
+    if argument in FILES_OF_LABELS and isinstance(value, Scan) and value.says_how:
+        raise InputError(argument, f"{value} is not read row by row; expected its path alone, without scan")
     if argument == "decision":
         with suppress(ValueError):
             parse_decision(value)

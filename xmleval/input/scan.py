@@ -29,6 +29,11 @@ class Scan(os.PathLike[str]):
         return str(self.path)
 
     @property
+    def says_how(self) -> bool:
+        """Whether it says more than the path does."""
+        return self.format is not None or bool(self.fields)
+
+    @property
     def fields(self) -> dict[str, str]:
         """What is told of fields, by keyword."""
         named = {name: getattr(self, name) for name in ("label", "score", "instance", "separator")}
@@ -71,7 +76,7 @@ def scan(
     Raises
     ------
     ValueError
-        If ``path`` is none, or ``separator`` is empty.
+        If ``path`` is none, or scanned already, or ``separator`` is empty.
 
     Examples
     --------
@@ -84,6 +89,8 @@ def scan(
     """
     if not is_file(path):
         raise InputError("path", f"{shown(path)} is no path")
+    if isinstance(path, Scan):
+        raise InputError("path", f"{path} is scanned already; say all in one call")
     if separator == "":
         raise InputError("separator", "is empty")
     return Scan(path, format, instance, label, score, separator)

@@ -101,7 +101,15 @@ def with_fields(joined: bool, *inputs: Any) -> list[Any]:
     ``joined`` tells whether there are several files, whose rows ids may join.
     """
     file_at = cache(InputFile)
-    return [each and _renamed(each, _fields_of(each, joined), file_at) for each in inputs]
+    truth = next((each for each in inputs if each and each.argument == "y_true"), None)
+    truth_files = truth.files if truth and truth.scan and truth.scan.label else None
+    renamed = []
+    for each in inputs:
+        fields = each and _fields_of(each, joined)
+        if each and each.argument in PREDICTIONS and each.files == truth_files:
+            fields = fields._replace(beside_truth=True)
+        renamed.append(each and _renamed(each, fields, file_at))
+    return renamed
 
 
 def _fields_of(opened: Input, joined: bool) -> Fields:
@@ -110,11 +118,18 @@ def _fields_of(opened: Input, joined: bool) -> Fields:
     if scan is None:
         return Fields(joined=joined)
     if scan.fields and not any(shard.format.for_fields for shard in opened.shards):
-        keyword = ScanField(next(iter(scan.fields)))
-        raise ValueError(Message(f"{opened.name}: ", keyword, " is for CSV and JSON Lines"))
+        label = "scores_label_field" if opened.argument in PREDICTIONS else "label_field"
+        raise refused_fields(scan, label)
     true = None if opened.argument in PREDICTIONS else scan.label
     pred = scan.label if opened.argument in (*PREDICTIONS, "candidates") else None
     return Fields(true, pred, scan.score, scan.instance, scan.separator, joined)
+
+
+def refused_fields(scan: Scan, label: str = "label_field") -> ValueError:
+    """Return what to raise for names of fields where a file has none; ``label`` is the option for labels."""
+    options = {"label": label, "score": "score_field", "instance": "instance_field"}
+    name = next(iter(scan.fields))
+    return ValueError(Message(f"{scan}: ", ScanField(options.get(name, name)), " is for CSV and JSON Lines"))
 
 
 def beside_judgements(opened: Input) -> Input:
@@ -185,11 +200,13 @@ def read_sets(path: Any) -> Any:
     return rows if isinstance(rows, np.ndarray) else rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
 
 
-def find_inputs(argument: str, paths: Sequence[Path]) -> Input:
-    """Find the files of an argument of `evaluate` that names stand for, one after another."""
+def find_inputs(argument: str, paths: Sequence[Any]) -> Input:
+    """Find the files of an argument of `evaluate`, given as paths or scans that follow one another."""
     inputs = [find_scan(argument, path) for path in paths]
     if not inputs:
         raise InputError(argument, "no file is given")
+    if len({each.scan and replace(each.scan, path="") for each in inputs}) > 1:
+        raise InputError(argument, "its files are scanned in different ways; expected one way for all")
     return replace(inputs[0], shards=[shard for each in inputs for shard in each.shards])
 
 
@@ -204,7 +221,7 @@ def holds_predictions(name: str) -> bool:
 def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Format, Path]:
     """Return a format and a file, as `xmleval.io.find_format` does."""
     if name is not None and name not in BY_NAME:
-        raise ValueError(Message(ScanField("format", name), f" is not one of {', '.join(BY_NAME)}"))
+        raise ValueError(Message(ScanField("input_format", name), f" is not one of {', '.join(BY_NAME)}"))
     asked = BY_NAME.get(name or "")
     fits = asked is None or kind in (None, "grades", *asked.holds)
     if asked in (QRELS, RUN) and not fits:
@@ -222,7 +239,7 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
             version_of(path)  # which tells if there is no such file
         endings = f"expected one that ends in {', '.join(form.endings for form in FORMATS)}, or "
         reason = f"{path}: its name does not tell its format; {endings}"
-        raise ValueError(Message(reason, ScanField("format")))
+        raise ValueError(Message(reason, ScanField("input_format")))
     return by_ending, whole
 
 

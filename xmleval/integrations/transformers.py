@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
-from xmleval.base.conventions import resolve_conventions
+from xmleval.base.conventions import with_field
 from xmleval.base.errors import InputError
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.request import Options
@@ -60,8 +59,8 @@ class TrainerMetrics:
     ) -> None:
         if metrics is not None and not isinstance(metrics, str):
             metrics = list(metrics)
-        conventions = resolve_conventions(options.get("conventions"))
-        options["conventions"] = replace(conventions, unlisted="below")  # every label has a logit
+        conventions = options.get("conventions")
+        options["conventions"] = with_field(conventions, "unlisted", "below")  # every label has a logit
         self._evaluator = Evaluator(metrics, n_labels=n_labels, **options)
         self._cut = Cut(metrics, n_labels, dict(options))
         self.report: Report | None = None

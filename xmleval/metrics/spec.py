@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from xmleval.base.cached import cached
-from xmleval.base.conventions import Conventions, resolve_conventions
+from xmleval.base.conventions import Conventions, names_field, resolve_conventions
 from xmleval.base.errors import positive_integer, shown
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
@@ -243,7 +243,8 @@ def conventions_of(
     """Return the conventions that are given, with the gains of trec_eval's spelling of nDCG."""
     conventions = resolve_conventions(given)
     names = [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else []
-    if not conventions.graded and any(map(_has_grades, map(str, names))):
+    is_open = not conventions.graded and not names_field(given, "gains")
+    if is_open and any(map(_has_grades, map(str, names))):
         conventions = replace(conventions, gains="linear")
     return conventions
 

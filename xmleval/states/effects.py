@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.base.conventions import changed_fields
-from xmleval.base.errors import Keyword, Message
+from xmleval.base.errors import Field, Keyword, Message
 from xmleval.labels.groups import are_edges
 from xmleval.labels.propensity import CONSTANTS
 from xmleval.metrics.spec import DEFAULT_K, MOST_K, Spec, expand_metrics
@@ -74,6 +74,10 @@ OPTIONS = {
         lambda plan: any(spec.has_row_values for spec in plan.specs), "means over rows, such as p@5"
     ),
 }
+FIELDS = {
+    "unlisted": Purpose(_field("unlisted"), SCORES),
+    "link": Purpose(_needs("probabilities"), "measures of calibration, such as brier@5"),
+}
 INPUTS = {
     "y_score": Purpose(_reads_scores, SCORES),
     "y_pred": Purpose(lambda plan: plan.uses_decision, SETS),
@@ -124,7 +128,10 @@ def idle_notes(plan: Plan) -> list[Message]:
     if not plan.given:
         return notes
     given = [name.removeprefix(FIELD) for name in sorted(plan.given) if name.startswith(FIELD)]
-    fields = [name for name in given if name != GAINS and not _field(name)(plan)]
+    for name in FIELDS:
+        if name in given and not FIELDS[name].has_effect(plan):
+            notes.append(idle_note(Field(name), plan.specs, FIELDS[name].text))
+    fields = [name for name in given if name != GAINS and name not in FIELDS and not _field(name)(plan)]
     if fields:
         have = "has" if len(fields) == 1 else "have"
         effect = f"{', '.join(fields)} {have} no effect on {few_names(plan.specs)}"

@@ -202,14 +202,14 @@ class Fitting:
             "fbr": self.measure == "f1.macro" and rule == "label",
             "fallback": fbr is not None,
             "features": rule == "row",
-            "conventions": rule not in ("rank", "top", "weighted"),
+            "unlisted": rule not in ("rank", "top", "weighted"),
         }
         arguments = {
             "k": k,
             "fbr": fbr,
             "fallback": fallback,
             "features": with_features or None,
-            "conventions": unlisted_score,
+            "unlisted": unlisted_score,
         }
         for name, value in arguments.items():
             if value is not None and not allowed[name]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
-from xmleval.base.errors import InputError, Keyword, Message, ScanField, counted, shown
+from xmleval.base.errors import InputError, Message, ScanField, counted, shown
 from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
@@ -57,9 +57,6 @@ from xmleval.kernels.json_lists import ID, NUMBERS, TEXTS
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
 EXPECTED_RUN = "one JSON object of objects, {instance: {label: relevance or score}}"
-HOW = Message(
-    *(Keyword("label"), ", ", Keyword("score"), " and ", Keyword("instance"), " name them"),
-)
 SEPARATORS = "|;, "  # of labels in text, any of which may be
 ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
 BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
@@ -108,7 +105,7 @@ class _Documents:
 
     def __init__(self, names: list[str], record: dict[str, Any], kind: str, fields: Fields) -> None:
         self.names, self._kind = names, kind
-        self.facts = Origin(join_option="instance")
+        self.facts = Origin(join_option="instance_field")
         self.facts.how_to_repeat = "; a file with a row for each label calls the field of labels 'label'"
         self._columns = _columns(names, record, kind, fields, self.facts)
         self._reader = _Reader(self._columns, kind, fields, self.facts)
@@ -240,13 +237,22 @@ def _columns(
     try:
         columns = choose_columns(names, kind, None, chosen, joined=fields.joined, lists_scores=lists_scores)
     except ColumnsError as error:
-        raise ValueError(Message(f"{error}; ", HOW)) from None
+        raise ValueError(Message(f"{error}; ", *_naming_fields(kind))) from None
+    if fields.beside_truth and labels is None and not named_as([columns.label], PRED):
+        taken = f"the labels in {shown(columns.label)} are the truth's; ", ScanField("scores_label_field")
+        raise ValueError(Message(*taken, " names the predicted ones"))
     if is_scores or columns.value is not None or fields.score not in columns.unused:
         return columns
     if columns.lists and (fields.pred in names or named_as(names, PRED)):
         return columns  # it has the scores of predictions
     facts.judged_by = fields.score
     return columns._replace(value=fields.score)
+
+
+def _naming_fields(kind: str) -> list[object]:
+    """Return what a message says on fields that are not found."""
+    label = ScanField("scores_label_field" if kind == "scores" else "label_field")
+    return [label, ", ", ScanField("score_field"), " and ", ScanField("instance_field"), " name them"]
 
 
 class _Reader:
@@ -266,7 +272,7 @@ class _Reader:
         if value is not None and not (is_scores and fields.score):
             notes.append(f"{'scores' if is_scores else 'judgements'} in {shown(value)}")
         unread = [name for name in further if "score" in name.lower()] if is_scores and value is None else []
-        option = ScanField("score")
+        option = ScanField("score_field")
         notes += [Message(f"{shown(name)} not read (", option, " reads scores)") for name in unread]
         if instance is not None and fields.id is None:
             notes.append(f"ids in {shown(instance)}")
@@ -386,7 +392,7 @@ def _naming_field() -> Iterator[None]:
     except DecidingColumnError as error:
         if error.column is None:
             raise
-        field = ScanField("score", error.column)
+        field = ScanField("score_field", error.column)
         raise ValueError(Message(f"{error}; ", field, " takes it for them, or leave it out")) from None
 
 

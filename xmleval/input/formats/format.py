@@ -31,6 +31,7 @@ class Fields(NamedTuple):
     separator: str | None = None
     joined: bool = True  # whether there are several files, whose rows ids may join
     score_of_truth: bool = False  # whether the truth has the field of scores, which predictions may lack
+    beside_truth: bool = False  # whether predictions stand in the file of a truth whose field is named
 
 
 @dataclass(frozen=True, kw_only=True)
