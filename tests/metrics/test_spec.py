@@ -115,7 +115,7 @@ OTHERS = [
     ("f1_score.macro f1_score_macro", "f1.macro"), ("jaccard_score.micro", "jaccard.micro"),
     ("accuracy accuracy_score", "subset_accuracy of whole sets (scikit-learn's accuracy_score), or"),
     ("matthews_corrcoef", "mcc.micro, mcc.macro or mcc.weighted"), ("neg_log_loss", "log_loss"),
-    ("ndcg_burges@3", 'ndcg@3 with gains="exp"'),
+    ("ndcg_burges@3", 'ndcg@3 with conventions="gains=exp"'),
     ("GiniIndex@3", "gini@3"), ("ItemCoverage@3", "pred_coverage@3"),
 ]  # fmt: skip
 

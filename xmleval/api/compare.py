@@ -177,34 +177,42 @@ def evaluate_models(
         first = next(iter(inputs.values()))[0]
         message = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
         raise InputError("seeds", message)
-    reports = list[Report]()
-    run: Any = None
+    run: Run | None = None
     if reads_files(request) or any(map(is_file, chain(*inputs.values()))):
-        parts = [inputs] if y_pred is None else [{name: pair} for name, pair in inputs.items()]
-        save = request.running.save
-        files = state_files(save, [*inputs]) if y_pred is not None and is_file(save) else [save]
-        for part, file in zip(parts, cycle(files), strict=False):
-            scores = {} if models is None else {name: of_model for name, (of_model, _) in part.items()}
-            sets = next(iter(part.values()))[1]
-            of_part = replace(
-                request,
-                data=replace(request.data, y_pred=sets),
-                running=replace(request.running, save=file),
-            )
-            with renaming("y_pred", f"y_pred of {shown(next(iter(part)))}"):  # one model
-                run, by_input = evaluate_files(of_part, scores, counting_of(of_part))
-            reports += by_input.values()
+        reports, run = _evaluate_files(inputs, models is not None, y_pred is not None, request)
         vectors = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
     else:
         reports = evaluate_values(request, inputs)
         given = {name: getattr(request.data, name) for name in OF_ROWS}
-        vectors = {name: value for name, value in given.items() if value is not None}
-        vectors = {name: of_rows(name, value, reports[0].row_names) for name, value in vectors.items()}
+        row_names = reports[0].row_names
+        vectors = {n: of_rows(n, value, row_names) for n, value in given.items() if value is not None}
     in_order = iter(with_same_measures(reports))
     by_name = {name: [next(in_order) for _ in pairs] for name, pairs in pairs_of.items()}
     vectors = {name: as_plain(name, values) for name, values in vectors.items()}
     run = run if y_pred is None else None  # else it is that of the last model
     return Evaluated(by_name, vectors, partial(lists_of, run, request, models), run is not None)
+
+
+def _evaluate_files(
+    inputs: Mapping[str, tuple[Any, Any]], have_scores: bool, have_sets: bool, request: Request
+) -> tuple[list[Report], Run]:
+    """Return the reports of models in files, in one pass unless each has its own sets, and the last run."""
+    parts = [{name: pair} for name, pair in inputs.items()] if have_sets else [inputs]
+    save = request.running.save
+    files = state_files(save, [*inputs]) if have_sets and is_file(save) else [save]
+    reports = list[Report]()
+    for part, file in zip(parts, cycle(files), strict=False):
+        scores = {name: of_model for name, (of_model, _) in part.items()} if have_scores else {}
+        sets = next(iter(part.values()))[1]
+        of_part = replace(
+            request,
+            data=replace(request.data, y_pred=sets),
+            running=replace(request.running, save=file),
+        )
+        with renaming("y_pred", f"y_pred of {shown(next(iter(part)))}"):  # one model
+            run, by_input = evaluate_files(of_part, scores, counting_of(of_part))
+        reports += by_input.values()
+    return reports, run
 
 
 def names_of(models: Any, y_pred: Any) -> list[str]:

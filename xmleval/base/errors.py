@@ -156,7 +156,7 @@ class ScanField(Keyword):
         """Return it as Python spells it."""
         is_quoted = self.value.startswith("'")
         value = self.value if is_quoted else f"'{self.value}'" if self.value else "..."
-        return f"scan(path, {KEYWORDS_OF_SCAN[self.name]}={value})"
+        return f"scan(path, {KEYWORDS_OF_SCAN.get(self.name, self.name)}={value})"
 
 
 class Message(str):

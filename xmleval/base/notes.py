@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from xmleval.base.errors import Keyword, Message
+from xmleval.base.errors import Field, Keyword, Message, ScanField
 
 
 class NoteKind(NamedTuple):
@@ -20,6 +20,7 @@ class NoteKind(NamedTuple):
     adds: bool = True
 
 
+KINDS: dict[str, type[Keyword]] = {"conventions": Field, "scan": ScanField}  # of keywords in saved notes
 SEVERAL = {"s": "s", "v": "", "have": "have", "are": "are", "they": "they", "them": "them"}
 SINGLE = {"s": "", "v": "s", "have": "has", "are": "is", "they": "it", "them": "it"}
 IGNORED, WRONG = ("{they} {are} ignored",), "{they} count{v} as wrong"
@@ -123,7 +124,7 @@ def notes_as_json(notes: Sequence[str]) -> list[Any]:
     return [
         {"count": [*note.fields]}
         if isinstance(note, Note)
-        else [[part.name, part.value] if isinstance(part, Keyword) else part for part in Message(note).parts]
+        else [_part_as_json(part) for part in Message(note).parts]
         for note in notes
     ]
 
@@ -133,5 +134,15 @@ def notes_from_json(values: Any) -> tuple[str, ...]:
     return tuple([Note(*value["count"]) if isinstance(value, dict) else _message(value) for value in values])
 
 
+def _part_as_json(part: str | Keyword) -> str | list[str]:
+    if not isinstance(part, Keyword):
+        return part
+    return [part.name, part.value, *(kind for kind, of_kind in KINDS.items() if type(part) is of_kind)]
+
+
 def _message(parts: list[Any]) -> Message:
-    return Message(*(Keyword(*part) if isinstance(part, list) else part for part in parts))
+    return Message(*(_keyword(*part) if isinstance(part, list) else part for part in parts))
+
+
+def _keyword(name: str, value: str, kind: str | None = None) -> Keyword:
+    return Keyword(name, value) if kind is None else KINDS[kind](name, value)

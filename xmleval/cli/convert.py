@@ -24,7 +24,7 @@ OPTIONS = {
 }  # fmt: skip
 
 
-class Data(Output):
+class DataFile(Output):
     """The path of a file in one of the formats; a list is a pair of files."""
 
     def files(self, path: Path) -> Sequence[Path]:
@@ -32,7 +32,7 @@ class Data(Output):
         return [path, *writer_of(path).companions(path)]
 
 
-DATA = Data("data", None)
+DATA = DataFile("data", None)
 WRITTEN = Opt(DATA, "OUT", "File to write, in the format that its name tells.", extra=REQUIRED)
 
 

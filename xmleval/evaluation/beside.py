@@ -26,6 +26,7 @@ from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
 from xmleval.input.vectors import for_names, of_rows
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import count_labels_of, inverse_propensity
+from xmleval.view.block import Hierarchy
 from xmleval.view.rule import Rule
 
 Counts = tuple[Ints, int]  # how many training rows have each label, and how many rows there are
@@ -77,19 +78,11 @@ def with_files_read(
         values = {"y_train": None, "inverse_propensity": q}
     elif "inverse_propensity" in paths:
         values["inverse_propensity"] = load_numbers(paths["inverse_propensity"])
-    if (path := paths.get("label_groups")) is not None:
-        lines = read_group_lines("label_groups", path)
-        groups, n_unknown = lines.by_number("label", names, n_labels)
-        notes += [Note(str(path), "ignored labels", n_unknown)] * (n_unknown > 0)
-        by_label = groups if names is None else {names[n]: groups[n] for n in groups}
-        values["label_groups"] = by_label if lines.has_keys else [*groups.values()]
-    if (path := paths.get("hierarchy")) is not None:
-        edges = read_edges(path)
-        pairs: Any = [*edges.values()]
-        if names is None:
-            pairs = [[text if (n := id_number(text)) is None else n for text in pair] for pair in pairs]
-        places, closed = [f"line {line}" for line in edges], not rows.by_name or rows.matches[0].closed
-        values["hierarchy"] = given_hierarchy(pairs, n_labels, names, closed, places)
+    if "label_groups" in paths:
+        values["label_groups"], new_notes = _groups_in_file(paths["label_groups"], names, n_labels)
+        notes += new_notes
+    if "hierarchy" in paths:
+        values["hierarchy"] = _hierarchy_in_file(paths["hierarchy"], rows, n_labels)
     rule = Rule.load(paths["decision"]) if "decision" in paths else question.decision
     values["decision"] = rule
     if isinstance(rule, Rule) and rule.by_name and names is not None:
@@ -97,6 +90,32 @@ def with_files_read(
         name = str(paths.get("decision", "decision"))
         notes += [Note(name, "labels unknown in fitting", n_unknown)] * (n_unknown > 0)
     return replace(question, **values), notes
+
+
+def _groups_in_file(path: Path, names: list[Any] | None, n_labels: int) -> tuple[Any, list[str]]:
+    """Return the group of each label, by name if labels have names, and notes."""
+    lines = read_group_lines("label_groups", path)
+    groups, n_unknown = lines.by_number("label", names, n_labels)
+    notes: list[str] = [Note(str(path), "ignored labels", n_unknown)] if n_unknown else []
+    if not lines.has_keys:
+        return [*groups.values()], notes
+    return groups if names is None else {names[n]: groups[n] for n in groups}, notes
+
+
+def _hierarchy_in_file(path: Path, rows: Inputs, n_labels: int) -> Hierarchy | None:
+    """Return a hierarchy of labels by name, or else by number; its other nodes have names."""
+    edges, names = read_edges(path), rows.label_names
+    pairs: Any = [*edges.values()]
+    if names is None:
+        pairs = [[_id_or_name(text) for text in pair] for pair in pairs]
+    places = [f"line {line}" for line in edges]
+    closed = not rows.by_name or rows.matches[0].closed
+    return given_hierarchy(pairs, n_labels, names, closed, places)
+
+
+def _id_or_name(text: str) -> int | str:
+    number = id_number(text)
+    return text if number is None else number
 
 
 def with_values_of_rows(rows: Inputs, request: Request) -> Inputs:

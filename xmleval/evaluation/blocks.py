@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,43 +57,27 @@ class Blocks:
         score_dtypes: set[str],
         by_id: bool = True,
     ) -> None:
-        truth, y_score, n_labels, sources = batch.truth, batch.y_score, plan.n_labels, dict[str, Any]()
+        truth, n_labels, sources = batch.truth, plan.n_labels, dict[str, Source[Any]]()
         self.plan, self.first_row, self.by_id, self.score_dtypes = plan, first_row, by_id, score_dtypes
         door = batch.door.opened(truth) if batch.door.sets else OPEN
         left = door.of_ranking if door.sets else None
         ordered, higher = plan.ordered or left is not None, plan.higher_is_better
         how = Reading("y_score", n_labels, plan.unlisted, plan.depth, ordered, higher, left)
-        if y_score is not None:
-            sources["y_score"] = ranking_rows(y_score, how)
+        if batch.y_score is not None:
+            sources["y_score"] = ranking_rows(batch.y_score, how)
         if batch.y_pred is not None:
             sources["y_pred"] = set_rows("y_pred", batch.y_pred, n_labels)
         unknown = [argument for argument, rows in sources.items() if rows.n_labels > n_labels]
-        level = plan.conventions.unlisted_score
-        if "y_score" in unknown and level is not None:
-            named = Field("unlisted", f"{level:g}"), " gives every label a score; name them in "
-            reason = Message("predicts unknown labels, and ", *named, Keyword("labels"), " or leave them out")
-            raise InputError("y_score", reason)
-        if unknown and not plan.counts_cells and (cells := plan.required_cells):
-            raise InputError(unknown[0], Message(cells[0], " needs ", ALL_LABELS))
-        for argument, rows in sources.items():
-            if rows.n_rows != truth.n_rows:
-                width = list_width(y_score, n_labels) if argument == "y_score" else None
-                unlike = other_rows(rows.n_rows, truth.n_rows, "y_true", truth.n_labels, width)
-                raise InputError(argument, unlike)
+        _refuse_unknown(plan, unknown)
+        _refuse_other_rows(batch, sources, n_labels)
         self.unknown, self.scores, pred = bool(unknown), sources.get("y_score"), sources.get("y_pred")
         self.truth, self.pred, self.notes, self.reachable = truth, pred, list[str](), None
         if door.sets:
             self.notes += door.notes(truth, self.scores, pred)
             self.truth, self.pred, self.reachable = door.passed(truth, pred)
-        decision = plan.decision
-        if y_score is not None and plan.unlisted is not None and decision and decision.kind in LISTED:
-            depth = int(min(decision.value, n_labels)) if decision.kind == "listed" else None
-            listed = ranking_rows(y_score, how._replace(unlisted=None, depth=depth, ordered=True))
-
-            def choose_listed(start: int, stop: int) -> Truth:
-                return choose(decision, listed.block(start, stop), n_labels, None).as_sets()
-
-            self.pred = Source(*listed[:3], choose_listed)
+        listed = plan.decision is not None and plan.decision.kind in LISTED
+        if listed and batch.y_score is not None and plan.unlisted is not None:
+            self.pred = _listed_sets(plan, batch.y_score, how)
         weight, clusters, groups = batch.sample_weight, batch.clusters, batch.row_groups
         self.weight = None if weight is None else check_weight(weight, truth.n_rows)
         self.jackknife = None if clusters is None else groups_of_clusters(clusters, truth.n_rows)
@@ -139,6 +123,40 @@ class Blocks:
         if plan.decision is not None and plan.uses_decision:
             refuse_unfit(plan.decision, ranking, plan.n_labels, plan.unlisted, start)
         return ranking
+
+
+def _refuse_unknown(plan: Plan, unknown: Sequence[str]) -> None:
+    """Refuse arguments with unknown labels where these have no meaning."""
+    level = plan.conventions.unlisted_score
+    if "y_score" in unknown and level is not None:
+        named = Field("unlisted", f"{level:g}"), " gives every label a score; name them in "
+        reason = Message("predicts unknown labels, and ", *named, Keyword("labels"), " or leave them out")
+        raise InputError("y_score", reason)
+    if unknown and not plan.counts_cells and (cells := plan.required_cells):
+        raise InputError(unknown[0], Message(cells[0], " needs ", ALL_LABELS))
+
+
+def _refuse_other_rows(batch: Batch, sources: Mapping[str, Source[Any]], n_labels: int) -> None:
+    """Refuse predictions with another number of rows than the truth."""
+    truth = batch.truth
+    for argument, rows in sources.items():
+        if rows.n_rows != truth.n_rows:
+            width = list_width(batch.y_score, n_labels) if argument == "y_score" else None
+            unlike = other_rows(rows.n_rows, truth.n_rows, "y_true", truth.n_labels, width)
+            raise InputError(argument, unlike)
+
+
+def _listed_sets(plan: Plan, y_score: Any, how: Reading) -> Source[Truth]:
+    """Return the sets that a decision makes of listed labels alone, where others have a score, too."""
+    decision, n_labels = plan.decision, plan.n_labels
+    assert decision is not None
+    depth = int(min(decision.value, n_labels)) if decision.kind == "listed" else None
+    listed = ranking_rows(y_score, how._replace(unlisted=None, depth=depth, ordered=True))
+
+    def choose_listed(start: int, stop: int) -> Truth:
+        return choose(decision, listed.block(start, stop), n_labels, None).as_sets()
+
+    return Source(*listed[:3], choose_listed)
 
 
 def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> Ranking:

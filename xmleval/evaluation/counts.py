@@ -250,29 +250,14 @@ def settled(resources: Resources, counted: Counted) -> Counted:
 def with_counted(settings: Settings, resources: Resources, counted: Counted, added: Counted) -> Counted:
     """Return the sum of two counts."""
     if added.unscored is not None and (counted.unscored is not None or counted.plan is None):
-        total = with_counted(
-            settings, resources, replace(counted, unscored=None), replace(added, unscored=None)
-        )
+        without = replace(counted, unscored=None), replace(added, unscored=None)
+        total = with_counted(settings, resources, *without)
         earlier = counted.unscored or counted
         return replace(total, unscored=with_counted(settings, resources, earlier, added.unscored))
-    if added.unscored is not None and counted.n_rows and SCORED not in counted.inputs:
-        added = added.unscored
-    elif counted.unscored is not None and added.n_rows and SCORED not in added.inputs:
-        counted = counted.unscored
+    counted, added = _told_by_each_other(counted, added)
     if added.plan is None or added.states is None or (added.n_rows == 0 and counted.plan is not None):
         return counted
-    inputs_here, inputs_there = (sorted(part.inputs - {KEYED}) for part in (counted, added))
-    if counted.plan is not None and counted.n_rows and inputs_here != inputs_there:
-        raise InputError("merge", f"input differs: {inputs_here} here, {inputs_there} there")
-    dtypes = {counted.score_dtype, added.score_dtype} - {None}
-    if settings.conventions.unlisted_score is not None and len(dtypes) > 1:
-        raise InputError("merge", f"scores are {counted.score_dtype} here, {added.score_dtype} there")
-    keyed = {"clusters", KEYED} & counted.inputs & added.inputs
-    numbered = {*counted.spans, *added.spans} == {COMMON}
-    if settings.confidence is not None and counted.n_rows and not (keyed or numbered):
-        text = "intervals need the number of each row in all shards; give each shard its "
-        reason = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
-        raise InputError("merge", Message(text, Keyword("first_row"), *reason, Keyword("confidence")))
+    _refuse_unlike(settings, counted, added)
     refuse_many_cells("merge", added.plan, counted.n_rows + added.n_rows)
     row_groups = counted.row_groups | added.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
@@ -295,6 +280,31 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
         notes=joined_notes(counted.notes, added.notes),
         row_keys=row_keys,
     )
+
+
+def _told_by_each_other(counted: Counted, added: Counted) -> tuple[Counted, Counted]:
+    """Return two counts, where one lists nothing in the way that the other tells: with scores or without."""
+    if added.unscored is not None and counted.n_rows and SCORED not in counted.inputs:
+        return counted, added.unscored
+    if counted.unscored is not None and added.n_rows and SCORED not in added.inputs:
+        return counted.unscored, added
+    return counted, added
+
+
+def _refuse_unlike(settings: Settings, counted: Counted, added: Counted) -> None:
+    """Refuse to add counts of other inputs, or of rows that intervals cannot tell apart."""
+    inputs_here, inputs_there = (sorted(part.inputs - {KEYED}) for part in (counted, added))
+    if counted.plan is not None and counted.n_rows and inputs_here != inputs_there:
+        raise InputError("merge", f"input differs: {inputs_here} here, {inputs_there} there")
+    dtypes = {counted.score_dtype, added.score_dtype} - {None}
+    if settings.conventions.unlisted_score is not None and len(dtypes) > 1:
+        raise InputError("merge", f"scores are {counted.score_dtype} here, {added.score_dtype} there")
+    is_keyed = bool({"clusters", KEYED} & counted.inputs & added.inputs)
+    is_numbered = {*counted.spans, *added.spans} == {COMMON}
+    if settings.confidence is not None and counted.n_rows and not (is_keyed or is_numbered):
+        text = "intervals need the number of each row in all shards; give each shard its "
+        reason = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
+        raise InputError("merge", Message(text, Keyword("first_row"), *reason, Keyword("confidence")))
 
 
 def count(

@@ -31,6 +31,7 @@ from xmleval.evaluation.inputs import (
 from xmleval.evaluation.reading import count_rows, progress
 from xmleval.evaluation.request import (
     Progress,
+    Question,
     Request,
 )
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
@@ -52,6 +53,7 @@ from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.labels.hierarchy import as_edges
 from xmleval.results.report import Report, with_same_measures
+from xmleval.states.plan import Settings
 
 MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
     "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
@@ -112,8 +114,7 @@ CountRun = Callable[[Run, Progress], list[Report]]  # what counts a run, in plac
 @contextlib.contextmanager
 def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) -> Iterator[Run]:
     """Open files, or values in their place, and match their rows and labels, within a limit of memory."""
-    data, question = request.data, request.question
-    question = replace(question, hierarchy=as_edges(question.hierarchy))
+    question = replace(request.question, hierarchy=as_edges(request.question.hierarchy))
     request = replace(request, question=question)
     threads = request.threads
     if request.running.executor is not None:  # whose processes do the work
@@ -123,41 +124,15 @@ def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) ->
     resources = check_resources(request.memory, threads, request.running.block_rows)
     limit = resources.limit()
     with limited(limit):
-        labels: Any = question.labels
-        n_labels = question.n_labels
-        if n_labels is not None:
-            positive_integer("n_labels", n_labels)
-        if data.y_true is None:
-            raise InputError("y_true", MISSING)
-        models = [open_input("y_score", value, n_labels, name) for name, value in scores.items()]
-        inputs: dict[str, list[Input]] = {"y_true": [], "y_score": models}
-        read_by_rows = {
-            "y_true": data.y_true,
-            "y_pred": data.y_pred,
-            "y_train": question.training.labels,
-            "candidates": data.candidates,
-        }
-        for argument, value in read_by_rows.items():
-            if value is not None:
-                inputs[argument] = [open_input(argument, value, n_labels)]
-        if question.resolved_conventions.graded:
-            inputs["y_true"] = [replace(inputs["y_true"][0], kind="grades")]
-        opened = [*itertools.chain(*inputs.values())]
-        if any(each.files for each in opened) and resources.memory < LEAST_MEMORY:
-            minimum = f"{LEAST_MEMORY // 10**6} MB"
-            raise InputError(
-                "memory", f"{shown(request.memory)} is below {minimum}, the least that can be given"
-            )
-        joined = bool(scores) or "y_pred" in inputs or fits
-        renamed = iter(with_fields(joined, *opened))
-        inputs = {argument: [*itertools.islice(renamed, len(inputs[argument]))] for argument in inputs}
-        if is_file(labels):
-            labels = load_names(as_path(labels))
-        elif labels is not None:
-            labels = check_labels(labels, n_labels)
+        if question.n_labels is not None:
+            positive_integer("n_labels", question.n_labels)
+        inputs = _open_inputs(request, scores)
+        _refuse_little_memory(request, resources, inputs)
+        inputs = _with_fields_named(inputs, joined=bool(scores) or "y_pred" in inputs or fits)
+        labels = _names_of_labels(question)
         train = inputs.pop("y_train", [None])[0]
         rows = open_rows(request, inputs, labels, fits)
-        label_counts = label_counts_of(rows, resources, labels, n_labels)
+        label_counts = label_counts_of(rows, resources, labels, question.n_labels)
         trained = list[tuple[Ints, int]]()
         if train is not None and (fits or train.files):  # of values, propensities are estimated later
             trained = training_counts(train, rows, labels, label_counts, resources)
@@ -166,43 +141,108 @@ def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) ->
         yield Run(request, resources, limit, names, inputs, train, rows, label_counts, closed, trained)
 
 
+def _open_inputs(request: Request, scores: Mapping[str, Any]) -> dict[str, list[Input]]:
+    """Return what is read row by row, by argument: files, or what holds values in their place."""
+    data, question = request.data, request.question
+    if data.y_true is None:
+        raise InputError("y_true", MISSING)
+    models = [open_input("y_score", value, question.n_labels, name) for name, value in scores.items()]
+    inputs: dict[str, list[Input]] = {"y_true": [], "y_score": models}
+    others = {
+        "y_true": data.y_true,
+        "y_pred": data.y_pred,
+        "y_train": question.training.labels,
+        "candidates": data.candidates,
+    }
+    for argument, value in others.items():
+        if value is not None:
+            inputs[argument] = [open_input(argument, value, question.n_labels)]
+    if question.resolved_conventions.graded:
+        inputs["y_true"] = [replace(inputs["y_true"][0], kind="grades")]
+    return inputs
+
+
+def _refuse_little_memory(
+    request: Request, resources: Resources, inputs: Mapping[str, Sequence[Input]]
+) -> None:
+    """Refuse a limit of memory within which files are not read."""
+    has_files = any(opened.files for opened in itertools.chain(*inputs.values()))
+    if has_files and resources.memory < LEAST_MEMORY:
+        below = f"is below {LEAST_MEMORY // 10**6} MB, the least that can be given"
+        raise InputError("memory", f"{shown(request.memory)} {below}")
+
+
+def _with_fields_named(inputs: Mapping[str, Sequence[Input]], joined: bool) -> dict[str, list[Input]]:
+    """Return inputs in formats that know what their fields are called."""
+    renamed = iter(with_fields(joined, *itertools.chain(*inputs.values())))
+    return {argument: [*itertools.islice(renamed, len(each))] for argument, each in inputs.items()}
+
+
+def _names_of_labels(question: Question) -> list[Any] | None:
+    """Return the names of all labels that are given, also in a file."""
+    if is_file(question.labels):
+        return load_names(as_path(question.labels))
+    if question.labels is None:
+        return None
+    return check_labels(question.labels, question.n_labels)
+
+
 def settle(run: Run) -> None:
-    """Settle what is counted for each report, and make the evaluators and what is told of excluded labels."""
-    request, rows, question = run.request, run.rows, run.request.question
-    of_sets = "y_pred" in rows.sets and not rows.scores and question.metrics is None
+    """Check what is asked, and make an evaluator for each report."""
+    rows, question = run.rows, run.request.question
     given = question.given_options(max(run.label_counts))
     question = replace(question, labels=None, given=given)  # labels are names of rows
-    paths = {
-        name: path
-        for name in (*FILES_OF_LABELS, "y_train")
-        if name != "labels" and (path := file_of(name, argument_of(request, name))) is not None
-    }
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.label_counts))
-    told_by = {"n_labels": rows.truth[0]} if question.n_labels is None else {}
-    for place, n_labels in enumerate(run.label_counts):
-        with naming_files({**paths, **told_by}):
-            trained = run.trained[place] if run.trained else None
-            asked, notes = with_files_read(question, paths, rows, n_labels, trained)
-            if asked.curve_points and rows.scores and not have_scores(*rows.scores[place]):
-                asked = replace(asked, curve_points=None)  # of lists without scores there is no curve
-            if of_sets:
-                asked = replace(asked, metrics=MEASURES_OF_SETS)
-            settings = check_settings(asked, n_labels, rows.label_names, run.closed)
-        rows.matches[place].notes += [*notes, *settings.on_arguments]
-        changes: dict[str, Any] = {"on_arguments": ()}
-        if rows.by_name:
-            changes |= {"named": True, "unknown": True}
-        if of_sets:  # what cannot be computed is left out
-            changes["asked"] = [(spec, False) for spec, _ in settings.asked]
+    for place in range(len(run.label_counts)):
+        settings = _settings_of(run, question, place)
         share = run.resources.without(run.limit).evaluator(len(rows.scores))
-        run.evaluators.append(Evaluator.of(replace(settings, **changes), share))
+        run.evaluators.append(Evaluator.of(settings, share))
     run.resources = run.resources.without(run.limit)
+    _refuse_large_tables(run, settings)
+    _describe_restrictions(run)
+
+
+def _settings_of(run: Run, question: Question, place: int) -> Settings:
+    """Return the settings of a report, with what is in files of labels, and note what is seen in these."""
+    rows, n_labels = run.rows, run.label_counts[place]
+    names = (name for name in (*FILES_OF_LABELS, "y_train") if name != "labels")
+    files = {name: file_of(name, argument_of(run.request, name)) for name in names}
+    paths = {name: path for name, path in files.items() if path is not None}
+    told_by = {"n_labels": rows.truth[0]} if question.n_labels is None else {}
+    only_sets = "y_pred" in rows.sets and not rows.scores and question.metrics is None
+    with naming_files({**paths, **told_by}):
+        trained = run.trained[place] if run.trained else None
+        asked, notes = with_files_read(question, paths, rows, n_labels, trained)
+        if asked.curve_points and rows.scores and not have_scores(*rows.scores[place]):
+            asked = replace(asked, curve_points=None)  # of lists without scores there is no curve
+        if only_sets:
+            asked = replace(asked, metrics=MEASURES_OF_SETS)
+        settings = check_settings(asked, n_labels, rows.label_names, run.closed)
+    rows.matches[place].notes += [*notes, *settings.on_arguments]
+    settings = replace(settings, on_arguments=())
+    if rows.by_name:
+        settings = replace(settings, named=True, unknown=True)
+    if only_sets:  # what cannot be computed is left out
+        settings = replace(settings, asked=[(spec, False) for spec, _ in settings.asked])
+    return settings
+
+
+def _refuse_large_tables(run: Run, settings: Settings) -> None:
+    """Refuse labels whose tables alone take more memory than there is."""
     n_kept = len(settings.asked if settings.per_label is True else settings.per_label or ())
-    tables = any(s.state in LABEL_TABLES or s.average in ("macro", "weighted") for s, _ in settings.asked)
-    n_bytes = TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept
-    refuse_many_labels(rows.truth[0], max(run.label_counts), len(run.label_counts) * n_bytes)
-    for argument in RESTRICTIONS if run.rows.pairs or run.rows.sets else ():
+    has_tables = n_kept > 0 or any(
+        spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec, _ in settings.asked
+    )
+    n_bytes = TABLE_BYTES * has_tables + VALUE_BYTES * n_kept
+    refuse_many_labels(run.rows.truth[0], max(run.label_counts), len(run.label_counts) * n_bytes)
+
+
+def _describe_restrictions(run: Run) -> None:
+    """Note the files of labels that are left out, or within which alone labels are ranked."""
+    if not run.rows.pairs and not run.rows.sets:
+        return
+    for argument in RESTRICTIONS:
         if files_of := run.files.get(argument):
             name = run.inputs[argument][0].name if argument in run.inputs else str(files_of[0])
             run.excluded[argument] = {"file": Path(name).name, "sha256": digest(*files_of)}
@@ -253,31 +293,17 @@ def evaluate_files(
 
     ``scores`` are those of models by name; ``count_run`` counts the run in place of `count`.
     """
-    question, running = request.question, request.running
-    checkpoint, pattern = running.checkpoint, running.save
-    for name, path in (("checkpoint", checkpoint), ("save", pattern)):
-        if path is not None and not is_file(path):
-            raise InputError(name, f"{shown(path)} is no path")
+    _refuse_running(request)
     for name, value in scores.items():
         if value is None:
             raise InputError("y_score", f"{shown(name)} is None; expected its scores")
-    if running.resume and checkpoint is None:
-        needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
-        raise InputError("resume", Message(*needed))
-    if running.first_row is not None and question.confidence is None and pattern is None:
-        merged = Keyword("save"), " or ", Keyword("confidence")
-        raise InputError("first_row", Message("numbers rows of shards that are merged; give ", *merged))
-    if request.data.y_pred is not None and question.decision is not None:
-        decision = Keyword("decision", str(question.decision))
+    if request.data.y_pred is not None and request.question.decision is not None:
+        decision = Keyword("decision", str(request.question.decision))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
+    checkpoint = request.running.checkpoint
     with open_run(request, scores) as run, contextlib.ExitStack() as opened:
         settle(run)
-        states = state_files(pattern, run.names) if pattern is not None else []
-        for path in states:
-            refuse_ending(path, "a saved evaluator", ARCHIVE)
-            refuse_unwritable(path)
-        for file in itertools.chain(*run.files.values()) if states else ():
-            refuse_input(file, states)
+        states = _files_for_states(run)
         if count_run is None and checkpoint is not None:
             (WRITING.get() or opened).enter_context(_resumed(run, as_path(checkpoint)))
         reports = (count_run or count)(run, request.progress)
@@ -286,6 +312,35 @@ def evaluate_files(
         for evaluator, path in zip(run.evaluators, states, strict=False):
             evaluator.save(path)
     return run, dict(zip(run.names, reports, strict=True))
+
+
+def _refuse_running(request: Request) -> None:
+    """Refuse parts of `Running` that are no paths, or need others."""
+    running = request.running
+    for name, path in (("checkpoint", running.checkpoint), ("save", running.save)):
+        if path is not None and not is_file(path):
+            raise InputError(name, f"{shown(path)} is no path")
+    if running.resume and running.checkpoint is None:
+        needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
+        raise InputError("resume", Message(*needed))
+    is_merged = request.question.confidence is not None or running.save is not None
+    if running.first_row is not None and not is_merged:
+        merged = Keyword("save"), " or ", Keyword("confidence")
+        raise InputError("first_row", Message("numbers rows of shards that are merged; give ", *merged))
+
+
+def _files_for_states(run: Run) -> list[Path]:
+    """Return the files to save the counts in, which must not be inputs."""
+    pattern = run.request.running.save
+    if pattern is None:
+        return []
+    states = state_files(pattern, run.names)
+    for path in states:
+        refuse_ending(path, "a saved evaluator", ARCHIVE)
+        refuse_unwritable(path)
+    for file in itertools.chain(*run.files.values()):
+        refuse_input(file, states)
+    return states
 
 
 def collect(request: Request, make: Callable[[int, Resources], Any]) -> tuple[Any, Run]:

@@ -37,44 +37,89 @@ def count_rows(
     There is one evaluator, or what else has ``n_labels`` and ``update``, for each input of scores, or one if
     there is none. ``sources`` are what evaluators call the files of the truth, by name.
     """
-    named = [inputs.truth, *inputs.scores, *inputs.sets.values()]
-    n_bytes, n = resources.piece(len(named)), 1 + len(inputs.scores)
-    readers = [RowReader(name, pieces, n_bytes, skipped) for name, pieces in named]
-    truth, scores, sets = readers[0], readers[1:n], dict(zip(inputs.sets, readers[n:], strict=True))
-    files: dict[str, object] = {argument: name for argument, (name, _) in inputs.of_rows.items()}
-    if inputs.pairs is not None:
-        files["exclude"] = inputs.pairs.path
+    readers = Readers(inputs, resources, skipped)
     try:
-        for reader in readers:
-            _refuse_other_count(inputs.truth, reader, reader.n_rows, truth.n_rows)
-        while n := min(reader.ready() for reader in readers):
-            first = truth.n_taken
+        readers.refuse_other_counts()
+        while n := readers.ready():
+            first = readers.truth.n_taken
             if sources:
-                name, row = truth.locate(first)
-                for evaluator in evaluators if sources.get(name) else ():
-                    evaluator.change(partial(replace, place=(sources[name], row)))
-            for argument, (name, values) in inputs.of_rows.items():
-                if len(values) < first + n:
-                    _refuse_other_length(argument, name, len(values), truth, truth.count() or first + n)
-            y_true, arguments = truth.take(n), {argument: reader.take(n) for argument, reader in sets.items()}
-            arguments |= inputs.arguments_of(first, first + n)
-            for number, evaluator in enumerate(evaluators):
-                of_model = scores[number] if scores else None
-                with naming_rows({"y_true": truth, "y_score": of_model, **sets}, first, files, inputs.start):
-                    evaluator.update(y_true, of_model.take(n) if of_model else None, **arguments)
-            yield truth.n_taken
-        for reader in readers:
-            _refuse_other_count(inputs.truth, reader, reader.count(), truth.count())
-        for argument, (name, values) in inputs.of_rows.items():
-            _refuse_other_length(argument, name, len(values), truth, truth.n_taken)
-        if inputs.pairs is not None:
-            inputs.pairs.refuse_outside(truth.n_taken, None)
-        for evaluator in evaluators if not truth.n_taken else ():  # which then know what is given
-            none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-            arguments = dict.fromkeys(sets, none) | inputs.arguments_of(0, 0)
-            evaluator.update(none, none if scores else None, **arguments)
+                readers.name_source(evaluators, sources)
+            readers.refuse_few_values(first + n)
+            readers.give(evaluators, first, n)
+            yield readers.truth.n_taken
+        readers.refuse_other_counts_at_end()
+        if not readers.truth.n_taken:
+            readers.give_nothing(evaluators)
     finally:
-        for reader in readers:
+        readers.close()
+
+
+class Readers:
+    """Readers of inputs whose rows belong together, so many at a time of each."""
+
+    def __init__(self, inputs: Inputs, resources: Resources, skipped: int) -> None:
+        named = [inputs.truth, *inputs.scores, *inputs.sets.values()]
+        n_bytes, n = resources.piece(len(named)), 1 + len(inputs.scores)
+        self.inputs = inputs
+        self.all = [RowReader(name, pieces, n_bytes, skipped) for name, pieces in named]
+        self.truth, self.scores = self.all[0], self.all[1:n]
+        self.sets = dict(zip(inputs.sets, self.all[n:], strict=True))
+        self.files: dict[str, object] = {argument: name for argument, (name, _) in inputs.of_rows.items()}
+        if inputs.pairs is not None:
+            self.files["exclude"] = inputs.pairs.path
+
+    def ready(self) -> int:
+        """Return how many rows all readers have at hand, 0 at the end of one."""
+        return min(reader.ready() for reader in self.all)
+
+    def name_source(self, evaluators: Sequence[Any], sources: Mapping[str, str]) -> None:
+        """Tell evaluators where the next rows come from, by what they call the files of the truth."""
+        name, row = self.truth.locate(self.truth.n_taken)
+        if sources.get(name):
+            for evaluator in evaluators:
+                evaluator.change(partial(replace, place=(sources[name], row)))
+
+    def give(self, evaluators: Sequence[Any], first: int, n: int) -> None:
+        """Take the next rows and give them to evaluators, to each those of its scores."""
+        y_true = self.truth.take(n)
+        arguments = {argument: reader.take(n) for argument, reader in self.sets.items()}
+        arguments |= self.inputs.arguments_of(first, first + n)
+        for number, evaluator in enumerate(evaluators):
+            of_model = self.scores[number] if self.scores else None
+            readers = {"y_true": self.truth, "y_score": of_model, **self.sets}
+            with naming_rows(readers, first, self.files, self.inputs.start):
+                evaluator.update(y_true, of_model.take(n) if of_model else None, **arguments)
+
+    def give_nothing(self, evaluators: Sequence[Any]) -> None:
+        """Let evaluators know which inputs are given, where there are no rows."""
+        for evaluator in evaluators:
+            none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
+            arguments = dict.fromkeys(self.sets, none) | self.inputs.arguments_of(0, 0)
+            evaluator.update(none, none if self.scores else None, **arguments)
+
+    def refuse_other_counts(self) -> None:
+        """Refuse inputs that tell another number of rows than the truth."""
+        for reader in self.all:
+            _refuse_other_count(self.inputs.truth, reader, reader.n_rows, self.truth.n_rows)
+
+    def refuse_few_values(self, n_rows: int) -> None:
+        """Refuse values of rows, such as clusters, of which there are fewer than rows so far."""
+        for argument, (name, values) in self.inputs.of_rows.items():
+            if len(values) < n_rows:
+                _refuse_other_length(argument, name, len(values), self.truth, self.truth.count() or n_rows)
+
+    def refuse_other_counts_at_end(self) -> None:
+        """Refuse inputs with another number of rows than the truth, once all rows are read."""
+        for reader in self.all:
+            _refuse_other_count(self.inputs.truth, reader, reader.count(), self.truth.count())
+        for argument, (name, values) in self.inputs.of_rows.items():
+            _refuse_other_length(argument, name, len(values), self.truth, self.truth.n_taken)
+        if self.inputs.pairs is not None:
+            self.inputs.pairs.refuse_outside(self.truth.n_taken, None)
+
+    def close(self) -> None:
+        """Close all files."""
+        for reader in self.all:
             reader.close()
 
 
