@@ -189,6 +189,7 @@ def test_threads_may_compute_together(memory: Any) -> None:
             assert [*pool.map(contents, pair * 6)] == expected * 6
 
 
+@pytest.mark.slow  # in plain Python, of minutes
 def test_curves_of_labels_keep_the_memory_limit() -> None:
     truth, scores = rng.random((100, 2000)) < 0.01, rng.random((100, 2000), np.float32)
 

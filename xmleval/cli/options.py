@@ -180,9 +180,11 @@ INPUTS = {
     "label_field": Opt(
         str, "NAME", "Of CSV and JSON Lines: the field of relevant labels, in TRUTH and --train.",
     ),
-    "scores_label_field": Opt(str, "NAME", "The field of those in SCORES, --pred and --candidates."),
+    "scores_label_field": Opt(
+        str, "NAME", "Likewise: the field of predicted labels, in SCORES, --pred and --candidates.",
+    ),
     "score_field": Opt(
-        str, "NAME", "The field of their scores, if they have one of their own; else judgements of TRUTH.",
+        str, "NAME", "The field of their scores, where it is not found; of TRUTH alone, that of judgements.",
     ),
     "instance_field": Opt(str, "NAME", "The field by which rows of several files are joined."),
     "separator": Opt(
