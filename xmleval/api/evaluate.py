@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -274,8 +273,7 @@ def reads_files(request: Request) -> bool:
         value = argument_of(request, name)
         if value is not None and isinstance(value, PATHS) and file_of(name, value):
             return True
-    running = replace(request.running, block_rows=None)  # which arrays have, too
-    return running != Running()
+    return request.running.needs_files
 
 
 def counting_of(request: Request) -> CountRun | None:

@@ -394,7 +394,9 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
     Several models share a truth without names, which is checked once, and settings for the same labels.
     """
     asked, y_true, are_several = request.question, request.data.y_true, len(predictions) > 1
-    question = replace(asked, labels=None, hierarchy=as_edges(asked.hierarchy))  # names are those of rows
+    question = asked
+    if asked.labels is not None or asked.hierarchy is not None:  # names are those of rows
+        question = replace(asked, labels=None, hierarchy=as_edges(asked.hierarchy))
     nodes = nodes_of(question.hierarchy)
     conventions = question.resolved_conventions
     resources = check_resources(request.memory, request.threads, request.running.block_rows)
@@ -403,7 +405,9 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
         with ExitStack() as errors:
             for argument in ("y_score", "y_pred") if name else ():
                 errors.enter_context(renaming(argument, f"{argument} of {shown(name)}"))
-            data = replace(request.data, y_true=y_true, y_score=y_score, y_pred=y_pred)
+            data = request.data
+            if name:  # one of several
+                data = replace(data, y_true=y_true, y_score=y_score, y_pred=y_pred)
             named = asked.n_labels, asked.labels, conventions
             batch = read_batch(*named, conventions.graded, data, nodes)
             if are_several and is_nameless("y_true", y_true) and not isinstance(y_true, Source):

@@ -124,6 +124,12 @@ class Running:
     first_row: int | None = None
     executor: int | str | None = None
 
+    @property
+    def needs_files(self) -> bool:
+        """Whether anything is for files alone."""
+        alone = self.checkpoint, self.save, self.first_row, self.executor
+        return self.resume or any(value is not None for value in alone)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from xmleval.base.errors import (
     real_number,
     shown,
 )
-from xmleval.evaluation.request import Question, Request
+from xmleval.evaluation.request import Data, Question, Request
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.door import NAMES, fewer_labels
 from xmleval.input.objects.take import check_labels
@@ -56,11 +56,14 @@ GIVEN_AS = {
 }
 
 
+DATA = frozenset(field.name for field in fields(Data))
+
+
 def argument_of(request: Request, name: str) -> Any:
     """Return what is given under the name of an argument of `evaluate`."""
     if name == "y_train":
         return request.question.training.labels
-    return getattr(request.data if hasattr(request.data, name) else request.question, name)
+    return getattr(request.data if name in DATA else request.question, name)
 
 
 def file_of(argument: str, value: Any) -> Path | None:
