@@ -220,9 +220,9 @@ def test_missing_rows_are_refused_by_every_function(form: str, missing: str) -> 
 
 
 @pytest.mark.parametrize("truth", [Y, TAGS, {"q": {"a": 1}}, "truth.npz"], ids=str)
-def test_compare_tells_that_models_come_behind_the_truth(truth: Any) -> None:
+def test_compare_tells_that_models_come_after_the_truth(truth: Any) -> None:
     message = (
-        r"^models: \w+ is not a dict of models; .*; they come behind the truth: compare\(y_true, models\)$"
+        r"^models: \w+ is not a dict of models; .*; they come after the truth: compare\(y_true, models\)$"
     )
     with pytest.raises(ValueError, match=message):
         compare({"a": S, "b": S}, truth)

@@ -73,7 +73,7 @@ def test_distances_and_dense_zeros_list_what_is_ranked_first() -> None:
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"b": None}, "b: is missing; expected the scores of a model, behind the truth: diff(y_true, a, b)"),
+    ({"b": None}, "b: is missing; expected the scores of a model, after the truth: diff(y_true, a, b)"),
     ({"metrics": ["p@1"]}, "metrics: diff keeps rows and labels of one measure, metric=; leave this out"),
     ({"per_row": False}, "per_row: diff keeps rows and labels of one measure"),
     ({"per_label": True}, "per_label: diff keeps rows and labels of one measure"),

@@ -41,7 +41,7 @@ from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
 from xmleval.states.plan import Plan
 
-BEHIND = "; they come behind the truth: compare(y_true, models)"
+AFTER = "; they come after the truth: compare(y_true, models)"
 
 
 def compare(
@@ -221,7 +221,7 @@ def names_of(models: Any, y_pred: Any) -> list[str]:
     for argument, value in dicts.items() or {"models": None}.items():
         if not isinstance(value, Mapping) or (argument == "models" and _holds_rows(value)):
             text = f"{type(value).__name__} is not a dict of models"
-            hint = f"give them by name, as in {{'a': .., 'b': ..}}{BEHIND if argument == 'models' else ''}"
+            hint = f"give them by name, as in {{'a': .., 'b': ..}}{AFTER if argument == 'models' else ''}"
             raise InputError(argument, f"{text}; {hint}")
         if len(value) < 2:
             raise InputError(argument, f"{len(value)} given; expected two or more to compare")
@@ -249,10 +249,8 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
     if not seeds:
         return [(scores, sets)]
     if is_file(scores):
-        given = scores
-        scores = [shard.path for shard in find_scan("y_score", given).shards]
-        if isinstance(given, Scan):
-            scores = [replace(given, path=path) for path in scores]
+        paths = [shard.path for shard in find_scan("y_score", scores).shards]
+        scores = [replace(scores, path=path) for path in paths] if isinstance(scores, Scan) else paths
     for value in (scores, sets):
         if value is not None and not (isinstance(value, list | tuple) and value):
             raise InputError("models", f"{shown(name)} is not a list with the scores of each seed")

@@ -65,9 +65,8 @@ def diff(
     """
     for name, scores in (("a", a), ("b", b)):
         if scores is None:
-            raise InputError(
-                name, "is missing; expected the scores of a model, behind the truth: diff(y_true, a, b)"
-            )
+            expected = "expected the scores of a model, after the truth: diff(y_true, a, b)"
+            raise InputError(name, f"is missing; {expected}")
     worst, spec = positive_integer("worst", worst), parse_spec(metric)
     for name in filter(("metrics", "per_row", "per_label").__contains__, options):
         reason = "diff keeps rows and labels of one measure, ", Keyword("metric"), "; leave this out"

@@ -20,7 +20,7 @@ class NoteKind(NamedTuple):
     adds: bool = True
 
 
-KINDS: dict[str, type[Keyword]] = {"conventions": Field, "scan": ScanField}  # of keywords in saved notes
+KEYWORD_KINDS: dict[type[Keyword], str] = {Field: "conventions", ScanField: "scan"}  # in saved notes
 SEVERAL = {"s": "s", "v": "", "have": "have", "are": "are", "they": "they", "them": "them"}
 SINGLE = {"s": "", "v": "s", "have": "has", "are": "is", "they": "it", "them": "it"}
 IGNORED, WRONG = ("{they} {are} ignored",), "{they} count{v} as wrong"
@@ -137,7 +137,8 @@ def notes_from_json(values: Any) -> tuple[str, ...]:
 def _part_as_json(part: str | Keyword) -> str | list[str]:
     if not isinstance(part, Keyword):
         return part
-    return [part.name, part.value, *(kind for kind, of_kind in KINDS.items() if type(part) is of_kind)]
+    kind = KEYWORD_KINDS.get(type(part))
+    return [part.name, part.value] if kind is None else [part.name, part.value, kind]
 
 
 def _message(parts: list[Any]) -> Message:
@@ -145,4 +146,7 @@ def _message(parts: list[Any]) -> Message:
 
 
 def _keyword(name: str, value: str, kind: str | None = None) -> Keyword:
-    return Keyword(name, value) if kind is None else KINDS[kind](name, value)
+    if kind is None:
+        return Keyword(name, value)
+    classes = {kind: keyword for keyword, kind in KEYWORD_KINDS.items()}
+    return classes[kind](name, value)

@@ -14,11 +14,12 @@ from typing import Any
 
 import click
 
-from xmleval.base.errors import InputError, import_optional
+from xmleval.base.errors import KEYWORDS_OF_SCAN, InputError, import_optional
 from xmleval.files.output import ARCHIVE, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.scan import scan
 
+OF_FIELDS = tuple(name for name in KEYWORDS_OF_SCAN if name != "input_format")  # options
 COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
 
 
@@ -141,8 +142,7 @@ class Scanning:
     @property
     def _fields(self) -> list[str]:
         """The options of fields that are given."""
-        names = ("label_field", "scores_label_field", "score_field", "instance_field", "separator")
-        return [name for name in names if getattr(self, name) is not None]
+        return [name for name in OF_FIELDS if getattr(self, name) is not None]
 
     def _scan(self, path: Path, label: str | None, score: str | None) -> Any:
         if self.input_format is None and not self._fields:

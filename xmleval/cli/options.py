@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.base.conventions import CHOICES, PRESETS, Conventions
-from xmleval.cli.files import FILE, STATE, FileName, Scanning, refuse_outputs
+from xmleval.cli.files import FILE, OF_FIELDS, STATE, FileName, Scanning, refuse_outputs
 from xmleval.cli.files import RESULT as RESULT_FILE
 from xmleval.cli.messages import FLAGS
 from xmleval.cli.patterns import refuse_predictions
@@ -42,15 +42,8 @@ from xmleval.metrics.spec import DEFAULT_K
 from xmleval.show.tables import FORMS
 
 Function = Callable[..., Any]
-SCANNED = (
-    "truth",
-    "scores",
-    "source",
-    "like",
-    "y_train",
-    "y_pred",
-    "candidates",
-)  # files that are read by rows
+# files that are read by rows
+SCANNED = ("truth", "scores", "source", "like", "y_train", "y_pred", "candidates")
 PLAIN_TEXT = ("", ".txt")  # endings of a result in any form
 NARROW = 60  # columns below which the help of an option is on lines of its own
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
@@ -101,31 +94,40 @@ def described(field: str) -> str:
 def as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that the values of options stand for, some of which are parts of one argument."""
     arguments = {**values}
-    fields = [
-        f"{name}={value}" for name, value in _taken(arguments, FIELDS_ALONE).items() if value is not None
-    ]
+    fields_alone = _taken(arguments, FIELDS_ALONE)
+    fields = [f"{name}={value}" for name, value in fields_alone.items() if value is not None]
     if fields:
         arguments["conventions"] = ",".join([*filter(None, [arguments.get("conventions")]), *fields])
     if "input_format" in arguments:
-        predictions = (*_listed(arguments.get("scores")), *_listed(arguments.get("y_pred")))
-        how = Scanning(**_taken(arguments, FORMAT), predictions=predictions)
-        how.refuse_unused([path for name in SCANNED for path in _listed(arguments.get(name))])
-        arguments["how"] = how
-        for name, wrap in (("y_train", how.training), ("candidates", how.candidates), ("y_pred", how.scores)):
-            if arguments.get(name) is not None:
-                arguments[name] = wrap(arguments[name])
+        _scan_files(arguments)
     constants = _taken(arguments, OF_MODEL)
     if any(value is not None for value in constants.values()):
         arguments["y_train"] = TrainingLabels(arguments["y_train"], **constants)
     if not arguments.keys().isdisjoint((*RUNS, "first_row")):
-        running = _taken(arguments, (*RUNS, *SAVE, "first_row"))
-        workers, scheduler = running.pop("workers", None), running.pop("scheduler", None)
-        if None not in (workers, scheduler):
-            text = "--workers is given together with --scheduler; choose one"
-            raise click.UsageError(text, click.get_current_context())
-        FLAGS["executor"] = "--workers" if scheduler is None else "--scheduler"
-        arguments["running"] = Running(**running, executor=workers or scheduler)
+        arguments["running"] = _running(_taken(arguments, (*RUNS, *SAVE, "first_row")))
     return arguments
+
+
+def _scan_files(arguments: dict[str, Any]) -> None:
+    """Put how files are read in place of its options, for commands to use, and scan those of options."""
+    predictions = (*_listed(arguments.get("scores")), *_listed(arguments.get("y_pred")))
+    how = Scanning(**_taken(arguments, FORMAT), predictions=predictions)
+    how.refuse_unused([path for name in SCANNED for path in _listed(arguments.get(name))])
+    arguments["how"] = how
+    scans = {"y_train": how.training, "candidates": how.candidates, "y_pred": how.scores}
+    for name, scan_file in scans.items():
+        if arguments.get(name) is not None:
+            arguments[name] = scan_file(arguments[name])
+
+
+def _running(values: dict[str, Any]) -> Running:
+    """Return how an evaluation is run, by the values of options."""
+    workers, scheduler = values.pop("workers", None), values.pop("scheduler", None)
+    if None not in (workers, scheduler):
+        text = "--workers is given together with --scheduler; choose one"
+        raise click.UsageError(text, click.get_current_context())
+    FLAGS["executor"] = "--workers" if scheduler is None else "--scheduler"
+    return Running(**values, executor=workers or scheduler)
 
 
 def _listed(value: Any) -> Sequence[Any]:
@@ -260,8 +262,7 @@ COMPARED = {"Inputs": INPUTS, "Measures": OF_MODELS, "Output": {}, "Resources": 
 EVERY = {name: opt for section in (*EVALUATION.values(), RUNS, SAVE) for name, opt in section.items()}
 
 
-NAMES_OF_FIELDS = ("label_field", "scores_label_field", "score_field", "instance_field", "separator")
-FIELDS = {name: INPUTS[name] for name in NAMES_OF_FIELDS}
+FIELDS = {name: INPUTS[name] for name in OF_FIELDS}
 FORMAT = {"input_format": INPUTS["input_format"]._replace(help=FORMAT_HELP, metavar=None), **FIELDS}
 FLAGS.update({name: flag_of(name, opt) for name, opt in EVERY.items()})
 

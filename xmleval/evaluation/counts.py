@@ -254,7 +254,7 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
         total = with_counted(settings, resources, *without)
         earlier = counted.unscored or counted
         return replace(total, unscored=with_counted(settings, resources, earlier, added.unscored))
-    counted, added = _told_by_each_other(counted, added)
+    counted, added = _listed_alike(counted, added)
     if added.plan is None or added.states is None or (added.n_rows == 0 and counted.plan is not None):
         return counted
     _refuse_unlike(settings, counted, added)
@@ -282,8 +282,8 @@ def with_counted(settings: Settings, resources: Resources, counted: Counted, add
     )
 
 
-def _told_by_each_other(counted: Counted, added: Counted) -> tuple[Counted, Counted]:
-    """Return two counts, where one lists nothing in the way that the other tells: with scores or without."""
+def _listed_alike(counted: Counted, added: Counted) -> tuple[Counted, Counted]:
+    """Return two counts; rows that list nothing count as the other does, with scores or without."""
     if added.unscored is not None and counted.n_rows and SCORED not in counted.inputs:
         return counted, added.unscored
     if counted.unscored is not None and added.n_rows and SCORED not in added.inputs:

@@ -29,11 +29,7 @@ from xmleval.evaluation.inputs import (
     refuse_many_labels,
 )
 from xmleval.evaluation.reading import count_rows, progress
-from xmleval.evaluation.request import (
-    Progress,
-    Question,
-    Request,
-)
+from xmleval.evaluation.request import Progress, Question, Request
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
 from xmleval.evaluation.settings import (
     FILES,
@@ -42,6 +38,7 @@ from xmleval.evaluation.settings import (
     argument_of,
     check_settings,
     file_of,
+    refuse_scans,
 )
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
@@ -119,8 +116,7 @@ def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) ->
     threads = request.threads
     if request.running.executor is not None:  # whose processes do the work
         threads = threads or 1
-    for name in FILES_OF_LABELS:
-        file_of(name, argument_of(request, name))  # refuses a scan, as these are not read row by row
+    refuse_scans(request)
     resources = check_resources(request.memory, threads, request.running.block_rows)
     limit = resources.limit()
     with limited(limit):
@@ -195,7 +191,7 @@ def settle(run: Run) -> None:
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.label_counts))
     for place in range(len(run.label_counts)):
-        settings = _settings_of(run, question, place)
+        settings = _settle_report(run, question, place)
         share = run.resources.without(run.limit).evaluator(len(rows.scores))
         run.evaluators.append(Evaluator.of(settings, share))
     run.resources = run.resources.without(run.limit)
@@ -203,15 +199,15 @@ def settle(run: Run) -> None:
     _describe_restrictions(run)
 
 
-def _settings_of(run: Run, question: Question, place: int) -> Settings:
+def _settle_report(run: Run, question: Question, place: int) -> Settings:
     """Return the settings of a report, with what is in files of labels, and note what is seen in these."""
     rows, n_labels = run.rows, run.label_counts[place]
     names = (name for name in (*FILES_OF_LABELS, "y_train") if name != "labels")
     files = {name: file_of(name, argument_of(run.request, name)) for name in names}
     paths = {name: path for name, path in files.items() if path is not None}
-    told_by = {"n_labels": rows.truth[0]} if question.n_labels is None else {}
+    source_of_width = {"n_labels": rows.truth[0]} if question.n_labels is None else {}
     only_sets = "y_pred" in rows.sets and not rows.scores and question.metrics is None
-    with naming_files({**paths, **told_by}):
+    with naming_files({**paths, **source_of_width}):
         trained = run.trained[place] if run.trained else None
         asked, notes = with_files_read(question, paths, rows, n_labels, trained)
         if asked.curve_points and rows.scores and not have_scores(*rows.scores[place]):

@@ -39,7 +39,7 @@ from xmleval.input.pieces import LabelUse, Pieces, RowReader, whole
 from xmleval.input.rows import BY_KEY, Origin, Rows, missing_names_note, rows_by_id
 from xmleval.input.scores import by_number, has_scores, is_pair, list_rows, refuse_padding
 from xmleval.input.sets import set_rows
-from xmleval.input.shards import Input, beside_judgements, find_scan
+from xmleval.input.shards import Input, beside_judgements, find_scan, kind_of
 from xmleval.input.small_texts import Pairs, read_pairs
 from xmleval.input.tensors import is_sparse, shape_of
 from xmleval.labels.hierarchy import nodes_of
@@ -165,11 +165,10 @@ def open_input(argument: str, value: Any, n_labels: int | None = None, name: str
         return value
     if is_file(value):
         return find_scan(argument, value)
-    kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
-    return held(name or argument, kind, argument, value, n_labels)
+    return hold_value(name or argument, kind_of(argument), argument, value, n_labels)
 
 
-def held(name: str, kind: str, argument: str, value: Any, n_labels: int | None) -> Held:
+def hold_value(name: str, kind: str, argument: str, value: Any, n_labels: int | None) -> Held:
     """Return a value in the place of files."""
     return Held(name, kind, shards=[], argument=argument, value=value, n_labels=n_labels)
 
@@ -315,7 +314,7 @@ def _unmatched_pairs(exclude_from: str, n_pairs: int) -> list[Note]:
 def _pieces(argument: str, value: Any, kind: str, n_labels: int | None) -> Pieces:
     """Return rows by number of an argument that `take` returned."""
     if not isinstance(value, Rows):
-        return held(argument, kind, argument, value, n_labels).pieces()
+        return hold_value(argument, kind, argument, value, n_labels).pieces()
     return whole(value if argument == "y_score" else value._replace(best_first=False), n_labels)
 
 
@@ -329,7 +328,7 @@ def _exclude_of(value: Any, exclude_from: str, n_labels: int | None) -> Held | P
     if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.shape[1] == 2 and ids.dtype.kind in "iu":
         distinct, first = np.unique(ids, axis=0, return_index=True)
         return Pairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first, "pair")
-    return held("exclude", "truth", "exclude", value, n_labels)
+    return hold_value("exclude", "truth", "exclude", value, n_labels)
 
 
 def read_truth(

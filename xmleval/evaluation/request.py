@@ -20,7 +20,7 @@ from xmleval.states.effects import given_options
 from xmleval.view.decision import Decision
 from xmleval.view.rule import Rule
 
-Path = str | os.PathLike[str]
+FilePath = str | os.PathLike[str]
 Metrics = str | Iterable[str]
 Progress = bool | Callable[[int, int | None], object]  # what is called with the rows counted, and all rows
 
@@ -53,7 +53,7 @@ class Question:
     labels: Any = None
     inverse_propensity: Any = None
     y_train: Any = None
-    decision: str | Path | Rule | Decision | None = None
+    decision: FilePath | Rule | Decision | None = None
     conventions: str | Conventions | Mapping[str, Any] | None = None
     label_groups: Any = None
     hierarchy: Any = None
@@ -89,7 +89,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """How an evaluation is run. No value depends on it.
+    """How an evaluation is run. Values do not depend on it; intervals may, on ``first_row``.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ class Running:
     """
 
     block_rows: int | None = None
-    checkpoint: Path | None = None
+    checkpoint: FilePath | None = None
     resume: bool = False
-    save: Path | None = None
+    save: FilePath | None = None
     first_row: int | None = None
     executor: int | str | None = None
 

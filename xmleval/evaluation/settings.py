@@ -86,6 +86,12 @@ def file_of(argument: str, value: Any) -> Path | None:
     return as_path(value)
 
 
+def refuse_scans(request: Request) -> None:
+    """Refuse `scan` of files that are not read row by row."""
+    for name in FILES_OF_LABELS:
+        file_of(name, argument_of(request, name))
+
+
 def _flag(name: str, question: Question, asked: Collection[tuple[Spec, bool]]) -> Any:
     """Return a flag, or the measures by name that values of rows or labels are kept for; or refuse it."""
     value, takes_names = getattr(question, name), name in ("per_row", "per_label")

@@ -83,7 +83,7 @@ def scan(
     >>> with open("docs.csv", "w") as file:
     ...     _ = file.write("tags,guesses\nred,red;blue\nblue,red\n")
     >>> truth = scan("docs.csv", label="tags")
-    >>> guesses = scan("docs.csv", label="guesses", separator=";")  # the same file, opened once
+    >>> guesses = scan("docs.csv", label="guesses", separator=";")  # of the same file
     >>> evaluate(truth, guesses, metrics="p@1")["p@1"]
     0.5
     """

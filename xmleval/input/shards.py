@@ -96,7 +96,7 @@ class Input:
 
 
 def with_fields(joined: bool, *inputs: Any) -> list[Any]:
-    """Return inputs, values or None, with the names of their fields; a file of several is opened once.
+    """Return inputs, values or None, with the names of their fields; all read one version of a file.
 
     ``joined`` tells whether there are several files, whose rows ids may join.
     """
@@ -122,7 +122,14 @@ def _fields_of(opened: Input, joined: bool) -> Fields:
         raise refused_fields(scan, label)
     true = None if opened.argument in PREDICTIONS else scan.label
     pred = scan.label if opened.argument in (*PREDICTIONS, "candidates") else None
-    return Fields(true, pred, scan.score, scan.instance, scan.separator, joined)
+    return Fields(
+        true=true,
+        pred=pred,
+        score=scan.score,
+        id=scan.instance,
+        separator=scan.separator,
+        joined=joined,
+    )
 
 
 def refused_fields(scan: Scan, label: str = "label_field") -> ValueError:
@@ -157,10 +164,14 @@ def takes_fields(path: Path, input_format: str | None) -> bool:
     return any(shard.format.for_fields for shard in shards)
 
 
+def kind_of(argument: str) -> str:
+    """Return what an argument of `evaluate` holds."""
+    return {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
+
+
 def find_scan(argument: str, value: Any) -> Input:
     """Find the files that an argument of `evaluate` stands for, by a path or by `scan`."""
-    kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
-    return replace(find_scan_of(kind, value), argument=argument)
+    return replace(find_scan_of(kind_of(argument), value), argument=argument)
 
 
 def find_scan_of(kind: str | None, value: Any) -> Input:

@@ -63,7 +63,7 @@ class Format:
         ``holds_both(path)`` tells whether a file of relevant labels also has predictions.
     for_fields : callable, optional
         ``for_fields(fields, file_at)`` returns the format where people tell what fields are called, of files
-        that ``file_at`` opens, each once.
+        that ``file_at`` finds, in one version each.
     companions : callable
         ``companions(path)`` tells which other files are read with a file.
     write : callable, optional
