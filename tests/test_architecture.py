@@ -71,7 +71,7 @@ def test_imports_go_down_and_effects_have_their_rooms() -> None:
         assert "numba" not in libraries or path.match("kernels/compiling.py"), path
         assert "scipy" not in libraries or room not in ("kernels", "metrics"), path
         assert not libraries & {"click", "typer"} or room == "cli", path
-        assert "rich" not in libraries or room == "cli" or path.match("evaluation/reading.py"), path
+        assert "rich" not in libraries or room == "cli" or path.match("evaluation/progress.py"), path
         assert not {"eval", "exec", "numba.prange", "prange"} & (called | imported), path
         assert not {"parallel", "fastmath", "allow_pickle"} & true, path
         assert "print" not in called or room == "cli", path

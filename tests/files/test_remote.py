@@ -176,15 +176,15 @@ def test_a_file_that_changes_is_refused(
     place: Place, name: str, refused: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     truth = npz(Path("Y"), make_truth(20_000))
-    path, update = SCORES[name](Path("m"), make_scores(20_000)), Evaluator.update
+    path, add = SCORES[name](Path("m"), make_scores(20_000)), Evaluator.add
     for each in Path().glob("m*"):
         place.put(f"/{each}", each.read_bytes())
 
-    def update_and_write(*args: Any, **arguments: Any) -> None:
-        update(*args, **arguments)
+    def add_and_write(*args: Any, **arguments: Any) -> None:
+        add(*args, **arguments)
         place.put(f"/{path}", path.read_bytes()[: 1 << 16])
 
-    monkeypatch.setattr(Evaluator, "update", update_and_write)
+    monkeypatch.setattr(Evaluator, "add", add_and_write)
     message = refused(f"evaluate {truth} {place.url}/{path} --metrics p@1 --memory 1MB")
     assert message.startswith(f"{place.url}/{path}: ")
     assert f"changed while it was read, from {path.stat().st_size} bytes, {place.tag} " in message

@@ -237,7 +237,7 @@ def test_refusal_travels_between_processes(
     ) as caught:
         evaluate(T, sp.csr_array(S), metrics="margin.samples")
     sent = mock.Mock(side_effect=pickle.loads(pickle.dumps(caught.value)))
-    monkeypatch.setattr(Evaluator, "update", sent)
+    monkeypatch.setattr(Evaluator, "add", sent)
     message = refused("evaluate Y_test.npz m --metrics p@1")
     assert message.endswith("margin.samples needs --unlisted or a score for every label")
 

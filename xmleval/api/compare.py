@@ -23,11 +23,12 @@ from xmleval.base.errors import (
     shown,
     shown_names,
 )
+from xmleval.evaluation.batch import OF_ROWS, Batch
 from xmleval.evaluation.blocks import Blocks
-from xmleval.evaluation.counts import OF_ROWS, evaluate_values, read_batch
+from xmleval.evaluation.counts import evaluate_values
 from xmleval.evaluation.files import Run, evaluate_files, open_run, state_files
 from xmleval.evaluation.reading import count_rows
-from xmleval.evaluation.request import OF_MODELS, Data, Request, refuse_unknown, request_of
+from xmleval.evaluation.request import OF_MODELS, Request, refuse_unknown, request_of
 from xmleval.files.remote import is_file
 from xmleval.input.scan import Scan
 from xmleval.input.shards import find_scan
@@ -291,10 +292,9 @@ class ShownRows:
         settings: Any = {"conventions": report.conventions, "higher_is_better": report.higher_is_better}
         self.plan = Plan(n_labels=report.n_labels, unknown=True, specs=ordered, **settings)
 
-    def update(self, y_true: Any, y_score: Any, **options: Any) -> None:
-        """Read rows, as `Evaluator.update` takes them."""
-        data = Data(y_true=y_true, y_score=y_score, **options)
-        batch = read_batch(self.n_labels, None, self.plan.conventions, False, data)
+    def add(self, batch: Batch) -> None:
+        """Read the rows of a batch."""
+        batch = batch.with_truth(self.n_labels, self.plan.conventions.gains)
         blocks = Blocks(self.plan, batch, check_resources(MEMORY, 1, 1), self.n_rows, set())  # of one row
         is_read = (self.rows >= self.n_rows) & (self.rows < self.n_rows + batch.truth.n_rows)
         for row in self.rows[is_read].tolist():

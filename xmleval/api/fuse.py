@@ -23,16 +23,17 @@ from xmleval.base.errors import (
     real_number,
     shown,
 )
-from xmleval.evaluation.inputs import Held, common_label_count, notes_of, open_input, prediction_batches
-from xmleval.evaluation.reading import naming_rows
+from xmleval.evaluation.batch import Where
+from xmleval.evaluation.inputs import common_label_count, notes_of, open_input, prediction_batches
 from xmleval.input.canonical import LEAST_STEPS, Ranking
 from xmleval.input.csr import rows_at_a_time, sorted_part
 from xmleval.input.match import Match, join_models
 from xmleval.input.objects.named import without_labels
+from xmleval.input.opened import Opened, OpenedValue
 from xmleval.input.pieces import RowReader
 from xmleval.input.rows import Rows, no_labels, pointer, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
-from xmleval.input.shards import Input, with_fields
+from xmleval.input.shards import with_fields
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 
 OF_RANKS = ("rrf", "rank")
@@ -152,7 +153,8 @@ def fuse_rows(predictions: Any, fusion: Fusion) -> tuple[Any, int]:
     else:
         predictions, readers = zip(*map(_read_numbers, models), strict=True)
         n_labels = n_labels or common_label_count([*zip(file_names, readers, strict=True)])
-    with naming_rows(dict(zip(names, readers, strict=False)), 0, dict(zip(names, file_names, strict=True))):
+    where = Where(dict(zip(names, readers, strict=False)), dict(zip(names, file_names, strict=True)))
+    with where.naming():
         width = n_labels or 1 + max(int(rows.labels.max(initial=0)) for rows in predictions)
         readings = [Reading(name, width, ordered=rule in OF_RANKS, higher_is_better=higher) for name in names]
         sources = [*map(ranking_rows, predictions, readings)]
@@ -208,9 +210,9 @@ def _check_rule(fusion: Fusion, n_models: int) -> tuple[float, list[float]]:
     return constant, numbers
 
 
-def _read_names(model: Input) -> Rows:
+def _read_names(model: Opened) -> Rows:
     """Return predictions with the names of their rows and labels."""
-    rows = without_labels(model.value) if isinstance(model, Held) else None  # may have names, too
+    rows = without_labels(model.value) if isinstance(model, OpenedValue) else None  # may have names, too
     if model.named:
         match = Match(model.name, ())
         rows = match.place("y_true", model.name, prediction_batches(model)).rows()
@@ -222,7 +224,7 @@ def _read_names(model: Input) -> Rows:
     return rows
 
 
-def _read_numbers(model: Input) -> tuple[Any, RowReader]:
+def _read_numbers(model: Opened) -> tuple[Any, RowReader]:
     """Return predictions by number, without empty slots of lists, and what has read them."""
     with closing(RowReader(model.name, model.pieces(), PIECE_BYTES)) as reader:
         rows = stack_rows(reader.take(n) for n in iter(reader.ready, 0))

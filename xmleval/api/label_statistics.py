@@ -9,10 +9,10 @@ import numpy as np
 
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.base.budget import MEMORY
+from xmleval.evaluation.batch import Batch
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
-from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 
 TAIL_COUNT = 10  # maximum number of instances of a tail label
@@ -62,7 +62,7 @@ def label_statistics(
         progress=progress,
     )
     rows, run = collect(request, lambda n, resources: LabelCounts(n))
-    for note in run.rows.matches[0].notes:
+    for note in run.rows.namings[0].notes:
         warnings.warn(note, stacklevel=2)
     n_labels, seen = rows.label_counts.size, np.flatnonzero(rows.label_counts)
     counts = rows.label_counts[seen]
@@ -94,11 +94,11 @@ class LabelCounts(Evaluator):
         self.label_counts: Ints = np.zeros(n_labels, np.int64)
         self.most_labels, self.n_empty = 0, 0
 
-    def update(self, y_true: Any, y_score: Any = None, **arguments: Any) -> None:
-        """Add rows, as `evaluate` takes them, or refuse them; there are no scores."""
-        truth = set_rows("y_true", y_true, self.n_labels)
-        super().update(truth)
-        for block in truth.blocks():
+    def add(self, batch: Batch) -> None:
+        """Count the rows of a batch, or refuse them."""
+        batch = batch.with_truth(self.n_labels)
+        super().add(batch)
+        for block in batch.truth.blocks():
             count_entries(block.labels, self.label_counts)  # which writes only where labels occur
             sizes = row_sizes(block.ptr)
             self.most_labels = max(self.most_labels, int(sizes.max(initial=0)))

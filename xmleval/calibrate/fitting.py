@@ -118,7 +118,7 @@ def fit(
     )
     make = partial(ScoredPairs, k, sample_weight is not None)
     pairs, run = collect(request, make)
-    for note in run.rows.matches[0].notes:
+    for note in run.rows.namings[0].notes:
         warnings.warn(note, stacklevel=2)
     with naming_files({"y_score": y_score} if is_file(y_score) else {}):
         return calibrator_of(method, k, pairs)

@@ -10,14 +10,14 @@ from xmleval.base.errors import InputError
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.job import Job, opened
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.evaluation.inputs import Inputs
+from xmleval.evaluation.inputs import Matched
 from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.saved import saved_counts
 from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, from_bytes, load_state, naming_damage, save_state, to_bytes
 from xmleval.input.pieces import Pieces, joined, rows_between
-from xmleval.input.shards import FORMATS, Input, Shard
+from xmleval.input.shards import FORMATS, OpenedFiles, Shard
 
 FORM = Form("xmleval part", 5, "part of a run")
 SentState = str | bytes  # a file, or what it holds
@@ -104,16 +104,16 @@ def _refuse_changed(task: Task) -> None:
             raise ValueError(f"{path}: changed since the run began, from {expected} to {version}")
 
 
-def _inputs_of(task: Task) -> Inputs:
+def _inputs_of(task: Task) -> Matched:
     """Return the rows of a task, which are read as one machine would read them."""
     formats, inputs = {form.name: form for form in FORMATS}, dict[str, tuple[str, Pieces]]()
     for argument, name, kind, files, first in task.inputs:
         shards = [Shard(as_path(path), formats[form]) for _, path, form in files]
-        each = Input(name, kind, shards).each
+        each = OpenedFiles(name, kind, shards=shards).each
         pieces = joined([(called, pieces) for (called, *_), (_, pieces) in zip(files, each, strict=True)])
         inputs[argument] = name, rows_between(files[0][0], pieces, first, first + task.stop - task.start)
     truth, scores = inputs.pop("y_true"), inputs.pop("y_score", None)
-    return Inputs(
+    return Matched(
         truth, [] if scores is None else [scores], inputs, (), pairs=task.pairs, start=task.start,
         exclude_from=task.exclude_from, of_rows=task.of_rows, first_row=task.first_row + task.start,
     )  # fmt: skip

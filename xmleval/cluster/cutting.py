@@ -16,7 +16,7 @@ from xmleval.files.archive import check_sums
 from xmleval.files.input import InputFile, stamp, version_of
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import naming
-from xmleval.input.shards import FORMATS, Input, Shard
+from xmleval.input.shards import FORMATS, OpenedFiles, Shard
 from xmleval.input.small_texts import Pairs
 
 LEAST_BYTES, MOST_BYTES, MOST_TASKS = 128 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
@@ -84,7 +84,7 @@ class Place(NamedTuple):
 
 def cut(
     job: Job,
-    inputs: Mapping[str, Input],
+    inputs: Mapping[str, OpenedFiles],
     of_rows: Mapping[str, tuple[str, Any]] = MappingProxyType({}),
     pairs: Pairs | None = None,
     exclude_from: str = "both",
@@ -96,7 +96,7 @@ def cut(
     ----------
     job : Job
         What is counted.
-    inputs : dict of str to Input
+    inputs : dict of str to OpenedFiles
         Files by argument, ``y_true`` first.
     of_rows, pairs, exclude_from
         As in `Task`, of all rows.
@@ -150,7 +150,7 @@ def _plain(values: Any) -> Any:
     return np.array([*map(repr, array.tolist())]) if array.dtype.kind == "O" else array
 
 
-def _places(source: Input) -> list[Place]:
+def _places(source: OpenedFiles) -> list[Place]:
     places, first = [], 0
     if source.named or any(shard.format not in FORMATS for shard in source.shards):
         text = "its rows or labels have names; several processes count rows and labels by number"
@@ -183,7 +183,7 @@ def _ends(inputs: Sequence[Sequence[Place]], n_rows: int) -> list[int]:
     return [*dict.fromkeys(row for row in starts if row < n_rows or not row), n_rows]
 
 
-def _parts(source: Input, places: Sequence[Place], start: int, stop: int) -> list[tuple[Shard, Place]]:
+def _parts(source: OpenedFiles, places: Sequence[Place], start: int, stop: int) -> list[tuple[Shard, Place]]:
     """Return the files of an input that have any of the rows, at least one."""
     parts = [*zip(source.shards, places, strict=True)]
     return [part for part in parts if part[1].start < stop and start < part[1].stop] or parts[:1]

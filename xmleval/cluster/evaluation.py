@@ -22,7 +22,7 @@ from xmleval.cluster.run import Leaf, leaves_of, run
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import Run, evaluate_files, reports_of
 from xmleval.evaluation.inputs import LOG
-from xmleval.evaluation.reading import progress
+from xmleval.evaluation.progress import progress
 from xmleval.evaluation.request import Options, Progress, request_of
 from xmleval.files.remote import as_path
 from xmleval.input.shards import find_inputs
@@ -68,7 +68,7 @@ def count_on(
     where no checkpoint is kept.
     """
     request, rows = opened.request, opened.rows
-    opened.refuse_values("executor")
+    inputs_of = opened.files_only("executor")
     running, threads = request.running, request.threads or 1
     checkpoint, saved = running.checkpoint, running.save is not None
     sources = opened.sources if saved and rows.first_row is None else {}
@@ -77,7 +77,7 @@ def count_on(
         if is_local and checkpoint is None:
             folder = Path(locks.enter_context(TemporaryDirectory(prefix="xmleval-")))
         for place, evaluator in enumerate(opened.evaluators):
-            inputs = {argument: each[place % len(each)] for argument, each in opened.inputs.items() if each}
+            inputs = {argument: each[place % len(each)] for argument, each in inputs_of.items() if each}
             job = make_job(evaluator, opened.resources.memory, threads)
             tasks = cut(job, inputs, rows.of_rows, rows.pairs, rows.exclude_from, rows.first_row or 0)
             if checkpoint is not None:
@@ -91,7 +91,7 @@ def count_on(
             with progress(rows.truth[1].n_rows, 0, shown) as show:
                 whole = run(executor, job, leaves, parts, show)
             if sources:  # rows are those of the files of the truth, as on one machine
-                truth = opened.inputs["y_true"][0]
+                truth = inputs_of["y_true"][0]
                 sizes = [(sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each]
                 spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}
                 whole.change(partial(dataclasses.replace, spans=spans, place=sizes[-1]))

@@ -15,12 +15,13 @@ from xmleval.base.budget import PIECE_BYTES, Resources
 from xmleval.base.errors import naming_files, positive_integer
 from xmleval.base.notes import Note
 from xmleval.base.numerals import id_number
-from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
-from xmleval.evaluation.reading import naming_rows
+from xmleval.evaluation.batch import Where
+from xmleval.evaluation.inputs import Matched, notes_of, read_truth, refuse_many_labels
 from xmleval.evaluation.request import Question, Request
 from xmleval.evaluation.settings import file_of
+from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader
-from xmleval.input.rows import BY_KEY, Origin
+from xmleval.input.rows import Origin
 from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
 from xmleval.input.vectors import for_names, of_rows
@@ -33,7 +34,7 @@ Counts = tuple[Ints, int]  # how many training rows have each label, and how man
 
 
 def training_counts(
-    train: Any, rows: Inputs, labels: list[str] | None, label_counts: Sequence[int], resources: Resources
+    train: Opened, rows: Matched, labels: list[str] | None, label_counts: Sequence[int], resources: Resources
 ) -> list[Counts]:
     """Return the counts of training rows for each report.
 
@@ -46,14 +47,15 @@ def training_counts(
         rows.note(Origin(notes=[*pieces.notes]).noted(train.name))
         counts = {n: _count_training(train.name, pieces, n, resources.lone_piece) for n in {*label_counts}}
         return [counts[n] for n in label_counts]
-    columns = labels if labels is not None and is_numbered(train, labels) else None
+    columns = labels if labels is not None and train.numbers_labels(labels) else None
     pieces, match, _ = read_truth(train, columns)
     names, label_names = match.label_names, rows.label_names or []
     counts_of, n_rows = _count_training(train.name, pieces, max(1, len(names)), PIECE_BYTES)
     n_ignored = len({*names} - {*label_names})
-    ignored = [Note(train.name, "ignored labels", n_ignored)] * (n_ignored > 0)
-    rows.note([*notes_of(train.name, match.origin), *ignored])
-    return [(for_names(counts_of[: len(names)], names, label_names, 0), n_rows)] * len(rows.matches)
+    rows.note(notes_of(train.name, match.origin))
+    if n_ignored:
+        rows.note([Note(train.name, "ignored labels", n_ignored)])
+    return [(for_names(counts_of[: len(names)], names, label_names, 0), n_rows)] * len(rows.namings)
 
 
 def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> Counts:
@@ -61,13 +63,13 @@ def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> C
     counts = np.zeros(n_labels, np.int64)
     with closing(RowReader(name, pieces, n_bytes)) as reader:
         while n := reader.ready():
-            with naming_rows({"y_train": reader}, reader.n_taken):
+            with Where({"y_train": reader}, first=reader.n_taken).naming():
                 count_labels_of(set_rows("y_train", reader.take(n), n_labels), counts)
     return counts, reader.n_taken
 
 
 def with_files_read(
-    question: Question, paths: Mapping[str, Path], rows: Inputs, n_labels: int, trained: Counts | None
+    question: Question, paths: Mapping[str, Path], rows: Matched, n_labels: int, trained: Counts | None
 ) -> tuple[Question, list[str]]:
     """Return a question with what is in its files, at ``paths``, for the labels of a report, and notes."""
     values, notes, names = dict[str, Any](), list[str](), rows.label_names
@@ -102,14 +104,14 @@ def _groups_in_file(path: Path, names: list[Any] | None, n_labels: int) -> tuple
     return groups if names is None else {names[n]: groups[n] for n in groups}, notes
 
 
-def _hierarchy_in_file(path: Path, rows: Inputs, n_labels: int) -> Hierarchy | None:
+def _hierarchy_in_file(path: Path, rows: Matched, n_labels: int) -> Hierarchy | None:
     """Return a hierarchy of labels by name, or else by number; its other nodes have names."""
     edges, names = read_edges(path), rows.label_names
     pairs: Any = [*edges.values()]
     if names is None:
         pairs = [[_id_or_name(text) for text in pair] for pair in pairs]
     places = [f"line {line}" for line in edges]
-    closed = not rows.by_name or rows.matches[0].closed
+    closed = not rows.by_name or rows.namings[0].closed
     return given_hierarchy(pairs, n_labels, names, closed, places)
 
 
@@ -118,11 +120,11 @@ def _id_or_name(text: str) -> int | str:
     return text if number is None else number
 
 
-def with_values_of_rows(rows: Inputs, request: Request) -> Inputs:
+def with_values_of_rows(rows: Matched, request: Request) -> Matched:
     """Return inputs with what has a value for each row: weights, row groups and clusters."""
-    vectors, names = dict[str, tuple[str, Any]](), rows.matches[0].keys
+    vectors, names = dict[str, tuple[str, Any]](), rows.row_names
     n_rows = rows.truth[1].n_rows if names is None else len(names)
-    if request.question.confidence is not None and names is not None and rows.matches[0].by == BY_KEY:
+    if request.question.confidence is not None and rows.namings[0].by_key:
         vectors["clusters"] = rows.truth[0], names
     for argument in ("sample_weight", "row_groups", "clusters"):
         value = getattr(request.data, argument)

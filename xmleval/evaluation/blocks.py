@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from xmleval.base.arrays import as_score, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.base.errors import ALL_LABELS, Field, InputError, Keyword, Message, other_rows
+from xmleval.evaluation.batch import Batch
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.csr import Source, rows_at_a_time
-from xmleval.input.door import OPEN, Door
-from xmleval.input.objects.take import Taken
+from xmleval.input.door import OPEN
 from xmleval.input.rows import pointer
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
@@ -24,21 +24,6 @@ from xmleval.view.block import Block
 from xmleval.view.decision import LISTED, choose, refuse_improbable, refuse_unfit
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
-
-
-class Batch(NamedTuple):
-    """The arguments of an update with all names replaced by numbers; ``inputs`` are their names."""
-
-    matched: Taken
-    truth: Source[Truth]
-    y_score: Any = None
-    y_pred: Any = None
-    sample_weight: Any = None
-    clusters: Any = None
-    row_groups: Any = None
-    door: Door = OPEN
-    inputs: frozenset[str] = frozenset()
-    notes: Sequence[str] = ()
 
 
 class Blocks:

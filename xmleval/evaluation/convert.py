@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.errors import InputError, counted
+from xmleval.evaluation.batch import Where
 from xmleval.evaluation.inputs import (
     notes_of,
     open_input,
@@ -18,7 +19,7 @@ from xmleval.evaluation.inputs import (
     read_scores_alone,
     read_truth,
 )
-from xmleval.evaluation.reading import naming_rows, progress
+from xmleval.evaluation.progress import progress
 from xmleval.evaluation.request import Progress
 from xmleval.input.formats.arrays import NPY, NPZ
 from xmleval.input.formats.arrow import ARROW
@@ -27,9 +28,10 @@ from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import XMC
 from xmleval.input.formats.trec import RUN
 from xmleval.input.match import as_sets, listed_scores
+from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows
-from xmleval.input.shards import FORMATS, Input, find_scan_of, with_fields
+from xmleval.input.shards import FORMATS, find_scan_of, with_fields
 from xmleval.input.stack import as_rows, stack_rows
 from xmleval.input.writing import canonical, names_of, ranked
 
@@ -72,7 +74,7 @@ def convert_files(
     return [*notes, *write_rows(data.name, pieces, data.kind, target, writer)]
 
 
-def _named_rows(data: Input, *remarks: str) -> tuple[Rows, list[str]]:
+def _named_rows(data: Opened, *remarks: str) -> tuple[Rows, list[str]]:
     """Return all rows of a file with their names, and notes."""
     if data.kind == "scores":
         rows = read_scores_alone(data, None)
@@ -84,10 +86,10 @@ def _named_rows(data: Input, *remarks: str) -> tuple[Rows, list[str]]:
     return rows._replace(keys=match.keys, match=match.by, names=match.label_names), notes
 
 
-def _numbered_rows(data: Input, truth: Input) -> tuple[Pieces, list[str]]:
+def _numbered_rows(data: Opened, truth: Opened) -> tuple[Pieces, list[str]]:
     """Return the rows of a file by the numbers of a truth, and notes."""
     role = "y_score" if data.kind == "scores" else "y_pred"
-    match = read_truth(truth, None, [data])[1].fork()
+    match = read_truth(truth, None, [data]).match.fork()
     placed = match.place(role, data.name, prediction_batches(data, match.origin))
     notes = [*notes_of(truth.name, match.origin), *notes_of(data.name, placed.origin), *match.notes]
     rows = placed.rows()
@@ -178,7 +180,7 @@ def write_rows(
 
     def changed(show: Callable[[int], object]) -> Iterator[Any]:
         for n in iter(reader.ready, 0):
-            with naming_rows(arguments, reader.n_taken):
+            with Where(arguments, first=reader.n_taken).naming():
                 rows = as_rows(change(reader.take(n)), kind)
                 _refuse_bare_list(target, writer, rows)
                 reordered.append(_count_reordered(writer, rows, n_labels) if kind == "scores" else 0)
@@ -186,7 +188,7 @@ def write_rows(
             yield rows
             show(reader.n_taken)
 
-    with closing(reader), progress(reader.n_rows, 0, shown) as show, naming_rows(arguments, 0):
+    with closing(reader), progress(reader.n_rows, 0, shown) as show, Where(arguments).naming():
         rows = changed(show)
         width = max(n_labels or 0, pieces.n_labels or 0)
         data = Pieces(pieces.n_rows, width, lambda n_bytes: rows) if is_streamed else stack_rows(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -13,22 +13,23 @@ import numpy as np
 
 from xmleval.base.arrays import bytes_of
 from xmleval.base.budget import Resources, check_resources
-from xmleval.base.conventions import Conventions
 from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positive_integer, renaming, shown
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
-from xmleval.evaluation.blocks import Batch, Blocks, owned
-from xmleval.evaluation.request import Data, Request
+from xmleval.evaluation.batch import Batch, open_batch
+from xmleval.evaluation.blocks import Blocks, owned
+from xmleval.evaluation.request import Question, Request
 from xmleval.evaluation.row_keys import Kept, united_keys, with_keys
-from xmleval.evaluation.settings import KEYED, MISSING, check_settings, plan_of
+from xmleval.evaluation.settings import KEYED, check_settings, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, Spans, united
 from xmleval.input.csr import Source
-from xmleval.input.door import NAMES, OPEN, excluded_inputs, make_door
-from xmleval.input.glances import swapped_notes, unread_grades
-from xmleval.input.objects.take import Taken, is_nameless, take
+from xmleval.input.door import NAMES, excluded_inputs
+from xmleval.input.glances import unread_grades
+from xmleval.input.matching import Rules
+from xmleval.input.opened import is_nameless
 from xmleval.input.scores import has_scores
-from xmleval.input.sets import remembered, set_rows
-from xmleval.input.vectors import keys_of_groups, of_rows
+from xmleval.input.sets import remembered
+from xmleval.input.vectors import keys_of_groups
 from xmleval.labels.groups import refuse_many_groups
 from xmleval.labels.hierarchy import as_edges, nodes_of
 from xmleval.results.report import Report
@@ -38,7 +39,6 @@ from xmleval.states.state import States, new_states, refuse_many_cells, state_cl
 from xmleval.view.block import Block
 
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
-OF_ROWS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
 WORKERS_BYTES = 1 << 30
 ALONE = "alone"  # the source of rows that nothing is merged with
 KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
@@ -63,48 +63,16 @@ class Counted:
     unscored: Counted | None = None  # the same rows as lists without scores, while none of them lists a label
 
 
-def read_batch(
-    n_labels: int | None,
-    labels: Any,
-    conventions: Conventions,
-    look_at: bool,
-    data: Data,
-    nodes: Collection[Any] = (),
-) -> Batch:
-    """Read the data of an update.
-
-    ``look_at`` tells whether to look if grades and scores are swapped; ``nodes`` are those of a hierarchy.
-    """
-    is_open = data.exclude is None and data.candidates is None and data.exclude_from == "both"
-    door = OPEN if is_open else make_door(data.exclude, data.exclude_from, data.candidates)
-    if data.y_true is None:
-        raise InputError("y_true", MISSING)
-    matched = take(
-        data.y_true, data.y_score, data.y_pred, n_labels, labels, conventions.graded, nodes=nodes, **door.sets
-    )
-    y_true, y_score, y_pred, *sets = matched.inputs
-    if sets:
-        door = door.with_sets(sets, matched.n_unmatched_pairs)
-    inputs: dict[str, Any] = {} if y_score is None else {"y_score": y_score}
-    if y_pred is not None:
-        inputs["y_pred"] = y_pred
-    for name in OF_ROWS:
-        if (value := getattr(data, name)) is not None:
-            inputs[name] = of_rows(name, value, matched.row_names)
-    notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []
-    truth = set_rows("y_true", y_true, matched.n_labels, gains=conventions.gains)
-    return Batch(matched, truth, door=door, inputs=door.names.union(inputs), notes=notes, **inputs)
-
-
-def with_batch(
-    settings: Settings, resources: Resources, counted: Counted, batch: Batch, first_row: int | None = None
-) -> Counted:
+def with_batch(settings: Settings, resources: Resources, counted: Counted, batch: Batch) -> Counted:
     """Return the counts after adding rows, whose places earlier ones must have left free.
 
     Lists that are all empty do not tell whether lists have scores: rows are counted both ways until one does.
     """
+    batch = batch.with_truth(settings.n_labels, settings.conventions.gains)
+    if batch.place is not None:
+        counted = _at_place(counted, batch.place)
     scored = False if batch.y_score is None else has_scores(batch.y_score)
-    added = partial(_with_lists, settings, resources, batch=batch, first_row=first_row)
+    added = partial(_with_lists, settings, resources, batch=batch)
     if scored is None and counted.plan is not None and counted.unscored is None:
         scored = SCORED in counted.inputs  # as earlier lists showed
     unscored = counted.unscored or counted
@@ -115,6 +83,12 @@ def with_batch(
         return replace(after, unscored=added(unscored, False))
     except ValueError:  # a measure needs scores
         return after
+
+
+def _at_place(counted: Counted, place: tuple[str, int]) -> Counted:
+    """Return counts whose next rows come from a place."""
+    unscored = None if counted.unscored is None else replace(counted.unscored, place=place)
+    return replace(counted, place=place, unscored=unscored)
 
 
 class Placed(NamedTuple):
@@ -155,14 +129,13 @@ def _with_lists(
     counted: Counted,
     scored: bool,
     batch: Batch,
-    first_row: int | None,
 ) -> Counted:
     """Return the counts after adding rows, whose predictions have scores or not."""
-    matched, n_rows = batch.matched, batch.truth.n_rows
-    placed = _placed(settings, counted, n_rows, first_row)
+    keys, n_rows = batch.naming.keys, batch.truth.n_rows
+    placed = _placed(settings, counted, n_rows, batch.first_row)
     row_keys = counted.row_keys
-    if matched.keys and counted.place[0] != ALONE:
-        row_keys = with_keys(row_keys, matched.keys)
+    if keys and counted.place[0] != ALONE:
+        row_keys = with_keys(row_keys, keys)
     inputs = batch.inputs | ({SCORED} if scored else frozenset())
     plan = counted.plan or plan_of(settings, inputs)
     refuse_many_cells("y_true", plan, counted.n_rows + n_rows)
@@ -170,12 +143,12 @@ def _with_lists(
         inputs -= {SCORED}
     _refuse_other_inputs(counted, inputs)
     if settings.confidence is not None and batch.clusters is None:
-        batch = batch._replace(clusters=keys_of_groups(matched.keys))
+        batch = batch._replace(clusters=keys_of_groups(keys))
         was_keyed = KEYED in counted.inputs if counted.n_rows else True  # of the rows before
         if was_keyed and (batch.clusters is not None or (counted.n_rows and not n_rows)):
             inputs |= {KEYED}
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
-    by_id = matched.by_id and not settings.named
+    by_id = batch.naming.by_id and not settings.named
     blocks = Blocks(plan, batch, resources, placed.start, dtypes, by_id)
     notes = _notes_on(settings, counted, plan, batch, blocks)
     row_groups = _row_groups_with(counted, blocks)
@@ -200,10 +173,10 @@ def _notes_on(
     settings: Settings, counted: Counted, plan: Plan, batch: Batch, blocks: Blocks
 ) -> tuple[str, ...]:
     """Return what is told of a batch, and of the settings with the first one."""
-    notes = *batch.matched.notes, *batch.notes, *settings.on_arguments, *blocks.notes
+    notes = *batch.naming.notes, *batch.notes, *settings.on_arguments, *blocks.notes
     if counted.plan is None:
         notes = *notes, *idle_notes(plan)
-    if batch.matched.grades and any(spec.metric.by_row for spec in plan.specs):
+    if batch.naming.has_unread_grades and any(spec.metric.by_row for spec in plan.specs):
         notes = *notes, unread_grades("y_true")
     return notes
 
@@ -393,37 +366,55 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
 
     Several models share a truth without names, which is checked once, and settings for the same labels.
     """
-    asked, y_true, are_several = request.question, request.data.y_true, len(predictions) > 1
-    question = asked
+    asked, question, data = request.question, request.question, request.data
     if asked.labels is not None or asked.hierarchy is not None:  # names are those of rows
         question = replace(asked, labels=None, hierarchy=as_edges(asked.hierarchy))
-    nodes = nodes_of(question.hierarchy)
     conventions = question.resolved_conventions
+    rules = Rules(asked.n_labels, asked.labels, conventions.graded, nodes=nodes_of(question.hierarchy))
     resources = check_resources(request.memory, request.threads, request.running.block_rows)
-    settings, of_labels, reports = None, None, list[Report]()
+    settings_for = _settings_by_labels(question)
+    reports = list[Report]()
     for name, (y_score, y_pred) in predictions.items():
         with ExitStack() as errors:
-            for argument in ("y_score", "y_pred") if name else ():
-                errors.enter_context(renaming(argument, f"{argument} of {shown(name)}"))
-            data = request.data
             if name:  # one of several
-                data = replace(data, y_true=y_true, y_score=y_score, y_pred=y_pred)
-            named = asked.n_labels, asked.labels, conventions
-            batch = read_batch(*named, conventions.graded, data, nodes)
-            if are_several and is_nameless("y_true", y_true) and not isinstance(y_true, Source):
-                y_true = remembered(batch.truth)
-                batch = batch._replace(truth=y_true)
-            matched = batch.matched  # names of labels are those of the rows
-            labels = batch.truth.n_labels, matched.label_names, matched.closed
-            if settings is None or labels != of_labels:
-                settings, of_labels = check_settings(question, *labels), labels
-            of_model = replace(settings, unknown=True) if matched.unknown else settings
-            after = with_batch(of_model, resources, Counted(place=(ALONE, 0)), batch)
-            is_index = matched.row_names is not None and matched.row_names == [*range(after.n_rows)]
-            row_names = None if is_index else matched.row_names  # an index names nothing
-            names = {"label_names": matched.label_names, "unknown_labels": matched.unknown}
-            reports.append(make_report(of_model, after, row_names=row_names, **names))
+                data = replace(data, y_score=y_score, y_pred=y_pred)
+                errors.enter_context(renaming("y_score", f"y_score of {shown(name)}"))
+                errors.enter_context(renaming("y_pred", f"y_pred of {shown(name)}"))
+            batch = open_batch(data, rules, conventions, look_at=conventions.graded)
+            is_shared = len(predictions) > 1 and is_nameless("y_true", data.y_true)
+            if is_shared and not isinstance(data.y_true, Source):
+                batch = batch._replace(truth=remembered(batch.truth))
+                data = replace(data, y_true=batch.truth)
+            reports.append(_report_on(settings_for(batch), resources, batch))
     return reports
+
+
+def _settings_by_labels(question: Question) -> Callable[[Batch], Settings]:
+    """Return what gives the settings for the labels of a batch, the same ones while these do not change."""
+    made = list[tuple[tuple[Any, ...], Settings]]()
+
+    def settings_for(batch: Batch) -> Settings:
+        labels = batch.truth.n_labels, batch.naming.label_names, batch.naming.closed
+        if not made or made[-1][0] != labels:
+            made[:] = [(labels, check_settings(question, *labels))]
+        return made[-1][1]
+
+    return settings_for
+
+
+def _report_on(settings: Settings, resources: Resources, batch: Batch) -> Report:
+    """Return the report on all rows at once."""
+    naming = batch.naming
+    if naming.unknown:
+        settings = replace(settings, unknown=True)
+    counted = with_batch(settings, resources, Counted(place=(ALONE, 0)), batch)
+    return make_report(
+        settings,
+        counted,
+        label_names=naming.label_names,
+        row_names=naming.names_of_rows,
+        unknown_labels=naming.unknown,
+    )
 
 
 class ScoredRows:
@@ -440,15 +431,13 @@ class ScoredRows:
         empty_state = state_class(self.state)(plan, plan.specs, resources)
         self._states = States(plan, resources, {self.state: empty_state})
 
-    def update(self, y_true: Any, y_score: Any = None, *, sample_weight: Any = None) -> None:
-        """Add rows; arguments are those of `xmleval.evaluate`."""
-        truth = set_rows("y_true", y_true, self.n_labels)
-        if y_score is None:
+    def add(self, batch: Batch) -> None:
+        """Add the rows of a batch."""
+        if batch.y_score is None:
             raise InputError("y_score", self.missing)
-        if has_scores(y_score) is False:
+        if has_scores(batch.y_score) is False:
             raise InputError("y_score", self.bare)
-        batch = Batch(Taken((), None), truth, y_score, sample_weight=sample_weight)
-        rows = Blocks(self._plan, batch, self.resources, 0, self._dtypes)
+        rows = Blocks(self._plan, batch.with_truth(self.n_labels), self.resources, 0, self._dtypes)
         self._states = count(self._plan, self.resources, [self._states], rows)
 
     @property

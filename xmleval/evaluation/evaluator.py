@@ -11,13 +11,15 @@ from typing import Any, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, counted
-from xmleval.evaluation.counts import Counted, make_report, read_batch, settled, with_batch, with_counted
+from xmleval.evaluation.batch import Batch, open_batch
+from xmleval.evaluation.counts import Counted, make_report, settled, with_batch, with_counted
 from xmleval.evaluation.request import Data, Metrics, Options, Question, refuse_unknown
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import check_settings
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.input.objects.take import labels_of
+from xmleval.input.matching import Rules
+from xmleval.input.opened import labels_of
 from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
 from xmleval.states.plan import Settings
@@ -160,19 +162,16 @@ class Evaluator:
 
         def change(counted: Counted) -> Counted:
             settings = self._settings if first_labels is None else self._settled(*first_labels)
-            look_at = settings.conventions.graded and not counted.place[0]
-            nodes = settings.hierarchy.names if settings.hierarchy else ()
-            named = settings.n_labels, settings.labels
-            batch = read_batch(*named, settings.conventions, look_at, data, nodes)
-            unlisted = settings.labels is None and not batch.matched.by_id  # names may differ between batches
-            if unlisted or not batch.matched.closed:
-                needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
-                raise InputError("y_true", Message(*needs))
-            after = with_batch(settings, self._resources, counted, batch, first_row)
+            batch = _open_batch(settings, data, is_first=not counted.place[0])
+            after = with_batch(settings, self._resources, counted, batch._replace(first_row=first_row))
             self._settings = settings
             return after
 
         self.change(change)
+
+    def add(self, batch: Batch) -> None:
+        """Count the rows of a batch; if any is invalid, none of them is counted (@private)."""
+        self.change(lambda counted: with_batch(self._settings, self._resources, counted, batch))
 
     def merge(self, other: Evaluator) -> Evaluator:
         """Add the counts of another evaluator in place, and return this one.
@@ -361,3 +360,16 @@ class Evaluator:
             if self._counted is before:
                 self._counted = after
                 return after
+
+
+def _open_batch(settings: Settings, data: Data, is_first: bool) -> Batch:
+    """Return the rows of an update, whose labels may have no names but those that the settings list."""
+    conventions = settings.conventions
+    nodes = settings.hierarchy.names if settings.hierarchy else ()
+    rules = Rules(settings.n_labels, settings.labels, conventions.graded, nodes=nodes)
+    batch = open_batch(data, rules, conventions, look_at=conventions.graded and is_first)
+    are_unlisted = settings.labels is None and not batch.naming.by_id  # names may differ between batches
+    if are_unlisted or not batch.naming.closed:
+        needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
+        raise InputError("y_true", Message(*needs))
+    return batch

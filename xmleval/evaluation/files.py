@@ -21,14 +21,15 @@ from xmleval.evaluation.checkpoint import WRITING, Checkpoint
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.inputs import (
     LOG,
-    Inputs,
+    Matched,
     have_scores,
     label_counts_of,
+    match_inputs,
     open_input,
-    open_rows,
     refuse_many_labels,
 )
-from xmleval.evaluation.reading import count_rows, progress
+from xmleval.evaluation.progress import progress
+from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.request import Progress, Question, Request
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
 from xmleval.evaluation.settings import (
@@ -44,9 +45,8 @@ from xmleval.files.input import digest, stamp
 from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.door import RESTRICTIONS
-from xmleval.input.objects.take import check_labels
-from xmleval.input.rows import BY_KEY
-from xmleval.input.shards import Input, with_fields
+from xmleval.input.opened import Opened, check_labels
+from xmleval.input.shards import OpenedFiles, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.labels.hierarchy import as_edges
 from xmleval.results.report import Report, with_same_measures
@@ -73,9 +73,9 @@ class Run:
     resources: Resources
     limit: MemoryLimit
     names: list[str]
-    inputs: dict[str, list[Any]]
-    train: Any
-    rows: Inputs
+    inputs: dict[str, list[Opened]]
+    train: Opened | None
+    rows: Matched
     label_counts: list[int]
     closed: bool
     trained: list[tuple[Ints, int]]
@@ -94,15 +94,21 @@ class Run:
     @property
     def sources(self) -> dict[str, str]:
         """Versions of the files of the truth, by the names that reading gives them."""
-        sources = {str(shard.path): stamp(shard.path) for shard in self.inputs["y_true"][0].shards}
+        truth = self.inputs["y_true"][0]
+        shards = truth.shards if isinstance(truth, OpenedFiles) else ()
+        sources = {str(shard.path): stamp(shard.path) for shard in shards}
         return sources | {self.rows.truth[0]: ", ".join(sources.values())}
 
-    def refuse_values(self, asking: str) -> None:
-        """Refuse inputs in memory, where an argument ``asking`` for files is given."""
+    def files_only(self, asking: str) -> dict[str, list[OpenedFiles]]:
+        """Return the inputs, or refuse values among them, where an argument ``asking`` for files is given."""
         files = self.files
         for argument, inputs in {**self.inputs, "exclude": self.rows.sets.get("exclude")}.items():
             if inputs and not files.get(argument):
                 raise InputError(asking, Message("needs files, and ", Keyword(argument), " is none"))
+        return {
+            argument: [opened for opened in inputs if isinstance(opened, OpenedFiles)]
+            for argument, inputs in self.inputs.items()
+        }
 
 
 CountRun = Callable[[Run, Progress], list[Report]]  # what counts a run, in place of `count`
@@ -127,23 +133,23 @@ def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) ->
         inputs = _with_fields_named(inputs, joined=bool(scores) or "y_pred" in inputs or fits)
         labels = _names_of_labels(question)
         train = inputs.pop("y_train", [None])[0]
-        rows = open_rows(request, inputs, labels, fits)
+        rows = match_inputs(request, inputs, labels, fits)
         label_counts = label_counts_of(rows, resources, labels, question.n_labels)
         trained = list[tuple[Ints, int]]()
         if train is not None and (fits or train.files):  # of values, propensities are estimated later
             trained = training_counts(train, rows, labels, label_counts, resources)
         rows = with_values_of_rows(rows, request)
-        closed, names = not rows.by_name or rows.matches[0].closed, [*scores] or [rows.truth[0]]
+        closed, names = not rows.by_name or rows.namings[0].closed, [*scores] or [rows.truth[0]]
         yield Run(request, resources, limit, names, inputs, train, rows, label_counts, closed, trained)
 
 
-def _open_inputs(request: Request, scores: Mapping[str, Any]) -> dict[str, list[Input]]:
+def _open_inputs(request: Request, scores: Mapping[str, Any]) -> dict[str, list[Opened]]:
     """Return what is read row by row, by argument: files, or what holds values in their place."""
     data, question = request.data, request.question
     if data.y_true is None:
         raise InputError("y_true", MISSING)
     models = [open_input("y_score", value, question.n_labels, name) for name, value in scores.items()]
-    inputs: dict[str, list[Input]] = {"y_true": [], "y_score": models}
+    inputs: dict[str, list[Opened]] = {"y_true": [], "y_score": models}
     others = {
         "y_true": data.y_true,
         "y_pred": data.y_pred,
@@ -159,7 +165,7 @@ def _open_inputs(request: Request, scores: Mapping[str, Any]) -> dict[str, list[
 
 
 def _refuse_little_memory(
-    request: Request, resources: Resources, inputs: Mapping[str, Sequence[Input]]
+    request: Request, resources: Resources, inputs: Mapping[str, Sequence[Opened]]
 ) -> None:
     """Refuse a limit of memory within which files are not read."""
     has_files = any(opened.files for opened in itertools.chain(*inputs.values()))
@@ -168,7 +174,7 @@ def _refuse_little_memory(
         raise InputError("memory", f"{shown(request.memory)} {below}")
 
 
-def _with_fields_named(inputs: Mapping[str, Sequence[Input]], joined: bool) -> dict[str, list[Input]]:
+def _with_fields_named(inputs: Mapping[str, Sequence[Opened]], joined: bool) -> dict[str, list[Opened]]:
     """Return inputs in formats that know what their fields are called."""
     renamed = iter(with_fields(joined, *itertools.chain(*inputs.values())))
     return {argument: [*itertools.islice(renamed, len(each))] for argument, each in inputs.items()}
@@ -215,7 +221,7 @@ def _settle_report(run: Run, question: Question, place: int) -> Settings:
         if only_sets:
             asked = replace(asked, metrics=MEASURES_OF_SETS)
         settings = check_settings(asked, n_labels, rows.label_names, run.closed)
-    rows.matches[place].notes += [*notes, *settings.on_arguments]
+    rows.namings[place].notes += [*notes, *settings.on_arguments]
     settings = replace(settings, on_arguments=())
     if rows.by_name:
         settings = replace(settings, named=True, unknown=True)
@@ -244,13 +250,19 @@ def _describe_restrictions(run: Run) -> None:
             run.excluded[argument] = {"file": Path(name).name, "sha256": digest(*files_of)}
 
 
+def _scan_of(opened: Opened) -> list[Any] | None:
+    """Return how a file is read, as JSON values, where `scan` says so."""
+    scan = opened.scan if isinstance(opened, OpenedFiles) else None
+    return None if scan is None else [scan.format, scan.fields]
+
+
 @contextlib.contextmanager
 def _resumed(run: Run, folder: Path) -> Iterator[None]:
     """Lock the folder of a checkpoint, go on from it if so asked, and remove it where all ends well."""
     if isinstance(folder, RemotePath):
         elsewhere = f"{folder} is not on this machine; give a folder, or ", Keyword("executor")
         raise InputError("checkpoint", Message(*elsewhere))
-    run.refuse_values("checkpoint")
+    run.files_only("checkpoint")
     request, files, n_rows = run.request, run.files, run.rows.truth[1].n_rows
     for path in itertools.chain(*files.values()):
         if path.resolve().parent == folder.resolve():
@@ -260,10 +272,7 @@ def _resumed(run: Run, folder: Path) -> Iterator[None]:
         "number of models": len(run.rows.scores),
         "exclude_from": request.data.exclude_from,
         "first_row": request.running.first_row,
-        "scans": {
-            name: [scan and [scan.format, scan.fields] for scan in [opened.scan for opened in each]]
-            for name, each in run.inputs.items()
-        },
+        "scans": {name: [_scan_of(opened) for opened in each] for name, each in run.inputs.items()},
         "evaluators": [evaluator.settings for evaluator in run.evaluators],
     }
     with locked(folder):
@@ -356,8 +365,7 @@ def count(run: Run, shown: Progress) -> list[Report]:
     """Count all rows, and return a report for each evaluator."""
     n_before, rows = run.evaluators[0].n_rows if run.checkpoint else 0, run.rows
     kept = run.checkpoint is not None or run.request.running.save is not None
-    graded = run.inputs["y_true"][0].kind == "grades"  # which rows of files are not looked at for again
-    sources = run.sources if kept or graded or rows.truth[1].locate is not None else {}
+    sources = run.sources if kept or rows.truth[1].locate is not None else {}
     with progress(rows.truth[1].n_rows, n_before, shown) as show:
         for n_rows in count_rows(run.evaluators, rows, run.resources, n_before, sources):
             show(n_rows)
@@ -368,15 +376,15 @@ def count(run: Run, shown: Progress) -> list[Report]:
 
 def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator, with the names of rows and labels."""
-    reports, label_names, row_names = [], run.rows.label_names, run.rows.matches[0].keys
-    for evaluator, match in zip(run.evaluators, run.rows.matches, strict=True):
-        if match.notes:
-            evaluator.change(partial(replace, notes=joined_notes(match.notes, evaluator.counted.notes)))
+    reports, label_names, row_names = [], run.rows.label_names, run.rows.row_names
+    for evaluator, naming in zip(run.evaluators, run.rows.namings, strict=True):
+        if naming.notes:
+            evaluator.change(partial(replace, notes=joined_notes(naming.notes, evaluator.counted.notes)))
         report = evaluator.compute()
         names: Any = {
             "label_names": label_names,
             "row_names": row_names,
-            "unknown_labels": match.unknown_names,
+            "unknown_labels": naming.unknown,
         }
         for name in report.excluded:
             report.excluded[name] |= run.excluded.get(name, {})
@@ -386,10 +394,10 @@ def reports_of(run: Run) -> list[Report]:
 
 def keep_row_keys(run: Run) -> None:
     """Give the evaluators, which counted rows by number, the keys of these rows."""
-    match = run.rows.matches[0]
-    if match.by == BY_KEY and match.keys:
-        memory_limit().take(ROW_KEY_BYTES * len(match.keys))
-        row_keys = with_keys((), match.keys)
+    keys = run.rows.namings[0].keys
+    if keys:
+        memory_limit().take(ROW_KEY_BYTES * len(keys))
+        row_keys = with_keys((), keys)
         for evaluator in run.evaluators:
             evaluator.change(partial(replace, row_keys=row_keys))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,35 +14,30 @@ import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.budget import PIECE_BYTES, Resources, memory_limit
-from xmleval.base.errors import InputError, Keyword, Message, ScanField, counted, renaming, shown
+from xmleval.base.errors import Keyword, Message, ScanField, counted, renaming, shown
 from xmleval.base.notes import Note
-from xmleval.base.numerals import whole_number
 from xmleval.evaluation.request import Request
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.columns import is_other_order
-from xmleval.input.csr import check_shape
-from xmleval.input.door import PAIRS, RESTRICTIONS, IdPairs, make_door, pairs_of_rows
+from xmleval.input.door import PAIRS, RESTRICTIONS, Door, IdPairs, make_door
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.match import (
     Batches,
     Match,
     as_scores,
-    as_sets,
-    refuse_scores,
     score_pieces,
     set_pieces,
 )
-from xmleval.input.objects.named import as_own_rows, rows_of_ids
-from xmleval.input.objects.take import as_rows, read_named, take
+from xmleval.input.matching import MatchedValues, Naming, Rules, match_values
+from xmleval.input.opened import Opened, OpenedValue
 from xmleval.input.pieces import LabelUse, Pieces, RowReader, whole
+from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, Origin, Rows, missing_names_note, rows_by_id
-from xmleval.input.scores import by_number, has_scores, is_pair, list_rows, refuse_padding
+from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
-from xmleval.input.shards import Input, beside_judgements, find_scan, kind_of
+from xmleval.input.shards import OpenedFiles, find_scan, kind_of
 from xmleval.input.small_texts import Pairs, read_pairs
-from xmleval.input.tensors import is_sparse, shape_of
 from xmleval.labels.hierarchy import nodes_of
-from xmleval.metrics.spec import expand_metrics
+from xmleval.metrics.spec import Spec, expand_metrics
 
 Named = tuple[str, Pieces]  # an input, and the name that messages call it by
 LOG = logging.getLogger("xmleval.evaluation")
@@ -53,19 +47,21 @@ MARKED_SHARE = 8  # one byte in so many of memory marks a label that occurs
 COUNT_BYTES = 16  # of a label, once its counts are added up
 
 
-class Inputs(NamedTuple):
-    """Inputs whose rows belong together, with the names that messages call them by.
+class Matched(NamedTuple):
+    """Inputs whose rows are in one order and whose labels have the truth's numbers.
 
-    ``matches`` have, for each report, the names of its labels, unknown ones, and notes; ``by_name`` tells
-    that rows or labels are matched by name. ``sets`` are sets of labels beside the truth, ``of_rows`` a name
-    and an entry for each row, by argument. ``pairs`` are excluded from what ``exclude_from`` tells.
-    ``first_row`` is the number of the first row in the whole data of many files, ``start`` in these.
+    truth, scores, sets : rows, those of the scores of each model, and sets of labels by argument
+    namings : names of rows and labels, and notes, of each report
+    by_name : whether rows or labels are matched by name
+    pairs : what is excluded by the numbers of a row and a label, from what ``exclude_from`` tells
+    of_rows : a name and an entry for each row, by argument
+    first_row, start : number of the first row in the whole data of many files, and in these
     """
 
     truth: Named
     scores: list[Named]
     sets: dict[str, Named]
-    matches: Sequence[Match] = ()
+    namings: Sequence[Naming] = ()
     by_name: bool = False
     pairs: Pairs | None = None
     exclude_from: str = "both"
@@ -76,441 +72,453 @@ class Inputs(NamedTuple):
     @property
     def label_names(self) -> list[Any] | None:
         """Names of labels by number, if they have any."""
-        return self.matches[0].label_names or None
+        return self.namings[0].label_names
+
+    @property
+    def row_names(self) -> list[Any] | None:
+        """Names of rows in order, if they have any."""
+        return self.namings[0].row_names
 
     def note(self, notes: Sequence[str]) -> None:
         """Add notes to each report."""
-        for match in self.matches:
-            match.notes += notes
-
-    def arguments_of(self, start: int, stop: int) -> dict[str, Any]:
-        """Return the arguments of rows start..stop-1 that no reader has."""
-        arguments: dict[str, Any] = {name: values[start:stop] for name, (_, values) in self.of_rows.items()}
-        if self.first_row is not None:
-            arguments["first_row"] = self.first_row + start
-        if self.pairs is not None:
-            arguments["exclude"] = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop)
-        if self.exclude_from != "both":
-            arguments["exclude_from"] = self.exclude_from
-        return arguments
+        for naming in self.namings:
+            naming.notes += notes
 
 
-@dataclass(frozen=True)
-class Held(Input):
-    """An argument in memory, in the place of files; errors about it name it."""
-
-    value: Any = None
-    n_labels: int | None = None
-    notes: list[str] = field(default_factory=list)
-
-    @cached_property
-    def read(self) -> Rows | None:
-        """Its rows or columns where these have names, of label sets those that are in them."""
-        with renaming(self.argument, self.name):
-            rows = read_named(self.argument, as_own_rows(self.argument, self.value), None)
-            if rows is None or self.argument == "y_score" or self.kind == "grades":
-                return rows
-            if not rows.are_columns:
-                refuse_scores(self.argument, rows, None)
-                return rows
-            relevant = set_rows(self.argument, rows).block(0, rows.n_rows)
-        return rows._replace(ptr=relevant.ptr, labels=relevant.labels, values=None)
-
-    @cached_property
-    def rows(self) -> Rows | None:
-        """Its rows where rows or labels have names."""
-        with renaming("y_score", self.name):
-            rows = None if self.read is None else as_rows(self.read)
-        if rows is None or (rows.keys is None and not rows.named):
-            return None
-        return rows if self.argument == "y_score" else rows._replace(best_first=False)
-
-    @property
-    def named(self) -> bool:
-        """Whether names of rows or labels are in it."""
-        return self.rows is not None
-
-    def pieces(self) -> Pieces:
-        """Return its rows by number."""
-        value, n_labels = as_own_rows(self.argument, self.value), self.n_labels
-        with renaming(self.argument, self.name):
-            if self.read is not None and self.read.are_columns:
-                match = Match("y_true", None)
-                match.n_labels = len(self.read.names or ())
-                rows, n_labels = match.place_rows(self.argument, self.name, self.read), match.n_labels
-                self.notes[:] = match.notes
-            elif isinstance(value, list) and n_labels is not None:
-                rows = rows_of_ids(self.argument, value)
-            elif self.read is not None:
-                if self.argument == "y_true" and n_labels is None:
-                    which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
-                    message = Message("does not tell what labels there are; give ", *which)
-                    raise InputError(self.argument, message)
-                is_scores = self.kind == "scores"
-                rows = as_scores(self.read, None) if is_scores else as_sets(self.read, self.kind == "grades")
-                rows = rows._replace(keys=None, match=None, names=None)
-            else:
-                if self.kind == "scores" and is_sparse(value):
-                    refuse_padding(self.argument, value)
-                width, shape = n_labels if is_pair(value) else None, shape_of(value)
-                rows, n_labels = by_number(self.argument, value, width), shape[1] if shape else None
-            if not isinstance(rows, Rows):
-                return whole(rows, check_shape(self.argument, rows.shape, None)[1])
-        return whole(rows if self.kind == "scores" else rows._replace(best_first=False), n_labels)
-
-
-def open_input(argument: str, value: Any, n_labels: int | None = None, name: str = "") -> Input:
-    """Return the files that an argument stands for, or what holds a value in their place."""
-    if isinstance(value, Input):
+def open_input(argument: str, value: Any, n_labels: int | None = None, name: str = "") -> Opened:
+    """Return the files that an argument stands for, or its value."""
+    if isinstance(value, Opened):
         return value
     if is_file(value):
         return find_scan(argument, value)
-    return hold_value(name or argument, kind_of(argument), argument, value, n_labels)
+    return OpenedValue(name or argument, kind_of(argument), argument, value=value, n_labels=n_labels)
 
 
-def hold_value(name: str, kind: str, argument: str, value: Any, n_labels: int | None) -> Held:
-    """Return a value in the place of files."""
-    return Held(name, kind, shards=[], argument=argument, value=value, n_labels=n_labels)
+class _Inputs(NamedTuple):
+    """What is given for each argument that has a row for each instance, before it is matched.
+
+    Predicted sets may stand in the truth's own file, which is then both.
+    """
+
+    truth: Opened
+    models: Sequence[Opened]
+    sets: Mapping[str, Opened]
+
+    @property
+    def predictions(self) -> list[Opened]:
+        """Predicted sets, and the scores of models."""
+        y_pred = self.sets.get("y_pred")
+        return [*self.models] if y_pred is None else [y_pred, *self.models]
+
+    @property
+    def in_truth_file(self) -> bool:
+        """Whether predictions stand in the file of the truth."""
+        return self.sets.get("y_pred") is self.truth
+
+    @property
+    def are_values(self) -> bool:
+        """Whether none of them is a file."""
+        return all(isinstance(each, OpenedValue) for each in (self.truth, *self.models, *self.sets.values()))
+
+    @property
+    def have_names(self) -> bool:
+        """Whether rows or labels of the truth or of predictions have names."""
+        return self.truth.named or any(model.named for model in self.predictions)
+
+    @property
+    def share_restrictions(self) -> bool:
+        """Whether several models share sets whose unknown labels each of them numbers in its own way."""
+        return len(self.models) > 1 and not self.sets.keys().isdisjoint(RESTRICTIONS)
 
 
-def open_rows(
-    request: Request,
-    inputs: Mapping[str, Sequence[Input]],
-    labels: list[str] | None,
-    fits: bool,
-) -> Inputs:
+def match_inputs(
+    request: Request, inputs: Mapping[str, Sequence[Opened]], labels: list[Any] | None, fits: bool
+) -> Matched:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
+    pairs, given = _with_excluded(request, _given(inputs, fits))
+    if given.are_values and not given.share_restrictions:
+        matched = _match_values(request, given, labels, fits)
+    elif given.in_truth_file or given.have_names:
+        names = None if labels is None else [*map(str, labels)]  # as in files
+        matched = _FileMatch(request, given, names, fits).matched()
+    else:
+        matched = _match_by_number(request, given, labels)
+    if given.truth.kind == "grades":
+        _note_swapped(matched)
+    return matched._replace(pairs=pairs, exclude_from=request.data.exclude_from)
+
+
+def _given(inputs: Mapping[str, Sequence[Opened]], fits: bool) -> _Inputs:
+    """Return what is given, with a truth that holds predictions, too, as predicted sets."""
     (truth,), models = inputs["y_true"], inputs["y_score"]
     sets = {name: inputs[name][0] for name in ("y_pred", "candidates") if name in inputs}
-    predictions = [*inputs.get("y_pred", ()), *models]
-    shards = [] if predictions or fits else truth.shards
-    in_truth_file = bool(shards) and shards[0].format.holds_both(shards[0].path)
+    is_alone = not models and "y_pred" not in sets and not fits
+    if is_alone and isinstance(truth, OpenedFiles) and truth.holds_both:
+        sets["y_pred"] = truth
+    return _Inputs(truth, models, sets)
+
+
+def _with_excluded(request: Request, given: _Inputs) -> tuple[Pairs | None, _Inputs]:
+    """Return what is excluded as pairs by number, or else among the sets."""
     exclude, exclude_from = request.data.exclude, request.data.exclude_from
-    if exclude is not None or exclude_from != "both":
-        exclude = _exclude_of(exclude, exclude_from, request.question.n_labels)
-    if isinstance(exclude, Held):
-        sets = {**sets, "exclude": exclude}
-    # several models share sets, which may name labels that each of them numbers in its own way
-    share_sets = len(models) > 1 and not sets.keys().isdisjoint(RESTRICTIONS)
-    if not share_sets and all(isinstance(each, Held) for each in (truth, *predictions, *sets.values())):
-        rows = _rows_in_memory(request, truth, models, sets, labels, fits)
-    elif in_truth_file or truth.named or any(model.named for model in predictions):
-        labels = None if labels is None else [*map(str, labels)]  # as in files
-        if in_truth_file:
-            sets, predictions = {**sets, "y_pred": truth}, [truth]
-        rows = _rows_by_name(request, truth, predictions, sets, labels, fits)
-    else:
-        rows = _rows_by_number(request, truth, predictions, models, sets, labels)
-    if models and truth.kind == "grades":
-        grades = first_rows(*rows.truth)
-        for (name, pieces), match in zip(rows.scores, rows.matches, strict=True):
-            match.notes += swapped_notes(truth.name, grades, name, first_rows(name, pieces))
-    return rows._replace(pairs=exclude if isinstance(exclude, Pairs) else None, exclude_from=exclude_from)
+    if exclude is None and exclude_from == "both":
+        return None, given
+    value = make_door(exclude, exclude_from, None).sets["exclude"]
+    if is_file(exclude):
+        return read_pairs(as_path(exclude)), given
+    ids = value.ids if isinstance(value, IdPairs) else value
+    if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.shape[1] == 2 and ids.dtype.kind in "iu":
+        distinct, first = np.unique(ids, axis=0, return_index=True)
+        return Pairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first, "pair"), given
+    excluded = OpenedValue("exclude", "truth", "exclude", value=value, n_labels=request.question.n_labels)
+    return None, given._replace(sets={**given.sets, "exclude": excluded})
 
 
-def _rows_by_number(
-    request: Request,
-    truth: Input,
-    predictions: Sequence[Input],
-    models: Sequence[Input],
-    sets: Mapping[str, Input],
-    labels: list[str] | None,
-) -> Inputs:
+def _note_swapped(matched: Matched) -> None:
+    """Note where grades of the truth look like scores, and scores like grades."""
+    if not matched.scores:
+        return
+    grades = first_rows(*matched.truth)
+    for (name, pieces), naming in zip(matched.scores, matched.namings, strict=True):
+        naming.notes += swapped_notes(matched.truth[0], grades, name, first_rows(name, pieces))
+
+
+def _match_by_number(request: Request, given: _Inputs, labels: list[str] | None) -> Matched:
     """Return the rows of inputs without names, which are in one order and number labels alike."""
-    if truth.shards and truth.shards[0].format.name == "arrow":
-        for model in predictions:
-            _refuse_reordered_files(truth, model)
-    true_pieces, candidates = truth.pieces(), sets.get("candidates")
-    if isinstance(candidates, Held):
+    for model in given.predictions:
+        model.refuse_other_order(given.truth)
+    truth, sets, true_pieces = given.truth, dict(given.sets), given.truth.pieces()
+    candidates = sets.get("candidates")
+    if isinstance(candidates, OpenedValue):
         width = true_pieces.n_labels or request.question.n_labels or len(labels or ())
-        sets = {**sets, "candidates": _candidates_by_id(candidates, width)}
-    rows = Inputs(
+        sets["candidates"] = candidates.as_candidates(width)
+    matched = Matched(
         (truth.name, true_pieces),
-        [(model.name, model.pieces()) for model in models],
+        [(model.name, model.pieces()) for model in given.models],
         {argument: (opened.name, opened.pieces()) for argument, opened in sets.items()},
-        [Match(truth.name, labels) for _ in models or [truth]],
+        [Naming(labels) for _ in given.models or [truth]],
     )
-    for place, match in enumerate(rows.matches):
-        match.notes += _notes_on_numbers([truth, *models[place : place + 1], *sets.values()])
-        match.notes += missing_names_note(labels or ())
-    return rows
+    for place, naming in enumerate(matched.namings):
+        naming.notes += _notes_on_numbers([truth, *given.models[place : place + 1], *sets.values()])
+        naming.notes += missing_names_note(labels or ())
+    return matched
 
 
-def _notes_on_numbers(inputs: Sequence[Input]) -> list[str]:
+def _notes_on_numbers(inputs: Sequence[Opened]) -> list[str]:
     """Return what was seen in inputs that were read by number, of values in memory first."""
-    notes = [note for opened in inputs if isinstance(opened, Held) for note in opened.notes]
+    notes = [note for opened in inputs if isinstance(opened, OpenedValue) for note in opened.notes]
     for opened in inputs:
-        if not isinstance(opened, Held):
+        if not isinstance(opened, OpenedValue):
             notes += Origin(notes=[*opened.pieces().notes]).noted(opened.name)
     return notes
 
 
-def _candidates_by_id(candidates: Held, width: int) -> Held:
-    """Return an array of label ids, which no matrix of this width is (0 if not known), as rows by id."""
-    ids = candidates.value
-    if not isinstance(ids, np.ndarray) or ids.ndim != 2 or ids.dtype.kind not in "iu":
-        return candidates
-    if ids.shape[1] == (width or ids.shape[1]) and (ids >= 0).all():
-        return candidates
-    rows = list_rows("candidates", ids)
-    rows = rows.only(rows.labels != -1)._replace(best_first=False)
-    return replace(candidates, value=rows, n_labels=width or None)
-
-
-def _rows_in_memory(
-    request: Request,
-    truth: Any,
-    models: Sequence[Any],
-    sets: Mapping[str, Any],
-    labels: list[Any] | None,
-    fits: bool,
-) -> Inputs:
-    """Return the rows of inputs of which none is a file, matched as those of arguments."""
-    inputs, scores, matches = dict[str, Named](), list[Named](), list[Match]()
-    values = {argument: opened.value for argument, opened in sets.items()}
+def _match_values(request: Request, given: _Inputs, labels: list[Any] | None, fits: bool) -> Matched:
+    """Return the rows of inputs of which none is a file, each model matched with the truth alone."""
     question = request.question
-    exclude_from = request.data.exclude_from if "exclude" in values else "both"
-    door = make_door(values.get("exclude"), exclude_from, values.get("candidates"))
-    n_labels, graded = question.n_labels, None if fits else truth.kind == "grades"
-    asked = [] if fits else expand_metrics(question.metrics, question.k)
-    nodes = () if fits else nodes_of(question.hierarchy)
-    for model in models or [None]:
+    rules = Rules(
+        question.n_labels,
+        labels,
+        graded=None if fits else given.truth.kind == "grades",
+        fits=fits,
+        nodes=() if fits else nodes_of(question.hierarchy),
+    )
+    shared, scores, namings = dict[str, Named](), list[Named](), list[Naming]()
+    models: Sequence[Opened | None] = given.models or [None]
+    for model in models:
         with renaming("y_score", "y_score" if model is None else model.name):
-            y_score, y_pred = None if model is None else model.value, values.get("y_pred")
-            named = n_labels, labels, graded, fits, nodes
-            taken = take(truth.value, y_score, y_pred, *named, **door.sets)
-        y_true, y_score, y_pred, *of_door = taken.inputs
-        if not inputs:
-            opened = door.with_sets(of_door, 0).opened(set_rows("y_true", y_true, taken.n_labels))
-            matched = {"y_true": y_true, "y_pred": y_pred}
-            for (name, source), value in zip(opened.sets.items(), of_door, strict=True):
-                block, label_names = source.block(0, source.n_rows), getattr(value, "names", None)
-                matched[name] = rows_by_id(block.ptr, block.labels)._replace(names=label_names)
-            names = {"y_true": truth.name} | {name: opened.name for name, opened in sets.items()}
-            inputs = {
-                name: (names[name], _pieces(name, value, truth.kind, taken.n_labels))
-                for name, value in matched.items()
-                if value is not None
-            }
+            of_model = match_values(_values_with(given, model), rules)
+        if not shared:
+            shared = _pieces_of_sets(given, of_model)
         if model is not None:
-            scores.append((model.name, _pieces("y_score", y_score, model.kind, taken.n_labels)))
-        keys = None if taken.row_names == [*range(inputs["y_true"][1].n_rows or 0)] else taken.row_names
-        match = Match(truth.name, taken.label_names, keys=keys, by=None if taken.keys is None else BY_KEY)
-        match.closed, match.unknown = taken.closed, dict.fromkeys(taken.unknown, 0)
-        pairs = _unmatched_pairs(request.data.exclude_from, taken.n_unmatched_pairs)
-        grades = taken.grades and any(spec.metric.by_row for spec, _ in asked)
-        match.notes = [*taken.notes, *pairs, *[unread_grades("y_true")] * grades]
-        matches.append(match)
-    by_name = taken.label_names is not None or bool(taken.unknown)
-    return Inputs(inputs.pop("y_true"), scores, inputs, matches, by_name)
+            rows = _pieces_of_value("y_score", of_model.values["y_score"], model.kind, of_model.n_labels)
+            scores.append((model.name, rows))
+        namings.append(_naming_of_values(request, of_model, fits))
+    by_name = namings[-1].label_names is not None or bool(namings[-1].unknown)
+    return Matched(shared.pop("y_true"), scores, shared, namings, by_name)
+
+
+def _values_with(given: _Inputs, model: Opened | None) -> dict[str, OpenedValue]:
+    """Return the values of one evaluation under the names of its arguments."""
+    opened = {
+        "y_true": given.truth,
+        "y_score": model,
+        "y_pred": given.sets.get("y_pred"),
+        "exclude": given.sets.get("exclude"),
+        "candidates": given.sets.get("candidates"),
+    }
+    values = {name: each for name, each in opened.items() if isinstance(each, OpenedValue)}
+    return {name: OpenedValue(name, each.kind, name, value=each.value) for name, each in values.items()}
+
+
+def _pieces_of_sets(given: _Inputs, matched: MatchedValues) -> dict[str, Named]:
+    """Return the rows of the truth and of sets beside it, which all models share."""
+    values, n_labels = dict(matched.values), matched.n_labels
+    values.pop("y_score", None)
+    restrictions = {name: values[name] for name in RESTRICTIONS if name in values}
+    door = Door(restrictions).opened(set_rows("y_true", values["y_true"], n_labels))
+    for name, source in door.sets.items():
+        block = source.block(0, source.n_rows)
+        names = getattr(values[name], "names", None)
+        values[name] = rows_by_id(block.ptr, block.labels)._replace(names=names)
+    opened = {"y_true": given.truth, **given.sets}
+    return {
+        argument: (opened[argument].name, _pieces_of_value(argument, value, given.truth.kind, n_labels))
+        for argument, value in values.items()
+    }
+
+
+def _pieces_of_value(argument: str, value: Any, kind: str, n_labels: int | None) -> Pieces:
+    """Return the rows of a value that `match_values` returned."""
+    if not isinstance(value, Rows):
+        return OpenedValue(argument, kind, argument, value=value, n_labels=n_labels).pieces()
+    return whole(value if argument == "y_score" else value._replace(best_first=False), n_labels)
+
+
+def _naming_of_values(request: Request, matched: MatchedValues, fits: bool) -> Naming:
+    """Return the names of a report on values, with notes on all that was seen."""
+    naming, question = matched.naming, request.question
+    notes = [*naming.notes, *_unmatched_pairs(request.data.exclude_from, naming.n_unmatched_pairs)]
+    if naming.has_unread_grades and not fits and _read_grades(expand_metrics(question.metrics, question.k)):
+        notes.append(unread_grades("y_true"))
+    return replace(naming, row_names=naming.names_of_rows, notes=notes)
+
+
+def _read_grades(asked: Sequence[tuple[Spec, bool]]) -> bool:
+    """Tell whether any measure would read grades of the truth."""
+    return any(spec.metric.by_row for spec, _ in asked)
 
 
 def _unmatched_pairs(exclude_from: str, n_pairs: int) -> list[Note]:
     """Return a note on pairs to exclude whose row or label is in no other input, if there are any."""
-    kind = PAIRS[exclude_from == "both"]
-    return [Note("exclude", kind, 0, n_pairs)] * (n_pairs > 0)
+    return [Note("exclude", PAIRS[exclude_from == "both"], 0, n_pairs)] if n_pairs else []
 
 
-def _pieces(argument: str, value: Any, kind: str, n_labels: int | None) -> Pieces:
-    """Return rows by number of an argument that `take` returned."""
-    if not isinstance(value, Rows):
-        return hold_value(argument, kind, argument, value, n_labels).pieces()
-    return whole(value if argument == "y_score" else value._replace(best_first=False), n_labels)
+class NamedTruth(NamedTuple):
+    """A truth with names: its rows, what matches predictions with it, and whether it has grades above 1."""
+
+    pieces: Pieces
+    match: Match
+    has_grades: bool
 
 
-def _exclude_of(value: Any, exclude_from: str, n_labels: int | None) -> Held | Pairs:
-    """Return labels to exclude as sets, or as pairs by number."""
-    sets = make_door(value, exclude_from, None).sets
-    if is_file(value):
-        return read_pairs(as_path(value))
-    value = sets["exclude"]
-    ids = value.ids if isinstance(value, IdPairs) else value
-    if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.shape[1] == 2 and ids.dtype.kind in "iu":
-        distinct, first = np.unique(ids, axis=0, return_index=True)
-        return Pairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first, "pair")
-    return hold_value("exclude", "truth", "exclude", value, n_labels)
+def _naming_of(match: Match) -> Naming:
+    """Return what a match settled, but for the names of labels, which all models share."""
+    return Naming(
+        closed=match.closed,
+        row_names=match.keys,
+        by_key=match.by == BY_KEY,
+        unknown=match.unknown_names,
+        notes=match.notes,
+    )
 
 
 def read_truth(
-    truth: Input, labels: list[str] | None, predictions: Sequence[Input] = (), fits: bool = False
-) -> tuple[Pieces, Match, bool]:
-    """Return a truth with names, what matches predictions with it, and whether it has grades above 1.
+    truth: Opened, labels: list[str] | None, predictions: Sequence[Opened] = (), fits: bool = False
+) -> NamedTruth:
+    """Return a truth with names.
 
     ``labels`` may also name the columns of a truth without names. ``fits`` is that of `Match`.
     """
-    columns = truth.read if isinstance(truth, Held) else None
-    names = labels or (columns.names if columns is not None and columns.are_columns else None) or ()
+    columns = truth.columns_beside_files if isinstance(truth, OpenedValue) else None
+    names = labels or ()
+    if not names and columns is not None and columns.are_columns:
+        names = [*(columns.names or ())]
     match = Match(truth.name, names, listed=labels is not None, fits=fits)
-    if labels is None or not is_numbered(truth, labels):
+    if labels is None or not truth.numbers_labels(labels):
         placed = match.place("y_true", truth.name, _truth_batches(truth, predictions))
-        return set_pieces(placed, match, truth.kind == "grades"), match, placed.most_value > 1
+        return NamedTruth(set_pieces(placed, match, truth.kind == "grades"), match, placed.most_value > 1)
     pieces = replace(truth.pieces(), n_labels=len(labels))
     common_label_count([(Keyword("labels"), pieces), (truth.name, truth.pieces())])
     with closing(RowReader(truth.name, pieces, PIECE_BYTES)) as reader:
         match.n_rows = reader.count()
-    return pieces, match, False
+    return NamedTruth(pieces, match, False)
 
 
-def is_numbered(truth: Input, labels: list[str]) -> bool:
-    """Tell whether the labels of a truth are numbers of listed names, and not names themselves."""
-    if truth.named or not truth.shards:
-        return not truth.named
-    form = truth.shards[0].format
-    return form.rows is None or form.are_ids or all(whole_number(name) is None for name in labels)
-
-
-def _batches(opened: Input, kind: str) -> Batches | None:
-    """Return what reads one input with names that may hold a truth, or scores; None of others."""
-    if isinstance(opened, Held):
-        rows = opened.rows
-        return None if rows is None else lambda: [rows]
-    form = opened.shards[0].format
-    is_nameless = form.rows is None or (form.are_ids and not opened.named)
-    if form.rows is None or is_nameless or kind not in form.holds:
-        return None
-    return partial(form.rows, opened.paths, opened.kind if kind == "truth" else kind)
-
-
-def _truth_batches(truth: Input, predictions: Sequence[Input] = ()) -> Batches:
+def _truth_batches(truth: Opened, predictions: Sequence[Opened] = ()) -> Batches:
     """Return what reads relevant labels with names, which they must have if predictions have them."""
-    if (batches := _batches(truth, "truth")) is not None:
+    batches = truth.batches("truth")
+    if batches is not None:
         return batches
     named = [model.name for model in predictions if model.named]
-    reason = [f"predictions have names ({named[0]})"] if named else ["has names"] if truth.named else NAMELESS
-    hint = ["; of names on each line, ", ScanField("input_format", "lines")] if ".txt" in truth.name else []
+    reason: Sequence[object] = NAMELESS
+    if named:
+        reason = [f"predictions have names ({named[0]})"]
+    elif truth.named:
+        reason = ["has names"]
+    hint: list[object] = []
+    if ".txt" in truth.name:
+        hint += ["; of names on each line, ", ScanField("input_format", "lines")]
     if not truth.named:
         hint += [", or ", Keyword("labels"), " with the names of its columns"]
     text = "; expected relevant labels with names"
     raise ValueError(Message(f"{truth.name}: ", *reason, text, *hint))
 
 
-def prediction_batches(opened: Input, facts: Any = None) -> Batches:
+def prediction_batches(opened: Opened, facts: Origin | None = None) -> Batches:
     """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
-    if getattr(facts, "judged_by", None) is not None:
-        opened = beside_judgements(opened)
-    if (batches := _batches(opened, "scores")) is None:
+    is_judged = facts is not None and facts.judged_by is not None
+    if is_judged and isinstance(opened, OpenedFiles):
+        opened = opened.beside_judgements()
+    batches = opened.batches("scores")
+    if batches is None:
         reason = "" if opened.named else "has no names, and others have; "
         raise ValueError(f"{opened.name}: {reason}expected predictions with names")
     return batches
 
 
-def _candidate_batches(opened: Input) -> Batches:
+def _candidate_batches(opened: Opened) -> Batches:
     """Return what reads candidates of rows: predictions, or relevant labels with names."""
-    if (batches := _batches(opened, "scores")) is None:
+    batches = opened.batches("scores")
+    if batches is None:
         return _truth_batches(opened)
     return lambda: (rows._replace(values=None) for rows in batches())
 
 
-def notes_of(name: str, facts: Any, *remarks: str) -> list[str]:
+def notes_of(name: str, facts: Origin | None, *remarks: str) -> list[str]:
     """Return a note on what was settled in reading a file with names, and these remarks."""
     return (facts or Origin()).noted(name, *remarks)
 
 
-def _rows_by_name(
-    request: Request,
-    truth: Input,
-    predictions: Sequence[Input],
-    sets: Mapping[str, Input],
-    labels: list[str] | None,
-    fits: bool,
-) -> Inputs:
-    """Return the rows of all inputs by name; predicted sets may stand in the truth's own file."""
-    question = request.question
-    in_truth_file = sets.get("y_pred") is truth
-    pieces, match, has_grades = read_truth(truth, labels, predictions, fits)
-    if not fits:
-        match.add_nodes(nodes_of(question.hierarchy))
-    shared, facts = notes_of(truth.name, match.origin), match.origin
-    asked = [] if fits else expand_metrics(question.metrics, question.k)
-    if has_grades and truth.kind != "grades" and any(spec.metric.by_row for spec, _ in asked):
-        shared.append(unread_grades(truth.name))
-    for_fields = truth.shards and truth.shards[0].format.for_fields
-    if for_fields and not predictions and any(spec.needs for spec, _ in asked):
-        LOG.info(
-            "%s: none of its fields is known to hold predicted labels; give it as y_score or y_pred, too, "
-            "with the name of the field",
-            truth.name,
-        )
-    rows = Inputs((truth.name, pieces), [], {}, [], by_name=True)
-    for argument, batches_of in (("candidates", _candidate_batches), ("exclude", _truth_batches)):
-        if (opened := sets.get(argument)) is not None:
-            placed = match.place(argument, opened.name, batches_of(opened))
-            shared += notes_of(opened.name, placed.origin)
-            rows.sets[argument] = opened.name, set_pieces(placed, match)
-    shared += [*match.notes, *_unmatched_pairs(request.data.exclude_from, match.n_unmatched_pairs)]
-    match.notes, matches = [], list[Match]()
-    for opened in predictions:
-        is_sets = opened is sets.get("y_pred")
-        model = match if is_sets else match.fork()
-        batches = prediction_batches(opened, facts)
-        plain, columns = (opened.rows, opened.read) if isinstance(opened, Held) else (None, None)
-        if plain is not None and plain.named and columns is not None and columns.are_columns:
-            columns = columns.part(0, columns.n_rows)._replace(keys=plain.keys, match=plain.match)
-            batches = partial(list, [columns])  # which tell what labels there are
-            if (id_column := getattr(columns.origin, "id_column", None)) is not None:
-                model.notes.append(f"{opened.name}: rows are matched by column {shown(id_column)}")
-        placed = model.place("y_pred" if is_sets else "y_score", opened.name, batches)
+class _FileMatch:
+    """The match of files, and of values beside them, of which some have names.
+
+    shared : notes of all reports
+    sets : sets of labels beside the truth
+    """
+
+    def __init__(self, request: Request, given: _Inputs, labels: list[str] | None, fits: bool) -> None:
+        self.request, self.given, self.fits = request, given, fits
+        question = request.question
+        self.asked = [] if fits else expand_metrics(question.metrics, question.k)
+        self.truth = read_truth(given.truth, labels, given.predictions, fits)
+        self.match = self.truth.match
+        if not fits:
+            self.match.add_nodes(nodes_of(question.hierarchy))
+        self.shared = notes_of(given.truth.name, self.match.origin)
+        self.sets = dict[str, Named]()
+
+    def matched(self) -> Matched:
+        """Return the rows of all inputs by name."""
+        self._note_truth()
+        self._place_restrictions()
+        scores, namings = list[Named](), list[Naming]()
+        for model in self.given.predictions:
+            placed = self._place(model)
+            if placed.ranks:
+                scores.append((model.name, score_pieces(placed.rows, placed.match)))
+                namings.append(_naming_of(placed.match))
+        namings = namings or [_naming_of(self.match)]
+        label_names = self.match.label_names or None
+        for naming in namings:
+            missing = missing_names_note(self.match.number or (), naming.unknown)
+            naming.label_names = label_names
+            naming.notes = [*self.shared, *naming.notes, *missing]
+        return Matched((self.given.truth.name, self.truth.pieces), scores, self.sets, namings, by_name=True)
+
+    def _note_truth(self) -> None:
+        """Note grades that nothing reads, and say where a table may hold predictions, too."""
+        truth = self.given.truth
+        if self.truth.has_grades and truth.kind != "grades" and _read_grades(self.asked):
+            self.shared.append(unread_grades(truth.name))
+        needs_predictions = not self.given.predictions and any(spec.needs for spec, _ in self.asked)
+        if needs_predictions and isinstance(truth, OpenedFiles) and truth.format.for_fields:
+            LOG.info(
+                "%s: none of its fields is known to hold predicted labels; give it as y_score or y_pred, "
+                "too, with the name of the field",
+                truth.name,
+            )
+
+    def _place_restrictions(self) -> None:
+        """Match candidates and what is excluded, whose unknown labels all models share."""
+        for argument, batches_of in (("candidates", _candidate_batches), ("exclude", _truth_batches)):
+            opened = self.given.sets.get(argument)
+            if opened is not None:
+                placed = self.match.place(argument, opened.name, batches_of(opened))
+                self.shared += notes_of(opened.name, placed.origin)
+                self.sets[argument] = opened.name, set_pieces(placed, self.match)
+        pairs = _unmatched_pairs(self.request.data.exclude_from, self.match.n_unmatched_pairs)
+        self.shared += [*self.match.notes, *pairs]
+        self.match.notes = []
+
+    def _place(self, model: Opened) -> _PlacedModel:
+        """Match predictions, as sets, as a ranking or as both."""
+        is_sets = model is self.given.sets.get("y_pred")
+        match = self.match if is_sets else self.match.fork()
+        batches = self._batches(model, match)
+        rows = match.place("y_pred" if is_sets else "y_score", model.name, batches)
+        in_truth_file, decision = self.given.in_truth_file, self.request.question.decision
         if is_sets:
-            _refuse_other_use(opened.name, placed.scored, in_truth_file, question.decision, asked)
-        ranks = not is_sets or (in_truth_file and placed.scored)
-        picks = is_sets and not placed.scored and question.decision is None
-        notes = notes_of(opened.name, placed.origin)
-        if not placed.scored and opened.shards:
-            how = " and ".join([*["as sets"] * picks, *["best first"] * ranks])
-            is_hinted = in_truth_file and not ranks
-            hint = [" (give it as ", Keyword("y_score"), ", too, for a ranking)"] if is_hinted else []
-            notes = notes_of(opened.name, placed.origin, Message(f"no scores, taken {how}", *hint))
-        if fits:
-            model.know_all()
-        model.notes = [*notes, *model.notes]
+            _refuse_other_use(model.name, rows.scored, in_truth_file, decision, self.asked)
+        ranks = not is_sets or (in_truth_file and rows.scored)
+        picks = is_sets and not rows.scored and decision is None
+        remarks = []
+        if not rows.scored and isinstance(model, OpenedFiles):
+            remarks.append(_use_without_scores(picks, ranks, in_truth_file))
+        if self.fits:
+            match.know_all()
+        match.notes = [*notes_of(model.name, rows.origin, *remarks), *match.notes]
         if picks:
-            rows.sets["y_pred"] = opened.name, set_pieces(placed, model)
-        if ranks:
-            rows.scores.append((opened.name, score_pieces(placed, model)))
-            matches.append(model)
-        else:  # notes on sets are those of all
-            shared, model.notes = [*shared, *model.notes], []
-    for model in matches or [match]:
-        model.notes = [*shared, *model.notes, *missing_names_note(model.number or (), model.unknown_names)]
-    return rows._replace(matches=matches or [match])
+            self.sets["y_pred"] = model.name, set_pieces(rows, match)
+        if not ranks:  # notes on sets are those of all
+            self.shared += match.notes
+            match.notes = []
+        return _PlacedModel(rows, match, ranks)
+
+    def _batches(self, model: Opened, match: Match) -> Batches:
+        """Return what reads predictions; a wide frame tells by its columns what labels there are."""
+        plain = model.rows_beside_files if isinstance(model, OpenedValue) else None
+        columns = model.columns_beside_files if isinstance(model, OpenedValue) else None
+        if plain is None or columns is None or not (plain.named and columns.are_columns):
+            return prediction_batches(model, self.match.origin)
+        id_column = None if columns.origin is None else columns.origin.id_column
+        if id_column is not None:
+            match.notes.append(f"{model.name}: rows are matched by column {shown(id_column)}")
+        rows = columns.part(0, columns.n_rows)._replace(keys=plain.keys, match=plain.match)
+        return lambda: [rows]
 
 
-def _refuse_other_use(name: str, scored: bool, in_truth_file: bool, rule: object, asked: Any) -> None:
+class _PlacedModel(NamedTuple):
+    """Predictions whose rows and labels are matched, and whether they rank labels."""
+
+    rows: PlacedRows
+    match: Match
+    ranks: bool
+
+
+def _use_without_scores(picks: bool, ranks: bool, in_truth_file: bool) -> Message:
+    """Return the remark on predictions without scores."""
+    uses = []
+    if picks:
+        uses.append("as sets")
+    if ranks:
+        uses.append("best first")
+    hint: list[object] = []
+    if in_truth_file and not ranks:
+        hint = [" (give it as ", Keyword("y_score"), ", too, for a ranking)"]
+    return Message(f"no scores, taken {' and '.join(uses)}", *hint)
+
+
+def _refuse_other_use(
+    name: str, scored: bool, in_truth_file: bool, rule: object, asked: Sequence[tuple[Spec, bool]]
+) -> None:
     """Refuse predictions that are not what the arguments take them for."""
     decision = Keyword("decision")
     if scored and not in_truth_file:
         text = f"{name}: its labels have scores; expected sets, or "
         raise ValueError(Message(text, Keyword("y_score"), " with ", decision))
-    if in_truth_file and not scored:
-        needing: list[object] = [spec for spec, explicit in asked if explicit and "scores" in spec.needs]
-        needing += [decision] * (rule is not None)
-        if needing:
-            needs = " needs a ranking, and its labels have no scores; if they stand best first, give it as "
-            raise ValueError(Message(f"{name}: ", needing[0], needs, Keyword("y_score"), ", too"))
-
-
-def _refuse_reordered_files(truth: Input, model: Input) -> None:
-    """Refuse tables of lists by number of which a column has the values of the truth's in another order."""
-    shards = [*truth.shards, *model.shards]
-    if not model.shards or any(shard.format.name != "arrow" for shard in shards):
+    if scored or not in_truth_file:
         return
-    from xmleval.input.formats.arrow import columns_beside, hash_columns  # only once it is needed
-
-    true_paths, paths = ([shard.path for shard in side.shards] for side in (truth, model))
-    columns = [columns_beside(path, side.kind) for side in (truth, model) for path, _ in side.shards]
-    if shared := [name for name in columns[0] if all(name in names for names in columns)]:
-        expected, hashes = (hash_columns(paths, shared) for paths in (true_paths, paths))
-        for column in filter(lambda name: is_other_order(hashes[name], expected[name]), shared):
-            text = (
-                (f"{model.name}: {shown(column)} has the values of "),
-                Keyword("y_true"),
-                "'s in another order",
-            )
-            raise ValueError(Message(*text, "; call it 'instance' in both to join the rows by it"))
+    needing: list[object] = [spec for spec, explicit in asked if explicit and "scores" in spec.needs]
+    if rule is not None:
+        needing.append(decision)
+    if needing:
+        needs = " needs a ranking, and its labels have no scores; if they stand best first, give it as "
+        raise ValueError(Message(f"{name}: ", needing[0], needs, Keyword("y_score"), ", too"))
 
 
 def label_counts_of(
-    rows: Inputs, resources: Resources, labels: list[str] | None, n_labels: int | None
+    rows: Matched, resources: Resources, labels: list[str] | None, n_labels: int | None
 ) -> list[int]:
     """Return the number of labels of each report: without names, what the truth and sets tell.
 
@@ -520,14 +528,14 @@ def label_counts_of(
         if rows.label_names is None:
             which = Keyword("labels"), ", the names of all"
             raise ValueError(Message(f"{rows.truth[0]}: no row has a label; give ", *which))
-        return [len(rows.label_names)] * len(rows.matches)
+        return [len(rows.label_names)] * len(rows.namings)
     n_given, argument = (len(labels), "labels") if labels else (n_labels, "n_labels")
     sized: list[Any] = [(Keyword(argument), replace(rows.truth[1], n_labels=n_given))]
     sized += [rows.truth, *(named for argument, named in rows.sets.items() if argument != "exclude")]
     common_label_count(sized)
     label_counts = list[int]()
     in_truth: LabelUse | None = None
-    for place, match in enumerate(rows.matches):
+    for place, naming in enumerate(rows.namings):
         scores = rows.scores[place : place + 1]
         n_own = common_label_count([*sized, *scores])
         if is_told(n_given, rows, scores):
@@ -545,17 +553,17 @@ def label_counts_of(
             use.read(pieces, resources.lone_piece)
             if n_true < use.n_labels <= MOST_LABELS:  # ids beyond these are refused with their row
                 beyond = f"its ids go beyond the {n_true} of {rows.truth[0]}"
-                match.notes.append(f"{name}: evaluated with {use.n_labels} labels; {beyond}")
+                naming.notes.append(f"{name}: evaluated with {use.n_labels} labels; {beyond}")
                 n_own = use.n_labels
         if "y_pred" in rows.sets:
             use.read(rows.sets["y_pred"][1], resources.lone_piece)
         if scores or "y_pred" in rows.sets:
-            match.notes += unused_notes(rows.truth[0], n_own, use.count())
+            naming.notes += unused_notes(rows.truth[0], n_own, use.count())
         label_counts.append(n_own)
     return label_counts
 
 
-def is_told(n_given: int | None, rows: Inputs, scores: Sequence[Named]) -> bool:
+def is_told(n_given: int | None, rows: Matched, scores: Sequence[Named]) -> bool:
     """Tell whether an input knows the number of labels, more than its largest id."""
     sets = (named for argument, named in rows.sets.items() if argument != "exclude")
     sized = [pieces for _, pieces in (rows.truth, *sets, *scores) if pieces.n_labels is not None]
@@ -592,7 +600,7 @@ def refuse_many_labels(name: str, n_labels: int, label_bytes: int = COUNT_BYTES)
     memory_limit().check(label_bytes * n_labels, f"{name}: counting {counted(n_labels, 'labels')} ")
 
 
-def read_scores_alone(opened: Input, label_names: list[str] | None, named_by: object = None) -> Rows:
+def read_scores_alone(opened: Opened, label_names: list[str] | None, named_by: object = None) -> Rows:
     """Read scores with the names of rows and labels.
 
     Rows are in the order in which they appear first. Labels are those that ``named_by`` names, or the file.

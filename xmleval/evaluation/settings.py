@@ -25,7 +25,7 @@ from xmleval.base.errors import (
 from xmleval.evaluation.request import Data, Question, Request
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.door import NAMES, fewer_labels
-from xmleval.input.objects.take import check_labels
+from xmleval.input.opened import check_labels
 from xmleval.input.scan import Scan
 from xmleval.input.vectors import Propensity
 from xmleval.labels.groups import DECILES, given_groups

@@ -9,30 +9,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from xmleval.base.errors import InputError, Message, ScanField
+from xmleval.base.errors import InputError, Keyword, Message, ScanField, shown
 from xmleval.base.numerals import whole_number
 from xmleval.files.input import InputFile, version_of
 from xmleval.files.remote import RemotePath, as_path, is_there
+from xmleval.input.columns import is_other_order
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, holds_list, is_other_list
-from xmleval.input.formats.arrow import ARROW
+from xmleval.input.formats.arrow import ARROW, columns_beside, hash_columns
 from xmleval.input.formats.documents import CSV, JSON, JSONL
 from xmleval.input.formats.format import Fields, FileAt, Format, naming
 from xmleval.input.formats.label_lines import LINES, SVMLIGHT, XMC
 from xmleval.input.formats.trec import QRELS, RUN
+from xmleval.input.match import Batches
+from xmleval.input.opened import PREDICTIONS, Opened
 from xmleval.input.pieces import Pieces
 from xmleval.input.pieces import joined as joined_pieces
 from xmleval.input.scan import Scan
 from xmleval.input.stack import read_named, rows_as_csr, stack_rows
 
 FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, JSON, LINES
+T = TypeVar("T", bound=Opened | None)
 BY_NAME = {form.name: form for form in FORMATS}
 ENDINGS = [(form, end) for form in FORMATS for end in form.extensions]
-PREDICTIONS = ("y_score", "y_pred")  # arguments with predicted labels
 
 
 class Shard(NamedTuple):
@@ -43,15 +46,17 @@ class Shard(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Input:
-    """What a name on the command line stands for: one file, or several that follow one another."""
+class OpenedFiles(Opened):
+    """Files that an argument stands for: one, or several that follow one another.
 
-    name: str
-    kind: str  # "truth", "scores", or "grades" for a truth with grades of relevance
-    shards: list[Shard]
-    argument: str = ""
+    shards : the files, in order, without those that are read with them
+    scan : how they are read, where `scan` says so
+    fields, file_at : what their fields are called, and what opens them, once it is known
+    """
+
+    shards: Sequence[Shard] = ()
     scan: Scan | None = None
-    fields: Fields | None = None  # what its fields are called, and what opens its files, once it is known
+    fields: Fields | None = None
     file_at: FileAt | None = None
 
     @cached_property
@@ -61,6 +66,11 @@ class Input:
         if first.format.together and (pieces := first.format.read_together(self.paths, self.kind)):
             return [(first, pieces)]
         return [(s, s.format.read(s.path, self.kind)) for s in self.shards]
+
+    @property
+    def format(self) -> Format:
+        """The format of the first file."""
+        return self.shards[0].format
 
     @property
     def paths(self) -> list[Path]:
@@ -84,35 +94,85 @@ class Input:
         return "truth" not in form.holds or is_other_list(path) or (form is NPZ and holds_list(path))
 
     @property
+    def holds_both(self) -> bool:
+        """Whether a file of relevant labels also has predictions."""
+        path, form = self.shards[0]
+        return form.holds_both(path)
+
+    @property
     def files(self) -> list[Path]:
         """All files that are read."""
         return [path for shard in self.shards for path in (shard.path, *shard.format.companions(shard.path))]
 
     def pieces(self) -> Pieces:
-        """Return its rows."""
+        """Return the rows by number."""
         if len(self.each) < len(self.shards):
             return self.each[0][1]
         return joined_pieces([(str(shard.path), pieces) for shard, pieces in self.each])
 
+    def batches(self, kind: str) -> Batches | None:
+        """Return what reads rows with names, of a truth or of scores; None where it cannot hold any."""
+        form = self.format
+        if form.rows is None or kind not in form.holds or (form.are_ids and not self.named):
+            return None
+        return partial(form.rows, self.paths, self.kind if kind == "truth" else kind)
 
-def with_fields(joined: bool, *inputs: Any) -> list[Any]:
+    def numbers_labels(self, names: Sequence[str]) -> bool:
+        """Tell whether its labels are numbers of listed names, and not names themselves."""
+        if self.named:
+            return False
+        form = self.format
+        return form.rows is None or form.are_ids or all(whole_number(name) is None for name in names)
+
+    def beside_judgements(self) -> OpenedFiles:
+        """Return predictions whose field of scores may be missing, as the truth has it for judgements."""
+        if self.fields is None or self.file_at is None:
+            return self
+        return _renamed(self, self.fields._replace(score_of_truth=True), self.file_at)
+
+    def refuse_other_order(self, truth: Opened) -> None:
+        """Refuse tables by number of which a column has the values of the truth's in another order."""
+        if not isinstance(truth, OpenedFiles):
+            return
+        if any(shard.format.name != ARROW.name for shard in (*truth.shards, *self.shards)):
+            return
+        true_columns, *others = [
+            columns_beside(shard.path, side.kind) for side in (truth, self) for shard in side.shards
+        ]
+        shared = [name for name in true_columns if all(name in names for names in others)]
+        if not shared:
+            return
+        expected = hash_columns([shard.path for shard in truth.shards], shared)
+        hashes = hash_columns([shard.path for shard in self.shards], shared)
+        for column in shared:
+            if is_other_order(hashes[column], expected[column]):
+                values = f"{self.name}: {shown(column)} has the values of "
+                hint = "'s in another order; call it 'instance' in both to join the rows by it"
+                raise ValueError(Message(values, Keyword("y_true"), hint))
+
+
+def with_fields(joined: bool, *inputs: T) -> list[T]:
     """Return inputs, values or None, with the names of their fields; all read one version of a file.
 
     ``joined`` tells whether there are several files, whose rows ids may join.
     """
     file_at = cache(InputFile)
-    truth = next((each for each in inputs if each and each.argument == "y_true"), None)
+    files = [each for each in inputs if isinstance(each, OpenedFiles)]
+    truth = next((each for each in files if each.argument == "y_true"), None)
     truth_files = truth.files if truth and truth.scan and truth.scan.label else None
-    renamed = []
+    renamed = list[Any]()
     for each in inputs:
-        fields = each and _fields_of(each, joined)
-        if each and each.argument in PREDICTIONS and each.files == truth_files:
-            fields = fields._replace(beside_truth=True)
-        renamed.append(each and _renamed(each, fields, file_at))
+        if isinstance(each, OpenedFiles):
+            fields = _fields_of(each, joined)
+            if each.argument in PREDICTIONS and each.files == truth_files:
+                fields = fields._replace(beside_truth=True)
+            renamed.append(_renamed(each, fields, file_at))
+        else:
+            renamed.append(each)
     return renamed
 
 
-def _fields_of(opened: Input, joined: bool) -> Fields:
+def _fields_of(opened: OpenedFiles, joined: bool) -> Fields:
     """Return what the fields of an input are called; its labels are relevant, predicted or candidates."""
     scan = opened.scan
     if scan is None:
@@ -139,14 +199,7 @@ def refused_fields(scan: Scan, label: str = "label_field") -> ValueError:
     return ValueError(Message(f"{scan}: ", ScanField(options.get(name, name)), " is for CSV and JSON Lines"))
 
 
-def beside_judgements(opened: Input) -> Input:
-    """Return predictions whose field of scores may be missing, as it is that of the truth's judgements."""
-    if opened.fields is None or opened.file_at is None:
-        return opened
-    return _renamed(opened, opened.fields._replace(score_of_truth=True), opened.file_at)
-
-
-def _renamed(opened: Input, fields: Fields, file_at: FileAt) -> Input:
+def _renamed(opened: OpenedFiles, fields: Fields, file_at: FileAt) -> OpenedFiles:
     """Return an input in formats that know what fields are called."""
     shards = [
         shard._replace(format=shard.format.for_fields(fields, file_at)) if shard.format.for_fields else shard
@@ -169,19 +222,19 @@ def kind_of(argument: str) -> str:
     return {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
 
 
-def find_scan(argument: str, value: Any) -> Input:
+def find_scan(argument: str, value: Any) -> OpenedFiles:
     """Find the files that an argument of `evaluate` stands for, by a path or by `scan`."""
     return replace(find_scan_of(kind_of(argument), value), argument=argument)
 
 
-def find_scan_of(kind: str | None, value: Any) -> Input:
+def find_scan_of(kind: str | None, value: Any) -> OpenedFiles:
     """Find the files that a path, or `scan` of one, stands for; see `find_input`."""
     scan = value if isinstance(value, Scan) else None
     found = find_input(as_path(value), kind, None if scan is None else scan.format)
     return replace(found, argument="y_score" if found.kind == "scores" else "y_true", scan=scan)
 
 
-def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
+def find_input(path: Path, kind: str | None, input_format: str | None) -> OpenedFiles:
     """Find the files that a name stands for; without a ``kind``, their format tells it.
 
     "candidates" are label sets, or a list of predictions whose scores do not count.
@@ -197,7 +250,7 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
             version_of(file)  # which tells if there is no such file
         raise ValueError(f"{file}: a {form.title} may hold truth or scores; expected --kind truth or scores")
     shards = [Shard(file, form) for form, file in chosen]
-    return Input(str(path if len(files) > 1 else files[0]), kind or form.holds[0], shards)
+    return OpenedFiles(str(path if len(files) > 1 else files[0]), kind or form.holds[0], shards=shards)
 
 
 def read_sets(path: Any) -> Any:
@@ -211,7 +264,7 @@ def read_sets(path: Any) -> Any:
     return rows if isinstance(rows, np.ndarray) else rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
 
 
-def find_inputs(argument: str, paths: Sequence[Any]) -> Input:
+def find_inputs(argument: str, paths: Sequence[Any]) -> OpenedFiles:
     """Find the files of an argument of `evaluate`, given as paths or scans that follow one another."""
     inputs = [find_scan(argument, path) for path in paths]
     if not inputs:

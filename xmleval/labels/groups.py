@@ -12,7 +12,7 @@ import numpy as np
 from xmleval.base.arrays import Ints
 from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
 from xmleval.input.csr import as_array
-from xmleval.input.objects.take import take_truth
+from xmleval.input.matching import match_truth
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import by_name, for_names, of_labels
 from xmleval.labels.propensity import count_labels_of
@@ -155,11 +155,11 @@ def label_groups(
         raise InputError("y_train", "give either y_train or label_counts")
     limits = _checked(edges)
     if y_train is not None:
-        train = take_truth("y_train", y_train, n_labels, labels)
-        for note in train.notes:
+        train = match_truth("y_train", y_train, n_labels, labels)
+        for note in train.naming.notes:
             warnings.warn(note, stacklevel=2)
-        truth = set_rows("y_train", train.inputs[0], train.n_labels)
-        counts, names, numbered = count_labels_of(truth), train.label_names, train.closed
+        truth = set_rows("y_train", train.truth, train.n_labels)
+        counts, names, numbered = count_labels_of(truth), train.naming.label_names, train.naming.closed
     else:
         counts = as_array("label_counts", label_counts).reshape(-1)
         names, numbered = labels, True

@@ -22,8 +22,9 @@ from xmleval.base.errors import (
 )
 from xmleval.input.canonical import Truth
 from xmleval.input.csr import Source, as_array
+from xmleval.input.matching import MatchedValues, match_truth
 from xmleval.input.objects.named import dense_list
-from xmleval.input.objects.take import Taken, check_labels, has_label_names, take_truth
+from xmleval.input.opened import check_labels, has_label_names
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import Propensity, by_name, check_propensity, for_names, nameless, of_labels
 from xmleval.kernels.labels import count_entries
@@ -151,14 +152,14 @@ def inverse_propensity(
     >>> [round(float(value), 4) for value in q]
     [12.4551, 9.6493]
     """
-    train = None if y_train is None else take_truth("y_train", y_train, n_labels, labels)
-    for note in () if train is None else train.notes:
+    train = None if y_train is None else match_truth("y_train", y_train, n_labels, labels)
+    for note in () if train is None else train.naming.notes:
         warnings.warn(note, stacklevel=2)
     return _estimate(train, a, b, label_counts, n_instances, n_labels, labels, dataset)
 
 
 def _estimate(
-    train: Taken | None,
+    train: MatchedValues | None,
     a: float | None = None,
     b: float | None = None,
     label_counts: Any = None,
@@ -182,8 +183,8 @@ def _estimate(
     if train is not None:
         if n_instances is not None:
             raise InputError("n_instances", "only with label_counts; y_train has its own number of rows")
-        truth = set_rows("y_train", train.inputs[0], train.n_labels)
-        names, numbered = train.label_names, train.closed
+        truth = set_rows("y_train", train.truth, train.n_labels)
+        names, numbered = train.naming.label_names, train.naming.closed
         counts, n_instances = count_labels_of(truth), truth.n_rows
     else:
         column = as_array("label_counts", label_counts)
@@ -266,9 +267,9 @@ def given_or_estimated(
     if not isinstance(y_train, InversePropensity) or any(value is not None for value in constants.values()):
         if not in_order and not has_label_names("y_train", y_train):
             raise nameless("y_train")
-        train = _take_training(y_train, n_labels)
+        train = _match_training(y_train, n_labels)
         estimate = _estimate(train, **constants)
-        notes += train.notes
+        notes += train.naming.notes
     if names is None and estimate.numbered and estimate.size != n_labels:
         hint = f"; it {TRANSPOSED}; give its .T" if estimate.constants["n"] == n_labels else ""
         raise InputError("y_train", f"{counted(estimate.size, 'labels')}; {n_labels} were expected{hint}")
@@ -276,16 +277,16 @@ def given_or_estimated(
     return check_propensity(by_name("y_train", estimate, names, in_order), n_labels), notes
 
 
-def _take_training(y_train: Any, n_labels: int) -> Taken:
+def _match_training(y_train: Any, n_labels: int) -> MatchedValues:
     """Return training labels beside a truth of ``n_labels``, which may have no names.
 
     Nested lists of zeros and ones, one for each label, are an array, as they are of a truth.
     """
     if has_label_names("y_train", y_train):
-        return take_truth("y_train", y_train, None)
+        return match_truth("y_train", y_train, None)
     if n_labels > 1:
         y_train = dense_list("y_train", y_train, n_labels)
-    return take_truth("y_train", y_train, n_labels)
+    return match_truth("y_train", y_train, n_labels)
 
 
 def _power(base: float, exponent: float) -> float:

@@ -14,14 +14,16 @@ import scipy.sparse
 from xmleval.base.budget import MEMORY, Resources, memory_bytes
 from xmleval.base.errors import InputError, Keyword, Message, other_rows
 from xmleval.base.notes import Note
+from xmleval.evaluation.batch import Where
 from xmleval.evaluation.convert import write_data, writer_of
 from xmleval.evaluation.inputs import open_input, read_scores_alone
-from xmleval.evaluation.reading import naming_rows, progress
+from xmleval.evaluation.progress import progress
 from xmleval.evaluation.request import Progress
 from xmleval.files.remote import as_path, is_file
+from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows, rows_by_id
-from xmleval.input.shards import Input, with_fields
+from xmleval.input.shards import with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.thresholds.features import read_features
 from xmleval.view.rule import Rule
@@ -46,7 +48,7 @@ def apply_to_files(
         while n := reader.ready():
             first = reader.n_taken
             features_of_rows = None if looked_at is None else looked_at[first : first + n]
-            with naming_rows({"y_score": reader}, first, files):
+            with Where({"y_score": reader}, files, first).naming():
                 sets.append(rule.apply(reader.take(n), features=features_of_rows))
             show(reader.n_taken)
     if looked_at is not None and looked_at.shape[0] != reader.n_taken:
@@ -60,7 +62,7 @@ def apply_to_files(
     return chosen.n_rows, rule.n_labels, chosen.labels.size, notes
 
 
-def _by_number(saved: Path, source: Input, labels: Any) -> tuple[Rule, Pieces, Rows | None]:
+def _by_number(saved: Path, source: Opened, labels: Any) -> tuple[Rule, Pieces, Rows | None]:
     """Return a rule and the scores that it is for, by number, and these with their names, if any."""
     rule = Rule.load(saved)
     if not source.named:

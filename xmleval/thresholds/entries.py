@@ -8,10 +8,10 @@ import numpy as np
 
 from xmleval.base.arrays import Bools, Ints, Labels, Scores, as_score
 from xmleval.base.errors import InputError, other_rows
+from xmleval.evaluation.batch import Batch
 from xmleval.input.canonical import Ranking
 from xmleval.input.csr import rows_at_a_time
 from xmleval.input.scores import Reading, ranking_rows
-from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.view.block import Block
 from xmleval.view.view import View
@@ -68,13 +68,13 @@ class Entries:
         self._scores: list[Scores] = []
         self._relevant: list[Bools] = []
 
-    def update(self, y_true: Any, y_score: Any = None) -> None:
-        """Add rows; arguments are those of `xmleval.evaluate`."""
-        truth = set_rows("y_true", y_true, self.n_labels)
-        if y_score is None:
+    def add(self, batch: Batch) -> None:
+        """Add the rows of a batch."""
+        truth = batch.with_truth(self.n_labels).truth
+        if batch.y_score is None:
             raise InputError("y_score", "missing; a rule is fitted to scores")
         how = Reading("y_score", self.n_labels, self.unlisted, None, self.ordered)
-        scores = ranking_rows(y_score, how)
+        scores = ranking_rows(batch.y_score, how)
         if scores.n_rows != truth.n_rows:
             raise InputError("y_score", other_rows(scores.n_rows, truth.n_rows, "y_true"))
         size = rows_at_a_time(truth.bytes_per_row + scores.bytes_per_row)

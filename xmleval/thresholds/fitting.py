@@ -18,7 +18,7 @@ from xmleval.base.errors import InputError, naming_files, positive_integer, real
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
 from xmleval.files.remote import is_file
-from xmleval.input.objects.take import check_labels
+from xmleval.input.opened import check_labels
 from xmleval.kernels.thresholds import ERRORS, F1, SIZE, sweep_f1, sweep_groups
 from xmleval.metrics.spec import MOST_K, parse_spec
 from xmleval.thresholds.entries import Entries, Pool
@@ -158,7 +158,7 @@ def fit(
     paths = {name: path for name, path in (("y_score", y_score), ("features", features)) if is_file(path)}
     with naming_files(paths):
         rule_found = fitting.rule_of(entries, features_read)
-    for note in run.rows.matches[0].notes:
+    for note in run.rows.namings[0].notes:
         warnings.warn(note, stacklevel=2)
     if names is None or names == [*range(len(names))]:  # which name nothing
         return rule_found

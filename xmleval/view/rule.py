@@ -21,9 +21,10 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
 from xmleval.input.csr import as_array
 from xmleval.input.match import as_scores, numbers_of_columns
+from xmleval.input.matching import Rules, match_values
 from xmleval.input.objects.entries import NamedEntries, is_dense, open_entries, read_predictions
 from xmleval.input.objects.named import as_own_rows
-from xmleval.input.objects.take import take
+from xmleval.input.opened import OpenedValue
 from xmleval.input.rows import pointer, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.vectors import for_names
@@ -211,8 +212,9 @@ class Rule:
             warnings.warn(warning, stacklevel=2)
         y_score = as_array("y_score", y_score) if is_dense(y_score) else y_score
         names = None if self.label_names is None else [*self.label_names]
-        numbers = take(None, y_score, None, self.n_labels, names, fits=True).inputs[1]
-        return self._sets_of(numbers, features)
+        opened = {"y_score": OpenedValue("y_score", "scores", "y_score", value=y_score)}
+        matched = match_values(opened, Rules(self.n_labels, names, fits=True))
+        return self._sets_of(matched.values["y_score"], features)
 
     def _apply_by_name(self, entries: NamedEntries, features: Any) -> Any:
         """Return the form of entries with the predicted labels alone."""

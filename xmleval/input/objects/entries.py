@@ -18,7 +18,7 @@ from xmleval.input.columns import Chosen
 from xmleval.input.match import Match, as_scores
 from xmleval.input.objects.frames import Columns, Frame, frame_rows, keep_rows, open_frame, replace_columns
 from xmleval.input.objects.named import flat_rows, is_pair_dict, read_pair
-from xmleval.input.objects.take import is_nameless
+from xmleval.input.opened import is_nameless
 from xmleval.input.rows import Named, Rows, numbered, pointer
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import shape_of
