@@ -179,7 +179,7 @@ def test_documents_that_change_between_two_readings_are_refused(name: str) -> No
     assert known.holds_both(path)
     os.utime(path, ns=(10**18, 10**18))
     with pytest.raises(ValueError, match=f"^{path}: {CHANGED}"):
-        list(known.rows([path], "truth"))
+        list(known.rows([path], "truth") if known.rows else [])
 
 
 @pytest.mark.parametrize("name", ["truth npz", "scores npz", "scores npz-list", "scores npz-dense"])

@@ -20,6 +20,7 @@ from tests.oracles.metrics import Case, tie_groups
 from tests.problems import Problem, free_problems
 from tests.relations import binary, map_scores
 from xmleval import Evaluator, evaluate
+from xmleval.evaluation.batch import Batch
 from xmleval.thresholds import Rule, fit
 from xmleval.thresholds.entries import Entries
 from xmleval.thresholds.fitting import row_thresholds
@@ -80,7 +81,7 @@ def best_of_rows(problem: Problem, measure: str) -> list[set[int]]:
     """Return the sets by the best threshold of each row, to which rules are fitted."""
     entries = Entries(problem.n_labels, problem.unlisted, ordered=True, scored=True)
     listed = problem if problem.form != "ragged" else dataclasses.replace(problem, form="list")
-    entries.update(problem.y_true(), listed.y_score())
+    entries.add(Batch(problem.y_true(), listed.y_score()))
     thresholds = row_thresholds(entries.pool(), measure == "f1.samples")
     pairs = zip(exhaustive.scores_of(case_of(problem)), thresholds, strict=True)
     return [{label for label, score in row.items() if score > threshold} for row, threshold in pairs]

@@ -40,7 +40,7 @@ from xmleval.results.comparison import Comparison
 from xmleval.results.diff import LISTED, Lists, refuse_no_labels
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
-from xmleval.states.plan import Plan
+from xmleval.states.plan import Settings, make_plan
 
 AFTER = "; they come after the truth: compare(y_true, models)"
 
@@ -289,8 +289,13 @@ class ShownRows:
         self.depth, self.rows, self.n_rows, self.n_labels = depth, rows, 0, report.n_labels
         self.truth, self.lists = dict[int, list[int]](), dict[int, list[int]]()
         ordered = (parse_spec(f"f1.samples@{depth}"),)  # which reads the order of labels
-        settings: Any = {"conventions": report.conventions, "higher_is_better": report.higher_is_better}
-        self.plan = Plan(n_labels=report.n_labels, unknown=True, specs=ordered, **settings)
+        settings = Settings(
+            n_labels=report.n_labels,
+            conventions=report.conventions,
+            higher_is_better=report.higher_is_better,
+            unknown=True,
+        )
+        self.plan = make_plan(settings, ordered)
 
     def add(self, batch: Batch) -> None:
         """Read the rows of a batch."""

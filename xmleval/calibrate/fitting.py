@@ -36,7 +36,7 @@ from xmleval.kernels.recalibrating import (
 )
 from xmleval.metrics.spec import MOST_K, parse_spec
 from xmleval.states.pair_scores import PairScores
-from xmleval.states.plan import Plan
+from xmleval.states.plan import Settings, make_plan
 
 STATE = "pair_scores"
 MOST_STEPS = 100
@@ -132,12 +132,9 @@ class ScoredPairs(ScoredRows):
     bare = "probabilities are made of scores; this list has none"
 
     def __init__(self, k: int | None, weighted: bool, n_labels: int, resources: Resources) -> None:
-        plan = Plan(
-            specs=(parse_spec(f"ace@{k}" if k else "ace"),),
-            n_labels=n_labels,
-            conventions=Conventions(),
-            inputs=frozenset(["sample_weight"] * weighted),
-        )
+        settings = Settings(n_labels=n_labels, conventions=Conventions())
+        inputs = frozenset(["sample_weight"] if weighted else [])
+        plan = make_plan(settings, (parse_spec(f"ace@{k}" if k else "ace"),), inputs)
         super().__init__(plan, resources)
         self.weighted = weighted
         self.unit = HEAVIEST if weighted else 1.0

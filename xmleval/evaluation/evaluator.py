@@ -68,6 +68,7 @@ class Evaluator:
     ) -> None:
         refuse_unknown(options, Options.__annotations__)
         question = Question(metrics=metrics, n_labels=n_labels, **options)
+        self._question = question
         self._settings = check_settings(question, n_labels)
         self._resources = check_resources(memory, threads, block_rows)
         self._counted = Counted()
@@ -78,7 +79,8 @@ class Evaluator:
         """Return an evaluator with checked settings, and counts where there are any (@private)."""
         created = cls.__new__(cls)
         counted = counted or Counted()
-        created.__setstate__({"_settings": settings, "_resources": resources, "_counted": counted})
+        state = {"_question": None, "_settings": settings, "_resources": resources, "_counted": counted}
+        created.__setstate__(state)
         return created
 
     @property
@@ -218,10 +220,9 @@ class Evaluator:
 
     def _settled(self, n_labels: int, labels: list[Any] | None) -> Settings:
         """Return the settings for so many labels, if their number was not known; 0 leaves it unknown."""
-        if self._settings.unsettled is None or not n_labels:
+        if self._settings.n_labels or self._question is None or not n_labels:
             return self._settings
-        question: Question = self._settings.unsettled
-        return check_settings(replace(question, labels=labels), n_labels)
+        return check_settings(replace(self._question, labels=labels), n_labels)
 
     def compute(self) -> Report:
         """Compute the values of all rows counted so far.
@@ -288,7 +289,7 @@ class Evaluator:
 
     def as_saved(self) -> Saved:
         """Return the contents of a saved file (@private)."""
-        if self._settings.unsettled is not None:
+        if not self._settings.n_labels:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
         settings, counts = saved_settings(self._settings), saved_counts(self.counted)
         return Saved(settings.meta | counts.meta, counts.arrays | settings.arrays)

@@ -32,7 +32,7 @@ from xmleval.labels.groups import DECILES, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import given_or_estimated
 from xmleval.metrics.spec import Spec, expand_metrics
-from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, SCORED, Plan, Settings
+from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, SCORED, Plan, Settings, make_plan
 from xmleval.view.block import Hierarchy
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 from xmleval.view.rule import Rule, rule_for
@@ -136,7 +136,7 @@ def check_settings(
     """
     if question.labels is None and n_labels is None:
         settings = _settings_of(without_labels(question), MOST_LABELS, names, closed)
-        return replace(settings, n_labels=0, unsettled=question)
+        return replace(settings, n_labels=0)
     return _settings_of(question, n_labels, names, closed)
 
 
@@ -258,17 +258,13 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         raise _nothing_computed(inputs, not_computed)
     _refuse_improbable(settings, specs)
     _refuse_nothing_kept(settings, specs, met)
-    changed = {
-        "decision": _decision_on(settings, inputs),
-        "specs": tuple(specs),
-        "not_computed": not_computed,
-    }
-    return Plan(**vars(settings) | changed, inputs=inputs)
+    on_inputs = replace(settings, decision=_decision_on(settings, inputs))
+    return make_plan(on_inputs, tuple(specs), inputs, not_computed)
 
 
 def _refuse_inputs(settings: Settings, inputs: frozenset[str]) -> None:
     """Refuse inputs that do not go with the settings."""
-    if settings.unsettled:
+    if not settings.n_labels:
         raise InputError("n_labels", "missing; expected the number of labels")
     if "y_pred" in inputs and settings.decision is not None:
         rule = Keyword("decision", str(settings.decision))

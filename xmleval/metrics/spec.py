@@ -76,6 +76,20 @@ class Spec:
         needs = self.metric.needs
         return "entry scores" in needs or ("probabilities" in needs and self.k is None)
 
+    @property
+    def reads_scores(self) -> bool:
+        """Whether it reads scores, not only their order."""
+        return self.scores_of_all or "probabilities" in self.needs
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether it reads all listed labels."""
+        return self.metric.whole or self.scores_of_all
+
+    def state_with(self, weighted: bool) -> str:
+        """Return the state that it reads where rows have weights or not; see `state`."""
+        return (weighted and self.metric.weighted_state) or self.state
+
     def __str__(self) -> str:
         """Return the name."""
         return self.name

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import Field, Message
 from xmleval.input.door import WITHIN
@@ -41,7 +43,7 @@ FLAGS = ("per_row", "per_label", "bounds", "higher_is_better")
 class Settings:
     """What an evaluation is asked for, which two evaluators must share to be merged."""
 
-    n_labels: int
+    n_labels: int  # 0 while it is not known
     conventions: Conventions
     labels: list[Any] | None = None  # names of labels, kept elsewhere if `named`
     asked: Sequence[tuple[Spec, bool]] = ()  # measures, and whether each was requested by its own name
@@ -60,7 +62,6 @@ class Settings:
     named: bool = False
     on_arguments: Sequence[str] = ()  # notes on the arguments
     given: frozenset[str] = frozenset()  # options of the caller that may be without effect
-    unsettled: Any = None  # the question, until the number of labels is known
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings except the propensities as JSON values."""
@@ -98,124 +99,62 @@ class Settings:
         return None
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Plan(Settings):
     """The settings for some inputs: the measures that these allow, and what they read of rows.
 
-    ``decision`` is how sets are given or made, as it applies to scores of which higher ones are better;
-    ``not_computed`` has measures of groups that are left out, and the input they need.
+    specs, all_specs : the measures, and with those that they are computed from
+    inputs : names of the arguments that are given beside the truth
+    not_computed : measures of groups that are left out, and the input they need
+    decision : how sets are given or made, of scores of which higher ones are better
+    keep_curves : whether curves of labels are kept
+    kept_decisions : rules whose hits are kept by label, and suffixes of their columns: none for that of the
+        evaluation
+    reads : number of leading labels that a measure reads, None for all
+    depth : number of leading labels that any of them reads, None for all
+    reads_scores : whether any measure reads scores, not only their order
+    ordered : whether lists must be sorted
+    uses_decision : whether any measure reads the sets of the decision, not only those at k
+    gapless : measures that need every score, where unlisted labels have none
+    probable : a measure that needs probabilities, and of how many leading labels; None if there is none
+    states : those to count, and the measures that read each
     """
 
-    __setattr__ = object.__setattr__  # far faster; nothing is set once it is made
+    specs: tuple[Spec, ...] = ()
+    all_specs: Sequence[Spec] = ()
+    inputs: frozenset[str] = frozenset()
+    not_computed: Mapping[str, Message] = field(default_factory=dict)
+    keep_curves: bool
+    kept_decisions: Mapping[Decision, Sequence[str]]
+    reads: Mapping[str, int | None]
+    depth: int | None
+    reads_scores: bool
+    ordered: bool
+    uses_decision: bool
+    gapless: Sequence[Spec]
     probable: tuple[Spec, int] | None
+    states: Mapping[str, tuple[Spec, ...]]
 
-    def __init__(
-        self,
-        specs: tuple[Spec, ...],
-        inputs: frozenset[str] = frozenset(),
-        not_computed: Mapping[str, Message] | tuple[()] = (),
-        **settings: Any,
-    ) -> None:
-        super().__init__(**settings)
-        self.specs, self.inputs, self.not_computed = specs, inputs, dict(not_computed)
-        parts = [parse_spec(part) for spec in specs for part in spec.metric.parts]
-        self.all_specs = [*dict.fromkeys([*specs, *parts])] if parts else [*specs]  # with parts
-        self.weighted, self.is_scored = "sample_weight" in inputs, SCORED in inputs
-        level = self.conventions.unlisted_score
-        self.unlisted = level if self.higher_is_better or level is None else 0 - level  # None: below all
-        self._set_kept()
-        curves = self.keep_curves or self.curve_points > 0
-        self._set_reads(curves)
-        self._set_required()
-        self._set_states(curves)
+    @cached
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return "sample_weight" in self.inputs
 
-    def _set_kept(self) -> None:
-        """Set what is kept of labels.
+    @cached
+    def is_scored(self) -> bool:
+        """Whether labels of rankings have scores."""
+        return SCORED in self.inputs
 
-        keep_curves : whether curves of labels are kept
-        kept_decisions : rules whose hits are kept by label, and suffixes of their columns: none for that of
-            the evaluation
-        """
-        self.keep_curves = False
-        self.kept_decisions = kept = dict[Decision, list[str]]()
-        if not self.per_label:
-            return
-        by_label, of_all = kept_of(self.per_label, self.specs), self.per_label is True
-        if self.is_scored:
-            self.keep_curves = of_all or any("entry scores" in spec.needs for spec in by_label)
-        if self.decision is not None and (of_all or any("sets" in spec.needs for spec in by_label)):
-            kept[self.decision] = [""]
-        for cutoff in dict.fromkeys(spec.k for spec in by_label if spec.k):
-            kept.setdefault(top(cutoff), []).append(f"@{cutoff}")
+    @cached
+    def unlisted(self) -> float | None:
+        """Score of unlisted labels in rankings; None below all."""
+        return unlisted_score(self)
 
     @property
-    def n_decided(self) -> int | None:
-        """Number of leading labels in the sets of the decision, None for any number."""
-        if self.decision is None or self.decision.kind == "pred":
-            return 0
-        return int(self.decision.value) if self.decision.kind in ("top", "listed") else None
-
-    def _set_reads(self, curves: bool) -> None:
-        """Set what measures read of a ranking.
-
-        reads : number of leading labels, by measure; None for all
-        depth : labels that are read of a ranking, None for all
-        reads_scores : whether any measure reads scores, not only their order
-        ordered : whether lists must be sorted
-        uses_decision : whether any measure reads the sets of the decision, not only those at k
-        """
-        kept, n_decided = self.kept_decisions, self.n_decided
-        self.reads = dict[str, int | None]()
-        self.reads_scores = curves
-        self.ordered = self.bounds or [*kept] not in ([], [GIVEN_SETS])
-        self.uses_decision = self.decision in kept
-        whole = curves or self.label_groups is not None
-        for spec in self.all_specs:
-            is_of_all, is_of_sets = spec.metric.whole or spec.scores_of_all, "sets" in spec.needs
-            self.reads_scores |= spec.scores_of_all or "probabilities" in spec.needs
-            whole |= is_of_all
-            self.uses_decision |= is_of_sets
-            self.ordered |= spec.of_sets and (spec.k is not None or n_decided != 0)
-            n_read = n_decided if is_of_sets else None if is_of_all else int("scores" in spec.needs)
-            self.reads[spec.name] = spec.k or n_read  # without a cutoff, one-error reads the first label
-        whole |= self.uses_decision and n_decided is None
-        n_leading = max(1, n_decided or 0, *filter(None, self.reads.values()))
-        self.depth = None if whole else self.cut(n_leading)
-
-    def _set_required(self) -> None:
-        """Set which measures refuse some scores.
-
-        gapless : measures that need every score, where unlisted labels have none
-        required_gapless : those of them that were requested by name
-        probable : a measure that needs probabilities, and of how many leading labels; None if there is none
-        """
-        self.gapless, self.required_gapless, self.probable = list[Spec](), list[Spec](), None
-        if self.conventions.unlisted_score is None:
-            self.gapless = [spec for spec in self.all_specs if spec.metric.gapless]
-        if self.gapless:
-            required = {spec.name for spec, explicit in self.asked if explicit}
-            self.required_gapless = [spec for spec in self.gapless if spec.name in required]
-        if self.is_scored and self.conventions.link == "none":
-            probable = [spec for spec in self.all_specs if "probabilities" in spec.needs]
-            if probable:
-                self.probable = probable[0], max(spec.k or self.n_labels for spec in probable)
-
-    def _set_states(self, curves: bool) -> None:
-        """Set ``states``: those to count, and the measures that read each."""
-        readers = defaultdict[str, list[Spec]](list)
-        for spec in self.all_specs:
-            if name := self.state_of(spec):
-                readers[name].append(spec)
-            if self.bounds and name == "row_sums" and self.bounded(spec):
-                readers[ROW_BOUNDS].append(spec)
-        without_readers = {
-            SETS_OF_LABELS: self.kept_decisions,
-            CURVE.metric.weighted_state if self.weighted else CURVE.state: curves,
-            SEEN: True,
-            CEILING: WITHIN in self.inputs,
-            LABEL_GROUPS: self.label_groups,
-            ROW_GROUPS: "row_groups" in self.inputs,
-        }
-        self.states = {n: tuple(readers[n]) for n in STATES if n in readers or without_readers.get(n)}
+    def required_gapless(self) -> list[Spec]:
+        """Measures that need every score and were requested by name."""
+        required = {spec.name for spec, explicit in self.asked if explicit}
+        return [spec for spec in self.gapless if spec.name in required]
 
     @property
     def required_cells(self) -> list[Spec]:
@@ -232,16 +171,18 @@ class Plan(Settings):
         assert decision is not None
         return decision
 
-    def part(self, **changed: Any) -> Plan:
+    def part(self, inputs: frozenset[str] | None = None, **changed: Any) -> Plan:
         """Return the plan for a part of the data, of which nothing is kept but values."""
-        settings = {field.name: getattr(self, field.name) for field in fields(self)} | {"specs": self.specs}
+        settings: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(Settings)}
         settings |= {"per_row": False, "per_label": False, "bounds": False}
         settings |= {"curve_points": 0, "label_groups": None}
-        return Plan(inputs=self.inputs - {"row_groups", WITHIN}, **settings | changed)
+        specs = changed.pop("specs", self.specs)
+        inputs = self.inputs - {"row_groups", WITHIN} if inputs is None else inputs
+        return make_plan(Settings(**settings | changed), specs, inputs)
 
     def state_of(self, spec: Spec) -> str:
         """Return the state that a spec reads; empty if it is computed from other measures."""
-        return (self.weighted and spec.metric.weighted_state) or spec.state
+        return spec.state_with(self.weighted)
 
     def bounded(self, spec: Spec) -> bool:
         """Return whether bounds of a spec are requested and available."""
@@ -249,7 +190,7 @@ class Plan(Settings):
 
     def cut(self, depth: int) -> int:
         """Return a number of leading labels, not more than a row can list."""
-        return depth if self.unknown else min(depth, self.n_labels)
+        return _cut(self, depth)
 
 
 def kept_of(kept: bool | Sequence[str], specs: Iterable[Spec]) -> list[Spec]:
@@ -257,3 +198,166 @@ def kept_of(kept: bool | Sequence[str], specs: Iterable[Spec]) -> list[Spec]:
     if isinstance(kept, bool):
         return [*specs] if kept else []
     return [spec for spec in specs if spec.name in kept]
+
+
+def make_plan(
+    settings: Settings,
+    specs: tuple[Spec, ...],
+    inputs: frozenset[str] = frozenset(),
+    not_computed: Mapping[str, Message] = MappingProxyType({}),
+) -> Plan:
+    """Return the plan that computes some measures from some inputs."""
+    parts = [parse_spec(part) for spec in specs for part in spec.metric.parts]
+    all_specs = [*dict.fromkeys([*specs, *parts])] if parts else [*specs]
+    keep_curves = _keeps_curves(settings, specs, inputs)
+    has_curves = keep_curves or settings.curve_points > 0
+    kept_decisions = _kept_decisions(settings, specs)
+    read = _read(settings, all_specs, has_curves, kept_decisions)
+    return Plan(
+        **{each.name: getattr(settings, each.name) for each in fields(Settings)},
+        specs=specs,
+        all_specs=all_specs,
+        inputs=inputs,
+        not_computed=not_computed,
+        keep_curves=keep_curves,
+        kept_decisions=kept_decisions,
+        **vars(read),
+        gapless=_gapless(settings, all_specs),
+        probable=_probable(settings, all_specs, inputs),
+        states=_states(settings, all_specs, inputs, has_curves, bool(kept_decisions)),
+    )
+
+
+def unlisted_score(settings: Settings) -> float | None:
+    """Return the score of unlisted labels in rankings, where distances are negated; None below all."""
+    level = settings.conventions.unlisted_score
+    return level if settings.higher_is_better or level is None else 0 - level
+
+
+def _keeps_curves(settings: Settings, specs: Sequence[Spec], inputs: frozenset[str]) -> bool:
+    """Tell whether curves of labels are kept."""
+    if not settings.per_label or SCORED not in inputs:
+        return False
+    kept = kept_of(settings.per_label, specs)
+    return settings.per_label is True or any("entry scores" in spec.needs for spec in kept)
+
+
+def _kept_decisions(settings: Settings, specs: Sequence[Spec]) -> dict[Decision, list[str]]:
+    """Return the rules whose hits are kept by label, and suffixes of their columns."""
+    kept = dict[Decision, list[str]]()
+    if not settings.per_label:
+        return kept
+    by_label = kept_of(settings.per_label, specs)
+    has_sets = settings.per_label is True or any("sets" in spec.needs for spec in by_label)
+    if settings.decision is not None and has_sets:
+        kept[settings.decision] = [""]
+    for cutoff in dict.fromkeys(spec.k for spec in by_label if spec.k):
+        kept.setdefault(top(cutoff), []).append(f"@{cutoff}")
+    return kept
+
+
+@dataclass
+class _Read:
+    """What measures read of rankings; see `Plan`."""
+
+    reads: dict[str, int | None]
+    depth: int | None
+    reads_scores: bool
+    ordered: bool
+    uses_decision: bool
+
+
+def _read(
+    settings: Settings,
+    specs: Sequence[Spec],
+    has_curves: bool,
+    kept_decisions: Mapping[Decision, Sequence[str]],
+) -> _Read:
+    """Return what measures read of rankings."""
+    n_decided = _n_decided(settings.decision)
+    reads = {spec.name: _n_read(spec, n_decided) for spec in specs}
+    uses_decision = settings.decision in kept_decisions or any("sets" in spec.needs for spec in specs)
+    is_whole = has_curves or settings.label_groups is not None or any(spec.reads_all for spec in specs)
+    if uses_decision and n_decided is None:
+        is_whole = True
+    n_leading = max(1, n_decided or 0, *filter(None, reads.values()))
+    return _Read(
+        reads=reads,
+        depth=None if is_whole else _cut(settings, n_leading),
+        reads_scores=has_curves or any(spec.reads_scores for spec in specs),
+        ordered=_needs_order(settings, specs, kept_decisions),
+        uses_decision=uses_decision,
+    )
+
+
+def _n_decided(decision: Decision | None) -> int | None:
+    """Return the number of leading labels in the sets of a decision, None for any number."""
+    if decision is None or decision.kind == "pred":
+        return 0
+    return int(decision.value) if decision.kind in ("top", "listed") else None
+
+
+def _n_read(spec: Spec, n_decided: int | None) -> int | None:
+    """Return how many leading labels a measure reads, None for all; without a cutoff, one-error reads one."""
+    if spec.k:
+        return spec.k
+    if "sets" in spec.needs:
+        return n_decided
+    if spec.reads_all:
+        return None
+    return int("scores" in spec.needs)
+
+
+def _needs_order(
+    settings: Settings, specs: Sequence[Spec], kept_decisions: Mapping[Decision, Sequence[str]]
+) -> bool:
+    """Tell whether lists must be sorted."""
+    if settings.bounds or [*kept_decisions] not in ([], [GIVEN_SETS]):
+        return True
+    makes_sets = _n_decided(settings.decision) != 0
+    return any(spec.of_sets and (spec.k is not None or makes_sets) for spec in specs)
+
+
+def _gapless(settings: Settings, specs: Sequence[Spec]) -> list[Spec]:
+    """Return the measures that need every score, where unlisted labels have none."""
+    if settings.conventions.unlisted_score is not None:
+        return []
+    return [spec for spec in specs if spec.metric.gapless]
+
+
+def _probable(settings: Settings, specs: Sequence[Spec], inputs: frozenset[str]) -> tuple[Spec, int] | None:
+    """Return a measure that needs probabilities, and of how many leading labels; None if there is none."""
+    if SCORED not in inputs or settings.conventions.link != "none":
+        return None
+    probable = [spec for spec in specs if "probabilities" in spec.needs]
+    if not probable:
+        return None
+    return probable[0], max(spec.k or settings.n_labels for spec in probable)
+
+
+def _states(
+    settings: Settings, specs: Sequence[Spec], inputs: frozenset[str], has_curves: bool, keeps_sets: bool
+) -> dict[str, tuple[Spec, ...]]:
+    """Return the states to count, and the measures that read each."""
+    weighted = "sample_weight" in inputs
+    readers = defaultdict[str, list[Spec]](list)
+    for spec in specs:
+        name = spec.state_with(weighted)
+        if name:
+            readers[name].append(spec)
+        if name == "row_sums" and settings.bounds and spec.bounded(weighted):
+            readers[ROW_BOUNDS].append(spec)
+    without_readers = {
+        SETS_OF_LABELS: keeps_sets,
+        CURVE.state_with(weighted): has_curves,
+        SEEN: True,
+        CEILING: WITHIN in inputs,
+        LABEL_GROUPS: settings.label_groups is not None,
+        ROW_GROUPS: "row_groups" in inputs,
+    }
+    return {name: tuple(readers[name]) for name in STATES if name in readers or without_readers.get(name)}
+
+
+def _cut(settings: Settings, depth: int) -> int:
+    """Return a number of leading labels, not more than a row can list."""
+    return depth if settings.unknown else min(depth, settings.n_labels)

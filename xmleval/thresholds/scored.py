@@ -12,7 +12,7 @@ from xmleval.base.conventions import Conventions
 from xmleval.evaluation.counts import ScoredRows
 from xmleval.metrics.spec import parse_spec
 from xmleval.pooled.cuts import best_cut, best_label_cuts
-from xmleval.states.plan import Plan
+from xmleval.states.plan import Settings, make_plan
 from xmleval.states.score_runs import BAD, CELLS, COLUMNS, GOOD
 
 
@@ -36,11 +36,9 @@ class ScoredEntries(ScoredRows):
     bare = "thresholds need scores; this list has none"
 
     def __init__(self, n_labels: int, unlisted: float | None, by_label: bool, resources: Resources) -> None:
-        plan = Plan(
-            specs=(parse_spec(f"peak_f1.{'macro' if by_label else 'micro'}"),),
-            n_labels=n_labels,
-            conventions=Conventions(unlisted="below" if unlisted is None else unlisted),
-        )
+        conventions = Conventions(unlisted="below" if unlisted is None else unlisted)
+        peak = parse_spec("peak_f1.macro" if by_label else "peak_f1.micro")
+        plan = make_plan(Settings(n_labels=n_labels, conventions=conventions), (peak,))
         super().__init__(plan, resources)
         self.unlisted = unlisted
 
