@@ -122,9 +122,7 @@ def compare(
     """
     names = names_of(models, y_pred)
     check_test(test, options.get("sample_weight") is not None, clusters)
-    if baseline is not None and baseline not in names:
-        text = f"{shown(baseline)} is none of the models {shown_names(names)}"
-        raise InputError("baseline", f"{text}; {did_you_mean(str(baseline), names)}".rstrip("; "))
+    _refuse_other_baseline(baseline, names)
     if test != JACKKNIFE and not options.get("per_row", True):
         raise InputError("per_row", Message("False; ", Keyword("test", shown(test)), " needs values by row"))
     if confidence is None:
@@ -138,24 +136,37 @@ def compare(
     question = replace(request.question, given=request.question.given_options(0))
     if "per_row" not in options:
         question = replace(question, per_row=True)
-    request = replace(request, question=question)
-    evaluated = evaluate_models(names, models, y_pred, seeds, request)
+    evaluated = evaluate_models(names, models, y_pred, seeds, replace(request, question=question))
     first = next(iter(evaluated.reports.values()))[0]
     if not any(spec.needs for spec in first.specs):
         raise InputError("metrics", f"none of {', '.join(map(str, first.specs))} depends on the models")
-    weight, clusters, row_groups = map(evaluated.of_rows.get, OF_ROWS)
     shows_lists = not seeds and models is not None and (worst or evaluated.of_files)
     return Comparison(
         evaluated.reports,
         baseline=baseline,
         test=test,
-        weight=None if weight is None else np.asarray(weight, np.float64).ravel(),
-        clusters=None if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel(),
-        row_groups=None if row_groups is None else check_row_groups(row_groups, first.n_rows),
         worst=worst,
         complete_lists=complete_lists,
         lists_of=evaluated.lists_of if shows_lists else None,
+        **_checked_vectors(evaluated.of_rows, first.n_rows),
     )
+
+
+def _refuse_other_baseline(baseline: str | None, names: Sequence[str]) -> None:
+    """Refuse a baseline that is none of the models."""
+    if baseline is not None and baseline not in names:
+        text = f"{shown(baseline)} is none of the models {shown_names(names)}"
+        raise InputError("baseline", f"{text}; {did_you_mean(str(baseline), names)}".rstrip("; "))
+
+
+def _checked_vectors(of_rows: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    """Return weights, clusters by number and groups of rows, None where they are not given."""
+    weight, clusters, row_groups = map(of_rows.get, OF_ROWS)
+    return {
+        "weight": None if weight is None else np.asarray(weight, np.float64).ravel(),
+        "clusters": None if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel(),
+        "row_groups": None if row_groups is None else check_row_groups(row_groups, n_rows),
+    }
 
 
 class Evaluated(NamedTuple):
@@ -171,9 +182,8 @@ def evaluate_models(
     names: Sequence[str], models: Any, y_pred: Any, seeds: bool, request: Request
 ) -> Evaluated:
     """Evaluate models one after another; those of files in one pass."""
-    pairs_of = {name: _of_seeds(name, models, y_pred, seeds) for name in names}  # scores and sets
-    pairs = [(name, seed, pair) for name in names for seed, pair in enumerate(pairs_of[name])]
-    inputs = {f"{name} {seed}" if seeds else name: pair for name, seed, pair in pairs}
+    seeds_of = {name: _scores_and_sets(name, models, y_pred, seeds) for name in names}
+    inputs = _named_inputs(seeds_of, seeds)
     if seeds and len(inputs) == len(names) and any(map(is_file, (models or {}).values())):
         first = next(iter(inputs.values()))[0]
         message = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
@@ -181,17 +191,31 @@ def evaluate_models(
     run: Run | None = None
     if reads_files(request) or any(map(is_file, chain(*inputs.values()))):
         reports, run = _evaluate_files(inputs, models is not None, y_pred is not None, request)
-        vectors = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
+        vectors: dict[str, Any] = {name: values for name, (_, values) in run.rows.of_rows.items()}
     else:
         reports = evaluate_values(request, inputs)
-        given = {name: getattr(request.data, name) for name in OF_ROWS}
-        row_names = reports[0].row_names
-        vectors = {n: of_rows(n, value, row_names) for n, value in given.items() if value is not None}
+        vectors = _vectors_of(request, reports[0].row_names)
     in_order = iter(with_same_measures(reports))
-    by_name = {name: [next(in_order) for _ in pairs] for name, pairs in pairs_of.items()}
+    by_name = {name: [next(in_order) for _ in seeds_of[name]] for name in names}
     vectors = {name: as_plain(name, values) for name, values in vectors.items()}
-    run = run if y_pred is None else None  # else it is that of the last model
+    if y_pred is not None:
+        run = None  # else it is that of the last model
     return Evaluated(by_name, vectors, partial(lists_of, run, request, models), run is not None)
+
+
+def _named_inputs(seeds_of: Mapping[str, list[tuple[Any, Any]]], seeds: bool) -> dict[str, tuple[Any, Any]]:
+    """Return the scores and the sets of all seeds by the names of models, and numbers of seeds."""
+    return {
+        f"{name} {seed}" if seeds else name: pair
+        for name, pairs in seeds_of.items()
+        for seed, pair in enumerate(pairs)
+    }
+
+
+def _vectors_of(request: Request, row_names: list[Any] | None) -> dict[str, Any]:
+    """Return what has a value for each row, in the order of the rows."""
+    given = {name: getattr(request.data, name) for name in OF_ROWS}
+    return {name: of_rows(name, value, row_names) for name, value in given.items() if value is not None}
 
 
 def _evaluate_files(
@@ -244,21 +268,32 @@ def _holds_rows(value: Mapping[Any, Any]) -> bool:
     return isinstance(row, Mapping) and isinstance(next(iter(row.values()), None), int | float | np.number)
 
 
-def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[Any, Any]]:
+def _scores_and_sets(
+    name: str, models: Mapping[str, Any] | None, y_pred: Mapping[str, Any] | None, seeds: bool
+) -> list[tuple[Any, Any]]:
     """Return the scores and the sets of each seed of a model."""
-    scores, sets = models and models[name], y_pred and y_pred[name]
+    scores = None if models is None else models[name]
+    sets = None if y_pred is None else y_pred[name]
     if not seeds:
         return [(scores, sets)]
     if is_file(scores):
-        paths = [shard.path for shard in find_scan("y_score", scores).shards]
-        scores = [replace(scores, path=path) for path in paths] if isinstance(scores, Scan) else paths
-    for value in (scores, sets):
-        if value is not None and not (isinstance(value, list | tuple) and value):
+        scores = _files_of_seeds(scores)
+    given = [value for value in (scores, sets) if value is not None]
+    for value in given:
+        if not (isinstance(value, list | tuple) and value):
             raise InputError("models", f"{shown(name)} is not a list with the scores of each seed")
-    n = len(scores if scores is not None else sets)
-    if scores is not None and sets is not None and len(sets) != n:
-        raise InputError("y_pred", f"{shown(name)} has {len(sets)} seeds, and {n} with scores")
-    return [*zip(scores or [None] * n, sets or [None] * n, strict=True)]
+    n = len(given[0])
+    if len(given[-1]) != n:
+        raise InputError("y_pred", f"{shown(name)} has {len(given[-1])} seeds, and {n} with scores")
+    none = [None] * n
+    return [*zip(scores or none, sets or none, strict=True)]
+
+
+def _files_of_seeds(scores: Any) -> list[Any]:
+    """Return the files that a folder or pattern stands for, each scanned as it says."""
+    found = find_scan("y_score", scores)
+    paths = [shard.path for shard in found.shards]
+    return [replace(scores, path=path) for path in paths] if isinstance(scores, Scan) else paths
 
 
 def lists_of(

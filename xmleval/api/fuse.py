@@ -25,7 +25,7 @@ from xmleval.base.errors import (
 )
 from xmleval.evaluation.batch import Where
 from xmleval.evaluation.inputs import common_label_count, notes_of, open_input, prediction_batches
-from xmleval.input.canonical import LEAST_STEPS, Ranking
+from xmleval.input.canonical import LEAST_STEPS, Ranking, RawScores
 from xmleval.input.csr import rows_at_a_time, sorted_part
 from xmleval.input.match import Match, join_models
 from xmleval.input.objects.named import without_labels
@@ -135,54 +135,114 @@ def fuse_rows(predictions: Any, fusion: Fusion) -> tuple[Any, int]:
     """
     if not isinstance(predictions, list) or len(predictions) < 2:
         raise InputError("predictions", "expected those of two models or more, in a list")
-    rule, higher = fusion.rule, fusion.higher_is_better
     constant, weights = _check_rule(fusion, len(predictions))
     k = None if fusion.k is None else positive_integer("k", fusion.k)
     n_labels = fusion.n_labels
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
-    names = [f"predictions[{n}]" for n in range(len(predictions))]
-    opened = [open_input("y_score", v, n_labels, n) for n, v in zip(names, predictions, strict=True)]
-    models = with_fields(True, *opened)
-    file_names = [model.name for model in models]
-    readers, row_names, label_names = tuple[Any, ...](), None, None
-    if any(model.named for model in models):
-        named_rows = zip(file_names, map(_read_names, models), strict=True)
-        predictions, label_names, row_names = join_models([*named_rows])
-        n_labels = None  # of a matrix
-    else:
-        predictions, readers = zip(*map(_read_numbers, models), strict=True)
-        n_labels = n_labels or common_label_count([*zip(file_names, readers, strict=True)])
-    where = Where(dict(zip(names, readers, strict=False)), dict(zip(names, file_names, strict=True)))
-    with where.naming():
-        width = n_labels or 1 + max(int(rows.labels.max(initial=0)) for rows in predictions)
-        readings = [Reading(name, width, ordered=rule in OF_RANKS, higher_is_better=higher) for name in names]
-        sources = [*map(ranking_rows, predictions, readings)]
-        n_rows = sources[0].n_rows
-        for name, source in zip(names, sources, strict=True):  # refuse another number of rows
-            Match(file_names[0], None, n_rows=n_rows).row_numbers("y_score", name, no_labels(source.n_rows))
-        if rule == "rank":  # whose ranks count from behind the end of the longest list
-            sizes = [row_sizes(rows.ptr) if isinstance(rows, Rows) else width for rows in predictions]
-            constant = 1.0 + max(int(np.max(size, initial=0)) for size in sizes)
-        size = min(rows_at_a_time(sum(source.bytes_per_row for source in sources)), (1 << 62) // width)
-
-        def fuse_block(start: int) -> tuple[Rows, list[Any]]:
-            rankings = [source.block(start, min(start + size, n_rows)) for source in sources]
-            rows = _add(rule, constant, weights, rankings, width, start)
-            if k is not None or n_labels is None:
-                best = ranking_rows(rows, Reading("predictions", width, depth=k)).block(0, rows.n_rows)
-                rows = rows_by_id(best.ptr, best.labels.astype(np.int64), best.scores, best_first=True)
-            if n_labels is not None:
-                rows = sorted_part("predictions", rows._replace(best_first=False), width)[0]
-            return rows, [ranking.raw for ranking in rankings]
-
-        starts, resources = range(0, max(n_rows, 1), size), check_resources(MEMORY, fusion.threads)
-        blocks, seen = zip(*resources.map(fuse_block, starts), strict=True)
-    for name, parts in zip(file_names, zip(*seen, strict=True), strict=True):
-        n_steps, rises = sum(raw.n_listed for raw in parts) - n_rows, any(raw.rises for raw in parts)
-        if rises and n_steps >= LEAST_STEPS and not any(raw.falls for raw in parts):
+    models = _read_models(predictions, n_labels)
+    with models.where.naming():
+        fused = _Fused(fusion, models, constant, weights, k)
+        starts = range(0, max(fused.n_rows, 1), fused.size)
+        resources = check_resources(MEMORY, fusion.threads)
+        blocks, seen = zip(*resources.map(fused.block, starts), strict=True)
+    for name, raws in zip(models.names, zip(*seen, strict=True), strict=True):
+        if _look_like_distances(raws, fused.n_rows):
             warnings.warn(Message(f"{name}: ", RISING), UserWarning, stacklevel=3)
-    return stack_rows(blocks)._replace(keys=row_names, names=label_names), width
+    rows = stack_rows(blocks)._replace(keys=models.row_names, names=models.label_names)
+    return rows, fused.width
+
+
+@dataclass(frozen=True)
+class _Models:
+    """Predictions of several models, whose rows are in one order and whose labels have the same numbers.
+
+    arguments, names : what errors in Python, and what messages call them
+    n_labels : number of labels of a matrix, None for lists
+    row_names, label_names : names of rows, and of labels by number, if they have any
+    """
+
+    arguments: list[str]
+    names: list[str]
+    rows: Sequence[Any]
+    n_labels: int | None
+    where: Where
+    row_names: list[Any] | None = None
+    label_names: list[Any] | None = None
+
+
+def _read_models(predictions: Sequence[Any], n_labels: int | None) -> _Models:
+    """Return predictions of models, by names of rows and labels where they have any."""
+    arguments = [f"predictions[{number}]" for number in range(len(predictions))]
+    opened = [open_input("y_score", v, n_labels, n) for n, v in zip(arguments, predictions, strict=True)]
+    models = with_fields(True, *opened)
+    names = [model.name for model in models]
+    files = dict(zip(arguments, names, strict=True))
+    if any(model.named for model in models):
+        named_rows = zip(names, map(_read_names, models), strict=True)
+        rows, label_names, row_names = join_models([*named_rows])
+        return _Models(arguments, names, rows, None, Where({}, files), row_names, label_names)
+    numbered, readers = zip(*map(_read_numbers, models), strict=True)
+    n_labels = n_labels or common_label_count([*zip(names, readers, strict=True)])
+    where = Where(dict(zip(arguments, readers, strict=True)), files)
+    return _Models(arguments, names, numbered, n_labels, where)
+
+
+class _Fused:
+    """Rankings of several models, joined block by block.
+
+    n_rows, width : numbers of rows and of labels
+    size : number of rows of a block
+    """
+
+    def __init__(
+        self, fusion: Fusion, models: _Models, constant: float, weights: list[float], k: int | None
+    ) -> None:
+        self.rule, self.weights, self.k = fusion.rule, weights, k
+        self.n_labels = models.n_labels
+        self.width = models.n_labels or 1 + max(int(rows.labels.max(initial=0)) for rows in models.rows)
+        self.sources = [
+            ranking_rows(rows, self._reading(argument, fusion))
+            for argument, rows in zip(models.arguments, models.rows, strict=True)
+        ]
+        self.n_rows = self.sources[0].n_rows
+        match = Match(models.names[0], None, n_rows=self.n_rows)
+        for argument, source in zip(models.arguments, self.sources, strict=True):
+            match.row_numbers("y_score", argument, no_labels(source.n_rows))  # refuses another number of rows
+        self.constant = constant
+        if self.rule == "rank":  # whose ranks count from behind the end of the longest list
+            self.constant = 1.0 + max(self._longest(rows) for rows in models.rows)
+        row_bytes = sum(source.bytes_per_row for source in self.sources)
+        self.size = min(rows_at_a_time(row_bytes), (1 << 62) // self.width)
+
+    def _reading(self, argument: str, fusion: Fusion) -> Reading:
+        """Return how the scores of a model are read."""
+        is_ordered, higher = self.rule in OF_RANKS, fusion.higher_is_better
+        return Reading(argument, self.width, ordered=is_ordered, higher_is_better=higher)
+
+    def _longest(self, rows: Any) -> int:
+        """Return the length of the longest list."""
+        return int(row_sizes(rows.ptr).max(initial=0)) if isinstance(rows, Rows) else self.width
+
+    def block(self, start: int) -> tuple[Rows, list[RawScores | None]]:
+        """Return fused rows from ``start`` on, and what was seen of the scores of each model."""
+        stop = min(start + self.size, self.n_rows)
+        rankings = [source.block(start, stop) for source in self.sources]
+        rows = _add(self.rule, self.constant, self.weights, rankings, self.width, start)
+        if self.k is not None or self.n_labels is None:
+            best = ranking_rows(rows, Reading("predictions", self.width, depth=self.k)).block(0, rows.n_rows)
+            rows = rows_by_id(best.ptr, best.labels.astype(np.int64), best.scores, best_first=True)
+        if self.n_labels is not None:
+            rows = sorted_part("predictions", rows._replace(best_first=False), self.width)[0]
+        return rows, [ranking.raw for ranking in rankings]
+
+
+def _look_like_distances(raws: Sequence[Any], n_rows: int) -> bool:
+    """Tell whether the scores of a model rise along every row."""
+    n_steps = sum(raw.n_listed for raw in raws) - n_rows
+    if n_steps < LEAST_STEPS:
+        return False
+    return any(raw.rises for raw in raws) and not any(raw.falls for raw in raws)
 
 
 def _check_rule(fusion: Fusion, n_models: int) -> tuple[float, list[float]]:

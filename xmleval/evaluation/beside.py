@@ -15,7 +15,7 @@ from xmleval.base.budget import PIECE_BYTES, Resources
 from xmleval.base.errors import naming_files, positive_integer
 from xmleval.base.notes import Note
 from xmleval.base.numerals import id_number
-from xmleval.evaluation.batch import Where
+from xmleval.evaluation.batch import OF_ROWS, Where
 from xmleval.evaluation.inputs import Matched, notes_of, read_truth, refuse_many_labels
 from xmleval.evaluation.request import Question, Request
 from xmleval.evaluation.settings import file_of
@@ -123,25 +123,39 @@ def _id_or_name(text: str) -> int | str:
 def with_values_of_rows(rows: Matched, request: Request) -> Matched:
     """Return inputs with what has a value for each row: weights, row groups and clusters."""
     vectors, names = dict[str, tuple[str, Any]](), rows.row_names
-    n_rows = rows.truth[1].n_rows if names is None else len(names)
-    if request.question.confidence is not None and rows.namings[0].by_key:
+    if request.question.confidence is not None and names is not None and rows.namings[0].by_key:
         vectors["clusters"] = rows.truth[0], names
-    for argument in ("sample_weight", "row_groups", "clusters"):
+    for argument in OF_ROWS:
         value = getattr(request.data, argument)
         path = file_of(argument, value)
-        if path is not None and argument == "sample_weight":
+        if path is None and value is not None:
+            vectors[argument] = argument, _values_of_rows(argument, value, names)
+        elif path is not None and argument == "sample_weight":
             vectors[argument] = str(path), load_numbers(path, "weight per row")
         elif path is not None:
-            lines = read_group_lines(argument, path)
-            groups, n_unknown = lines.by_number("row", names, n_rows)
-            rows.note([Note(str(path), "unmatched rows", n_unknown)] * (n_unknown > 0))
-            for row in range(n_rows or len(groups)) if lines.has_keys else ():
-                if row not in groups:
-                    raise ValueError(f"{path}: no {lines.noun} for row {names[row] if names else row}")
-            vectors[argument] = str(path), [groups[row] for row in range(len(groups))]
-        elif value is not None:
-            values = of_rows(argument, value, names)  # of a list, NumPy would make texts of what is missing
-            vectors[argument] = argument, values if isinstance(values, list) else np.asarray(values)
-    if (first := request.running.first_row) is not None:
-        first = positive_integer("first_row", first, at_least=0)
-    return rows._replace(of_rows=vectors, first_row=first)
+            vectors[argument] = str(path), _groups_of_rows(argument, path, rows)
+    first_row = request.running.first_row
+    if first_row is not None:
+        first_row = positive_integer("first_row", first_row, at_least=0)
+    return rows._replace(of_rows=vectors, first_row=first_row)
+
+
+def _values_of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
+    """Return values in the order of the rows; of a list, NumPy would make texts of what is missing."""
+    values = of_rows(argument, value, names)
+    return values if isinstance(values, list) else np.asarray(values)
+
+
+def _groups_of_rows(argument: str, path: Path, rows: Matched) -> list[str]:
+    """Return the group of each row of a file, by name if rows have names."""
+    names = rows.row_names
+    n_rows = rows.truth[1].n_rows if names is None else len(names)
+    lines = read_group_lines(argument, path)
+    groups, n_unknown = lines.by_number("row", names, n_rows)
+    if n_unknown:
+        rows.note([Note(str(path), "unmatched rows", n_unknown)])
+    if lines.has_keys:
+        for row in range(n_rows or len(groups)):
+            if row not in groups:
+                raise ValueError(f"{path}: no {lines.noun} for row {names[row] if names else row}")
+    return [groups[row] for row in range(len(groups))]

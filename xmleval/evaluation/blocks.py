@@ -13,7 +13,7 @@ from xmleval.base.errors import ALL_LABELS, Field, InputError, Keyword, Message,
 from xmleval.evaluation.batch import Batch
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.csr import Source, rows_at_a_time
-from xmleval.input.door import OPEN
+from xmleval.input.door import OPEN, Door
 from xmleval.input.rows import pointer
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
@@ -42,35 +42,51 @@ class Blocks:
         score_dtypes: set[str],
         by_id: bool = True,
     ) -> None:
-        truth, n_labels, sources = batch.truth, plan.n_labels, dict[str, Source[Any]]()
         self.plan, self.first_row, self.by_id, self.score_dtypes = plan, first_row, by_id, score_dtypes
-        door = batch.door.opened(truth) if batch.door.sets else OPEN
-        left = door.of_ranking if door.sets else None
-        ordered, higher = plan.ordered or left is not None, plan.higher_is_better
-        how = Reading("y_score", n_labels, plan.unlisted, plan.depth, ordered, higher, left)
-        if batch.y_score is not None:
-            sources["y_score"] = ranking_rows(batch.y_score, how)
-        if batch.y_pred is not None:
-            sources["y_pred"] = set_rows("y_pred", batch.y_pred, n_labels)
-        unknown = [argument for argument, rows in sources.items() if rows.n_labels > n_labels]
-        _refuse_unknown(plan, unknown)
-        _refuse_other_rows(batch, sources, n_labels)
-        self.unknown, self.scores, pred = bool(unknown), sources.get("y_score"), sources.get("y_pred")
-        self.truth, self.pred, self.notes, self.reachable = truth, pred, list[str](), None
+        self.truth = batch.truth
+        self.notes = list[str]()
+        self.reachable: Source[Truth] | None = None
+        door = batch.door.opened(batch.truth) if batch.door.sets else OPEN
+        how = _reading(plan, door)
+        self.scores = None if batch.y_score is None else ranking_rows(batch.y_score, how)
+        self.pred = None if batch.y_pred is None else set_rows("y_pred", batch.y_pred, plan.n_labels)
+        self.unknown = self._refuse_unfit(batch)
         if door.sets:
-            self.notes += door.notes(truth, self.scores, pred)
-            self.truth, self.pred, self.reachable = door.passed(truth, pred)
-        listed = plan.decision is not None and plan.decision.kind in LISTED
-        if listed and batch.y_score is not None and plan.unlisted is not None:
+            self.notes += door.notes(self.truth, self.scores, self.pred)
+            self.truth, self.pred, self.reachable = door.passed(self.truth, self.pred)
+        lists_sets = plan.decision is not None and plan.decision.kind in LISTED
+        if lists_sets and batch.y_score is not None and plan.unlisted is not None:
             self.pred = _listed_sets(plan, batch.y_score, how)
+        self._add_vectors(batch)
+        self._cut(resources)
+
+    def _refuse_unfit(self, batch: Batch) -> bool:
+        """Refuse predictions of other rows, or with unknown labels where these have no meaning.
+
+        Tells whether there are unknown labels.
+        """
+        given = {"y_score": self.scores, "y_pred": self.pred}
+        sources: dict[str, Source[Any]] = {name: rows for name, rows in given.items() if rows is not None}
+        unknown = [name for name, rows in sources.items() if rows.n_labels > self.plan.n_labels]
+        _refuse_unknown(self.plan, unknown)
+        _refuse_other_rows(batch, sources, self.plan.n_labels)
+        return bool(unknown)
+
+    def _add_vectors(self, batch: Batch) -> None:
+        """Check what has a value for each row."""
+        n_rows = batch.truth.n_rows
         weight, clusters, groups = batch.sample_weight, batch.clusters, batch.row_groups
-        self.weight = None if weight is None else check_weight(weight, truth.n_rows)
-        self.jackknife = None if clusters is None else groups_of_clusters(clusters, truth.n_rows)
-        self.row_groups = None if groups is None else check_row_groups(groups, truth.n_rows)
+        self.weight = None if weight is None else check_weight(weight, n_rows)
+        self.jackknife = None if clusters is None else groups_of_clusters(clusters, n_rows)
+        self.row_groups = None if groups is None else check_row_groups(groups, n_rows)
+
+    def _cut(self, resources: Resources) -> None:
+        """Settle how many rows a block has."""
+        n_rows = self.truth.n_rows
         row_bytes = sum([rows.bytes_per_row for rows in (self.truth, self.scores, self.pred) if rows])
-        largest, self.n_bytes = rows_at_a_time(row_bytes), truth.n_rows * row_bytes
-        self.size = resources.block_rows or _even_size(truth.n_rows, largest, resources.threads)
-        self.n_blocks = max(1, -(-truth.n_rows // self.size))  # an empty block carries the dtypes
+        self.n_bytes = n_rows * row_bytes
+        self.size = resources.block_rows or _even_size(n_rows, rows_at_a_time(row_bytes), resources.threads)
+        self.n_blocks = max(1, -(-n_rows // self.size))  # an empty block carries the dtypes
 
     def block(self, number: int) -> Block:
         """Return a block, or raise InputError for an invalid row, of the truth before others."""
@@ -108,6 +124,20 @@ class Blocks:
         if plan.decision is not None and plan.uses_decision:
             refuse_unfit(plan.decision, ranking, plan.n_labels, plan.unlisted, start)
         return ranking
+
+
+def _reading(plan: Plan, door: Door) -> Reading:
+    """Return how scores are read."""
+    left = door.of_ranking if door.sets else None
+    return Reading(
+        "y_score",
+        plan.n_labels,
+        plan.unlisted,
+        plan.depth,
+        ordered=plan.ordered or left is not None,
+        higher_is_better=plan.higher_is_better,
+        left=left,
+    )
 
 
 def _refuse_unknown(plan: Plan, unknown: Sequence[str]) -> None:

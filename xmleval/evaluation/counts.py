@@ -35,6 +35,7 @@ from xmleval.labels.hierarchy import as_edges, nodes_of
 from xmleval.results.report import Report
 from xmleval.states.effects import idle_notes
 from xmleval.states.plan import SCORED, Plan, Settings
+from xmleval.states.results import Results
 from xmleval.states.state import States, new_states, refuse_many_cells, state_class, table_bytes
 from xmleval.view.block import Block
 
@@ -136,7 +137,7 @@ def _with_lists(
     row_keys = counted.row_keys
     if keys and counted.place[0] != ALONE:
         row_keys = with_keys(row_keys, keys)
-    inputs = batch.inputs | ({SCORED} if scored else frozenset())
+    inputs = batch.inputs | {SCORED} if scored else batch.inputs
     plan = counted.plan or plan_of(settings, inputs)
     refuse_many_cells("y_true", plan, counted.n_rows + n_rows)
     if not plan.reads_scores:
@@ -144,10 +145,11 @@ def _with_lists(
     _refuse_other_inputs(counted, inputs)
     if settings.confidence is not None and batch.clusters is None:
         batch = batch._replace(clusters=keys_of_groups(keys))
-        was_keyed = KEYED in counted.inputs if counted.n_rows else True  # of the rows before
-        if was_keyed and (batch.clusters is not None or (counted.n_rows and not n_rows)):
+        if _are_keyed(counted, batch):
             inputs |= {KEYED}
-    dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
+    dtypes = set[str]()
+    if counted.score_dtype is not None:
+        dtypes.add(counted.score_dtype)
     by_id = batch.naming.by_id and not settings.named
     blocks = Blocks(plan, batch, resources, placed.start, dtypes, by_id)
     notes = _notes_on(settings, counted, plan, batch, blocks)
@@ -167,6 +169,13 @@ def _with_lists(
         notes=joined_notes(counted.notes, notes) if notes else counted.notes,
         row_keys=row_keys,
     )
+
+
+def _are_keyed(counted: Counted, batch: Batch) -> bool:
+    """Tell whether all rows so far have keys, by which they are in groups of the jackknife."""
+    if not counted.n_rows:
+        return batch.clusters is not None
+    return KEYED in counted.inputs and (batch.clusters is not None or not batch.truth.n_rows)
 
 
 def _notes_on(
@@ -325,40 +334,56 @@ def _keep_freed_memory() -> None:
 
 def make_report(settings: Settings, of: Counted, **names: Any) -> Report:
     """Return the report on the counted rows; ``names`` are those of its rows and labels, if any."""
-    names = {"label_names": settings.labels, **names}
-    plan, states, q = of.plan, of.states, settings.propensity
-    if plan is None or states is None:
+    plan = of.plan
+    if plan is None or of.states is None:
         raise ValueError("nothing was counted yet: call update or merge first")
-    results, specs = states.finish(), plan.specs
-    if results.not_computed:
-        without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
-        if without and not results.values:
-            raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
-        results.leave_out(without)
-        specs = tuple([spec for spec in specs if spec.name in results.values])
+    results = of.states.finish()
+    _leave_out_undefined(results)
     if not settings.higher_is_better:
         results.negate_thresholds()
-    decision = settings.decision if plan.decision and settings.decision else plan.decision
+    groups = settings.label_groups
     return Report(
         results=results,
-        specs=specs,
+        specs=tuple([spec for spec in plan.specs if spec.name in results.values]),
         conventions=plan.conventions,
         n_rows=of.n_rows,
         n_labels=plan.n_labels,
-        decision=None if decision is None else str(decision),
+        decision=_decision_of(settings, plan),
         constants=settings.constants,
         not_computed={**plan.not_computed, **results.not_computed},
         weighted=plan.weighted,
         excluded={} if NAMES.isdisjoint(of.inputs) else excluded_inputs(of.inputs),
-        propensity=None if q is None else "given" if q.lowest >= 1 else "values below 1",
+        propensity=_propensity_of(settings),
         keeps_rows=bool(plan.per_row),
         higher_is_better=settings.higher_is_better,
         hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
-        group_ranges=[*settings.label_groups.ranges] if settings.label_groups else [],
+        group_ranges=[] if groups is None else [*groups.ranges],
         confidence_level=settings.confidence,
         notes=[*of.notes, *results.notes.values()],
-        **names,
+        **{"label_names": settings.labels, **names},
     )
+
+
+def _leave_out_undefined(results: Results) -> None:
+    """Leave out measures of all labels where predictions have unknown ones."""
+    without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
+    if without and not results.values:
+        raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
+    results.leave_out(without)
+
+
+def _decision_of(settings: Settings, plan: Plan) -> str | None:
+    """Return how scores became sets, as the caller gave it."""
+    if plan.decision is None:
+        return None
+    return str(settings.decision or plan.decision)
+
+
+def _propensity_of(settings: Settings) -> str | None:
+    """Return what a report says of inverse propensities."""
+    if settings.propensity is None:
+        return None
+    return "given" if settings.propensity.lowest >= 1 else "values below 1"
 
 
 def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]) -> list[Report]:

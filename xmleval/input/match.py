@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, count, permutations, repeat
+from itertools import chain, count, permutations, repeat
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from xmleval.input.rows import (
     BY_KEY,
     INDEX_BYTES,
     LabelNames,
-    Named,
     Origin,
     Rows,
     no_labels,
@@ -97,6 +96,11 @@ class Match:
             names = nodes_beside(nodes, self.number)
             self.unknown = {name: self.n_labels + place for place, name in enumerate(names)}
             self.n_nodes = len(self.unknown)
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether labels have names that are texts."""
+        return isinstance(next(iter(self.number or ()), None), str)
 
     @property
     def unknown_names(self) -> list[Any]:
@@ -260,35 +264,59 @@ class Match:
         number, names, labels = self.number, rows.names, rows.labels
         if rows.are_columns:
             return self._number_columns(seen.argument, rows)[labels]
-        are_texts = isinstance(next(iter(number or ()), None), str)
-        if labels.size and (
-            rows.named if number is None else names is None and are_texts and not self.closed
-        ):
-            raise self.unlike(seen.argument, rows)
-        if number is None or (names is None and are_texts):
+        self._refuse_unlike(seen.argument, rows)
+        if number is None or (names is None and self.are_texts):
             return labels
         if names is None:
             ids, labels = np.unique(labels, return_inverse=True)
             names = ids.tolist()
-        codes = seen.codes_of(names) if isinstance(names, TableNames) else numbers_of(names, number)
+        if isinstance(names, TableNames):
+            codes, entries = self._look_up(seen, names, labels)
+        else:
+            codes = numbers_of(names, number)
+            entries = first_entries(labels, codes)
+        if entries.size:
+            codes[labels[entries]] = self._number_new(seen, rows, names, labels, entries)
+        return codes[labels]
+
+    def _refuse_unlike(self, argument: str, rows: Rows) -> None:
+        """Refuse labels that have names, or none, unlike those of the truth."""
+        if not rows.labels.size:
+            return
+        if self.number is None:
+            is_unlike = rows.named
+        else:
+            is_unlike = rows.names is None and self.are_texts and not self.closed
+        if is_unlike:
+            raise self.unlike(argument, rows)
+
+    def _look_up(self, seen: Seen, names: TableNames, labels: Ints) -> tuple[Labels, Ints]:
+        """Return numbers of the names of a table, and the first entries of those without a number.
+
+        Names of the table that no earlier row had are looked up; -1 stands for others.
+        """
+        assert self.number is not None
+        codes = seen.codes_of(names)
         entries = first_entries(labels, codes)
+        known = numbers_of(names.at(labels[entries]), self.number)
+        codes[labels[entries]] = known
+        return codes, entries[known < 0]
+
+    def _number_new(self, seen: Seen, rows: Rows, names: Sequence[Any], labels: Ints, entries: Ints) -> Ints:
+        """Return the numbers of the labels of some entries, which have none yet."""
+        assert self.number is not None
         new_names = names_at(names, labels[entries])
-        if isinstance(names, TableNames):  # of which none was looked up
-            codes[labels[entries]] = known = numbers_of(new_names, number)
-            entries, new_names = entries[known < 0], [*compress(new_names, known < 0)]
-        if not new_names:
-            return codes[labels]
-        new, is_truth = labels[entries], seen.role == "y_true"
+        is_truth = seen.role == "y_true"
         if is_truth and not self.closed:
-            codes[new] = self._add_labels(names, new_names, number, 0)
-            self.n_labels = max(self.n_labels, len(number))
-        elif self.listed and (self.fits or is_truth):
+            numbers = self._add_labels(names, new_names, self.number, 0)
+            self.n_labels = max(self.n_labels, len(self.number))
+            return numbers
+        if self.listed and (self.fits or is_truth):
             reason = self._not_listed(new_names, is_text_of_id=rows.places is None)
             raise rows.error_of_entry(seen.argument, reason, int(entries[0]), new_names[0])
-        else:
-            codes[new] = self._add_labels(names, new_names, self.unknown, self.n_labels)
-            seen.unknown |= dict.fromkeys(codes[new].tolist())
-        return codes[labels]
+        numbers = self._add_labels(names, new_names, self.unknown, self.n_labels)
+        seen.unknown |= dict.fromkeys(numbers.tolist())
+        return numbers
 
     def _number_columns(self, argument: str, rows: Any) -> Ints:
         """Return the number of the label of each column, and note what is seen."""
@@ -350,8 +378,6 @@ class Match:
 
     def _close(self, seen: Seen) -> None:
         """Note what all rows of an input tell, or refuse it."""
-        argument = seen.argument
-        origin: Any = getattr(seen.rows, "origin", None)
         if seen.role == "y_true":
             if seen.present is not None:
                 self.keys, self.n_rows = [*self.row_number], len(self.row_number)
@@ -359,22 +385,31 @@ class Match:
         if seen.present is not None:
             self._note_rows(seen, seen.present[: len(self.row_number)])
         elif seen.rows is not None:
-            are_in_order = BY_KEY not in (seen.rows.match, self.by)
-            names = origin.columns if origin and self.origin and are_in_order else ()
-            for column in (name for name in names if name in self.origin.columns):
-                if is_other_order(origin.hashes(column), self.origin.hashes(column)):
-                    message = f"column {shown(column)} has the values of {self.truth}'s in another order"
-                    raise InputError(argument, Message(f"{message}; ", *origin.joined_by(column)))
+            self._refuse_other_order(seen)
             if self.n_rows not in (None, seen.n_rows):
-                raise InputError(argument, other_rows(seen.n_rows, self.n_rows or 0, self.truth))
+                raise InputError(seen.argument, other_rows(seen.n_rows, self.n_rows or 0, self.truth))
         if seen.unknown and seen.role in PREDICTIONS and not self.fits:
-            names = [*self.unknown]
-            unknown = [names[number - self.n_labels] for number in seen.unknown]
-            self.note(argument, "unknown labels", len(unknown), shown(unknown[0]))
-            self._note_similar(argument, unknown)
-            if seen.rows.places is None and self._may_be_places(unknown):
-                text = f"{argument}: {unknown[0]!r} is text, which is a name; integers are places in "
-                self.notes.append(Message(text, Keyword("labels")))
+            self._note_unknown(seen)
+
+    def _refuse_other_order(self, seen: Seen) -> None:
+        """Refuse rows in order if a column has the truth's values in another order."""
+        origin: Origin | None = seen.rows.origin
+        if origin is None or self.origin is None or BY_KEY in (seen.rows.match, self.by):
+            return
+        for column in filter(self.origin.columns.__contains__, origin.columns):
+            if is_other_order(origin.hashes(column), self.origin.hashes(column)):
+                message = f"column {shown(column)} has the values of {self.truth}'s in another order"
+                raise InputError(seen.argument, Message(f"{message}; ", *origin.joined_by(column)))
+
+    def _note_unknown(self, seen: Seen) -> None:
+        """Note the unknown labels of predictions."""
+        argument, names = seen.argument, [*self.unknown]
+        unknown = [names[number - self.n_labels] for number in seen.unknown]
+        self.note(argument, "unknown labels", len(unknown), shown(unknown[0]))
+        self._note_similar(argument, unknown)
+        if seen.rows.places is None and self._may_be_places(unknown):
+            text = f"{argument}: {unknown[0]!r} is text, which is a name; integers are places in "
+            self.notes.append(Message(text, Keyword("labels")))
 
     def _note_rows(self, seen: Seen, present: NDArray[np.bool_]) -> None:
         """Note rows by key that one side alone has, or refuse them."""
@@ -418,23 +453,38 @@ def nodes_beside(nodes: Iterable[Any], names: Collection[Any]) -> list[Any]:
     return sorted(same_kind.difference(names))
 
 
-def names_of_truth(arguments: dict[str, Any], inputs: dict[str, Any], notes: list[str]) -> list[Any] | None:
-    """Return the names of labels that a truth tells before its rows, None where labels have ids."""
-    truth = inputs.get("y_true")
-    columns: list[Any] | None = getattr(truth, "names", None)
-    if columns is None or isinstance(arguments["y_true"], Named):
-        return columns
-    long = {argument: rows for argument, rows in inputs.items() if not rows.are_columns}
-    if truth is not None and not truth.are_columns:
-        any_names = any(rows.named for rows in long.values())
-        return [] if truth.named or (columns == [] and any_names) else None
-    nameless = [a for a, value in arguments.items() if value is not None and a not in inputs]
-    nameless += [argument for argument, rows in long.items() if rows.labels.size and not rows.named]
-    if (numbers := numbers_of_columns(columns)) is None:
+def names_of_truth(
+    truth: Rows | None, others: Mapping[str, Rows | None], notes: list[str]
+) -> list[Any] | None:
+    """Return the names of labels that a truth tells before its rows, None where labels have ids.
+
+    ``others`` are the rows of other arguments, None of those without names.
+    """
+    if truth is None or truth.names is None:
+        return None
+    columns = [*truth.names]
+    if not truth.are_columns:
+        lists_none = not columns
+        are_named = truth.named or (lists_none and any(map(_has_named_labels, others.values())))
+        return [] if are_named else None
+    nameless = [argument for argument, rows in others.items() if rows is None or _has_ids(rows)]
+    numbers = numbers_of_columns(columns)
+    if numbers is None:
         notes += [f"{argument}: {BY_POSITION.format('it')}" for argument in nameless]
         return columns
-    notes += [f"y_true: {IN_ORDER}"] * bool(nameless and (np.diff(numbers) < 0).any())
+    if nameless and (np.diff(numbers) < 0).any():
+        notes.append(f"y_true: {IN_ORDER}")
     return [columns[place] for place in np.argsort(numbers)]
+
+
+def _has_named_labels(rows: Rows | None) -> bool:
+    """Tell whether rows list labels that have names."""
+    return rows is not None and not rows.are_columns and rows.named
+
+
+def _has_ids(rows: Rows) -> bool:
+    """Tell whether rows list labels that have ids alone."""
+    return not rows.are_columns and bool(rows.labels.size) and not rows.named
 
 
 @dataclass
@@ -489,27 +539,45 @@ class Seen:
         self.file_of[of_row] = len(self.files)
 
 
-def join_models(
-    models: Sequence[tuple[str, Rows]],
-) -> tuple[list[Rows], list[Any], list[Any] | None]:
+def join_models(models: Sequence[tuple[str, Rows]]) -> tuple[list[Rows], list[Any], list[Any] | None]:
     """Return scores of several models by number, names of labels, later ones first, and of rows, if any."""
-    name, rows = models[0]
-    keys = None if rows.keys is None else [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)]
-    by = None if keys is None else BY_KEY
-    match = Match(name, None, keys=keys, by=by, n_rows=rows.n_rows)
+    first, rows = models[0]
+    _refuse_other_rows(models)
     for model, model_rows in models[1:]:
-        match.row_numbers("y_score", model, model_rows)
-        if model_rows.labels.size and rows.labels.size and (model_rows.names is None) != (rows.names is None):
+        are_listed = model_rows.labels.size and rows.labels.size
+        if are_listed and (model_rows.names is None) != (rows.names is None):
             kinds = ("text", "integers") if model_rows.names is None else ("integers", "text")
-            raise InputError(model, f"its labels are {kinds[1]}, and those of {name} {kinds[0]}")
-    ids_or_names = [np.unique(r.labels).tolist() if r.names is None else r.names for _, r in models]
-    labels = {*chain.from_iterable(ids_or_names)}
-    names = sorted(labels, reverse=any(isinstance(label, str) for label in labels))
+            raise InputError(model, f"its labels are {kinds[1]}, and those of {first} {kinds[0]}")
+    names = _names_of_all(models)
     if not names:
         raise InputError("predictions", "none of them lists a label")
-    keys = [*dict.fromkeys(chain.from_iterable(r.keys or () for _, r in models))] if by else None
-    match = Match(name, names, listed=True, keys=keys, by=by, n_rows=rows.n_rows)
+    keys = None
+    if rows.keys is not None:
+        keys = [*dict.fromkeys(chain.from_iterable(each.keys or () for _, each in models))]
+    by = None if keys is None else BY_KEY
+    match = Match(first, names, listed=True, keys=keys, by=by, n_rows=rows.n_rows)
     return [as_scores(match.place_rows("y_score", *model), None) for model in models], names, keys
+
+
+def _refuse_other_rows(models: Sequence[tuple[str, Rows]]) -> None:
+    """Refuse models whose rows cannot be matched with those of the first one."""
+    first, rows = models[0]
+    keys, by = None, None
+    if rows.keys is not None:
+        keys, by = [*rows.keys], BY_KEY
+    if keys is not None and rows.is_long:
+        keys = [*dict.fromkeys(keys)]
+    match = Match(first, None, keys=keys, by=by, n_rows=rows.n_rows)
+    for model, model_rows in models[1:]:
+        match.row_numbers("y_score", model, model_rows)
+
+
+def _names_of_all(models: Sequence[tuple[str, Rows]]) -> list[Any]:
+    """Return the names or ids of the labels of all models, in the order in which equal scores rank."""
+    labels = set[Any]()
+    for _, rows in models:
+        labels.update(np.unique(rows.labels).tolist() if rows.names is None else rows.names)
+    return sorted(labels, reverse=any(isinstance(label, str) for label in labels))
 
 
 def first_entries(labels: Ints, codes: Labels) -> Ints:

@@ -14,7 +14,7 @@ from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, names_of_truth, refuse_scores
 from xmleval.input.objects.named import CLASS_ONE, PAIRED, dense_list, rows_of_ids, without_labels
 from xmleval.input.opened import UNSIZED, OpenedValue, check_labels, keyed, refuse_other_count
-from xmleval.input.rows import BY_KEY, Rows, missing_names_note
+from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
 from xmleval.input.sets import list_sets, refuse_ids
 from xmleval.input.tensors import shape_of
 
@@ -177,9 +177,7 @@ class _ObjectMatch:
 
     def _numbering(self) -> Match:
         """Return the numbers of the labels that are known before the rows."""
-        names = self.labels
-        if not names and self.truth is not None:
-            names = names_of_truth(self.values, self.rows, self.notes)
+        names = self._known_names()
         match = Match("y_true", names, listed=self.rules.labels is not None, fits=self.rules.fits)
         match.notes = self.notes
         match.n_labels = max(self.n_labels or 0, match.n_labels)
@@ -188,6 +186,17 @@ class _ObjectMatch:
         if match.closed:
             refuse_other_count(self.n_labels, match.n_labels)
         return match
+
+    def _known_names(self) -> list[Any] | None:
+        """Return the names of labels that are known before the rows, None where labels have ids."""
+        if self.labels is not None:
+            return self.labels
+        truth = self.rows.get("y_true")
+        if truth is not None and truth.names is not None and isinstance(self.truth, Named):
+            return [*truth.names]
+        given = [argument for argument, value in self.values.items() if value is not None]
+        others = {argument: self.rows.get(argument) for argument in given if argument != "y_true"}
+        return names_of_truth(truth, others, self.notes)
 
     def _read_dense_lists(self, match: Match) -> None:
         """Read lists of the rows of an array as one, where no number of labels says that they list ids."""

@@ -81,36 +81,64 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
     """Return the rows of several files, given with their names, one after another."""
     if len(shards) == 1:
         return shards[0][1]
+    _refuse_other_labels(shards)
+    all_rows = _JoinedRows(shards)
+    notes = (*dict.fromkeys(note for _, pieces in shards for note in pieces.notes),)
+    return Pieces(
+        all_rows.n_rows,
+        shards[0][1].n_labels,
+        all_rows.read,
+        locate=all_rows.locate,
+        read_from=None if all_rows.n_rows is None else all_rows.read,
+        least_labels=max(pieces.least_labels for _, pieces in shards),
+        notes=notes,
+    )
+
+
+def _refuse_other_labels(shards: Sequence[tuple[str, Pieces]]) -> None:
+    """Refuse files with other numbers of labels than the first."""
     first, n_labels = shards[0][0], shards[0][1].n_labels
     for name, pieces in shards:
         if pieces.n_labels != n_labels:
             width, expected = (n or "an unknown number of" for n in (pieces.n_labels, n_labels))
             raise ValueError(f"{name}: {width} labels; {first} has {expected}")
-    sizes = [pieces.n_rows or 0 for _, pieces in shards]
-    n_rows = None if any(pieces.n_rows is None for _, pieces in shards) else sum(sizes)
-    starts = [0] if n_rows is None else [0, *accumulate(sizes)]  # of shards, as far as they are known
 
-    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        for place, (_, pieces) in enumerate(shards):
-            start = starts[place]
+
+class _JoinedRows:
+    """The rows of several files, one after another.
+
+    sizes : numbers of rows, 0 where only reading a file tells it
+    starts : first rows of the files, as far as they are known
+    """
+
+    def __init__(self, shards: Sequence[tuple[str, Pieces]]) -> None:
+        self.shards = shards
+        self.sizes = [pieces.n_rows or 0 for _, pieces in shards]
+        self.n_rows: int | None = None
+        self.starts = [0]
+        if all(pieces.n_rows is not None for _, pieces in shards):
+            self.n_rows = sum(self.sizes)
+            self.starts += accumulate(self.sizes)
+
+    def read(self, n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
+        """Yield the rows from ``first`` on, up to ``stop``, about so many bytes at a time."""
+        for place, (_, pieces) in enumerate(self.shards):
+            start = self.starts[place]
             if place and stop is not None and stop <= start:
                 return
-            if sizes[place] and start + sizes[place] <= first:
+            if self.sizes[place] and start + self.sizes[place] <= first:
                 continue
-            skipped, last = max(first - start, 0), None if stop is None else stop - start
-            for piece in rows_from(pieces, n_bytes, skipped, last):
+            last = None if stop is None else stop - start
+            for piece in rows_from(pieces, n_bytes, max(first - start, 0), last):
                 yield piece
                 start += _n_rows(piece)
-            if len(starts) == place + 1:
-                starts.append(start)
+            if len(self.starts) == place + 1:
+                self.starts.append(start)
 
-    def locate(row: int) -> tuple[str, int]:
-        place = bisect_right(starts, row) - 1
-        return shards[place][0], row - starts[place]
-
-    width = max(pieces.least_labels for _, pieces in shards)
-    notes = (*dict.fromkeys(note for _, pieces in shards for note in pieces.notes),)
-    return Pieces(n_rows, n_labels, read, locate, None if n_rows is None else read, width, notes=notes)
+    def locate(self, row: int) -> tuple[str, int]:
+        """Return the file of a row that was read, and its number in it."""
+        place = bisect_right(self.starts, row) - 1
+        return self.shards[place][0], row - self.starts[place]
 
 
 def rows_from(pieces: Pieces, n_bytes: int, first: int, stop: int | None = None) -> Iterator[Any]:

@@ -284,27 +284,48 @@ def holds_predictions(name: str) -> bool:
 
 def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Format, Path]:
     """Return a format and a file, as `xmleval.io.find_format` does."""
-    if name is not None and name not in BY_NAME:
-        raise ValueError(Message(ScanField("input_format", name), f" is not one of {', '.join(BY_NAME)}"))
-    asked = BY_NAME.get(name or "")
-    fits = asked is None or kind in (None, "grades", *asked.holds)
-    if asked in (QRELS, RUN) and not fits:
-        asked, fits = RUN if asked is QRELS else QRELS, True
+    asked = _asked_format(name, kind)
     by_ending = next((form for form, end in ENDINGS if path.name.lower().endswith(end)), None)
     whole = completed(path) if by_ending is None else path
     if whole != path or (kind == "scores" and is_other_list(path)):
         by_ending = NPY
-    if asked is not None:
-        ends = {form.extensions[-1].rpartition(".")[2] for form in (asked, by_ending) if form}  # gz of texts
-        if by_ending is None or (fits and len(ends) == 1):
-            return asked, whole
+    if asked is not None and (by_ending is None or _replaces(asked, by_ending, kind)):
+        return asked, whole
     if by_ending is None:
-        with naming(path, "a file with its ending, such as NAME.npz"):
-            version_of(path)  # which tells if there is no such file
-        endings = f"expected one that ends in {', '.join(form.endings for form in FORMATS)}, or "
-        reason = f"{path}: its name does not tell its format; {endings}"
-        raise ValueError(Message(reason, ScanField("input_format")))
+        raise _unknown_format(path)
     return by_ending, whole
+
+
+def _asked_format(name: str | None, kind: str | None) -> Format | None:
+    """Return the format of a name; those of TREC stand for each other, by what a file holds."""
+    if name is None:
+        return None
+    if name not in BY_NAME:
+        raise ValueError(Message(ScanField("input_format", name), f" is not one of {', '.join(BY_NAME)}"))
+    asked = BY_NAME[name]
+    if _holds(asked, kind):
+        return asked
+    return {QRELS.name: RUN, RUN.name: QRELS}.get(name, asked)
+
+
+def _holds(form: Format, kind: str | None) -> bool:
+    """Tell whether files of a format may hold a kind of rows."""
+    return kind in (None, "grades", *form.holds)
+
+
+def _replaces(asked: Format, by_ending: Format, kind: str | None) -> bool:
+    """Tell whether a format may be read from files whose names end as those of another, as texts may."""
+    ends = {form.extensions[-1].rpartition(".")[2] for form in (asked, by_ending)}  # gz of texts
+    return _holds(asked, kind) and len(ends) == 1
+
+
+def _unknown_format(path: Path) -> ValueError:
+    """Return what to raise where the name of a file does not tell its format."""
+    with naming(path, "a file with its ending, such as NAME.npz"):
+        version_of(path)  # which tells if there is no such file
+    endings = f"expected one that ends in {', '.join(form.endings for form in FORMATS)}, or "
+    reason = f"{path}: its name does not tell its format; {endings}"
+    return ValueError(Message(reason, ScanField("input_format")))
 
 
 def completed(path: Path) -> Path:
