@@ -74,11 +74,12 @@ def test_distances_in_objects_are_noted(form: str) -> None:
     for scores, noted in ((DISTANCES, True), (-DISTANCES, False)):
         run = run_of(scores)
         rows = [(instance, *entry) for instance, row in run.items() for entry in row.items()]
-        truth, predictions = {
+        forms: dict[str, tuple[Any, Any]] = {
             "dicts": ([[*row] for row in KEYED.values()], [*run.values()]),
             "dict of dicts": (KEYED, run),
             "long frame": (KEYED, pandas.DataFrame(rows, columns=["instance", "label", "score"])),
-        }[form]
+        }
+        truth, predictions = forms[form]
         for metric in ("p@1", "auc.macro"):
             assert (
                 any(NOTE in note for note in evaluate(truth, predictions, metrics=metric, labels=names).notes)

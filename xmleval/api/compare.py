@@ -30,6 +30,7 @@ from xmleval.evaluation.files import Run, evaluate_files, open_run, state_files
 from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.request import OF_MODELS, Request, refuse_unknown, request_of
 from xmleval.files.remote import is_file
+from xmleval.input.given import RowsLike, ValuesLike
 from xmleval.input.scan import Scan
 from xmleval.input.shards import find_scan
 from xmleval.input.tensors import as_plain
@@ -42,18 +43,19 @@ from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
 from xmleval.states.plan import Settings, make_plan
 
+Models = Mapping[str, Any]  # scores or sets by name, or a list of those of seeds
 AFTER = "; they come after the truth: compare(y_true, models)"
 
 
 def compare(
-    y_true: Any,
+    y_true: RowsLike,
     models: Mapping[str, Any] | None = None,
     *,
     y_pred: Mapping[str, Any] | None = None,
     baseline: str | None = None,
     test: str = JACKKNIFE,
     confidence: float = 0.95,
-    clusters: Any = None,
+    clusters: ValuesLike | None = None,
     seeds: bool = False,
     worst: int = 0,
     complete_lists: bool = False,
@@ -179,7 +181,7 @@ class Evaluated(NamedTuple):
 
 
 def evaluate_models(
-    names: Sequence[str], models: Any, y_pred: Any, seeds: bool, request: Request
+    names: Sequence[str], models: Models | None, y_pred: Models | None, seeds: bool, request: Request
 ) -> Evaluated:
     """Evaluate models one after another; those of files in one pass."""
     seeds_of = {name: _scores_and_sets(name, models, y_pred, seeds) for name in names}
@@ -240,26 +242,33 @@ def _evaluate_files(
     return reports, run
 
 
-def names_of(models: Any, y_pred: Any) -> list[str]:
+def names_of(models: object, y_pred: object) -> list[str]:
     """Return the names of the models, or refuse what is no dict of two or more."""
-    dicts = {name: value for name, value in (("models", models), ("y_pred", y_pred)) if value is not None}
-    for argument, value in dicts.items() or {"models": None}.items():
-        if not isinstance(value, Mapping) or (argument == "models" and _holds_rows(value)):
-            text = f"{type(value).__name__} is not a dict of models"
-            hint = f"give them by name, as in {{'a': .., 'b': ..}}{AFTER if argument == 'models' else ''}"
-            raise InputError(argument, f"{text}; {hint}")
-        if len(value) < 2:
-            raise InputError(argument, f"{len(value)} given; expected two or more to compare")
-        for name, of_model in value.items():
-            if not isinstance(name, str):
-                raise InputError(argument, f"{shown(name)} is not a name")
-            if of_model is None:
-                raise InputError(argument, f"{shown(name)} is None; expected its scores or sets")
-    names = [*next(iter(dicts.values()))]
-    if any({*names} != {*value} for value in dicts.values()):
-        others = shown_names(dicts["y_pred"])
+    given = {name: value for name, value in (("models", models), ("y_pred", y_pred)) if value is not None}
+    by_name = {argument: _by_name(argument, value) for argument, value in given.items()}
+    if not by_name:
+        by_name = {"models": _by_name("models", models)}
+    names = [*next(iter(by_name.values()))]
+    if any({*names} != {*value} for value in by_name.values()):
+        others = shown_names(by_name["y_pred"])
         raise InputError("y_pred", f"has other models ({others}) than {shown_names(names)}")
     return names
+
+
+def _by_name(argument: str, value: object) -> Mapping[str, object]:
+    """Return the scores or the sets of models by name, or refuse what is no dict of two or more."""
+    after = AFTER if argument == "models" else ""
+    if not isinstance(value, Mapping) or (argument == "models" and _holds_rows(value)):
+        text = f"{type(value).__name__} is not a dict of models"
+        raise InputError(argument, f"{text}; give them by name, as in {{'a': .., 'b': ..}}{after}")
+    if len(value) < 2:
+        raise InputError(argument, f"{len(value)} given; expected two or more to compare")
+    for name, of_model in value.items():
+        if not isinstance(name, str):
+            raise InputError(argument, f"{shown(name)} is not a name")
+        if of_model is None:
+            raise InputError(argument, f"{shown(name)} is None; expected its scores or sets")
+    return value
 
 
 def _holds_rows(value: Mapping[Any, Any]) -> bool:
@@ -299,14 +308,14 @@ def _files_of_seeds(scores: Any) -> list[Any]:
 def lists_of(
     run: Run | None,
     request: Request,
-    models: Mapping[str, Any],
+    models: Models | None,
     reports: Mapping[str, Report],
     spec: Spec,
     rows: Ints,
 ) -> list[Lists]:
     """Return what to show of some rows of two models, which are read again."""
     if run is None:
-        of_models = {name: models[name] for name in reports}
+        of_models = {name: (models or {})[name] for name in reports}
         with open_run(replace(request, memory=MEMORY), of_models) as new_run:
             return lists_of(new_run, request, models, reports, spec, rows)
     shown = [ShownRows(report, spec.k or LISTED, rows) for report in reports.values()]
@@ -339,7 +348,8 @@ class ShownRows:
         is_read = (self.rows >= self.n_rows) & (self.rows < self.n_rows + batch.truth.n_rows)
         for row in self.rows[is_read].tolist():
             block = blocks.block(row - self.n_rows)
-            ranking: Any = block.ranking
+            ranking = block.ranking
+            assert ranking is not None
             self.truth[row] = block.truth.labels.tolist()
             self.lists[row] = ranking.labels[: min(self.depth, int(ranking.n_above[0]))].tolist()
         self.n_rows += batch.truth.n_rows

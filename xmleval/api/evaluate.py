@@ -14,16 +14,20 @@ from xmleval.evaluation.counts import evaluate_values
 from xmleval.evaluation.request import (
     Data,
     EvaluateOptions,
+    HierarchyLike,
+    NamesLike,
     Progress,
     Question,
     Request,
     Running,
 )
 from xmleval.evaluation.settings import FILES, argument_of, file_of
+from xmleval.input.given import FilePath, ModelsLike, RowsLike, ValuesLike
 from xmleval.input.objects.named import is_pair_dict
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.comparison import Comparison
 from xmleval.results.report import Report
+from xmleval.view.block import Groups
 from xmleval.view.decision import Decision
 from xmleval.view.rule import Rule
 
@@ -35,37 +39,39 @@ PATHS = (str, os.PathLike, Mapping)  # and the models of a dict
 
 @overload
 def evaluate(
-    y_true: Any, y_score: Mapping[str, str | os.PathLike[str]], **options: Unpack[EvaluateOptions]
+    y_true: RowsLike, y_score: Mapping[str, FilePath], **options: Unpack[EvaluateOptions]
 ) -> Report | Comparison: ...
 
 
 @overload
-def evaluate(y_true: Any, y_score: Any = None, **options: Unpack[EvaluateOptions]) -> Report: ...
+def evaluate(
+    y_true: RowsLike, y_score: RowsLike | None = None, **options: Unpack[EvaluateOptions]
+) -> Report: ...
 
 
 def evaluate(
-    y_true: Any,
-    y_score: Any = None,
+    y_true: RowsLike,
+    y_score: RowsLike | ModelsLike | None = None,
     *,
-    y_pred: Any = None,
+    y_pred: RowsLike | None = None,
     metrics: str | Iterable[str] | None = None,
     k: int | Iterable[int] = DEFAULT_K,
-    y_train: Any = None,
-    decision: str | Rule | Decision | None = None,
+    y_train: RowsLike | None = None,
+    decision: FilePath | Rule | Decision | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     confidence: float | None = None,
-    labels: Any = None,
+    labels: NamesLike | None = None,
     n_labels: int | None = None,
-    sample_weight: Any = None,
+    sample_weight: ValuesLike | None = None,
     higher_is_better: bool = True,
-    exclude: Any = None,
+    exclude: RowsLike | None = None,
     exclude_from: str = "both",
-    candidates: Any = None,
-    inverse_propensity: Any = None,
-    label_groups: Any = None,
-    row_groups: Any = None,
-    hierarchy: Any = None,
-    clusters: Any = None,
+    candidates: RowsLike | None = None,
+    inverse_propensity: ValuesLike | None = None,
+    label_groups: ValuesLike | Groups | None = None,
+    row_groups: ValuesLike | None = None,
+    hierarchy: HierarchyLike | None = None,
+    clusters: ValuesLike | None = None,
     bounds: bool = False,
     per_row: bool | Iterable[str] = False,
     per_label: bool | Iterable[str] = False,
@@ -240,25 +246,26 @@ def answer(request: Request) -> Report | Comparison:
         return evaluate_values(request, {"": (y_score, y_pred)})[0]
     from xmleval.evaluation.files import evaluate_files  # imports all formats
 
-    models = {} if y_score is None else {"y_score": y_score}
+    models: dict[str, Any] = {} if y_score is None else {"y_score": y_score}
     if isinstance(y_score, Mapping) and not y_score:
         raise InputError("y_score", "is empty; expected scores, or files of models by name")
     if file_of("y_score", y_score) is not None:
-        models = dict(y_score) if isinstance(y_score, Mapping) else {str(y_score): y_score}
+        models = {**y_score} if isinstance(y_score, Mapping) else {str(y_score): y_score}
     reports = evaluate_files(request, models, counting_of(request))[1]
     return Comparison(reports) if len(reports) > 1 else reports.popitem()[1]
 
 
-def refuse_models(argument: str, value: Any) -> None:
+def refuse_models(argument: str, value: object) -> None:
     """Refuse predictions of several models in memory, by name, in place of those of one."""
-    is_dict = isinstance(value, dict) and not hasattr(value, "shape")  # a DOK matrix is a dict, too
-    if is_dict and value and not is_pair_dict(value) and all(map(_has_rows, value.values())):
+    if not isinstance(value, dict) or hasattr(value, "shape"):  # as a DOK matrix has, which is a dict, too
+        return
+    if value and not is_pair_dict(value) and all(map(_has_rows, value.values())):
         several = f"holds predictions by model ({shown_names(map(shown, value))})"
         hint = "give several models in memory to xmleval.compare, or one of them here"
         raise InputError(argument, f"{several}; {hint}")
 
 
-def _has_rows(value: Any) -> bool:
+def _has_rows(value: object) -> bool:
     """Tell whether a value is a matrix, a list of arrays, or rows by key, and no row."""
     if isinstance(value, Mapping):
         first = next(iter(value.values()), None)

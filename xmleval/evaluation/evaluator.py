@@ -18,6 +18,7 @@ from xmleval.evaluation.saved import restored, restored_settings, saved_counts, 
 from xmleval.evaluation.settings import check_settings
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
+from xmleval.input.given import RowsLike, ValuesLike
 from xmleval.input.matching import Rules
 from xmleval.input.opened import labels_of
 from xmleval.metrics.spec import Spec
@@ -110,16 +111,16 @@ class Evaluator:
 
     def update(
         self,
-        y_true: Any,
-        y_score: Any = None,
+        y_true: RowsLike,
+        y_score: RowsLike | None = None,
         *,
-        y_pred: Any = None,
-        sample_weight: Any = None,
-        clusters: Any = None,
-        row_groups: Any = None,
-        exclude: Any = None,
+        y_pred: RowsLike | None = None,
+        sample_weight: ValuesLike | None = None,
+        clusters: ValuesLike | None = None,
+        row_groups: ValuesLike | None = None,
+        exclude: RowsLike | None = None,
         exclude_from: str = "both",
-        candidates: Any = None,
+        candidates: RowsLike | None = None,
         first_row: int | None = None,
     ) -> None:
         """Count rows; if any input is invalid, none of them is counted.

@@ -6,7 +6,6 @@ follows reads their fields.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict
@@ -14,14 +13,17 @@ from typing import Any, TypedDict
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, did_you_mean, shown
+from xmleval.input.given import FilePath, ModelsLike, RowsLike, SparseMatrix, ValuesLike
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.spec import DEFAULT_K, as_names, conventions_of
 from xmleval.states.effects import given_options
+from xmleval.view.block import Groups, Hierarchy
 from xmleval.view.decision import Decision
 from xmleval.view.rule import Rule
 
-FilePath = str | os.PathLike[str]
 Metrics = str | Iterable[str]
+NamesLike = Iterable[Any] | FilePath  # texts or integers
+HierarchyLike = SparseMatrix | Iterable[Any] | FilePath | Hierarchy
 Progress = bool | Callable[[int, int | None], object]  # what is called with the rows counted, and all rows
 
 
@@ -29,15 +31,15 @@ Progress = bool | Callable[[int, int | None], object]  # what is called with the
 class Data:
     """What has a row for each instance: values, or files of them; see `evaluate`."""
 
-    y_true: Any = None
-    y_score: Any = None
-    y_pred: Any = None
-    exclude: Any = None
+    y_true: RowsLike | None = None
+    y_score: RowsLike | ModelsLike | None = None
+    y_pred: RowsLike | None = None
+    exclude: RowsLike | None = None
     exclude_from: str = "both"
-    candidates: Any = None
-    sample_weight: Any = None
-    clusters: Any = None
-    row_groups: Any = None
+    candidates: RowsLike | None = None
+    sample_weight: ValuesLike | None = None
+    clusters: ValuesLike | None = None
+    row_groups: ValuesLike | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +52,13 @@ class Question:
     metrics: Metrics | None = None
     k: int | Iterable[int] = DEFAULT_K
     n_labels: int | None = None
-    labels: Any = None
-    inverse_propensity: Any = None
-    y_train: Any = None
+    labels: NamesLike | None = None
+    inverse_propensity: ValuesLike | None = None
+    y_train: RowsLike | TrainingLabels | None = None
     decision: FilePath | Rule | Decision | None = None
     conventions: str | Conventions | Mapping[str, Any] | None = None
-    label_groups: Any = None
-    hierarchy: Any = None
+    label_groups: ValuesLike | Groups | None = None
+    hierarchy: HierarchyLike | None = None
     higher_is_better: bool = True
     bounds: bool = False
     per_row: bool | Iterable[str] = False
@@ -151,14 +153,14 @@ class Request:
 class Options(TypedDict, total=False):
     """Options of `Evaluator`: those of `Question` but the measures and the number of labels."""
 
-    labels: Any
+    labels: NamesLike | None
     k: int | Iterable[int]
-    inverse_propensity: Any
-    y_train: Any
+    inverse_propensity: ValuesLike | None
+    y_train: RowsLike | None
     decision: str | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
-    label_groups: Any
-    hierarchy: Any
+    label_groups: ValuesLike | Groups | None
+    hierarchy: HierarchyLike | None
     higher_is_better: bool
     bounds: bool
     per_row: bool | Iterable[str]
@@ -172,13 +174,13 @@ class EvaluateOptions(Options, total=False):
 
     metrics: Metrics | None
     n_labels: int | None
-    y_pred: Any
-    exclude: Any
+    y_pred: RowsLike | None
+    exclude: RowsLike | None
     exclude_from: str
-    candidates: Any
-    sample_weight: Any
-    clusters: Any
-    row_groups: Any
+    candidates: RowsLike | None
+    sample_weight: ValuesLike | None
+    clusters: ValuesLike | None
+    row_groups: ValuesLike | None
     memory: int | str
     threads: int | None
     progress: Progress

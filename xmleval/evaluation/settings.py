@@ -76,7 +76,7 @@ def file_of(argument: str, value: Any) -> Path | None:
         raise InputError(argument, f"{value} is not read row by row; expected its path alone, without scan")
     if argument == "decision":
         with suppress(ValueError):
-            parse_decision(value)
+            parse_decision(str(value))
             return None
         if as_path(value).suffix != ".npz" and not as_path(value).is_file():
             text = (

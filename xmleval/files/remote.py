@@ -11,7 +11,7 @@ import textwrap
 import time
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path, PosixPath
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from xmleval.base.budget import memory_limit
 from xmleval.base.errors import shown
@@ -257,7 +257,7 @@ def as_path(name: str | os.PathLike[str]) -> Path:
     return path
 
 
-def is_file(value: Any) -> bool:
+def is_file(value: object) -> TypeGuard[str | os.PathLike[str]]:
     """Tell whether an argument is a file, a folder or a pattern, on this machine or elsewhere."""
     return isinstance(value, str) or hasattr(type(value), "__fspath__")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from numpy.typing import ArrayLike
 
@@ -33,7 +33,7 @@ class RowsByKey(Protocol):
 
 
 FilePath: TypeAlias = str | os.PathLike[str]
-Keyed: TypeAlias = Mapping[str, object] | Mapping[int, object]
+Keyed: TypeAlias = Mapping[Any, object]  # by the names of rows, or of labels
 # labels, or labels with scores, of each row; frames of pandas, polars and Arrow, and tensors, are like arrays
 RowsLike: TypeAlias = (
     "ArrayLike | SparseMatrix | Sequence[object] | Keyed | RowsByKey | FilePath | Named | Columns | Scan"

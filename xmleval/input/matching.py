@@ -31,7 +31,7 @@ class Rules(NamedTuple):
     """
 
     n_labels: int | None = None
-    labels: Sequence[Any] | None = None
+    labels: object = None
     graded: bool | None = None
     fits: bool = False
     nodes: Collection[Any] = ()
