@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from xmleval.base.budget import MEMORY
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
+from xmleval.input.given import FilePath, RowsLike
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 
@@ -19,11 +20,11 @@ TAIL_COUNT = 10  # maximum number of instances of a tail label
 
 
 def label_statistics(
-    y_true: Any,
-    y_train: Any = None,
+    y_true: RowsLike,
+    y_train: RowsLike | None = None,
     *,
     n_labels: int | None = None,
-    labels: Any = None,
+    labels: Iterable[str | int] | FilePath | None = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
     progress: Progress = False,
@@ -94,7 +95,7 @@ class LabelCounts(Evaluator):
         self.label_counts: Ints = np.zeros(n_labels, np.int64)
         self.most_labels, self.n_empty = 0, 0
 
-    def update(self, y_true: Any, y_score: Any = None, **arguments: Any) -> None:
+    def update(self, y_true: RowsLike, y_score: RowsLike | None = None, **arguments: object) -> None:
         """Add rows, as `evaluate` takes them, or refuse them; there are no scores."""
         truth = set_rows("y_true", y_true, self.n_labels)
         super().update(truth)
