@@ -17,7 +17,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ from xmleval.input.small_texts import load_names, load_numbers, read_edges
 from xmleval.input.stack import read_named, rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 __all__ = [
     "FORMATS",
     "Format",
@@ -63,6 +66,7 @@ __all__ = [
     "write_xmc",
 ]
 PathLike = str | os.PathLike[str]
+Lists = tuple[NDArray[Any], NDArray[Any] | None]  # labels and scores of shape (m, k)
 
 
 def find_format(path: Path, name: str | None = None, kind: str | None = None) -> tuple[Format, Path]:
@@ -109,7 +113,7 @@ def read_scores(path: PathLike) -> Any:
     return _read(path, "scores")
 
 
-def _read(path: PathLike, kind: str) -> Any:
+def _read(path: PathLike, kind: str) -> csr_array | NDArray[Any] | Lists:
     name = None
     if isinstance(path, Scan):
         name = path.format
