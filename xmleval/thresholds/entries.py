@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from xmleval.base.arrays import Bools, Ints, Labels, Scores, as_score
 from xmleval.base.errors import InputError, other_rows
 from xmleval.input.canonical import Ranking
 from xmleval.input.csr import rows_at_a_time
+from xmleval.input.given import RowsLike
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
@@ -68,7 +69,7 @@ class Entries:
         self._scores: list[Scores] = []
         self._relevant: list[Bools] = []
 
-    def update(self, y_true: Any, y_score: Any = None) -> None:
+    def update(self, y_true: RowsLike, y_score: RowsLike | None = None) -> None:
         """Add rows; arguments are those of `xmleval.evaluate`."""
         truth = set_rows("y_true", y_true, self.n_labels)
         if y_score is None:
@@ -103,7 +104,7 @@ class Entries:
 
     def pool(self) -> Pool:
         """Return all entries."""
-        none: Any = [np.empty(0, np.int32)]
+        none: list[Labels] = [np.empty(0, np.int32)]
         sizes = np.concatenate([np.empty(0, np.int64), *self._sizes])
         scores = np.concatenate([np.empty(0, np.float32), *self._scores])
         ranking = Ranking(
