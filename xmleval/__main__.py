@@ -6,7 +6,10 @@ import os
 import signal
 import sys
 import warnings
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 def main() -> int:
@@ -24,12 +27,12 @@ def main() -> int:
         return 128 + signal.SIGINT
 
 
-def _stop(number: int, frame: Any) -> NoReturn:
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
     """End as an error does, so that files which have a hidden name are deleted."""
     raise SystemExit(128 + number)
 
 
-def _show(message: Warning | str, *where: Any, **options: Any) -> None:
+def _show(message: Warning | str, *where: object, **options: object) -> None:
     if sys.stderr is not None:
         sys.stderr.write(f"xmleval: {message}\n")
 

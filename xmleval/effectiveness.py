@@ -11,9 +11,10 @@ of the same length (also 1 x n or n x 1), or a scalar. ValueError is raised wher
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xmleval.base.arrays import MOST_LABELS, Ints
 from xmleval.base.errors import InputError, positive_integer, shown
@@ -55,7 +56,7 @@ def effectiveness(values: Mapping[str, float]) -> Effectiveness:
     return Effectiveness(by_row, by_label, by_row and by_label)
 
 
-def threshold_error(n_relevant: Any, n_predicted: Any) -> Ints:
+def threshold_error(n_relevant: ArrayLike, n_predicted: ArrayLike) -> Ints:
     """Return the threshold error |n_relevant - n_predicted| (definition 6), int64.
 
     For label-wise effective scores it is the number of wrongly predicted labels of a row, for instance-wise
@@ -71,7 +72,7 @@ def threshold_error(n_relevant: Any, n_predicted: Any) -> Ints:
     return missed
 
 
-def hamming_bound(errors: Any, n_cells: int) -> float:
+def hamming_bound(errors: ArrayLike, n_cells: int) -> float:
     """Return the tight upper bound on Hamming loss for given threshold errors (theorems 4 and 5).
 
     ``errors`` are those of rows for label-wise effective scores, of labels for instance-wise effective ones,
@@ -88,7 +89,7 @@ def hamming_bound(errors: Any, n_cells: int) -> float:
     return total / n_cells
 
 
-def f1_bound(n_relevant: Any, errors: Any) -> float:
+def f1_bound(n_relevant: ArrayLike, errors: ArrayLike) -> float:
     """Return the lower bound on F1 for given threshold errors.
 
     It bounds F1 samples for label-wise effective scores, from counts of rows (theorem 4), and F1 macro for
@@ -107,7 +108,7 @@ def f1_bound(n_relevant: Any, errors: Any) -> float:
     return float(bounds.mean())
 
 
-def _counts(argument: str, value: Any) -> Ints:
+def _counts(argument: str, value: ArrayLike) -> Ints:
     counts = np.asarray(value)
     if counts.size == 0 or counts.dtype.kind not in "iu" or counts.min() < 0:
         raise InputError(argument, f"{shown(value)} is not a vector of counts (integers >= 0)")
@@ -120,7 +121,9 @@ def _counts(argument: str, value: Any) -> Ints:
     return counts.astype(np.int64)
 
 
-def _aligned(argument: str, value: Any, second_argument: str, second_value: Any) -> tuple[Ints, Ints]:
+def _aligned(
+    argument: str, value: ArrayLike, second_argument: str, second_value: ArrayLike
+) -> tuple[Ints, Ints]:
     """Return two vectors of the same length."""
     first, second = _counts(argument, value), _counts(second_argument, second_value)
     if first.ndim and second.ndim and first.size != second.size:

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,14 +34,18 @@ from xmleval.input.formats.arrow import named_rows, save_table
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import save_xmc
 from xmleval.input.formats.trec import batches, save
+from xmleval.input.given import RowsLike, SparseMatrix
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Named
+from xmleval.input.rows import Named, Rows
 from xmleval.input.scan import Scan
 from xmleval.input.scores import refuse_padding
 from xmleval.input.shards import FORMATS, choose_format, refused_fields
 from xmleval.input.small_texts import load_names, load_numbers, read_edges
 from xmleval.input.stack import read_named, rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "FORMATS",
@@ -63,6 +68,8 @@ __all__ = [
     "write_xmc",
 ]
 PathLike = str | os.PathLike[str]
+ReadRows = Callable[[Sequence[Path], str], Iterable[Rows]]  # of files, and what these hold
+Lists = tuple[NDArray[Any], NDArray[Any] | None]  # labels and scores of shape (m, k)
 
 
 def find_format(path: Path, name: str | None = None, kind: str | None = None) -> tuple[Format, Path]:
@@ -109,7 +116,7 @@ def read_scores(path: PathLike) -> Any:
     return _read(path, "scores")
 
 
-def _read(path: PathLike, kind: str) -> Any:
+def _read(path: PathLike, kind: str) -> csr_array | NDArray[Any] | Lists:
     name = None
     if isinstance(path, Scan):
         name = path.format
@@ -203,7 +210,7 @@ def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
     return _named(path, named_rows, "scores", like)
 
 
-def _named(path: PathLike, batches: Any, kind: str, like: Named | list[str] | None) -> Named:
+def _named(path: PathLike, batches: ReadRows, kind: str, like: Named | list[str] | None) -> Named:
     return read_named(str(path), partial(batches, [as_path(path)], kind), kind, like)
 
 
@@ -244,11 +251,16 @@ def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, in
     [('cat', 'animal'), ('dog', 'animal')]
     """
     edges = [*read_edges(as_path(path)).values()]
-    numbers: Any = [(whole_number(child), whole_number(parent)) for child, parent in edges]
-    return edges if any(None in edge for edge in numbers) else numbers
+    numbers = list[tuple[int, int]]()
+    for names in edges:
+        child, parent = map(whole_number, names)
+        if child is None or parent is None:
+            return edges
+        numbers.append((child, parent))
+    return numbers
 
 
-def write_parquet(path: PathLike, data: Any, kind: str, *, n_labels: int | None = None) -> None:
+def write_parquet(path: PathLike, data: RowsLike | Pieces, kind: str, *, n_labels: int | None = None) -> None:
     """Write relevant labels or scores, a row for each instance, to Parquet or Arrow IPC (.arrow).
 
     ``data`` may be `Pieces`, too. Columns are ``labels``, lists of ids, best first where they have scores,
@@ -264,7 +276,7 @@ def write_parquet(path: PathLike, data: Any, kind: str, *, n_labels: int | None 
     save_table(Path(path), data, kind, n_labels)
 
 
-def write_xmc(path: PathLike, matrix: Any, kind: str) -> None:
+def write_xmc(path: PathLike, matrix: SparseMatrix, kind: str) -> None:
     r"""Write a sparse matrix as lines of ``label:score`` below a header of its numbers of rows and labels.
 
     Every stored score is written, zeros included, in the shortest text that float64, or float32 for narrower
@@ -292,7 +304,10 @@ def write_xmc(path: PathLike, matrix: Any, kind: str) -> None:
 
 
 def write_qrels(
-    path: PathLike, truth: Any, row_names: list[str] | None = None, label_names: list[str] | None = None
+    path: PathLike,
+    truth: RowsLike | Pieces,
+    row_names: list[str] | None = None,
+    label_names: list[str] | None = None,
 ) -> None:
     r"""Write relevant labels as TREC qrels; names have no blanks, and are by default numbers from 0.
 
@@ -311,7 +326,10 @@ def write_qrels(
 
 
 def write_run(
-    path: PathLike, scores: Any, row_names: list[str] | None = None, label_names: list[str] | None = None
+    path: PathLike,
+    scores: RowsLike | Pieces,
+    row_names: list[str] | None = None,
+    label_names: list[str] | None = None,
 ) -> None:
     r"""Write scores as a TREC run, the labels of each row best first; names as of `write_qrels`.
 

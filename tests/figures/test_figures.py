@@ -185,8 +185,9 @@ def test_axes_of_the_caller_are_drawn_into() -> None:
     assert axes[0].lines
     with pytest.raises(ValueError, match="ax: has 2 axes, and the figure 1 panel"):
         compared().plot("cutoffs", metrics="p", ax=axes)
+    wrong: Any = "axes"
     with pytest.raises(ValueError, match="ax: str is no Axes"):
-        rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1").plot(ax="axes")
+        rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1").plot(ax=wrong)
 
 
 def test_rankings_by_measures_of_their_own_choose_no_measures() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from xmleval.base.errors import (
     InputError,
@@ -20,11 +21,17 @@ from xmleval.base.errors import (
     shown_names,
 )
 from xmleval.files.input import InputFile
-from xmleval.files.remote import as_path, is_file
+from xmleval.files.remote import as_path
 from xmleval.metrics.spellings import not_there
 from xmleval.results import checks
 from xmleval.results.report import Report, load_results
 
+if TYPE_CHECKING:
+    from xmleval.evaluation.evaluator import Evaluator
+    from xmleval.input.given import FilePath
+
+# what holds a report, or several by name
+ResultsLike: TypeAlias = "Evaluator | Mapping[str, object] | FilePath"
 FORMS = "expected a report, reports by name, an evaluator, what to_dict() returns, or a path"
 ARCHIVE = b"PK\x03\x04"  # how a saved evaluator begins
 
@@ -59,11 +66,11 @@ class Checked:
 
 
 def check(
-    results: Any,
+    results: ResultsLike,
     *,
     min: Mapping[str, float] | None = None,
     max: Mapping[str, float] | None = None,
-    no_worse_than: Any = None,
+    no_worse_than: ResultsLike | None = None,
     margin: float | Mapping[str, float] = 0.0,
     model: str | None = None,
 ) -> Checked:
@@ -150,7 +157,7 @@ def check(
     return Checked(failures, len(holding))
 
 
-def _limits(argument: str, values: Any, margins: bool = False) -> dict[str, float]:
+def _limits(argument: str, values: object, margins: bool = False) -> dict[str, float]:
     values = {} if values is None else values
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise InputError(
@@ -160,9 +167,9 @@ def _limits(argument: str, values: Any, margins: bool = False) -> dict[str, floa
     return checks.limits_of(argument, pairs, margins)
 
 
-def _reports(argument: str, value: Any, model: str | None) -> tuple[str, Mapping[str, Report]]:
+def _reports(argument: str, value: object, model: str | None) -> tuple[str, Mapping[str, Report]]:
     """Return the name of results in messages, and the reports, or that of ``model``; one alone is ``""``."""
-    if is_file(value):
+    if isinstance(value, str | os.PathLike):
         path, start = as_path(value), b""
         with contextlib.suppress(ValueError), InputFile(path).open() as file:  # an empty one holds no results
             start = file.read(len(ARCHIVE))

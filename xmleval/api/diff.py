@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.request import OF_MODELS, refuse_unknown, request_of
-from xmleval.files.remote import as_path, is_file
+from xmleval.evaluation.request import OF_MODELS, EvaluateOptions, refuse_unknown, request_of
+from xmleval.files.remote import as_path
+from xmleval.input.given import RowsLike
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.diff import Diff, find_changes
 from xmleval.show.tables import names_of_files, short_names
 
 
 def diff(
-    y_true: Any, a: Any, b: Any = None, /, *, metric: str = "ndcg@5", worst: int = 20, **options: Any
+    y_true: RowsLike,
+    a: RowsLike,
+    b: RowsLike | None = None,
+    /,
+    *,
+    metric: str = "ndcg@5",
+    worst: int = 20,
+    **options: Unpack[EvaluateOptions],
 ) -> Diff:
     """Find the rows, and the labels, that changed most from one model to another.
 
@@ -83,10 +92,10 @@ def diff(
     return find_changes([spec], reports, worst, models_evaluated.lists_of)
 
 
-def _names_of(a: Any, b: Any) -> list[str]:
+def _names_of(a: object, b: object) -> list[str]:
     """Return what two models are called: by the names of their files where these differ."""
     names = ["a", "b"]
-    if is_file(a) and is_file(b):
+    if isinstance(a, str | os.PathLike) and isinstance(b, str | os.PathLike):
         of_files = short_names(names_of_files([as_path(a), as_path(b)]))
         names = of_files if of_files[0] != of_files[1] else names
     return names

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.evaluation.files import LABEL_TABLES
-from xmleval.evaluation.request import OF_MODELS, refuse_unknown, request_of
+from xmleval.evaluation.request import OF_MODELS, EvaluateOptions, refuse_unknown, request_of
 from xmleval.evaluation.settings import GIVEN_AS
+from xmleval.input.given import ModelsLike, RowsLike
 from xmleval.labels.groups import DECILES
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
@@ -20,7 +20,11 @@ DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those a
 
 
 def evaluate_for_figures(
-    models: Mapping[str, Any], y_true: Any, *, complete_lists: bool = False, **options: Any
+    models: ModelsLike,
+    y_true: RowsLike,
+    *,
+    complete_lists: bool = False,
+    **options: Unpack[EvaluateOptions],
 ) -> Comparison:
     """Evaluate one or more models, and compare them, with all that figures show."""
     refuse_unknown(options, OF_MODELS)

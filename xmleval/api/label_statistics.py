@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -13,17 +13,18 @@ from xmleval.evaluation.batch import Batch
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
+from xmleval.input.given import FilePath, RowsLike
 from xmleval.kernels.labels import count_entries
 
 TAIL_COUNT = 10  # maximum number of instances of a tail label
 
 
 def label_statistics(
-    y_true: Any,
-    y_train: Any = None,
+    y_true: RowsLike,
+    y_train: RowsLike | None = None,
     *,
     n_labels: int | None = None,
-    labels: Any = None,
+    labels: Iterable[str | int] | FilePath | None = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
     progress: Progress = False,

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import InputError, real_number
 from xmleval.evaluation.request import OF_MODELS, refuse_unknown, request_of
+from xmleval.input.given import ModelsLike, RowsLike
 from xmleval.labels.propensity import inverse_propensity, modelled
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
@@ -71,12 +73,12 @@ class Sensitivity:
 
 
 def propensity_sensitivity(
-    y_true: Any,
-    models: Mapping[str, Any],
-    y_train: Any,
+    y_true: RowsLike,
+    models: ModelsLike,
+    y_train: RowsLike,
     *,
-    a: Any = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7),
-    b: Any = (0.4, 0.8, 1.5, 2.6, 5.0),
+    a: ArrayLike = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7),
+    b: ArrayLike = (0.4, 0.8, 1.5, 2.6, 5.0),
     metrics: str | Iterable[str] = ("psp@5", "psndcg@5"),
     k: int | Iterable[int] = DEFAULT_K,
     **options: Any,
@@ -131,8 +133,8 @@ def propensity_sensitivity(
     values = {str(spec): {name: np.empty((a.size, b.size)) for name in models} for spec in specs}
     notes: dict[str, None] = {}
     for i, j in np.ndindex(a.size, b.size):
-        constants = trained.constants | {"a": float(a[i]), "b": float(b[j])}
-        q = modelled(trained.label_counts, constants, trained.label_names, trained.numbered)
+        model = trained.constants | {"a": float(a[i]), "b": float(b[j])}
+        q = modelled(trained.label_counts, model, trained.label_names, trained.numbered)
         refuse_unknown(options, OF_MODELS)
         request = request_of({**options, "y_true": y_true, "metrics": [*values], "y_train": q})
         evaluated = evaluate_models([*models], models, None, False, request)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
-from typing import Any
 
 from xmleval.base.errors import InputError, did_you_mean
 from xmleval.evaluation.convert import CONTENTS, write_object
 from xmleval.files.remote import is_file
+from xmleval.input.given import RowsLike
 
 
-def write(path: str | os.PathLike[str], data: Any, kind: str = "scores") -> None:
+def write(path: str | os.PathLike[str], data: RowsLike, kind: str = "scores") -> None:
     """Write data to a file in the format that its name tells, with the names of rows and labels.
 
     Parameters

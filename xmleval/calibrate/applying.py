@@ -5,15 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from xmleval.calibrate.calibrator import Calibrator
 from xmleval.evaluation.convert import find_files, write_data, write_rows, writer_of
 from xmleval.evaluation.inputs import read_scores_alone
 from xmleval.evaluation.request import Progress
+from xmleval.input.given import FilePath
+from xmleval.input.rows import Rows
 from xmleval.input.stack import as_rows
 
 
 def apply_to_files(
-    saved: Path, scores: Any, target: Path, shown: Progress = False
+    saved: Path, scores: FilePath, target: Path, shown: Progress = False
 ) -> tuple[int, int, list[str]]:
     """Write scores with the probabilities of a saved map in their place.
 
@@ -23,9 +27,9 @@ def apply_to_files(
     writer = writer_of(target, "scores", source.name if source.named else None)
     calibrator, n_rows, n_entries = Calibrator.load(saved), 0, 0
 
-    def mapped(rows: Any) -> Any:
+    def mapped(rows: Rows | NDArray[Any]) -> Rows:
         nonlocal n_rows, n_entries
-        probabilities = as_rows(calibrator.apply(rows), "scores")
+        probabilities: Rows = as_rows(calibrator.apply(rows), "scores")
         n_rows += probabilities.n_rows
         n_entries += int((probabilities.labels >= 0).sum())
         return probabilities

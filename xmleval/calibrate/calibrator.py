@@ -18,6 +18,7 @@ from xmleval.files.input import InputFile
 from xmleval.files.output import refuse_ending, replacing
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.csr import as_array
+from xmleval.input.given import RowsLike
 from xmleval.input.objects.entries import open_entries, read_predictions, refuse_no_scores
 from xmleval.input.objects.named import as_own_rows
 from xmleval.input.rows import Rows
@@ -79,7 +80,7 @@ class Calibrator:
         n = self.n_pairs
         return f"{self.method}, {about}, fitted to {n:.15g} {'pair' if n == 1 else 'pairs'}: {of}"
 
-    def apply(self, y_score: Any) -> Any:
+    def apply(self, y_score: RowsLike) -> Any:
         """Return predictions with probabilities in place of scores.
 
         Parameters
@@ -204,7 +205,7 @@ class Calibrator:
             raise ValueError(f"{path}: not a saved calibrator, or damaged ({reason}); {EXPECTED}") from None
 
 
-def _calibrator_of(saved: Any) -> Calibrator:
+def _calibrator_of(saved: object) -> Calibrator:
     """Return the map that JSON values hold, or raise ValueError."""
     if not isinstance(saved, dict) or saved.get("kind") != KIND:
         raise ValueError(f"its kind is not {shown(KIND)}")
@@ -226,11 +227,11 @@ def _calibrator_of(saved: Any) -> Calibrator:
     return Calibrator(method, k, n_pairs, scores, levels)
 
 
-def _number(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):
-        raise ValueError(f"{shown(value)} is not a finite number")
-    return float(value)
+def _number(value: object) -> float:
+    if (type(value) is int or type(value) is float) and math.isfinite(value):
+        return float(value)
+    raise ValueError(f"{shown(value)} is not a finite number")
 
 
-def _dtype_of(scores: NDArray[Any]) -> Any:
+def _dtype_of(scores: NDArray[Any]) -> type[np.float32] | type[np.float64]:
     return np.float32 if scores.dtype in (np.float16, np.float32) else np.float64

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from xmleval.evaluation.counts import ScoredRows
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
 from xmleval.files.remote import is_file
+from xmleval.input.given import FilePath, RowsLike, ValuesLike
 from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.recalibrating import (
     BOTH,
@@ -47,14 +48,14 @@ RIDGE = 1e-12  # share of the second derivatives, where these are singular
 
 
 def fit(
-    y_true: Any,
-    y_score: Any,
+    y_true: RowsLike,
+    y_score: RowsLike,
     method: str = "isotonic",
     *,
     k: int | None = None,
     n_labels: int | None = None,
-    labels: Any = None,
-    sample_weight: Any = None,
+    labels: Iterable[str | int] | FilePath | None = None,
+    sample_weight: ValuesLike | None = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
     progress: Progress = False,

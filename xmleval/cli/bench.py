@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import scipy.sparse
+from numpy.typing import NDArray
 
 from xmleval.api.evaluate import evaluate
 from xmleval.base.budget import MEMORY, check_resources
@@ -21,8 +22,10 @@ from xmleval.cli.options import FORMAT, LIST, MEASURES, OUTPUT, RESOURCES, Opt, 
 from xmleval.cli.output import show, write_text
 from xmleval.cli.types import COUNT, Whole
 from xmleval.demo import N_RELEVANT, make_lists
-from xmleval.io import read_scores, read_truth
+from xmleval.evaluation.request import EvaluateOptions
+from xmleval.io import Lists, read_scores, read_truth
 from xmleval.labels.propensity import inverse_propensity
+from xmleval.results.report import Report
 
 RUNS, BUDGET = (5, 25), 2.0  # fewest and most timed runs, and seconds that end them in between
 SHOWN = ("seconds", "first_seconds", "rows_per_second", "scores_per_second", "gb_per_second")
@@ -64,7 +67,7 @@ def bench(
     else:
         y_true = read_truth(how.truth(truth))
         y_score = read_scores(how.scores(scores))
-    settings: Any = {"metrics": metrics, "threads": threads, "decision": f"top{N_RELEVANT}"}
+    settings: EvaluateOptions = {"metrics": metrics, "threads": threads, "decision": f"top{N_RELEVANT}"}
     seconds = list[float]()
     WORK.is_small = False  # as after many calls
     with naming_files({"y_true": truth, "y_score": scores, "y_train": truth}):
@@ -84,7 +87,12 @@ def bench(
     show(f"{size}, {results['bytes'] / 1e9:.3g} GB", *lines, settings_text, path=output)
 
 
-def summary(y_true: Any, y_score: Any, seconds: list[float], report: Any) -> dict[str, Any]:
+def summary(
+    y_true: scipy.sparse.csr_array | NDArray[Any],
+    y_score: scipy.sparse.csr_array | NDArray[Any] | Lists,
+    seconds: list[float],
+    report: Report,
+) -> dict[str, Any]:
     """Return sizes, seconds and rates."""
     values = [y_true, *(y_score if isinstance(y_score, tuple) else [y_score])]
     parts = ([x.data, x.indices, x.indptr] if scipy.sparse.issparse(x) else [x] for x in values)

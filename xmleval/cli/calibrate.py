@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -38,14 +37,26 @@ def calibrate() -> None:
 @command({"Options": FIT}, fit_files, evaluate, group=calibrate, short_help="Fit probabilities to scores.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
-def fit(truth: Path, scores: Path, output: Path, how: Scanning, **options: Any) -> None:
+def fit(
+    truth: Path, scores: Path, output: Path, how: Scanning, method: str, k: int | None, labels: Path | None,
+    memory: str, threads: int | None,
+) -> None:  # fmt: skip
     """Fit a map from SCORES to probabilities against the relevant labels in TRUTH.
 
     Both are of held-out data. `xmleval calibrate apply MODEL SCORES` makes probabilities of other scores.
     Labels with names are matched by name.
     """
     with notes_told():
-        calibrator = fit_files(how.truth(truth), how.scores(scores), progress=on_terminal(), **options)
+        calibrator = fit_files(
+            how.truth(truth),
+            how.scores(scores),
+            method,
+            k=k,
+            labels=labels,
+            memory=memory,
+            threads=threads,
+            progress=on_terminal(),
+        )
     calibrator.save(output)
     write_text(str(calibrator))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -17,11 +16,12 @@ from xmleval.cli.options import LIST, Opt, command
 from xmleval.cli.types import Parsed, read_names
 from xmleval.results.checks import limits_of
 
+Limits = list[tuple[str, float]]  # of measures by name
 FAILED = 1
 MARGIN = "VALUE or NAME=VALUE"  # a value alone is for all names
 
 
-def read_limits(text: str, form: str = "NAME=VALUE") -> list[tuple[str, float]]:
+def read_limits(text: str, form: str = "NAME=VALUE") -> Limits:
     """Read NAME=VALUE, several by commas."""
     limits = []
     for item in read_names(text):
@@ -63,15 +63,23 @@ xmleval check new.json \\
 
 @command(SECTIONS, check_reports, examples=EXAMPLES)
 @click.argument("results", type=FILE)
-def check(results: Path, **options: Any) -> int:
+def check(
+    results: Path, min: Limits | None, max: Limits | None, no_worse_than: Path | None, margin: Limits | None,
+    model: str | None,
+) -> int:  # fmt: skip
     """Check RESULTS, JSON or a state of `xmleval evaluate` or `merge`, against limits or earlier results.
 
     The exit code is 0 if all holds; 1 after a line on standard output for each measure that is beyond its
     limit, worse, undefined or missing; 2 for invalid usage, for files that cannot be read, and where LAST is
     of other data or conventions.
     """
-    for name in ("min", "max", "margin"):
-        options[name] = limits_of(name, options[name] or (), margins=name == "margin")
-    checked = check_reports(results, **options)
+    checked = check_reports(
+        results,
+        min=limits_of("min", min or ()),
+        max=limits_of("max", max or ()),
+        no_worse_than=no_worse_than,
+        margin=limits_of("margin", margin or (), margins=True),
+        model=model,
+    )
     write_stdout(f"{checked}\n")
     return 0 if checked else FAILED

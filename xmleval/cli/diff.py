@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -15,6 +15,7 @@ from xmleval.cli.options import COMPARED, OF_MODELS, OUTPUT, Opt, command, forma
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import models_of
 from xmleval.cli.types import COUNT
+from xmleval.evaluation.request import EvaluateOptions
 
 SECTIONS = {"Changes": {"metric": Opt(str, "NAME"), "worst": Opt(COUNT, "N")}} | COMPARED
 SECTIONS |= {
@@ -38,7 +39,9 @@ def diff(
     output_format: str,
     output: Path | None,
     how: Scanning,
-    **options: Any,
+    metric: str,
+    worst: int,
+    **options: Unpack[EvaluateOptions],
 ) -> None:
     """Show the rows, and the labels, that changed most from the first of SCORES to the second.
 
@@ -47,5 +50,7 @@ def diff(
     --labels names the columns, whatever their form.
     """
     models_of(truth, scores)  # refuses what was hardly meant
-    result = diff_files(how.truth(truth), *map(how.scores, scores), progress=on_terminal(), **options)
+    options["progress"] = on_terminal()
+    old, new = map(how.scores, scores)
+    result = diff_files(how.truth(truth), old, new, metric=metric, worst=worst, **options)
     write_result(result, output_format, output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -16,7 +16,7 @@ from xmleval.cli.options import EVALUATION, RESULT, RUNS, SAVE, Opt, command
 from xmleval.cli.output import write_details, write_result
 from xmleval.cli.patterns import models_of, other_shards
 from xmleval.evaluation.checkpoint import kept_until_written
-from xmleval.evaluation.request import Running
+from xmleval.evaluation.request import EvaluateOptions, Running
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.details import refuse_no_rows
@@ -49,7 +49,7 @@ SECTIONS = EVALUATION | {"Output": OF_RESULT | SAVE, "Resources": EVALUATION["Re
 @kept_until_written()
 def evaluate(
     truth: Path, scores: tuple[Path, ...], output_format: str, output: Path | None,
-    per_label_file: Path | None, per_row_file: Path | None, how: Scanning, **options: Any,
+    per_label_file: Path | None, per_row_file: Path | None, how: Scanning, **options: Unpack[EvaluateOptions],
 ) -> None:  # fmt: skip
     """Compute measures of the predictions in SCORES against the relevant labels in TRUTH.
 
@@ -65,9 +65,8 @@ def evaluate(
     if per_row_file is not None:
         refuse_no_rows([spec for spec, _ in asked])
     options |= {"per_label": per_label_file is not None, "per_row": per_row_file is not None}
-    result: Any = evaluate_files(
-        how.truth(truth), how.models(models) or None, progress=on_terminal(), **options
-    )
+    options["progress"] = on_terminal()
+    result = evaluate_files(how.truth(truth), how.models(models) or None, **options)
     reports = {[*models, str(truth)][0]: result}
     if isinstance(result, Comparison):
         reports = {**result.reports}

@@ -17,7 +17,7 @@ import click
 from xmleval.base.errors import KEYWORDS_OF_SCAN, InputError, import_optional
 from xmleval.files.output import ARCHIVE, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path
-from xmleval.input.scan import scan
+from xmleval.input.scan import Scan, scan
 
 OF_FIELDS = tuple(name for name in KEYWORDS_OF_SCAN if name != "input_format")  # options
 COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
@@ -26,7 +26,9 @@ COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
 class FileName(click.Path):
     """The path of a file, or the address of a remote one."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
         """Return the path of a name."""
         return as_path(os.fsdecode(super().convert(value, param, ctx)))
 
@@ -48,7 +50,9 @@ class Output(FileName):
         super().__init__()
         self.noun, self.endings, self.others = noun, endings, others
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
         """Return the path of a name, or refuse it."""
         path = super().convert(value, param, ctx)
         for file in self.files(path):
@@ -111,24 +115,24 @@ class Scanning:
     separator: str | None = None
     predictions: tuple[Path, ...] = ()  # files of them
 
-    def truth(self, path: Path) -> Any:
+    def truth(self, path: Path) -> Path | Scan:
         """Return a file of relevant labels, as functions take it."""
         are_of_predictions = self.scores_label_field is not None or _stand_for_one(path, self.predictions)
         return self._scan(path, self.label_field, None if are_of_predictions else self.score_field)
 
-    def training(self, path: Path) -> Any:
+    def training(self, path: Path) -> Path | Scan:
         """Return a file of training labels, which are not judged."""
         return self._scan(path, self.label_field, None)
 
-    def scores(self, path: Path) -> Any:
+    def scores(self, path: Path) -> Path | Scan:
         """Return a file of predictions."""
         return self._scan(path, self.scores_label_field, self.score_field)
 
-    def candidates(self, path: Path) -> Any:
+    def candidates(self, path: Path) -> Path | Scan:
         """Return a file of candidates, which are named as predicted labels are."""
         return self._scan(path, self.scores_label_field, self.score_field)
 
-    def models(self, models: Mapping[str, Path]) -> dict[str, Any]:
+    def models(self, models: Mapping[str, Path]) -> dict[str, Path | Scan]:
         """Return files of predictions by name."""
         return {name: self.scores(path) for name, path in models.items()}
 
@@ -144,7 +148,7 @@ class Scanning:
         """The options of fields that are given."""
         return [name for name in OF_FIELDS if getattr(self, name) is not None]
 
-    def _scan(self, path: Path, label: str | None, score: str | None) -> Any:
+    def _scan(self, path: Path, label: str | None, score: str | None) -> Path | Scan:
         if self.input_format is None and not self._fields:
             return path
         from xmleval.input.shards import takes_fields  # imports all formats

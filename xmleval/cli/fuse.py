@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -36,7 +35,10 @@ OPTIONS = {
 
 @command({"Options": OPTIONS}, fuse_files)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
-def fuse(scores: tuple[Path, ...], output: Path, rule: str, how: Scanning, **options: Any) -> None:
+def fuse(
+    scores: tuple[Path, ...], output: Path, how: Scanning, rule: str, k: int | None,
+    weights: list[float] | None, rank_constant: float | None, n_labels: int | None, higher_is_better: bool,
+) -> None:  # fmt: skip
     """Join the lists of several models into one, row by row.
 
     Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them, held in memory. Ties
@@ -46,7 +48,14 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, how: Scanning, **opt
     files = find_files([(each, "scores") for each in scans])
     writer_of(output, "scores", next((file.name for file in files if file.named), None))
     with notes_told(), naming_files({"predictions": "SCORES"}):
-        fusion = Fusion(rule=rule, **options)
+        fusion = Fusion(
+            rule=rule,
+            k=k,
+            weights=weights,
+            rank_constant=rank_constant,
+            n_labels=n_labels,
+            higher_is_better=higher_is_better,
+        )
         rows, n_labels = fuse_rows(scans, fusion)
     tell_notes(write_data(str(scores[0]), rows, "scores", output, n_labels))
     size = f"{counted(rows.n_rows, 'rows')} x {counted(n_labels, 'labels')}"

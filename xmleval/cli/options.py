@@ -34,6 +34,7 @@ from xmleval.cli.types import (
 from xmleval.evaluation.request import Running
 from xmleval.files.output import refuse_ending
 from xmleval.files.remote import as_path
+from xmleval.input.scan import Scan
 from xmleval.input.shards import FORMATS
 from xmleval.labels.datasets import PUBLISHED
 from xmleval.labels.propensity import TrainingLabels
@@ -58,7 +59,7 @@ class Opt(NamedTuple):
     extra : what else click takes
     """
 
-    type: Any
+    type: click.ParamType[Any] | type[str] | None
     metavar: str | None = None
     help: str | None = None
     flag: str | None = None
@@ -130,14 +131,14 @@ def _running(values: dict[str, Any]) -> Running:
     return Running(**values, executor=workers or scheduler)
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def _listed(value: Path | tuple[Path, ...] | None) -> Sequence[Path]:
     """Return the files of an argument, which has one, several or none."""
     return value if isinstance(value, tuple) else [] if value is None else [value]
 
 
 def training_file(arguments: Mapping[str, Any]) -> Path | None:
     """Return the file of training labels among the arguments of a command."""
-    y_train: Any = arguments["y_train"]
+    y_train: TrainingLabels | Path | Scan | None = arguments["y_train"]
     labels = y_train.labels if isinstance(y_train, TrainingLabels) else y_train
     return None if labels is None else as_path(labels)
 
@@ -274,8 +275,8 @@ def option(name: str, opt: Opt, arguments: Mapping[str, tuple[str, Any]]) -> cli
     if opt.extra.get("multiple"):  # of which each is a list
         defaults["callback"] = lambda context, parameter, lists: [*chain(*lists)] or None
     metavar = opt.metavar or ("FILE" if isinstance(opt.type, FileName) else None)
-    words: Any = {"type": opt.type, "help": opt.help or text, "metavar": metavar, **defaults, **opt.extra}
-    return click.Option([flag_of(name, opt), name], **words)
+    words = {"type": opt.type, "help": opt.help or text, "metavar": metavar}
+    return click.Option([flag_of(name, opt), name], **{**words, **defaults, **opt.extra})
 
 
 def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
@@ -318,9 +319,9 @@ class Command(click.Command):
     """
 
     def __init__(
-        self, *args: Any, sections: Sections, functions: Sequence[Function], **attributes: Any
+        self, name: str | None, *, sections: Sections, functions: Sequence[Function], **attributes: Any
     ) -> None:
-        super().__init__(*args, **attributes)
+        super().__init__(name, **attributes)
         self.sections = sections
         options = {name: opt for section in sections.values() for name, opt in section.items()}
         self.flags = {name: flag_of(name, opt) for name, opt in options.items()}
@@ -339,7 +340,7 @@ class Command(click.Command):
                 with formatter.section(title):
                     formatter.write_dl(rows, col_max=30 if formatter.width >= NARROW else 6)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command; messages name its options from then on, and tell where predictions come first."""
         FLAGS.update(self.flags)
         refuse_outputs(self.params, ctx.params)
@@ -352,11 +353,15 @@ class Command(click.Command):
 
 
 def command(
-    sections: Sections, *functions: Function, examples: str = "", group: Any = click, **attributes: Any
+    sections: Sections,
+    *functions: Function,
+    examples: str = "",
+    group: click.Group | None = None,
+    short_help: str | None = None,
 ) -> Callable[[Function], Command]:
     """Return a decorator that makes a command, of a group, with options in sections and with examples."""
     epilog = f"Examples:\n\n\b\n{textwrap.indent(examples, '  ')}" if examples else None
-    decorator: Callable[[Function], Command] = group.command(
-        cls=Command, sections=sections, functions=functions, epilog=epilog, **attributes
-    )
-    return decorator
+    declare: Callable[..., Callable[[Function], Command]] = click.command
+    if group is not None:
+        declare = group.command
+    return declare(cls=Command, sections=sections, functions=functions, epilog=epilog, short_help=short_help)

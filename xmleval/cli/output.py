@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 
@@ -23,6 +23,9 @@ from xmleval.files.output import naming_output, replacing
 from xmleval.results.details import csv_lines, json_lines, label_columns, row_columns, without_labels
 from xmleval.results.report import Report
 from xmleval.results.result import Result
+
+if TYPE_CHECKING:
+    from xmleval.show.drawing import SomeAxes
 
 MOST_FILES = 20  # whose digests a page has
 WIDE = 200  # columns where no terminal sets them
@@ -126,7 +129,7 @@ def tell_counts(result: Result[Any]) -> None:
     tell_notes(dict.fromkeys(note for report in reports for note in report.notes if isinstance(note, Note)))
 
 
-def write_figure(axes: Any, path: Path) -> None:
+def write_figure(axes: SomeAxes, path: Path) -> None:
     """Write the figure of axes, whole or not at all, and tell of characters that its font lacks."""
     from xmleval.show.drawing import save
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -48,7 +47,7 @@ OPTIONS = {
 @click.argument("results", type=FILE, nargs=-1, required=True)
 def rank(
     results: tuple[Path, ...], metric: list[str] | None, output_format: str, output: Path | None,
-    html: Path | None, plot: Path | None, **options: Any,
+    html: Path | None, plot: Path | None, control: str | None, alpha: float, leave_out: str | None,
 ) -> None:  # fmt: skip
     """Rank models over the data sets of RESULTS, and tell which differ (Demsar 2006).
 
@@ -62,7 +61,10 @@ def rank(
         refuse_input(file, [path for path in (output, html, plot) if path is not None])
     matched, notes = ranks.by_short_names(ranks.by_data_set(files))
     measures = metric or ranks.shared_measures(matched) or (None,)
-    rankings = [ranks.rank(matched, measure, **options) for measure in measures]
+    rankings = [
+        ranks.rank(matched, measure, control=control, alpha=alpha, leave_out=leave_out)
+        for measure in measures
+    ]
     rankings = [replace(ranking, notes=[*notes, *ranking.notes]) for ranking in rankings]
     if html is not None:
         write_text(page_of_ranks(rankings, about=about([*files.values()])), html)

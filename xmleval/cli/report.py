@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -25,6 +25,8 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import about, tell_counts, write_text
 from xmleval.cli.patterns import models_of
+from xmleval.evaluation.request import EvaluateOptions
+from xmleval.results.comparison import Comparison
 
 OPTIONS = {
     "output": Opt(PAGE, None, "The page, such as report.html.", extra=REQUIRED),
@@ -42,7 +44,10 @@ xmleval report Y.npz bert.npz tree.npz \\
 @command({"Page": OPTIONS} | COMPARED, compare, evaluate, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
-def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | None, **options: Any) -> None:
+def report(
+    truth: Path, scores: tuple[Path, ...], output: Path, title: str | None, how: Scanning,
+    complete_lists: bool, **options: Unpack[EvaluateOptions],
+) -> None:  # fmt: skip
     """Write a page with the result in a sentence, tables and figures of one or more SCORES.
 
     The page is one HTML file that needs no network. Several SCORES are compared as by `xmleval compare`.
@@ -50,13 +55,18 @@ def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | Non
     groups of labels by training frequency. Inputs are those of `xmleval evaluate` except --pred.
     """
     read = [truth, *scores, training_file(options)]
-    write_text(figures_of(truth, scores, options).to_html(title, about=about(read)), output)
+    result = figures_of(truth, scores, how, complete_lists, options)
+    write_text(result.to_html(title, about=about(read)), output)
 
 
-def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Any:
+def figures_of(
+    truth: Path, scores: Sequence[Path], how: Scanning, complete_lists: bool, options: EvaluateOptions
+) -> Comparison:
     """Evaluate and compare with all that figures show, and say what was seen in options."""
     models = models_of(truth, scores)
-    how: Scanning = options.pop("how")
-    result = evaluate_for_figures(how.models(models), how.truth(truth), progress=on_terminal(), **options)
+    options = {**options, "progress": on_terminal()}
+    result = evaluate_for_figures(
+        how.models(models), how.truth(truth), complete_lists=complete_lists, **options
+    )
     tell_counts(result)
     return result.worded(spelled)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.table import Column, Table
@@ -15,6 +14,7 @@ from xmleval.cli.files import FILE, Scanning
 from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import FORMAT, INPUTS, OUTPUT, command, format_option
 from xmleval.cli.output import show, write_text
+from xmleval.input.given import FilePath
 from xmleval.show.tables import as_json_value
 
 OPTIONS = {
@@ -27,13 +27,15 @@ OPTIONS = {
 
 @command({"Options": OPTIONS})
 @click.argument("truth", type=FILE)
-def stats(truth: Path, output_format: str, output: Path | None, how: Scanning, **options: Any) -> None:
+def stats(
+    truth: Path, output_format: str, output: Path | None, how: Scanning, y_train: FilePath | None
+) -> None:
     """Describe the relevant labels in TRUTH: cardinality, density, diversity, tail, imbalance.
 
     A folder, or a pattern in quotes, stands for files that follow one another.
     """
     with notes_told():
-        values = label_statistics(how.truth(truth), progress=on_terminal(), **options)
+        values = label_statistics(how.truth(truth), y_train, progress=on_terminal())
     if output_format == "json":
         write_text(json.dumps(as_json_value(values), indent=2), output)
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -50,7 +49,11 @@ def threshold() -> None:
 @command({"Options": FIT}, fit_files, evaluate, group=threshold, short_help="Tune a rule.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
-def fit(truth: Path, scores: Path, output: Path, how: Scanning, **options: Any) -> None:
+def fit(
+    truth: Path, scores: Path, output: Path, how: Scanning, measure: str | None, rule: str | None,
+    k: int | None, fbr: float | None, fallback: str | None, features: Path | None, labels: Path | None,
+    memory: str, threads: int | None, conventions: str | None = None,
+) -> None:  # fmt: skip
     """Tune a rule on SCORES against the relevant labels in TRUTH.
 
     Every threshold that changes the result is tried. The best is kept, the highest if several are equally
@@ -58,21 +61,37 @@ def fit(truth: Path, scores: Path, output: Path, how: Scanning, **options: Any) 
     by name.
     """
     with notes_told():
-        rule = fit_files(how.truth(truth), how.scores(scores), progress=on_terminal(), **options)
-    rule.save(output)
-    write_text(str(rule))
+        fitted = fit_files(
+            how.truth(truth),
+            how.scores(scores),
+            measure,
+            rule=rule,
+            k=k,
+            fbr=fbr,
+            fallback=fallback,
+            features=features,
+            labels=labels,
+            conventions=conventions,
+            memory=memory,
+            threads=threads,
+            progress=on_terminal(),
+        )
+    fitted.save(output)
+    write_text(str(fitted))
 
 
 @command({"Options": APPLY}, fit_files, evaluate, group=threshold, short_help="Apply a rule.")
 @click.argument("scores", type=FILE)
-def apply(scores: Path, saved: Path, output: Path, how: Scanning, **options: Any) -> None:
+def apply(
+    scores: Path, saved: Path, output: Path, how: Scanning, features: Path | None, labels: Path | None
+) -> None:
     """Write the sets that a rule makes of SCORES, as `xmleval evaluate --pred` reads them.
 
     Where SCORES has names, SETS has them, too. Its rows are in the order in which SCORES names them first; in
     a matrix (.npz), columns are in the order of --labels, or else of the labels that the rule was fitted to.
     """
     with notes_told():
-        applied = apply_to_files(saved, how.scores(scores), output, shown=on_terminal(), **options)
+        applied = apply_to_files(saved, how.scores(scores), output, features, labels, on_terminal())
         n_rows, n_labels, n_predicted, notes = applied
     tell_notes(notes)
     write_text(f"{counted(n_rows, 'rows')} x {counted(n_labels, 'labels')}, {n_predicted} predicted")

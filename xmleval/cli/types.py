@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Generic, TypeVar
 
 import click
 
@@ -17,40 +18,45 @@ from xmleval.cli.messages import bare
 from xmleval.labels.groups import DECILES
 from xmleval.view.decision import parse_decision
 
+T = TypeVar("T")
 MOST_CUTOFFS = 1000  # of one range
 
 
 class Choice(click.Choice):  # type: ignore[type-arg]
     """One of some words; a wrong one is answered with the nearest."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the word, or refuse what is none."""
         try:
-            return super().convert(value, param, ctx)
+            word: str = super().convert(value, param, ctx)
         except click.BadParameter as error:
             near = did_you_mean(str(value), self.choices, bare)
             self.fail(f"{error.message.rstrip('.')}{near and f'; {near}'}", param, ctx)
+        return word
 
 
 class Whole(click.IntRange):
     """A whole number in plain digits."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read a number, or refuse what is none."""
-        if isinstance(value, str) and whole_number(value) is None:
+        if not isinstance(value, str):
+            return super().convert(value, param, ctx)
+        number = whole_number(value)
+        if number is None:
             self.fail(f"{shown(value)} is not a whole number.", param, ctx)
-        return super().convert(value, param, ctx)
+        return super().convert(number, param, ctx)
 
 
-class Parsed(click.ParamType[Any]):
+class Parsed(click.ParamType, Generic[T]):  # type: ignore[type-arg]
     """A text that a function reads; it raises ValueError with what is wrong."""
 
     name = "text"
 
-    def __init__(self, read: Callable[[str], Any]) -> None:
+    def __init__(self, read: Callable[[str], T]) -> None:
         self.read = read
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: str | T, param: click.Parameter | None, ctx: click.Context | None) -> T:
         """Return what the text says, or refuse it."""
         try:
             return self.read(value) if isinstance(value, str) else value
@@ -87,18 +93,24 @@ def read_cutoffs(text: str) -> list[int]:
     return [*cutoffs]
 
 
-def read_groups(text: str) -> Any:
+def read_groups(text: str) -> list[int] | str | Path:
     """Return numbers of training rows, deciles, or the path of a file."""
-    edges = [whole_number(word.strip(" ")) for word in text.split(",")]
-    return text if text == DECILES else FILE.convert(text, None, None) if None in edges else edges
+    if text == DECILES:
+        return text
+    words = text.split(",")
+    edges = [edge for word in words if (edge := whole_number(word.strip(" "))) is not None]
+    if len(edges) < len(words):
+        return FILE.convert(text, None, None)
+    return edges
 
 
-def read_decision(text: str) -> Any:
+def read_decision(text: str) -> str | Path:
     """Return a rule that is named, or the path of a file."""
     try:
-        return parse_decision(text) and text
+        parse_decision(text)
     except ValueError:
         return FILE.convert(text, None, None)
+    return text
 
 
 COUNT, LABEL_COUNT = Whole(min=1), Whole(min=1, max=MOST_LABELS)

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import click
 import numpy as np
@@ -21,11 +21,12 @@ from xmleval.base.work import WORK
 from xmleval.cli.output import show
 from xmleval.cluster.processes import Processes
 from xmleval.demo import evaluate_demo, make_demo, make_lists
+from xmleval.evaluation.request import EvaluateOptions
 from xmleval.io import write_qrels, write_run, write_xmc
 from xmleval.kernels.compiling import COMPILED, folders
 
 N_ROWS, N_LABELS, DEPTH = 20_000, 40, 8  # enough rows for several threads
-OPTIONS: tuple[dict[str, Any], ...] = (
+OPTIONS: tuple[EvaluateOptions, ...] = (
     {"metrics": "curves", "conventions": "unlisted=0"},  # the first ones have few kernels in common
     {"metrics": "sets", "decision": "top3"},
     {"metrics": "calibration"},
@@ -79,7 +80,7 @@ def write_files(folder: Path) -> None:
         write_xmc(folder / f"{name}.txt", matrix, kind)
 
 
-def count_compiled(action: Callable[..., None], *arguments: Any) -> int:
+def count_compiled(action: Callable[..., None], *arguments: object) -> int:
     """Return how many kernels had to be compiled for an action, in which all of them run compiled."""
     WORK.is_small = False
     silence()
@@ -88,17 +89,19 @@ def count_compiled(action: Callable[..., None], *arguments: Any) -> int:
     return COMPILED.n - before
 
 
-def evaluate_files(folder: Path, options: dict[str, Any]) -> None:
+def evaluate_files(folder: Path, options: EvaluateOptions) -> None:
     """Evaluate all files by one thread and by two."""
     for names in INPUTS:
         for threads in (1, 2):
-            evaluate_file(folder, names, threads=threads, **options)
+            of_threads: EvaluateOptions = {**options, "threads": threads}
+            evaluate_file(folder, names, **of_threads)
 
 
-def evaluate_file(folder: Path, names: tuple[str, str], **options: Any) -> None:
+def evaluate_file(folder: Path, names: tuple[str, str], **options: Unpack[EvaluateOptions]) -> None:
     """Evaluate a file."""
     y_true, y_pred = folder / names[0], folder / names[1]
-    evaluate(y_true, y_pred, y_train=y_true, **options)
+    options["y_train"] = y_true
+    evaluate(y_true, y_pred, **options)
 
 
 def evaluate_with_intervals(folder: Path) -> None:

@@ -20,10 +20,11 @@ from xmleval.input.pieces import Pieces, joined, rows_between
 from xmleval.input.shards import FORMATS, OpenedFiles, Shard
 
 FORM = Form("xmleval part", 5, "part of a run")
+RowBlock = Sequence[Any] | Mapping[str, Any]  # (y_true, y_score), or arguments of `Evaluator.update`
 SentState = str | bytes  # a file, or what it holds
 
 
-def call(job: Job, path: str | None, add: Callable[..., None], *arguments: Any) -> SentState | ValueError:
+def call(job: Job, path: str | None, add: Callable[..., None], *arguments: object) -> SentState | ValueError:
     """Return the state of a new evaluator after ``add(evaluator, *arguments)``.
 
     Parameters
@@ -64,7 +65,7 @@ def add_files(evaluator: Evaluator, task: Task) -> None:
     _refuse_changed(task)
 
 
-def add_block(evaluator: Evaluator, first_row: int, block: Any) -> None:
+def add_block(evaluator: Evaluator, first_row: int, block: RowBlock) -> None:
     """Count rows in memory: (y_true, y_score), or a dict of arguments of `Evaluator.update`."""
     named = block if isinstance(block, Mapping) else dict(zip(("y_true", "y_score"), block, strict=False))
     try:
@@ -87,13 +88,13 @@ def add_states(evaluator: Evaluator, states: Sequence[SentState | ValueError]) -
         evaluator.merge(part)
 
 
-def size_of(block: Any) -> tuple[int, int]:
+def size_of(block: RowBlock) -> tuple[int, int]:
     """Return the number of rows of a block, and of labels, 0 where its truth does not tell it."""
     pair = isinstance(block, tuple | list) and len(block) == 2
     if not (pair or (isinstance(block, Mapping) and "y_true" in block)):
         raise InputError("blocks", f"{type(block).__name__} is not (y_true, y_score), nor a dict of them")
     truth = block["y_true"] if isinstance(block, Mapping) else block[0]
-    shape: Any = getattr(truth, "shape", ())
+    shape: tuple[int, ...] = getattr(truth, "shape", ())
     return (int(shape[0]), int(shape[1])) if len(shape) == 2 else (len(truth), 0)
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from xmleval.base.errors import other_rows
 from xmleval.cluster.job import Job, digest_of
@@ -144,7 +145,7 @@ def cut(
     return tasks
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: ArrayLike) -> NDArray[Any]:
     """Return values as an array that can be hashed."""
     array = np.asarray(values)
     return np.array([*map(repr, array.tolist())]) if array.dtype.kind == "O" else array

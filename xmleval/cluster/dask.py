@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor
-from typing import Any
+from typing import TYPE_CHECKING
 
 from xmleval.base.errors import import_optional
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 distributed = import_optional("distributed", "xmleval.dask", "dask")
 
@@ -17,7 +20,7 @@ RETRIES = 2  # of a task that fails by no fault of its rows, such as that of a f
 
 
 @contextlib.contextmanager
-def executor_of(client: Any) -> Iterator[Executor]:
+def executor_of(client: Client) -> Iterator[Executor]:
     """Yield what runs tasks on the workers of a client's cluster."""
     try:
         yield client.get_executor(pure=False, retries=RETRIES)

@@ -34,7 +34,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 def evaluate_on(
     executor: Executor,
     files: Mapping[str, Paths | None],
-    exchange: Any,
+    exchange: str | os.PathLike[str] | None,
     resume: bool,
     options: Mapping[str, Any],
 ) -> Report:

@@ -99,11 +99,12 @@ def opened(job: Job, threads: int | None = None) -> Evaluator:
     return copy(evaluator)
 
 
-def _propensity(job: Job) -> Any:
+def _propensity(job: Job) -> Floats | None:
     """Return the propensities of a job; those of a file are mapped, where that can be."""
     if not isinstance(job.propensity, str):
         return job.propensity
     path = as_path(job.propensity)
+    values: Floats
     if isinstance(path, RemotePath):
         with InputFile(path).open() as file:
             values = np.load(io.BytesIO(file.read()))
@@ -127,7 +128,7 @@ def _of_process() -> dict[str, str]:
     return {"version of xmleval": __version__, **libraries, "table of discounts": table[:16]}
 
 
-def digest_of(meta: Any, arrays: dict[str, Any] | None = None) -> str:
+def digest_of(meta: object, arrays: dict[str, Any] | None = None) -> str:
     """Return a hash of JSON values and of arrays."""
     digest = hashlib.sha256(json.dumps(meta, sort_keys=True, default=str).encode())
     for name, array in sorted((arrays or {}).items()):

@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from xmleval.cluster.worker import serve
 
+P = ParamSpec("P")
+T = TypeVar("T")
 DIED = "a process ended while it counted, perhaps for lack of memory; with a checkpoint the run can go on"
 END_SECONDS = 5.0  # within which a process ends that is asked to
 
@@ -45,9 +47,9 @@ class Processes(Executor):
         self._busy: dict[Connection, tuple[Worker, Future[Any]]] = {}
         self._waiting: deque[Waiting] = deque()
 
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+    def submit(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> Future[T]:
         """Return the future of a call, which ends while `as_completed` waits."""
-        future: Future[Any] = Future()
+        future: Future[T] = Future()
         self._waiting.append(Waiting(future, (function, arguments, named)))
         return future
 

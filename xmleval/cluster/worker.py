@@ -8,7 +8,6 @@ import os
 import signal
 import traceback
 from multiprocessing.connection import Connection, wait
-from typing import Any
 
 from xmleval.base.threads import start_thread
 
@@ -24,7 +23,7 @@ def serve(pipe: Connection, is_first: bool) -> None:
         logging.getLogger("xmleval.kernels").addHandler(logging.StreamHandler())
     start_thread(_end_with_parent)  # without it, this process ends after its task
     while True:
-        result: Any = None
+        result: object = None
         error: BaseException | None = None
         try:
             function, arguments, named = pipe.recv()
@@ -39,7 +38,7 @@ def serve(pipe: Connection, is_first: bool) -> None:
             return
 
 
-def _send(pipe: Connection, result: Any, error: BaseException | None) -> None:
+def _send(pipe: Connection, result: object, error: BaseException | None) -> None:
     """Send what a call returned or raised; of an error that cannot be sent, its text."""
     if error is not None:
         error.add_note("".join(traceback.format_exception(error)))

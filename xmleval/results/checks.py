@@ -203,7 +203,7 @@ def differing_settings(
     }
 
 
-def _is_same(a: Any, b: Any) -> bool:
+def _is_same(a: object, b: object) -> bool:
     """Tell whether two settings are the same; of files, by their digests if both are known, not by name."""
     if not (isinstance(a, dict) and isinstance(b, dict) and DIGEST in a and DIGEST in b):
         return bool(a == b)

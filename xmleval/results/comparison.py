@@ -159,7 +159,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
     ) -> Iterator[Difference]:
         for place in self._tested:
             results = {name: report.results for name, report in self._parts[place].items()}
-            rows: Any = slice(None)
+            rows: slice | Ints = slice(None)
             if place[0] == "row_groups" and row_groups is not None:
                 rows = np.flatnonzero(row_groups.of == row_groups.names.index(place[1]))
                 for name, report in self.reports.items():

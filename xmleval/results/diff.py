@@ -286,7 +286,12 @@ def find_labels(
 
 
 def largest_changes(
-    before: Floats, after: Floats, gains: Floats, worst: int, names: Sequence[Any] | None, support: Any = None
+    before: Floats,
+    after: Floats,
+    gains: Floats,
+    worst: int,
+    names: Sequence[Any] | None,
+    support: Floats | Ints | None = None,
 ) -> list[Change]:
     """Return the largest changes but those that are 0 or undefined; equal ones by support, losses first."""
     changed = np.flatnonzero(np.nan_to_num(gains))

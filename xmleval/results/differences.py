@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -86,7 +86,7 @@ FIELDS: Fields = {  # of a line of CSV, and of a JSON object
 PLACE: Fields = {"group_of": lambda difference: GROUPS_OF[difference.kind], **fields_of(group="group")}
 
 
-def check_test(test: str, weighted: bool, clusters: Any) -> None:
+def check_test(test: str, weighted: bool, clusters: object) -> None:
     """Refuse a test that does not exist, or that takes rows for independent where they are not."""
     if test not in TESTS:
         raise InputError("test", f"{shown(test)} is none of {', '.join(TESTS)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +11,11 @@ from itertools import chain, combinations, compress, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import InputError, Keyword, Message, counted, real_number, shown, shown_names
-from xmleval.files.remote import as_path, is_file
+from xmleval.files.remote import as_path
 from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
@@ -203,7 +205,7 @@ def rank_lines(rankings: Sequence[Ranking]) -> Lines:
 
 
 def rank(
-    results: Any,
+    results: object,
     metric: str | None = None,
     *,
     higher_is_better: bool | None = None,
@@ -312,12 +314,12 @@ def _about_ties(
     return [f"in half or more of the rows, values depend on the order of equal scores: {shown_names(cells)}"]
 
 
-def _by_name(data_sets: Iterable[Any], models: Sequence[Any], matrix: Any) -> dict[str, Models]:
+def _by_name(data_sets: Iterable[Any], models: Sequence[Any], matrix: NDArray[Any]) -> dict[str, Models]:
     rows = zip(data_sets, matrix.tolist(), strict=True)
     return {name: dict(zip(models, row, strict=True)) for name, row in rows}
 
 
-def by_data_set(results: Any) -> dict[str, Models]:
+def by_data_set(results: object) -> dict[str, Models]:
     """Return what is known of each model on each data set: a report, values by measure, or a number."""
     frame = open_frame("results", results)
     by_name = results if frame is None else _rows_of(frame)
@@ -345,8 +347,8 @@ def _rows_of(frame: Frame) -> dict[str, Models]:
     return _by_name(data_sets, models, frame.matrix(models))
 
 
-def _models_of(data_set: str, results: Any) -> Models:
-    if is_file(results):
+def _models_of(data_set: str, results: object) -> Models:
+    if isinstance(results, str | os.PathLike):
         path = as_path(results)
         results = load_results(path)
         if len(results) < 2:
@@ -384,7 +386,9 @@ def shared_measures(results: Mapping[str, Models]) -> list[str] | None:
     return [name for name, spec in specs.items() if spec is None or spec.metric.direction != "none"]
 
 
-def _measure_of(by_name: dict[str, Models], metric: Any, higher_is_better: Any) -> tuple[Measure, bool]:
+def _measure_of(
+    by_name: dict[str, Models], metric: object, higher_is_better: bool | None
+) -> tuple[Measure, bool]:
     """Return the measure that is asked for, or the only one there is, and whether higher is better."""
     names = shared_measures(by_name) if metric is None else [metric]
     if names is None:
@@ -446,7 +450,7 @@ def _whole_values(
     return names, np.array([[cells[data_set, model] for model in names[1]] for data_set in names[0]]), notes
 
 
-def _value(model: Any, measure: Measure, where: str) -> float | str:
+def _value(model: object, measure: Measure, where: str) -> float | str:
     """Return the value of a model, or why there is none."""
     if isinstance(model, Mapping):
         values = {str(known_spec(str(name)) or name): value for name, value in model.items()} | {**model}

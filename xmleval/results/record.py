@@ -49,7 +49,7 @@ def fields_of(**paths: str) -> Fields:
     return {name: partial(_read, path=path.split(".")) for name, path in paths.items()}
 
 
-def _read(record: Any, path: Sequence[str]) -> Any:
+def _read(record: object, path: Sequence[str]) -> object:
     for name in path:
         record = None if record is None else getattr(record, name)
     return record

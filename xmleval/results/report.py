@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, starmap, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from xmleval.states.results import ListLength, Results
 from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
 
+T = TypeVar("T")
 KINDS = {  # of groups: fields of results, and captions of their tables
     "groups": "within groups of labels",
     "shares": "shares of groups of labels",
@@ -52,10 +53,10 @@ class ByGroup(dict[str, "Report"]):
         raise KeyError(f"no group {shown(name)}; there are {names}")
 
 
-class BySpelling(dict[str, Any]):
+class BySpelling(dict[str, T]):
     """Values by the canonical names of measures, looked up by any spelling."""
 
-    def __missing__(self, name: object) -> Any:
+    def __missing__(self, name: object) -> T:
         """Look up the canonical name."""
         if not isinstance(name, str):
             raise KeyError(name)

@@ -17,7 +17,7 @@ from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex,
 
 if TYPE_CHECKING:
     from xmleval.results.figures import Compared, Kind, Models
-    from xmleval.show.drawing import Draw
+    from xmleval.show.drawing import Draw, SomeAxes
 
 AnyRecord = TypeVar("AnyRecord")
 
@@ -243,7 +243,11 @@ class Result(Protocol[AnyRecord]):
         return pandas.DataFrame(rows, index=index, columns=columns)
 
     def plot(
-        self, kind: str | None = None, *, metrics: str | Iterable[str] | None = None, ax: Any = None
+        self,
+        kind: str | None = None,
+        *,
+        metrics: str | Iterable[str] | None = None,
+        ax: SomeAxes | None = None,
     ) -> Any:
         """Draw a figure with matplotlib.
 

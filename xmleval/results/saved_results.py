@@ -50,17 +50,17 @@ def read_results(source: Path | dict[str, Any]) -> dict[str, dict[str, Any]]:
         raise ValueError(f"{source}: {error}") from None
 
 
-def _arguments_of(contents: Any) -> dict[str, dict[str, Any]]:
-    names = contents.keys() if isinstance(contents, dict) else frozenset[str]()
-    if {"average_ranks", "rankings"} & names:
+def _arguments_of(contents: object) -> dict[str, dict[str, Any]]:
+    members: dict[str, Any] = contents if isinstance(contents, dict) else {}
+    if {"average_ranks", "rankings"} & members.keys():
         raise ValueError(f"a ranking of models, and no results; {EXPECTED}")
-    if not {"values", "reports"} & names:
+    if not {"values", "reports"} & members.keys():
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
-    version = _count(contents.get("schema"), "'schema'")
+    version = _count(members.get("schema"), "'schema'")
     if version != SCHEMA:
         writer = "a later version" if version > SCHEMA else "an earlier version"
         raise ValueError(f"results of schema {version}, written by {writer}; this one reads {SCHEMA}")
-    reports = _object(contents.get("reports", {"": contents}), "'reports'")
+    reports = _object(members.get("reports", {"": members}), "'reports'")
     if not reports:
         raise ValueError(f"'reports' is empty; {EXPECTED}")
     return {n: _report(_object(each, repr(n)), f"{n}: " if n else "") for n, each in reports.items()}
@@ -69,7 +69,8 @@ def _arguments_of(contents: Any) -> dict[str, dict[str, Any]]:
 def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
     members = {name: contents[name] for name in TYPES if contents.get(name) is not None}
     for name, member in members.items():
-        _checked(isinstance(member, TYPES[name][0]), member, f"{where}{name!r}", TYPES[name][1])
+        if not isinstance(member, TYPES[name][0]):
+            raise _refusal(member, f"{where}{name!r}", TYPES[name][1])
     if isinstance(members.get("propensity"), dict):
         members["constants"] = members.pop("propensity")
     notes = members.get("notes", [])
@@ -95,7 +96,7 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
         "weighted": contents.get("sample_weight") is not None,
         "excluded": excluded,
         "group_ranges": [] if None in ranges else ranges,
-        "notes": _checked(all(isinstance(note, str) for note in notes), notes, f"{where}'notes'", "texts"),
+        "notes": _texts(notes, f"{where}'notes'"),
     }
 
 
@@ -121,40 +122,53 @@ def known_spec(name: str) -> Spec | None:
         return None
 
 
-def _checked(is_valid: bool, value: Any, name: str, expected: str) -> Any:
-    """Return a value, or refuse an invalid one."""
-    if not is_valid:
-        text = json.dumps(value, default=str)
-        raise ValueError(f"{name} is {text if len(text) <= 40 else f'{text[:40]}...'}; expected {expected}")
+def _refusal(value: object, name: str, expected: str) -> ValueError:
+    """Return the error of an invalid value."""
+    text = json.dumps(value, default=str)
+    return ValueError(f"{name} is {text if len(text) <= 40 else f'{text[:40]}...'}; expected {expected}")
+
+
+def _object(value: object, name: str, required: bool = False) -> dict[str, Any]:
+    """Return an object, an empty one if it is null or not there, unless it is required."""
+    if value is None and not required:
+        return {}
+    if not isinstance(value, dict):
+        raise _refusal(value, name, "an object")
     return value
 
 
-def _object(value: Any, name: str, required: bool = False) -> Any:
-    """Return an object, an empty one if it is null or not there, unless it is required."""
-    return _checked(isinstance(value, dict if required else dict | None), value, name, "an object") or {}
+def _texts(value: list[object], name: str) -> list[object]:
+    if not all(isinstance(text, str) for text in value):
+        raise _refusal(value, name, "texts")
+    return value
 
 
-def _count(value: Any, name: str) -> Any:
-    return _checked(type(value) is int and value >= 0, value, name, "a whole number")
+def _count(value: object, name: str) -> int:
+    if type(value) is int and value >= 0:
+        return value
+    raise _refusal(value, name, "a whole number")
 
 
-def _number(value: Any, name: str) -> float:
+def _number(value: object, name: str) -> float:
     if isinstance(value, str | None) and value in NUMBERS:
         return NUMBERS[value]
-    is_number = type(value) in (int, float) and abs(value) <= 1e308
-    return float(_checked(is_number, value, name, "a number, or null if it is undefined"))
+    if (type(value) is int or type(value) is float) and abs(value) <= 1e308:
+        return float(value)
+    raise _refusal(value, name, "a number, or null if it is undefined")
 
 
-def _ends(value: Any, name: str) -> tuple[float, float]:
-    lower, upper = _checked(isinstance(value, list) and len(value) == 2, value, name, "two numbers")
+def _ends(value: object, name: str) -> tuple[float, float]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise _refusal(value, name, "two numbers")
+    lower, upper = value
     return _number(lower, name), _number(upper, name)
 
 
-def _bins(value: Any, name: str) -> Reliability:
+def _bins(value: object, name: str) -> Reliability:
     names = Reliability._fields
-    is_valid = isinstance(value, dict) and all(isinstance(value.get(column), list) for column in names)
-    columns = _checked(is_valid, value, name, f"lists {', '.join(names)}")
-    return Reliability(*(np.array([_number(x, name) for x in columns[column]]) for column in names))
+    if not isinstance(value, dict) or not all(isinstance(value.get(column), list) for column in names):
+        raise _refusal(value, name, f"lists {', '.join(names)}")
+    return Reliability(*(np.array([_number(x, name) for x in value[column]]) for column in names))
 
 
 READERS: dict[str, Callable[[Any, str], Any]] = {  # of results, by what each value is read with

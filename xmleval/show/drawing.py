@@ -6,12 +6,18 @@ import base64
 import io
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.errors import InputError, counted, import_optional
 from xmleval.show.style import INK, SETTINGS, abridged, look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MOST_BANDS = 6  # series whose intervals are drawn; more cover each other
 MOST_MARKERS = 25  # of a line; beyond these it has none
@@ -20,9 +26,10 @@ SIZE, ALONE, WIDE = (3.4, 2.7), (4.6, 3.6), 7.0  # of a panel, of one without ot
 
 NewAxes = Callable[..., Any]  # of title=, xlabel=, ylabel= and size=, in inches
 Draw = Callable[[NewAxes], object]  # asks for the axes of each panel, and draws into them
+SomeAxes: TypeAlias = "Axes | Sequence[Axes] | NDArray[np.object_]"  # of one panel, or of several
 
 
-def plot(draw_panels: Draw, ax: Any = None, missing: str = "") -> Any:
+def plot(draw_panels: Draw, ax: SomeAxes | None = None, missing: str = "") -> Any:
     """Draw panels into a figure of pyplot, or axes of the caller, and return Axes or an array of them."""
     import_optional("matplotlib", "plot()", "plot")
     from matplotlib import pyplot
@@ -33,15 +40,18 @@ def plot(draw_panels: Draw, ax: Any = None, missing: str = "") -> Any:
     return axes[0] if len(axes) == 1 else np.array(axes, object)
 
 
-def draw(draw_panels: Draw, new_figure: Any = None, ax: Any = None) -> list[Any]:
+def draw(
+    draw_panels: Draw, new_figure: Callable[..., Figure] | None = None, ax: SomeAxes | None = None
+) -> list[Axes]:
     """Draw panels into a new figure, by default one that no window shows, or axes of the caller."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     to_fill = None if ax is None else iter(_checked(ax, len(draw(draw_panels))))
-    axes, sizes = list[Any](), list[tuple[float, float]]()
+    axes: list[Axes] = []
+    sizes: list[tuple[float, float]] = []
 
-    def new_axes(size: tuple[float, float] = SIZE, **labels: str) -> Any:
+    def new_axes(size: tuple[float, float] = SIZE, **labels: str) -> Axes:
         if to_fill is None:
             figure = axes[0].figure if axes else (new_figure or Figure)(layout="constrained")
             axes.append(figure.add_subplot())
@@ -60,7 +70,7 @@ def draw(draw_panels: Draw, new_figure: Any = None, ax: Any = None) -> list[Any]
     return axes
 
 
-def _checked(ax: Any, n_panels: int) -> list[Any]:
+def _checked(ax: SomeAxes, n_panels: int) -> list[Axes]:
     """Return the axes of a caller, one for each panel, or refuse them."""
     from matplotlib.axes import Axes
 
@@ -131,12 +141,12 @@ def draw_dots(new_axes: NewAxes, x_label: str, ticks: Sequence[str], series: Map
     return axes
 
 
-def draw_diagonal(axes: Any, low: float = 0, high: float = 1) -> None:
+def draw_diagonal(axes: Axes, low: float = 0, high: float = 1) -> None:
     """Draw the line on which x and y are equal."""
     axes.plot([low, high], [low, high], color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
 
 
-def add_series(axes: Any, name: str, lines: Sequence[Any], intervals: Sequence[Any] = ()) -> None:
+def add_series(axes: Axes, name: str, lines: Sequence[Any], intervals: Sequence[Any] = ()) -> None:
     """Note which line, and which intervals, are a series, for the legend and the numbers."""
     from matplotlib.container import ErrorbarContainer
 
@@ -145,7 +155,7 @@ def add_series(axes: Any, name: str, lines: Sequence[Any], intervals: Sequence[A
     series.set_label(name)  # only now: matplotlib puts a name of its own for an empty one
 
 
-def read(axes: Any) -> tuple[list[list[str]], str]:
+def read(axes: Axes) -> tuple[list[list[str]], str]:
     """Return a header and the numbers that axes show, and a sentence that stands for the picture."""
     from matplotlib.ticker import ScalarFormatter
 
@@ -158,7 +168,7 @@ def read(axes: Any) -> tuple[list[list[str]], str]:
     labels = [y_label or "measure", x_label] if place else [x_label, y_label]
     rows, ranges = [["label" if are_labels else "series", *labels, "lower", "upper"]], []
     for series in axes.containers:
-        name, points = series.get_label(), series[0].get_xydata()
+        name, points = str(series.get_label()), series[0].get_xydata()
         ends: dict[float, list[float]] = {}
         for vertex in (vertex for each in series[2] for path in each.get_paths() for vertex in path.vertices):
             ends.setdefault(vertex[place], []).append(vertex[1 - place])
@@ -172,7 +182,7 @@ def read(axes: Any) -> tuple[list[list[str]], str]:
     bounded = any(intervals for _, _, intervals in axes.containers)
     columns = slice(0 if are_labels or any(row[0] for row in rows[1:]) else 1, 5 if bounded else 3)
     content = x_label if place else f"{y_label} against {x_label}"
-    names = ", ".join(series.get_label() for series in axes.containers)
+    names = ", ".join(str(series.get_label()) for series in axes.containers)
     text = f"; {', '.join(ranges) or 'no value is defined'}."
     if are_labels:
         text = f". Farthest from the diagonal: {names}." if names else "."
@@ -184,14 +194,14 @@ def shown(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.4g}"
 
 
-def as_image(axes: Any) -> str:
+def as_image(axes: SomeAxes) -> str:
     """Return the address of the figure of axes for a page, which holds it as SVG."""
     file = io.BytesIO()
     save(axes, file, "svg")
     return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
-def save(axes: Any, file: Any, form: str) -> None:
+def save(axes: SomeAxes, file: Path | IO[bytes], form: str) -> None:
     """Write the figure of axes to a path or binary file, as png, svg or pdf; equal ones give equal bytes."""
     import matplotlib as mpl
 

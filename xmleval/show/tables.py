@@ -261,7 +261,7 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) 
     return "".join(f"{','.join(map(csv_text, row))}\n" for row in (header, *rows))
 
 
-def as_json_value(value: Any) -> Any:
+def as_json_value(value: object) -> Any:
     """Return what JSON has: None for undefined numbers, texts for infinite ones, lists and dicts of these."""
     if isinstance(value, float):
         return None if math.isnan(value) else value if math.isfinite(value) else str(value)

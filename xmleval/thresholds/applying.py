@@ -6,7 +6,6 @@ import warnings
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -19,7 +18,7 @@ from xmleval.evaluation.convert import write_data, writer_of
 from xmleval.evaluation.inputs import open_input, read_scores_alone
 from xmleval.evaluation.progress import progress
 from xmleval.evaluation.request import Progress
-from xmleval.files.remote import as_path, is_file
+from xmleval.input.given import FilePath
 from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows, rows_by_id
@@ -30,7 +29,12 @@ from xmleval.view.rule import Rule
 
 
 def apply_to_files(
-    saved: Path, scores: Any, target: Path, features: Any, labels: Any, shown: Progress = False
+    saved: Path,
+    scores: FilePath,
+    target: Path,
+    features: Path | None,
+    labels: Path | None,
+    shown: Progress = False,
 ) -> tuple[int, int, int, list[str]]:
     """Write the sets that a saved rule makes of scores, read row by row.
 
@@ -41,7 +45,11 @@ def apply_to_files(
     rule, pieces, rows = _by_number(saved, source, labels)
     if features is not None and source.named:
         raise InputError("features", f"are by number, and {source.name} has names")
-    looked_at, files = read_features(features), {"features": features} if is_file(features) else {}
+    looked_at = None
+    files = dict[str, Path]()
+    if features is not None:
+        looked_at = read_features(features)
+        files["features"] = features
     reader = RowReader(source.name, pieces, Resources(memory_bytes("memory", MEMORY)).lone_piece)
     sets = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
     with closing(reader), progress(reader.n_rows, 0, shown) as show:
@@ -53,7 +61,7 @@ def apply_to_files(
             show(reader.n_taken)
     if looked_at is not None and looked_at.shape[0] != reader.n_taken:
         text = other_rows(looked_at.shape[0], reader.n_taken, source.name)
-        raise ValueError(f"{files.get('features', 'features')}: {text}")
+        raise ValueError(f"{features}: {text}")
     matrix = scipy.sparse.vstack(sets, format="csr")
     chosen = rows_by_id(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
     if rows is not None:
@@ -62,7 +70,7 @@ def apply_to_files(
     return chosen.n_rows, rule.n_labels, chosen.labels.size, notes
 
 
-def _by_number(saved: Path, source: Opened, labels: Any) -> tuple[Rule, Pieces, Rows | None]:
+def _by_number(saved: Path, source: Opened, labels: Path | None) -> tuple[Rule, Pieces, Rows | None]:
     """Return a rule and the scores that it is for, by number, and these with their names, if any."""
     rule = Rule.load(saved)
     if not source.named:
@@ -74,8 +82,10 @@ def _by_number(saved: Path, source: Opened, labels: Any) -> tuple[Rule, Pieces, 
     if labels is None and rule.label_names is None:
         text = f"{source.name}: has names, which {saved} has not; give "
         raise ValueError(Message(text, Keyword("labels")))
-    names = load_names(as_path(labels)) if is_file(labels) else labels
-    names = [*map(str, names or rule.label_names or ())]
+    given = list[str]()
+    if labels is not None:
+        given = load_names(labels)
+    names = given or [*map(str, rule.label_names or ())]
     rows = read_scores_alone(source, names, labels or saved)
     n_unknown = len({*names}.difference(rule.label_names or names))
     if n_unknown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -103,7 +103,7 @@ class Entries:
 
     def pool(self) -> Pool:
         """Return all entries."""
-        none: Any = [np.empty(0, np.int32)]
+        none: list[Labels] = [np.empty(0, np.int32)]
         sizes = np.concatenate([np.empty(0, np.int64), *self._sizes])
         scores = np.concatenate([np.empty(0, np.float32), *self._scores])
         ranking = Ranking(

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
 from xmleval.base.errors import counted, naming_files
 from xmleval.files.archive import read_arrays
-from xmleval.files.remote import as_path, is_file
+from xmleval.files.remote import as_path
 from xmleval.input.formats.arrays import open_array, open_npz, read_matrix
 from xmleval.input.formats.format import naming
+from xmleval.input.given import FilePath
 from xmleval.view.linear import check_features
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 FEATURE_BYTES = 100  # of a feature, while its weight is found
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
 
 
-def read_features(features: Any) -> Any:
-    """Return features of rows from a file, checked if they are sparse; others as they are."""
-    if not is_file(features):
-        return features
+def read_features(features: FilePath) -> csr_array | NDArray[Any]:
+    """Return features of rows from a file, checked if they are sparse."""
     path = as_path(features)
     if path.name.endswith(".npy"):
         array = open_array(path, FEATURES)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xmleval.base.arrays import Floats, Ints, Scores
 from xmleval.base.budget import MEMORY, Resources, limited, memory_bytes
@@ -18,6 +20,7 @@ from xmleval.base.errors import InputError, naming_files, positive_integer, real
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
 from xmleval.files.remote import is_file
+from xmleval.input.given import FilePath, RowsLike, SparseMatrix
 from xmleval.input.opened import check_labels
 from xmleval.kernels.thresholds import ERRORS, F1, SIZE, sweep_f1, sweep_groups
 from xmleval.metrics.spec import MOST_K, parse_spec
@@ -30,6 +33,7 @@ from xmleval.view.rule import RULES, Rule, without_cutoff
 if TYPE_CHECKING:
     from xmleval.thresholds.scored import ScoredEntries
 
+FeaturesLike: TypeAlias = ArrayLike | SparseMatrix
 FALLBACKS = ("never", "highest")
 LEADING = 10  # default number of scores that a linear model reads
 AIMS: dict[str, dict[str | None, int]] = {  # of cuts, by rule and measure; others need rows, not scores alone
@@ -40,17 +44,17 @@ AIMS: dict[str, dict[str | None, int]] = {  # of cuts, by rule and measure; othe
 
 
 def fit(
-    y_true: Any,
-    y_score: Any,
+    y_true: RowsLike,
+    y_score: RowsLike,
     measure: str | None = None,
     *,
     rule: str | None = None,
     k: int | None = None,
     fbr: float | None = None,
     fallback: str | None = None,
-    features: Any = None,
+    features: FeaturesLike | FilePath | None = None,
     n_labels: int | None = None,
-    labels: Any = None,
+    labels: Iterable[str | int] | FilePath | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
@@ -145,8 +149,9 @@ def fit(
         threads=threads,
         progress=progress,
     )
-    features_read = features
-    if is_file(features):
+    if not isinstance(features, str | os.PathLike):
+        features_read = features
+    else:
         from xmleval.thresholds.features import read_features  # imports all formats
 
         with limited(Resources(memory_bytes("memory", memory)).limit()):
@@ -238,11 +243,11 @@ class Fitting:
         ordered = self.rule in ("rank", "row", "weighted")
         return Entries(n_labels, self.unlisted, ordered=ordered, scored=self.scored)
 
-    def rule_of(self, entries: Entries | ScoredEntries, features: Any = None) -> Rule:
+    def rule_of(self, entries: Entries | ScoredEntries, features: FeaturesLike | None = None) -> Rule:
         """Return the best rule on the data."""
         return Rule(self.rule, self.measure, entries.n_labels, self._decide(entries, features))
 
-    def _decide(self, entries: Entries | ScoredEntries, features: Any) -> Decision:
+    def _decide(self, entries: Entries | ScoredEntries, features: FeaturesLike | None) -> Decision:
         if not isinstance(entries, Entries):
             assert self.aim is not None
             if self.rule != "label":
@@ -264,7 +269,7 @@ class Fitting:
             return Decision("weighted", float(cutoff), numbers, f"weighted({self.measure})")
         return Decision("threshold", one_threshold(pool, self.measure))
 
-    def _linear(self, pool: Pool, features: Any) -> Decision:
+    def _linear(self, pool: Pool, features: FeaturesLike | None) -> Decision:
         """Fit a linear model to the best thresholds of rows."""
         best = row_thresholds(pool, self.measure == "f1.samples")
         has_best = ~np.isnan(best)
@@ -284,7 +289,7 @@ class Fitting:
         return Decision("rows", unlisted, weights, f"row({self.measure},k={k},unlisted={shown})")
 
 
-def _measure(name: Any) -> str:
+def _measure(name: object) -> str:
     """Return a measure's canonical name."""
     if not isinstance(name, str):
         raise InputError("measure", f"{shown(name)} is not a name")
