@@ -20,6 +20,7 @@ from tests.limits import OF_NAMES, small_limits
 from tests.problems import CLUSTERS, HIGHER, PER_LABEL, PER_ROW, SETS, Draw, Problem, indicator
 from xmleval import Evaluator
 from xmleval.evaluation import checkpoint
+from xmleval.evaluation.batch import Batch
 
 OPTIONS = {  # that take the values of Python
     "decision": "--decision", "confidence": "--confidence", "exclude_from": "--exclude-from",
@@ -293,15 +294,15 @@ def merged_files(problem: Problem, draw: Draw) -> dict[str, Any]:
 
 
 def interrupted(n: int) -> Any:
-    """Let the n-th update be interrupted."""
-    update, calls = Evaluator.update, itertools.count(1)
+    """Let the n-th batch be interrupted."""
+    add, calls = Evaluator.add, itertools.count(1)
 
-    def counting(evaluator: Evaluator, *rows: Any, **arguments: Any) -> None:
+    def counting(evaluator: Evaluator, batch: Batch) -> None:
         if next(calls) == n:
             raise KeyboardInterrupt
-        update(evaluator, *rows, **arguments)
+        add(evaluator, batch)
 
-    return mock.patch.object(Evaluator, "update", counting)
+    return mock.patch.object(Evaluator, "add", counting)
 
 
 def saving_each_time() -> Any:

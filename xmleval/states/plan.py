@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -204,7 +203,7 @@ def make_plan(
     settings: Settings,
     specs: tuple[Spec, ...],
     inputs: frozenset[str] = frozenset(),
-    not_computed: Mapping[str, Message] = MappingProxyType({}),
+    not_computed: Mapping[str, Message] | None = None,
 ) -> Plan:
     """Return the plan that computes some measures from some inputs."""
     parts = [parse_spec(part) for spec in specs for part in spec.metric.parts]
@@ -218,7 +217,7 @@ def make_plan(
         specs=specs,
         all_specs=all_specs,
         inputs=inputs,
-        not_computed=not_computed,
+        not_computed=not_computed or {},
         keep_curves=keep_curves,
         kept_decisions=kept_decisions,
         **vars(read),
