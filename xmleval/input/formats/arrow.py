@@ -51,7 +51,6 @@ PLACED_BYTES = 32  # of memory for a row of a table with a row for each label
 ADVICE = "write the ids of the ones, or label names as texts"
 RENAME = "rename it to 'instance' where it names the rows"
 HOW = "rename columns, or leave some out"
-USUAL = ("relevance", "score")  # names of what judges and ranks labels
 
 
 class Opened(NamedTuple):
@@ -166,7 +165,7 @@ def _rows_in(n_bytes: int, batch: Any) -> int:
 class Table(NamedTuple):
     """What a file tells of its columns, and of the number of labels."""
 
-    columns: TableColumns
+    columns: TableColumns[str]
     n_labels: int | None
     named: bool  # whether instances or labels are texts, or their columns are not named as those of numbers
     joining: list[str]  # of lists whose rows have no names: further columns of texts or integers
@@ -175,31 +174,58 @@ class Table(NamedTuple):
 
 def look_at(table: Opened, kind: str) -> Table:
     """Tell what the columns of a file are; lists without scores are a ranking."""
-    stored, types = {field.name: field.type for field in table.schema}, import_pyarrow().types
+    stored = _types_of(table)
+    names: list[str] = table.schema.names
     try:
-        columns = choose_columns(table.schema.names, kind, lambda name: is_list(stored[name]))
+        columns = choose_columns(names, kind, lambda name: is_list(stored[name]))
     except ColumnsError as error:
         raise ValueError(f"{error}; {HOW}") from None
-    lists, instance, label, _, unused, _ = columns
-    named = not lists and (instance not in OWN_INSTANCE or label != LABEL_COLUMN)
-    for type_ in (stored[name] for name in (instance, label) if name is not None):
-        type_ = type_.value_type if is_list(type_) else type_
-        named |= is_text(type_) or types.is_dictionary(type_)
-    joining = [name for name in unused if is_text(stored[name]) or types.is_integer(stored[name])]
-    n_labels = table.metadata.get(b"n_labels", b"")
-    if n_labels and not (n_labels.isdigit() and len(n_labels) < 14 and 1 <= int(n_labels) <= MOST_LABELS):
-        raise ValueError(f"n_labels in its metadata is {shown(n_labels[:40])}")
-    return Table(columns, int(n_labels or 0) or None, named, joining if lists and instance is None else [])
+    named = any(_is_name(stored[name]) for name in (columns.instance, columns.label) if name is not None)
+    joining = list[str]()
+    if not columns.lists:
+        named |= columns.instance not in OWN_INSTANCE or columns.label != LABEL_COLUMN
+    elif columns.instance is None:
+        joining = [name for name in columns.unused if _may_join(stored[name])]
+    return Table(columns, _promised_labels(table.metadata), named, joining)
 
 
-def notes_on_columns(table: Opened, columns: TableColumns, kind: str) -> list[str]:
+def _types_of(table: Opened) -> dict[str, Any]:
+    """Return the types of columns by name."""
+    return {field.name: field.type for field in table.schema}
+
+
+def _is_name(type_: Any) -> bool:
+    """Tell whether a type, or that of the values of lists, is one of names."""
+    type_ = type_.value_type if is_list(type_) else type_
+    return is_text(type_) or bool(import_pyarrow().types.is_dictionary(type_))
+
+
+def _may_join(type_: Any) -> bool:
+    """Tell whether a column of a type may name the rows."""
+    return is_text(type_) or bool(import_pyarrow().types.is_integer(type_))
+
+
+def _promised_labels(metadata: dict[bytes, bytes]) -> int | None:
+    """Return the number of labels that metadata tell, None where they do not."""
+    number = metadata.get(b"n_labels", b"")
+    if not number:
+        return None
+    if not (number.isdigit() and len(number) < 14 and 1 <= int(number) <= MOST_LABELS):
+        raise ValueError(f"n_labels in its metadata is {shown(number[:40])}")
+    return int(number)
+
+
+def notes_on_columns(table: Opened, columns: TableColumns[str], kind: str) -> list[str]:
     """Return notes on the columns of a file that are left out or may be ranks, or refuse one that decides."""
-    stored = {field.name: field.type for field in table.schema}
-    lists = [name for name in columns.unused if is_list(stored[name])]
-    key = columns.label if columns.lists else columns.instance
-    further: EntryColumns | ListColumns = EntryColumns(columns, kind)
+    key = columns.label
+    further: EntryColumns[str] | ListColumns[str]
     if columns.lists:
-        further = ListColumns(columns, kind, lists)
+        stored = _types_of(table)
+        further = ListColumns(columns, kind, [name for name in columns.unused if is_list(stored[name])])
+    else:
+        assert columns.instance is not None
+        key = columns.instance
+        further = EntryColumns(columns, kind)
     try:
         n_seen = 0
         while names := further.undecided:  # once a column is decided, it is read no further
@@ -208,8 +234,10 @@ def notes_on_columns(table: Opened, columns: TableColumns, kind: str) -> list[st
                 break
         return [*notes_on_ranks(columns, kind), *further.notes()]
     except DecidingColumnError as error:
-        how = "" if error.column is None else f"; call it {USUAL[kind == 'scores']!r} if so, or leave it out"
-        raise ValueError(f"{error}{how}") from None
+        if error.column is None:
+            raise ValueError(str(error)) from None
+        usual = "score" if kind == "scores" else "relevance"
+        raise ValueError(f"{error}; call it {usual!r} if so, or leave it out") from None
 
 
 def _coded(column: Any) -> Coded:
@@ -222,7 +250,9 @@ def _coded(column: Any) -> Coded:
     return Coded(as_numpy(encoded.indices), encoded.dictionary.to_pylist())
 
 
-def _look_at_cells(batches: Iterator[Any], key: str, further: EntryColumns | ListColumns, n_seen: int) -> int:
+def _look_at_cells(
+    batches: Iterator[Any], key: str, further: EntryColumns[str] | ListColumns[str], n_seen: int
+) -> int:
     """Look at the rows after ``n_seen`` until a column is decided, and return how many rows were seen."""
     undecided = further.undecided
     n_rows = 0
@@ -319,7 +349,7 @@ def _called(type_: Any) -> str:
 def named_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Yield the rows of files, one for each instance or for each label; the names of integers are digits."""
     glance, facts = VectorGlance(ADVICE), Origin("row", how_to_join=RENAME)
-    first: TableColumns | None = None
+    first: TableColumns[str] | None = None
     for path in paths:
         file = InputFile(path)
         with naming(path, EXPECTED):
@@ -366,37 +396,73 @@ def _batches(
 
 def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int, start: int) -> Rows:
     """Return the rows of a batch, of which row ``first`` of the table is the first."""
-    lists, instance, label, value, *_ = table.columns
-    places, is_list = first + np.arange(batch.num_rows), lists and kind == "scores"
+    columns = table.columns
+    lists = columns.lists
+    is_ranking = lists and kind == "scores"
+    places = first + np.arange(batch.num_rows)
     keys: Any = None
-    if instance is not None:
-        cells = cells_of(batch, instance, first, False)
-        if named:
-            codes, texts = cells.coded()
-            keys = [texts[code] for code in codes.tolist()]  # each once, however many rows have it
-        else:
-            keys = cells.ids()
-            wrong = ", where lists stand in the order of their rows" if lists else " is negative"
-            cells.refuse(keys != start + places if lists else keys < 0, f"{instance} {{}}{wrong}", keys)
-    cells = cells_of(batch, label, first, lists)
-    ptr, names, values = cells.ptr, None, None
+    if columns.instance is not None:
+        instances = cells_of(batch, columns.instance, first, False)
+        keys = _names_in(instances) if named else _row_numbers(instances, start + places if lists else None)
+    cells = cells_of(batch, columns.label, first, lists)
+    names: list[str] | None = None
     if named:
         labels, names = cells.coded()
     else:
-        labels, end = cells.ids(), table.n_labels or MOST_LABELS
-        cells.refuse((labels < -is_list) | (labels >= end), f"label id {{}} is not in 0..{end - 1}", labels)
-    if value is not None:
-        scores = cells_of(batch, value, first, lists)
-        if (differs := np.diff(ptr) != np.diff(scores.ptr)).any():
-            at = int(np.argmax(differs))
-            n, n_scores = (int(np.diff(each)[at]) for each in (ptr, scores.ptr))
-            raise ValueError(f"row {first + at}: {counted(n, 'labels')} with {counted(n_scores, 'scores')}")
-        values = scores.numbers(kind)
-        scores.refuse(np.isnan(values) & (labels >= 0), "a score is NaN")
-        values = values.astype(np.float64) if named else values
-    match, is_long = BY_KEY if named and keys is not None else None, named and not lists
-    of_file = None if lists and not named else places, is_long
-    return Rows(keys, match, ptr, labels, names, values, is_list, *of_file, is_written=not lists)
+        labels = _label_ids(cells, -1 if is_ranking else 0, table.n_labels or MOST_LABELS)
+    values: NDArray[Any] | None = None
+    if columns.value is not None:
+        values = _values_of(cells_of(batch, columns.value, first, lists), cells.ptr, labels, kind)
+        if named:
+            values = values.astype(np.float64)
+    return Rows(
+        keys,
+        BY_KEY if named and keys is not None else None,
+        cells.ptr,
+        labels,
+        names,
+        values,
+        best_first=is_ranking,
+        places=None if lists and not named else places,
+        is_long=named and not lists,
+        is_written=not lists,
+    )
+
+
+def _names_in(instances: Cells) -> list[str]:
+    codes, texts = instances.coded()
+    return [texts[code] for code in codes.tolist()]  # each once, however many rows have it
+
+
+def _row_numbers(instances: Cells, expected: Ints | None) -> Ints:
+    """Return the numbers of rows, or refuse others than the expected ones, or negative ones if None are."""
+    numbers = instances.ids()
+    if expected is None:
+        instances.refuse(numbers < 0, f"{instances.name} {{}} is negative", numbers)
+    else:
+        message = f"{instances.name} {{}}, where lists stand in the order of their rows"
+        instances.refuse(numbers != expected, message, numbers)
+    return numbers
+
+
+def _label_ids(cells: Cells, lowest: int, end: int) -> Ints:
+    labels = cells.ids()
+    cells.refuse((labels < lowest) | (labels >= end), f"label id {{}} is not in 0..{end - 1}", labels)
+    return labels
+
+
+def _values_of(scores: Cells, ptr: Ints, labels: Ints, kind: str) -> NDArray[Any]:
+    """Return the scores or judgements of labels of rows, or refuse a row that has more or fewer."""
+    sizes = np.diff(ptr)
+    n_scores = np.diff(scores.ptr)
+    differs = sizes != n_scores
+    if differs.any():
+        at = int(np.argmax(differs))
+        numbers = f"{counted(int(sizes[at]), 'labels')} with {counted(int(n_scores[at]), 'scores')}"
+        raise ValueError(f"row {scores.first + at}: {numbers}")
+    values = scores.numbers(kind)
+    scores.refuse(np.isnan(values) & (labels >= 0), "a score is NaN")
+    return values
 
 
 def _placed(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
@@ -439,10 +505,12 @@ def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     pieces = replace(joined(shards), named=named)
     if first.lists:
         return pieces
+    instance = first.instance
+    assert instance is not None
 
     def read_long(n_bytes: int) -> Iterator[Rows]:
         whole = paths[0].parent if len(paths) > 1 else paths[0]
-        yield from _placed(_long_batches(files, kind, n_bytes), whole, first.instance).read(n_bytes)
+        yield from _placed(_long_batches(files, kind, n_bytes), whole, instance).read(n_bytes)
 
     return replace(pieces, read=read_long, locate=None)
 
@@ -452,13 +520,13 @@ def _look_at_numbers(file: InputFile, kind: str, start: int) -> tuple[Table, int
     with naming(file.path, EXPECTED), opened(file) as opened_table:
         table = look_at(opened_table, kind)
         instance = table.columns.instance
-        is_numbered = not table.named and table.columns.lists and instance is not None
         first = 0
-        for batch in opened_table.batches([instance], BATCH_BYTES) if is_numbered else ():
-            numbers = cells_of(batch, instance, first, False).ids()
-            if (numbers != start + first + np.arange(batch.num_rows)).any():
-                return table._replace(named=True), start
-            first += batch.num_rows
+        if instance is not None and table.columns.lists and not table.named:
+            for batch in opened_table.batches([instance], BATCH_BYTES):
+                numbers = cells_of(batch, instance, first, False).ids()
+                if (numbers != start + first + np.arange(batch.num_rows)).any():
+                    return table._replace(named=True), start
+                first += batch.num_rows
         notes = () if table.named else (*notes_on_columns(opened_table, table.columns, kind),)
     return table._replace(notes=notes), start + first
 

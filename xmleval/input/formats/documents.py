@@ -223,7 +223,7 @@ class _Documents:
 
 def _columns(
     names: list[str], record: dict[str, Any], kind: str, fields: Fields, facts: Origin
-) -> TableColumns:
+) -> TableColumns[str]:
     """Return what the fields are, as options, their names and the first record tell."""
     is_scores = kind == "scores"
     labels = fields.pred if is_scores else fields.true
@@ -255,38 +255,61 @@ def _naming_fields(kind: str) -> list[object]:
     return [label, ", ", ScanField("score_field"), " and ", ScanField("instance_field"), " name them"]
 
 
+def _notes_on_fields(columns: TableColumns[str], kind: str, fields: Fields) -> list[str]:
+    """Return notes on the fields that are read by their usual names, and on scores that are not read."""
+    notes = list[str]()
+    if kind == "scores":
+        if fields.pred is None:
+            notes.append(f"predicted labels in {shown(columns.label)}")
+        if columns.value is None:
+            notes += _notes_on_unread_scores(columns.unused)
+        elif not fields.score:
+            notes.append(f"scores in {shown(columns.value)}")
+    else:
+        if fields.true is None:
+            notes.append(f"relevant labels in {shown(columns.label)}")
+        if columns.value is not None:
+            notes.append(f"judgements in {shown(columns.value)}")
+    if columns.instance is not None and fields.id is None:
+        notes.append(f"ids in {shown(columns.instance)}")
+    return notes
+
+
+def _notes_on_unread_scores(names: Sequence[str]) -> list[Message]:
+    unread = [name for name in names if "score" in name.lower()]
+    option = ScanField("score_field")
+    return [Message(f"{shown(name)} not read (", option, " reads scores)") for name in unread]
+
+
 class _Reader:
     """Reads the labels of each document and their values, or a label with its value, and notes on them."""
 
-    def __init__(self, columns: TableColumns, kind: str, fields: Fields, facts: Origin) -> None:
-        lists, instance, label, value, further, _ = columns
-        self._columns, self._kind, self._separator, self._notes = columns, kind, fields.separator, facts.notes
+    def __init__(self, columns: TableColumns[str], kind: str, fields: Fields, facts: Origin) -> None:
+        self._columns = columns
+        self._kind = kind
+        self._separator = fields.separator
         self._entry_columns = EntryColumns(columns, kind)
         self._list_columns = ListColumns(columns, kind)
         self._cells: dict[str, list[Any]] = {name: [] for name in self._entry_columns.undecided}
         self._missing = Counter[str]()  # cells that are a word for a missing value
-        self.are_lists = lists and value is None  # as zeros and ones, one for each label, may be
-        is_scores, notes = kind == "scores", list[str]()
-        if (fields.pred if is_scores else fields.true) is None:
-            notes.append(f"{'predicted' if is_scores else 'relevant'} labels in {shown(label)}")
-        if value is not None and not (is_scores and fields.score):
-            notes.append(f"{'scores' if is_scores else 'judgements'} in {shown(value)}")
-        unread = [name for name in further if "score" in name.lower()] if is_scores and value is None else []
-        option = ScanField("score_field")
-        notes += [Message(f"{shown(name)} not read (", option, " reads scores)") for name in unread]
-        if instance is not None and fields.id is None:
-            notes.append(f"ids in {shown(instance)}")
-        self._notes += notes if lists else []
+        self.are_lists = columns.lists and columns.value is None  # as zeros and ones of each label may be
+        self._notes = facts.notes
+        if columns.lists:
+            self._notes += _notes_on_fields(columns, kind, fields)
         self._notes += notes_on_ranks(columns, kind)
-        compared = further if lists and instance is None and fields.joined else ()
-        self._hashes = facts.columns = {name: array("q") for name in compared}
+        self._hashes = dict[str, array[int]]()
+        if columns.lists and columns.instance is None and fields.joined:
+            self._hashes = {name: array("q") for name in columns.unused}
+        facts.columns = self._hashes
 
     def read_entry(self, record: dict[str, Any], line: int) -> tuple[str, str, Any, int]:
         """Return the id of a row, a label of it, the cell of its value, and the line."""
         _, instance, label, value, _, _ = self._columns
+        assert instance is not None  # as of all tables with a row for each label
         for field, cells in self._cells.items():
             cells.append(record.get(field))
-        key, name = id_of(record[instance]), name_of(record[label])
+        key = id_of(record[instance])
+        name = name_of(record[label])
         return key, name, "1" if value is None else record[value], line
 
     def read_document(self, record: dict[str, Any], line: int) -> tuple[str, *Labels, int]:
@@ -392,7 +415,7 @@ def _naming_field() -> Iterator[None]:
     except DecidingColumnError as error:
         if error.column is None:
             raise
-        field = ScanField("score_field", error.column)
+        field = ScanField("score_field", str(error.column))
         raise ValueError(Message(f"{error}; ", field, " takes it for them, or leave it out")) from None
 
 

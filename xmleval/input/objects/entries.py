@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -143,7 +143,7 @@ def _of_frame(argument: str, frame: Frame, value: Any) -> NamedEntries:
     return _of_table(argument, frame, value)
 
 
-def _chosen(made: Any, chosen: Chosen) -> Columns:
+def _chosen(made: Any, chosen: Chosen[Hashable]) -> Columns:
     frame = open_frame("y_score", made)
     assert frame is not None
     return Columns(frame, chosen)
