@@ -297,9 +297,10 @@ class _Reader:
         if columns.lists:
             self._notes += _notes_on_fields(columns, kind, fields)
         self._notes += notes_on_ranks(columns, kind)
-        self._hashes = dict[str, array[int]]()
+        compared = list[str]()
         if columns.lists and columns.instance is None and fields.joined:
-            self._hashes = {name: array("q") for name in columns.unused}
+            compared = columns.unused
+        self._hashes = {name: array("q") for name in compared}
         facts.columns = self._hashes
 
     def read_entry(self, record: dict[str, Any], line: int) -> tuple[str, str, Any, int]:
