@@ -178,20 +178,17 @@ def list_rows(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None =
 
 def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
     """Accept labels of each row: best first, or in any order with their scores, or a score for each label."""
-    is_list, names, order = rows.best_first or rows.values is None, rows.names, None
+    is_list = rows.best_first or rows.values is None
     if rows.values is None and not rows.labels.size:
         rows = rows._replace(values=np.empty(0, np.float64))  # rows that list nothing lack no score
-    if how.unlisted is not None:
-        if rows.values is None:
-            level = how.unlisted if how.higher_is_better else 0 - how.unlisted
-            compares = Field("unlisted", f"{level:g}"), " compares with scores; this list has none"
-            raise InputError(how.argument, Message(*compares))
-        if names is not None and len(names) == how.n_labels and all(isinstance(name, str) for name in names):
-            order = name_places(names).astype(label_dtype(how.n_labels))
+    order = None if how.unlisted is None else _order_of_ties(how, rows, how.unlisted)
     is_counted = rows.is_matrix and not how.ordered
     if is_counted:  # what is above a few of all labels, which is as fast as picking the best
         how = how._replace(depth=None)
-    how, ranked = (how._replace(ordered=True), _ranked_list) if is_list else (how, _ranked_entries)
+    ranked = _ranked_entries
+    if is_list:
+        how = how._replace(ordered=True)
+        ranked = _ranked_list
     every_cell = dict[int, Rows]()  # blocks of one size share their labels
 
     def block(start: int, stop: int) -> Ranking:
@@ -207,6 +204,18 @@ def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
     row_bytes = 24.0 if is_list else PICKED_BYTES if how.picks or is_counted else 32.0
     mean_size = int(rows.ptr[-1]) / max(rows.n_rows, 1)
     return Source(rows.n_rows, how.n_labels, row_bytes * mean_size, block, listed=rows.part)
+
+
+def _order_of_ties(how: Reading, rows: Rows, unlisted: float) -> Labels | None:
+    """Return the places that order ties with unlisted labels, None by id, or refuse lists without scores."""
+    if rows.values is None:
+        level = unlisted if how.higher_is_better else 0 - unlisted
+        compares = Field("unlisted", f"{level:g}"), " compares with scores; this list has none"
+        raise InputError(how.argument, Message(*compares))
+    names = rows.names
+    if names is None or len(names) != how.n_labels or not all(isinstance(name, str) for name in names):
+        return None
+    return name_places(names).astype(label_dtype(how.n_labels))
 
 
 def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:

@@ -66,33 +66,38 @@ def set_rows(
     return Source(n_rows, width, row_bytes, block)
 
 
-def refuse_ids(argument: str, value: Any, array: NDArray[Any], n_labels: int | None) -> None:
+def refuse_ids(argument: str, value: object, array: NDArray[Any], n_labels: int | None) -> None:
     """Refuse integers that are label ids, one or a few in each row, not zeros and ones of all labels."""
+    is_vector = array.ndim == 1
     are_few = array.ndim == 2 and n_labels is not None and array.shape[1] != n_labels
-    if not (are_few or array.ndim == 1) or array.dtype.kind not in "iu" or not array.size:
+    if not (are_few or is_vector) or array.dtype.kind not in "iu" or not array.size:
         return
     outside = np.flatnonzero((array != 0) & (array != 1))
-    if array.ndim == 2 and not outside.size:
+    if not (is_vector or outside.size):
         return
-    holds = f"shape {array.shape} has {'one number' if array.ndim == 1 else 'numbers'} in each row"
-    if outside.size:
-        holds = f"{holds}, such as {array.flat[outside[0]]}, not zeros and ones of all labels"
-    rows = f"{argument}.tolist()"
-    if array.ndim == 1:
-        is_array = isinstance(value, np.ndarray) or hasattr(value, "detach")
-        rows = f"{argument}[:, None].tolist()" if is_array else f"[[label] for label in {argument}]"
-    elif isinstance(value, Rows):
-        rows = f"{argument}.to_numpy().tolist()"
-    elif isinstance(value, list | tuple):
-        rows = "the lists"
-    elif (array < 0).any():
-        rows = f"[[i for i in row if i >= 0] for row in {argument}.tolist()]"
-    if array.ndim == 1 and not outside.size:
+    rows = _text_of_lists(argument, value, array)
+    holds = f"shape {array.shape} has {'one number' if is_vector else 'numbers'} in each row"
+    if not outside.size:
         one = rows.removesuffix(".tolist()")
         message = f"{holds}; of one label, give {one}; of rows end to end, xmleval.from_df(df, ...)"
         raise InputError(argument, message)
+    holds = f"{holds}, such as {array.flat[outside[0]]}, not zeros and ones of all labels"
     advice = f"{holds}; of label ids, give {rows} with ", Keyword("n_labels"), ", the number of labels"
     raise InputError(argument, Message(*advice))
+
+
+def _text_of_lists(argument: str, value: object, array: NDArray[Any]) -> str:
+    """Return how Python makes lists of ids of an array."""
+    if array.ndim == 1:
+        is_array = isinstance(value, np.ndarray) or hasattr(value, "detach")
+        return f"{argument}[:, None].tolist()" if is_array else f"[[label] for label in {argument}]"
+    if isinstance(value, Rows):
+        return f"{argument}.to_numpy().tolist()"
+    if isinstance(value, list | tuple):
+        return "the lists"
+    if (array < 0).any():
+        return f"[[i for i in row if i >= 0] for row in {argument}.tolist()]"
+    return f"{argument}.tolist()"
 
 
 def remembered(truth: Source[Truth]) -> Source[Truth]:

@@ -171,22 +171,29 @@ def sparse_values(line: str, n: int) -> dict[int, str]:
     if "%" in line and (commented := COMMENTED.fullmatch(line)):
         line = commented[1]
     has_quotes = "'" in line or '"' in line
-    inner = line[1:-1]
-    if has_quotes:
-        pairs = [pair.split(None, 1) for pair in SPARSE.findall(inner)]
-        is_whole = not SPARSE.sub("", inner).strip(", \t")
-        tokens = [token for pair in pairs for token in pair]
-        n_pairs = len(pairs) if is_whole else -1
-    else:
-        tokens = inner.replace(",", " ").split()
-        n_pairs = inner.count(",") + bool(tokens)
-        if len(tokens) != 2 * n_pairs:  # some values have blanks
-            tokens = [token for pair in inner.split(",") for token in pair.strip().split(None, 1)]
-    are_numbers = not tokens or "".join(tokens[::2]).isdecimal()
-    row = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=False)) if are_numbers else {}
+    tokens, n_pairs = _quoted_pairs(line[1:-1]) if has_quotes else _plain_pairs(line[1:-1])
+    row = dict[int, str]()
+    if "".join(tokens[::2]).isdecimal():
+        row = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=False))
     if line[-1] != "}" or len(row) != n_pairs or max(row, default=0) >= n:
         raise ValueError(f"{shown(line)} is not {{attribute value, ...}} with each of 0..{n - 1} once")
     return row
+
+
+def _quoted_pairs(inner: str) -> tuple[list[str], int]:
+    """Return places and values in turn, and how many pairs there are, -1 where there is anything else."""
+    pairs = [pair.split(None, 1) for pair in SPARSE.findall(inner)]
+    is_whole = not SPARSE.sub("", inner).strip(", \t")
+    return [token for pair in pairs for token in pair], len(pairs) if is_whole else -1
+
+
+def _plain_pairs(inner: str) -> tuple[list[str], int]:
+    """Return places and values in turn, and how many pairs commas make of them."""
+    tokens = inner.replace(",", " ").split()
+    n_pairs = inner.count(",") + bool(tokens)
+    if len(tokens) != 2 * n_pairs:  # some values have blanks
+        tokens = [token for pair in inner.split(",") for token in pair.strip().split(None, 1)]
+    return tokens, n_pairs
 
 
 def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] | None:

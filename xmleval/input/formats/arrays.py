@@ -357,41 +357,51 @@ def named_matrix(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
 
 
 def _named_matrix(path: Path, kind: str, facts: Origin) -> Iterator[Rows]:
-    archive, row = open_npz(path), 0
+    archive = open_npz(path)
     if not _has_names(archive):
         raise ValueError(f"{path}: expected predictions with names, as TRUTH has them")
-    keys, names = (_read_names(archive, name) for name in (ROW_NAMES, LABEL_NAMES))
+    keys = _read_names(archive, ROW_NAMES)
+    names = _read_names(archive, LABEL_NAMES)
     pieces = _pieces_of(archive, kind)
-    width = _count_labels(pieces) if names is None else len(names)
-    names = [*map(str, range(width))] if names is None else names
+    if names is None:
+        names = [*map(str, range(_count_labels(pieces)))]
     with naming(path, MATRIX_WITH_NAMES):
-        if pieces.n_labels not in (None, width):
-            raise ValueError(f"{pieces.n_labels} labels with {width} names")
+        if pieces.n_labels not in (None, len(names)):
+            raise ValueError(f"{pieces.n_labels} labels with {len(names)} names")
         if keys is not None and pieces.n_rows != len(keys):
             raise ValueError(f"{pieces.n_rows} rows with {len(keys)} names")
-    for rows in pieces.read(PIECE_BYTES):
-        rows = as_rows(rows, kind)
+    row = 0
+    for piece in pieces.read(PIECE_BYTES):
+        rows = as_rows(piece, kind)
         rows = rows.only(rows.labels != -1) if rows.best_first else rows
         with naming(path, MATRIX_WITH_NAMES):
-            bad = np.flatnonzero((rows.labels < 0) | (rows.labels >= width))[:1].tolist()
-            if bad:
-                raise ValueError(
-                    f"row {row + rows.row_of(bad[0])}: label id {rows.labels[bad[0]]} has no name"
-                )
-        places = np.arange(row, row + rows.n_rows)
-        is_set = rows.values is not None and rows.values.dtype.kind == "b"  # as which sets are written
-        yield rows._replace(
-            keys=None if keys is None else keys[row : row + rows.n_rows],
-            match=None if keys is None else BY_KEY,
-            ptr=rows.ptr.astype(np.int64),
-            labels=as_signed(rows.labels).astype(np.int64),
-            names=names,
-            values=None if is_set else rows.values,
-            best_first=rows.best_first or is_set,
-            places=places,
-            origin=facts,
-        )
+            _refuse_nameless(rows, row, len(names))
+        yield _with_names(rows, row, keys, names, facts)
         row += rows.n_rows
+
+
+def _refuse_nameless(rows: Rows, first: int, n_names: int) -> None:
+    """Refuse a label id without a name, of rows from ``first`` on."""
+    bad = np.flatnonzero((rows.labels < 0) | (rows.labels >= n_names))[:1].tolist()
+    if bad:
+        raise ValueError(f"row {first + rows.row_of(bad[0])}: label id {rows.labels[bad[0]]} has no name")
+
+
+def _with_names(rows: Rows, first: int, keys: list[str] | None, names: list[str], facts: Origin) -> Rows:
+    """Return rows from ``first`` on with the names of all rows and labels."""
+    stop = first + rows.n_rows
+    is_set = rows.values is not None and rows.values.dtype.kind == "b"  # as which sets are written
+    return rows._replace(
+        keys=None if keys is None else keys[first:stop],
+        match=None if keys is None else BY_KEY,
+        ptr=rows.ptr.astype(np.int64),
+        labels=as_signed(rows.labels).astype(np.int64),
+        names=names,
+        values=None if is_set else rows.values,
+        best_first=rows.best_first or is_set,
+        places=np.arange(first, stop),
+        origin=facts,
+    )
 
 
 def _read_names(archive: Archive, name: str) -> list[str] | None:

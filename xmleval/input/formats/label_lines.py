@@ -173,24 +173,31 @@ def _fault(line: bytes, n_labels: int, has_features: bool, loose: bool = False) 
     """Say what keeps a line from being ``label:score`` tokens, or labels and then ``feature:value`` ones."""
     words = BLANKS.split(line.lstrip(b" \t") if loose else line)
     if has_features:
-        pattern, sought, ids = FEATURE, "feature:value", [] if b":" in words[0] else words.pop(0).split(b",")
+        pattern, sought = FEATURE, "feature:value"
+        ids = [] if b":" in words[0] else words.pop(0).split(b",")
     else:
-        pattern, sought, ids = ENTRY, "label:score", [word.partition(b":")[0] for word in words if word]
+        pattern, sought = ENTRY, "label:score"
+        ids = [word.partition(b":")[0] for word in words if word]
     if loose and words and words[0].startswith(b"qid:"):
         del words[0]
     for word in words:
         if word and not pattern.fullmatch(word):
             return f"{shown(word)} is not {sought}"
-    for text in ids:
-        number = LABEL.fullmatch(text)
-        if CODE.fullmatch(text):
-            return f"{shown(text)} {CODES}"
-        if number is None:
-            return f"{shown(text)} is not a label id, a whole number from 0 up"
-        if len(number[1]) > MOST_DIGITS or int(number[1]) >= n_labels:
-            hint = "; ids look one-based" if number[1] == str(n_labels).encode() else ""
-            return f"label id {number[1][:40].decode()} is not in 0..{n_labels - 1}{hint}"
-    return f"{shown(line)} cannot be read"
+    faults = (_fault_of_id(text, n_labels) for text in ids)
+    return next(filter(None, faults), f"{shown(line)} cannot be read")
+
+
+def _fault_of_id(text: bytes, n_labels: int) -> str:
+    """Say what keeps a text from being a label id, nothing of one that is."""
+    number = LABEL.fullmatch(text)
+    if CODE.fullmatch(text):
+        return f"{shown(text)} {CODES}"
+    if number is None:
+        return f"{shown(text)} is not a label id, a whole number from 0 up"
+    if len(number[1]) > MOST_DIGITS or int(number[1]) >= n_labels:
+        hint = "; ids look one-based" if number[1] == str(n_labels).encode() else ""
+        return f"label id {number[1][:40].decode()} is not in 0..{n_labels - 1}{hint}"
+    return ""
 
 
 def save_xmc(path: Path, data: Any, kind: str, n_labels: int | None) -> None:

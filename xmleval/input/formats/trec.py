@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, count, islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from xmleval.input.writing import canonical, names_of, replacing_text
 
 MOST_FIELDS = 6
 GivenNames = list[str] | None  # of rows or labels; numbers from 0 where there are none
+WrittenEntries = tuple[int, Iterable[tuple[int, object]]]  # a row, and its labels with what follows them
 
 
 class Layout(NamedTuple):
@@ -184,30 +185,52 @@ def save(
     path: Path, data: Any, kind: str, row_names: GivenNames = None, label_names: GivenNames = None
 ) -> None:
     """Write relevant labels or scores, as `xmleval.io.write_qrels` and `write_run` do."""
-    word, rows = "0" if kind == "truth" else "Q0", count()
-    last, listed = -1, set[int]()
+    if kind == "truth":
+        word = "0"
+        rows: Iterator[WrittenEntries] = _judgements(data, label_names)
+    else:
+        word = "Q0"
+        rows = _ranked_scores(data)
     with replacing_text(path) as file:
-
-        def write(row: int, entries: Iterable[tuple[int, object]]) -> None:
+        for row, entries in rows:
             name = _name(row_names, row, "row")
             lines = [f"{name} {word} {_name(label_names, i, 'label')} {fields}\n" for i, fields in entries]
             file.write("".join(lines).encode())
 
-        for n_labels, block in canonical(data, kind):
-            labels, scores = block.labels.tolist(), getattr(block, "scores", None)
-            last = n_labels - 1
-            listed.update(labels if kind == "truth" else ())
-            for (start, stop), row in zip(pairwise(block.ptr.tolist()), rows, strict=False):
-                ids, ranks = labels[start:stop], range(1, stop - start + 1)
-                if kind == "truth":
-                    write(row, [(label, 1) for label in ids] or [(last, 0)])
-                    listed.update(() if ids else (last,))
-                    continue
-                values = [-float(rank) for rank in ranks] if scores is None else scores[start:stop].tolist()
-                write(row, zip(ids, map("{} {!r} xmleval".format, ranks, values), strict=True))
-        if kind == "truth" and next(rows):
-            expected = [last] if label_names is None else range(len(label_names))
-            write(0, [(label, 0) for label in expected if label not in listed])
+
+def _judgements(data: Any, label_names: GivenNames) -> Iterator[WrittenEntries]:
+    """Yield the labels of each row as relevant, and others as not relevant: such that all labels occur."""
+    row = 0
+    last = -1
+    listed = set[int]()
+    for n_labels, block in canonical(data, "truth"):
+        labels = block.labels.tolist()
+        last = n_labels - 1
+        listed.update(labels)
+        for start, stop in pairwise(block.ptr.tolist()):
+            if start < stop:
+                yield row, [(label, 1) for label in labels[start:stop]]
+            else:
+                yield row, [(last, 0)]
+                listed.add(last)
+            row += 1
+    if row:
+        expected = [last] if label_names is None else range(len(label_names))
+        yield 0, [(label, 0) for label in expected if label not in listed]
+
+
+def _ranked_scores(data: Any) -> Iterator[WrittenEntries]:
+    """Yield the labels of each row with rank, score and tag."""
+    row = 0
+    for _, block in canonical(data, "scores"):
+        labels = block.labels.tolist()
+        scores = None if block.scores is None else block.scores.tolist()
+        for start, stop in pairwise(block.ptr.tolist()):
+            ranks = range(1, stop - start + 1)
+            values = [-float(rank) for rank in ranks] if scores is None else scores[start:stop]
+            fields = map("{} {!r} xmleval".format, ranks, values)
+            yield row, zip(labels[start:stop], fields, strict=True)
+            row += 1
 
 
 def _name(names: GivenNames, number: int, kind: str) -> str:
