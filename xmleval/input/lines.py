@@ -58,7 +58,7 @@ def open_text(file: InputFile) -> Iterator[io.BufferedReader[Any]]:
     """Open a text file behind its byte order mark, compressed by gzip or not, whatever its name says."""
     try:
         with contextlib.ExitStack() as opened:
-            text: Any = opened.enter_context(file.open())
+            text = opened.enter_context(file.open())
             zipped = text.read(len(GZIP)) == GZIP
             text.seek(0)
             if zipped:

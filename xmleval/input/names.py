@@ -5,15 +5,17 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bytes, Ints
 from xmleval.base.budget import memory_limit
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.fields import fill_slots, hash_fields, number_names
 
+Scalar = TypeVar("Scalar", bound=np.generic)
 NAMES_SHARE = 8  # of what is left, for a table of names before another one is begun
 SURROGATES = "surrogatepass"  # which JSON may hold
 
@@ -76,7 +78,13 @@ class TableNames(Sequence[str]):
         """Return how many names there are."""
         return self._n_names
 
-    def __getitem__(self, place: Any) -> Any:
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | list[str]:
         """Return a name, or the names of a slice."""
         if isinstance(place, slice):
             return self.at(np.arange(self._n_names)[place])
@@ -124,7 +132,7 @@ class Names:
         return self.number(np.frombuffer(content + bytes(SPARE), np.uint8), stops - sizes, stops)
 
 
-def _grown(array: Any, least: int) -> Any:
+def _grown(array: NDArray[Scalar], least: int) -> NDArray[Scalar]:
     """Return a larger array that begins with another one."""
     grown = np.empty(max(least, 5 * array.size // 4), array.dtype)
     grown[: array.size] = array

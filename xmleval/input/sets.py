@@ -23,7 +23,7 @@ LEAST_GAIN, MOST_GAIN = 2.0**-30, 2.0**32  # so that sums over a row are exact
 MOST_EXPONENT = 32  # of 2, which is the largest gain
 
 
-def list_sets(argument: str, value: Any, n_labels: int | None) -> Any:
+def list_sets(argument: str, value: object, n_labels: int | None) -> object:
     """Return lists of label ids, which need ``n_labels``, as rows by id; anything else as it is."""
     if n_labels is None or not isinstance(value, list | tuple) or isinstance(value, Rows | Source):
         return value
@@ -34,7 +34,7 @@ def list_sets(argument: str, value: Any, n_labels: int | None) -> Any:
 
 
 def set_rows(
-    argument: str, value: Any, n_labels: int | None = None, gains: str | None = None
+    argument: str, value: object, n_labels: int | None = None, gains: str | None = None
 ) -> Source[Truth]:
     """Accept label sets without names: a matrix, rows by id, or a source, which is returned as it is.
 
@@ -45,25 +45,31 @@ def set_rows(
         return value
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
-    value, width, is_graded = as_plain(argument, value), n_labels or 0, gains in GRADED
-    if is_sparse(value):
-        value, width = matrix_rows(argument, value, n_labels), value.shape[1]
-    elif not isinstance(value, Rows):
-        array = as_array(argument, value)
+    plain = as_plain(argument, value)
+    is_graded = gains in GRADED
+    width = n_labels or 0
+    if is_sparse(plain):
+        rows = matrix_rows(argument, plain, n_labels)
+        width = plain.shape[1]
+    elif isinstance(plain, Rows):
+        rows = plain
+    else:
+        array = as_array(argument, plain)
         if not is_graded:
-            refuse_ids(argument, value, array, n_labels)
-        value, width = array, check_shape(argument, array.shape, n_labels)[1]
-        value = array_rows(value)
-    width, n_rows = max(width, len(value.names or ())), value.n_rows
-    entry_bytes = float(value.values.dtype.itemsize) if value.is_matrix else 16.0
+            refuse_ids(argument, plain, array, n_labels)
+        width = check_shape(argument, array.shape, n_labels)[1]
+        rows = array_rows(array)
+    width = max(width, len(rows.names or ()))
+    values = rows.values
+    entry_bytes = 16.0 if values is None or values.ndim == 1 else float(values.dtype.itemsize)
 
     def block(start: int, stop: int) -> Truth:
-        rows = value.part(start, stop, zeros=is_graded)
-        rows = rows if rows.are_columns else sorted_part(argument, rows, width, start)[0]
-        return _truth(argument, rows, start, gains, width)
+        part = rows.part(start, stop, zeros=is_graded)
+        part = part if part.are_columns else sorted_part(argument, part, width, start)[0]
+        return _truth(argument, part, start, gains, width)
 
-    row_bytes = (32.0 if is_graded else entry_bytes) * int(value.ptr[-1]) / max(n_rows, 1)
-    return Source(n_rows, width, row_bytes, block)
+    row_bytes = (32.0 if is_graded else entry_bytes) * int(rows.ptr[-1]) / max(rows.n_rows, 1)
+    return Source(rows.n_rows, width, row_bytes, block)
 
 
 def refuse_ids(argument: str, value: object, array: NDArray[Any], n_labels: int | None) -> None:
@@ -121,14 +127,15 @@ def _truth(argument: str, rows: Rows, start: int, gains: str | None, width: int)
     if rows.values is None or (rows.values == 1).all():
         return Truth(rows.ptr, rows.labels)
     rows = rows.only(rows.values != 0)
-    values: Any = rows.values
+    values = rows.values
+    assert values is not None
     bad = values != 1
     hints = _hints_of_value(values[bad.argmax()], gains is not None, width) if bad.any() else ()
     rows.refuse_first(argument, "value", bad, start, "is neither 0 nor 1 in a label set", *hints)
     return Truth(rows.ptr, rows.labels)
 
 
-def _hints_of_value(value: Any, may_be_grade: bool, width: int) -> list[object]:
+def _hints_of_value(value: float, may_be_grade: bool, width: int) -> list[object]:
     """Return what to do about a value that is neither 0 nor 1, in rows of so many labels."""
     unmarked = "; give 0 where it means not relevant"
     if math.isnan(value):

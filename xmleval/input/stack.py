@@ -29,7 +29,7 @@ def sorted_rows(
         raise ValueError(f"line {lines[error.row or 0]}: {error.reason}") from None
 
 
-def as_rows(dense: Any, kind: str) -> Any:
+def as_rows(dense: Rows | NDArray[Any], kind: str) -> Rows:
     """Return rows by id, of a dense array every cell of scores, others where they are not 0."""
     zeros = kind == "scores"
     return array_rows(dense).part(0, len(dense), zeros) if isinstance(dense, np.ndarray) else dense

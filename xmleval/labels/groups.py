@@ -340,12 +340,13 @@ def _entries_of(argument: str, value: object, of: str) -> list[Any]:
     return [*array]
 
 
-def _text_of(name: Any) -> str | None:
+def _text_of(name: object) -> str | None:
     """Return the name of a group as text, None if it is neither a text nor an integer."""
     if isinstance(name, str):
         return name
-    is_whole = hasattr(name, "__index__") or (isinstance(name, float) and name.is_integer())
-    return f"{int(name)}" if is_whole else None
+    if isinstance(name, float):
+        return f"{int(name)}" if name.is_integer() else None
+    return f"{int(name)}" if hasattr(name, "__index__") else None
 
 
 def refuse_many_groups(argument: str, n_groups: int) -> None:

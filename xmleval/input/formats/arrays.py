@@ -86,9 +86,9 @@ def array_pieces(
             memory_limit().check(ROW_ENTRY_BYTES * array.shape[1])
         row_bytes, any_row = row_bytes + array.row_bytes, any_row and array.any_row
 
-    def rows(array: Array, *steps: Any) -> Iterator[NDArray[Any]]:
+    def rows(array: Array, step: int, first: int, stop: int | None) -> Iterator[NDArray[Any]]:
         with naming(array.file.path, expected):
-            yield from array.batches(*steps)
+            yield from array.batches(step, first, stop)
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
         step = max(1, n_bytes // max(1, row_bytes))
@@ -169,11 +169,11 @@ def _named_list(arrays: Sequence[Array], facts: Origin) -> Iterator[Rows]:
         place += len(labels)
 
 
-def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+def write_list(path: Path, data: object, kind: str, n_labels: int | None) -> None:
     """Write a top-k list as a pair of files, the scores first."""
     stem = str(path).removesuffix(LABELS).removesuffix(SCORES)
-    is_list = isinstance(data, Rows) and data.best_first
-    labels, scores = rows_as_lists(data if is_list else ranked(data, n_labels))
+    rows = data if isinstance(data, Rows) and data.best_first else ranked(data, n_labels)
+    labels, scores = rows_as_lists(rows)
     if scores is None and os.path.lexists(stem + SCORES):
         raise ValueError(f"{stem + SCORES}: would be taken for scores of the list, which has none")
     with contextlib.ExitStack() as files:  # neither appears before both are written
@@ -418,17 +418,17 @@ def _read_names(archive: Archive, name: str) -> list[str] | None:
     return names
 
 
-def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+def write_npz(path: Path, data: Rows | Pieces, kind: str, n_labels: int | None) -> None:
     """Write a sparse matrix, or a list that has no scores, or any number of labels, as one, and names."""
-    data = stack_rows(data.read(PIECE_BYTES)) if isinstance(data, Pieces) else data
-    keys, names = names_of(data)
+    rows = stack_rows(data.read(PIECE_BYTES)) if isinstance(data, Pieces) else data
+    keys, names = names_of(rows)
     width = n_labels if names is None else len(names)
-    if data.best_first and (n_labels is None or data.values is None):
-        lists = zip(("indices", "scores"), rows_as_lists(data), strict=True)
+    if rows.best_first and (n_labels is None or rows.values is None):
+        lists = zip(("indices", "scores"), rows_as_lists(rows), strict=True)
         arrays = {name: array for name, array in lists if array is not None}
     else:
-        blocks = (block for _, block in canonical(data, "entries", width))
-        matrix = rows_as_csr(stack_rows(blocks) if data.best_first else data, width)
+        blocks = (block for _, block in canonical(rows, "entries", width))
+        matrix = rows_as_csr(stack_rows(blocks) if rows.best_first else rows, width)
         if kind == "truth" and (keys or names):
             matrix.data = matrix.data.astype(np.bool_)  # which tells sets from scores where names are read
         arrays = {"indices": matrix.indices, "indptr": matrix.indptr, "format": np.array(b"csr")}

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,12 +54,25 @@ RENAME = "rename it to 'instance' where it names the rows"
 HOW = "rename columns, or leave some out"
 
 
+class Batch(Protocol):
+    """Some rows of a table of pyarrow."""
+
+    num_rows: int
+    columns: list[Any]
+
+    def column(self, name: str) -> Any:
+        """Return a column."""
+
+    def slice(self, offset: int, length: int | None = None) -> Batch:
+        """Return some of the rows, by default all from one on."""
+
+
 class Opened(NamedTuple):
     """An open file: its schema, its metadata, and its record batches of some of its columns."""
 
     schema: Any
     metadata: dict[bytes, bytes]
-    batches: Callable[[list[str], int], Iterator[Any]]
+    batches: Callable[[list[str], int], Iterator[Batch]]
 
 
 @contextlib.contextmanager
@@ -84,7 +98,7 @@ def opened(file: InputFile) -> Iterator[Opened]:
             raise ValueError(printable(" ".join(str(error)[:200].split()))) from None
 
 
-def import_pyarrow() -> Any:
+def import_pyarrow() -> ModuleType:
     """Return pyarrow with what is used of it, or say how to install it."""
     try:
         import pyarrow
@@ -92,7 +106,8 @@ def import_pyarrow() -> Any:
         import pyarrow.parquet
     except ImportError:
         raise ValueError("pyarrow is not installed: pip install 'xmleval[arrow]'") from None
-    return pyarrow
+    module: ModuleType = pyarrow
+    return module
 
 
 def is_text(type_: Any) -> bool:
@@ -108,7 +123,7 @@ def is_list(type_: Any) -> bool:
     return any(check(type_) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list))
 
 
-def _open_parquet(pa: Any, source: Any, file: InputFile) -> Opened:
+def _open_parquet(pa: ModuleType, source: Any, file: InputFile) -> Opened:
     metadata = pa.parquet.read_metadata(source)
     # names stay what the file holds: once each, however many rows have them
     texts = [field.name for field in metadata.schema.to_arrow_schema() if is_text(field.type)]
@@ -120,7 +135,7 @@ def _open_parquet(pa: Any, source: Any, file: InputFile) -> Opened:
         source, metadata=metadata, read_dictionary=texts, buffer_size=size, pre_buffer=False
     )
 
-    def batches(columns: list[str], n_bytes: int) -> Iterator[Any]:
+    def batches(columns: list[str], n_bytes: int) -> Iterator[Batch]:
         if not parquet.num_row_groups:
             return
         # how large rows are is told by some of them: pyarrow aborts where metadata of columns are damaged
@@ -134,10 +149,10 @@ def _open_parquet(pa: Any, source: Any, file: InputFile) -> Opened:
     return Opened(parquet.schema_arrow, metadata.metadata or {}, batches)
 
 
-def _open_ipc(pa: Any, source: Any, open_reader: Callable[..., Any]) -> Opened:
+def _open_ipc(pa: ModuleType, source: Any, open_reader: Callable[..., Any]) -> Opened:
     schema = open_reader(source).schema
 
-    def batches(columns: list[str], n_bytes: int) -> Iterator[Any]:
+    def batches(columns: list[str], n_bytes: int) -> Iterator[Batch]:
         source.seek(0)
         fields = [place for place, name in enumerate(schema.names) if name in columns]
         options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
@@ -152,7 +167,7 @@ def _open_ipc(pa: Any, source: Any, open_reader: Callable[..., Any]) -> Opened:
     return Opened(schema, schema.metadata or {}, batches)
 
 
-def _rows_in(n_bytes: int, batch: Any) -> int:
+def _rows_in(n_bytes: int, batch: Batch) -> int:
     """Return how many rows like those of a batch are of about ``n_bytes``."""
     stored = [column for column in batch.columns if not hasattr(column, "dictionary")]
     for column in batch.columns:
@@ -251,7 +266,7 @@ def _coded(column: Any) -> Coded:
 
 
 def _look_at_cells(
-    batches: Iterator[Any], key: str, further: EntryColumns[str] | ListColumns[str], n_seen: int
+    batches: Iterator[Batch], key: str, further: EntryColumns[str] | ListColumns[str], n_seen: int
 ) -> int:
     """Look at the rows after ``n_seen`` until a column is decided, and return how many rows were seen."""
     undecided = further.undecided
@@ -322,7 +337,7 @@ class Cells(NamedTuple):
         return (values > 0).astype(np.uint8) if kind == "truth" or values.dtype == np.bool_ else values
 
 
-def cells_of(batch: Any, name: str, first: int, lists: bool) -> Cells:
+def cells_of(batch: Batch, name: str, first: int, lists: bool) -> Cells:
     """Return the values of a column, those of lists with ``lists``, else one in each row; none is null."""
     column = batch.column(name)
     if lists and (not is_list(column.type) or getattr(column.type, "list_size", 1) == 0):
@@ -394,7 +409,7 @@ def _batches(
             _hash_cells(facts.columns, batch)
 
 
-def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int, start: int) -> Rows:
+def _rows_of(batch: Batch, kind: str, table: Table, named: bool, first: int, start: int) -> Rows:
     """Return the rows of a batch, of which row ``first`` of the table is the first."""
     columns = table.columns
     lists = columns.lists
@@ -473,7 +488,7 @@ def _placed(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
     placed = PlacedRows(instance, memory_limit().left / HELD_SHARE)
     n_rows = n_entries = 0
     for rows in batches:
-        keys: Any = rows.keys
+        keys = np.asarray(rows.keys)
         n_rows, n_entries = max(n_rows, int(keys.max(initial=-1)) + 1), n_entries + keys.size
         with naming(path, EXPECTED):
             # a false number would make us allocate that much memory
@@ -544,7 +559,7 @@ def _long_batches(files: Sequence[InputFile], kind: str, n_bytes: int) -> Iterat
         with naming(file.path, EXPECTED):
             for rows in _batches(file, kind, False, n_bytes, Origin("row")):
                 yield rows  # whose numbers are checked now
-                instances: Any = rows.keys
+                instances = np.asarray(rows.keys)
                 if (n_instances := int(instances.max(initial=-1)) + 1) > file_of.size:
                     file_of.resize(2 * n_instances, refcheck=False)
                 places = file_of[instances]
@@ -572,13 +587,13 @@ def hash_columns(paths: Sequence[Path], names: list[str]) -> dict[str, array[int
     return columns
 
 
-def _hash_cells(columns: dict[Any, array[int]], batch: Any) -> None:
+def _hash_cells(columns: dict[Any, array[int]], batch: Batch) -> None:
     for name, hashes in columns.items():
         hashes += hashed(batch.column(name).to_pylist())
     memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in columns.values()))
 
 
-def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) -> None:
+def save_table(path: Path, data: object, kind: str, n_labels: int | None = None) -> None:
     """Write relevant labels or scores, as `xmleval.io.write_parquet` does."""
     pa = import_pyarrow()
     is_ipc = str(path).lower().endswith((".arrow", ".feather"))
@@ -594,13 +609,13 @@ def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) ->
             columns, stop = dict[str, Any](), row + block.ptr.size - 1
             if keys is not None:
                 columns["instance"] = pa.array(keys[row:stop], pa.string())
-            labels: Any = block.labels.astype(np.int64)
+            labels = pa.array(block.labels.astype(np.int64))
             if names is not None:
-                labels = pa.array(names, pa.string()).take(pa.array(labels))
-            columns["labels"] = _lists(pa, block.ptr, pa.array(labels).cast(label_type))
+                labels = pa.array(names, pa.string()).take(labels)
+            columns["labels"] = _lists(block.ptr, labels.cast(label_type))
             scores = getattr(block, "scores", None)
             if scores is not None:
-                columns["scores"] = _lists(pa, block.ptr, scores)
+                columns["scores"] = _lists(block.ptr, pa.array(scores))
             batch = pa.record_batch(columns)
             row = stop
             if writer is None:
@@ -614,8 +629,9 @@ def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) ->
             closing.enter_context(make_writer(file, schema))
 
 
-def _lists(pa: Any, ptr: Any, values: Any) -> Any:
-    return pa.ListArray.from_arrays(pa.array(ptr, pa.int32()), pa.array(values))
+def _lists(ptr: Ints, values: Any) -> Any:
+    pa = import_pyarrow()
+    return pa.ListArray.from_arrays(pa.array(ptr, pa.int32()), values)
 
 
 ARROW = Format(

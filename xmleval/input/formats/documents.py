@@ -202,7 +202,9 @@ class _Documents:
 
     def _entries(self, records: Iterator[tuple[int, Any]]) -> Iterator[Any]:
         """Yield what the reader makes of each record."""
-        read: Any = self._reader.read_document if self._columns.lists else self._reader.read_entry
+        read: Callable[[dict[str, Any], int], tuple[Any, ...]] = self._reader.read_entry
+        if self._columns.lists:
+            read = self._reader.read_document
         for number, record in records:
             try:
                 entry = read(record, number)
@@ -335,7 +337,7 @@ class _Reader:
         values = [1.0] * len(labels) if self._kind == "grades" and not values else values
         return key, labels, values, line
 
-    def _labels(self, cell: Any) -> Labels:
+    def _labels(self, cell: object) -> Labels:
         """Return the labels of a cell, and their scores where it has some; a separator cuts those of text."""
         if isinstance(cell, str):
             text = cell.strip(ASCII_BLANKS)
@@ -391,7 +393,7 @@ class _Reader:
             self._notes.append(note)
 
 
-def cut(cell: Any, separator: str | None) -> list[Any] | tuple[Any, ...] | None:
+def cut(cell: object, separator: str | None) -> list[Any] | tuple[Any, ...] | None:
     """Return what a cell lists, as a tuple where it is a number or text that is cut; None of other values."""
     if isinstance(cell, list):
         return cell
@@ -420,7 +422,7 @@ def _naming_field() -> Iterator[None]:
         raise ValueError(Message(f"{error}; ", field, " takes it for them, or leave it out")) from None
 
 
-def parsed(text: str) -> Any:
+def parsed(text: str) -> object:
     """Return the value that JSON is, or a list, tuple, dict, set or array as Python prints it."""
     try:
         return parse_json(text)
@@ -433,7 +435,7 @@ def parsed(text: str) -> Any:
     raise ValueError(f"{shown(text)} is no list of labels in JSON or Python")
 
 
-def _printed(node: ast.expr) -> Any:
+def _printed(node: ast.expr) -> object:
     """Return the value of an expression as Python prints it: any sequence or set as a list."""
     match node:
         case ast.Constant(value=str() | int() | float() as value):
@@ -453,7 +455,7 @@ def _printed(node: ast.expr) -> Any:
     raise SyntaxError
 
 
-def labels_of(value: Any) -> Labels:
+def labels_of(value: object) -> Labels:
     """Return the labels of a list, and their scores: of pairs, {"label": ..., "score": ...}, or a dict."""
     if isinstance(value, dict):
         pairs: list[Any] = sorted(value.items(), reverse=True)  # equal scores rank by name, others as listed
@@ -466,7 +468,7 @@ def labels_of(value: Any) -> Labels:
     return [name_of(name) for name, _ in pairs], [number_of(score) for _, score in pairs]
 
 
-def numbers_of(cell: Any, kind: str) -> list[float]:
+def numbers_of(cell: object, kind: str) -> list[float]:
     """Return the scores or judgements in a cell that has no labels."""
     if isinstance(cell, str):
         text = cell.strip()
@@ -478,7 +480,7 @@ def numbers_of(cell: Any, kind: str) -> list[float]:
     return [number_of(item, kind) for item in (cell if isinstance(cell, list) else [cell])]
 
 
-def _pair(item: Any) -> Sequence[Any]:
+def _pair(item: object) -> Sequence[Any]:
     if isinstance(item, list) and len(item) == 2:
         return item
     if isinstance(item, dict) and "score" in item:
@@ -495,7 +497,7 @@ def label_texts(items: list[Any]) -> list[str]:
     return [*map(name_of, items)]
 
 
-def name_of(item: Any, noun: str = "label") -> str:
+def name_of(item: object, noun: str = "label") -> str:
     """Return a name of JSON, also as an integer."""
     if type(item) is str:
         return item.strip(ASCII_BLANKS)
@@ -504,14 +506,14 @@ def name_of(item: Any, noun: str = "label") -> str:
     raise ValueError(f"{_json(item)} is no {noun}")
 
 
-def id_of(item: Any) -> str:
+def id_of(item: object) -> str:
     """Return the name of a row, or refuse an empty one."""
     if key := name_of(item, "id"):
         return key
     raise ValueError("an id is empty")
 
 
-def number_of(value: Any, kind: str = "scores") -> float:
+def number_of(value: object, kind: str = "scores") -> float:
     """Return a number of JSON or text; a judgement of a truth is whole, and true is 1, as of a grade."""
     number = value if type(value) is float else None
     if type(value) is int and abs(value) < MOST_RELEVANCE:  # text makes the largest infinite
@@ -549,7 +551,7 @@ def are_whole(values: NDArray[np.float64]) -> bool:
     return bool(((np.floor(values) == values) & (np.abs(values) < MOST_RELEVANCE)).all())
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     return shown(value) if isinstance(value, str) else json.dumps(value)[:SHOWN]
@@ -594,7 +596,7 @@ def _listed(names: list[str]) -> str:
     return shown(", ".join(names))
 
 
-def save_json_lines(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+def save_json_lines(path: Path, data: object, kind: str, n_labels: int | None) -> None:
     """Write an object for each row: its instance, if rows have keys, its labels, and their scores."""
     with replacing_text(path) as file:
         for row in written_rows(data, kind, n_labels, _refuse_name):
@@ -603,7 +605,7 @@ def save_json_lines(path: Path, data: Any, kind: str, n_labels: int | None) -> N
             file.write(f"{{{', '.join(members)}}}\n".encode())
 
 
-def save_csv(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+def save_csv(path: Path, data: object, kind: str, n_labels: int | None) -> None:
     """Write the same fields as CSV, lists as JSON; between tabs where the name ends in .tsv."""
     delimiter = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
     with replacing_text(path) as file:
@@ -625,7 +627,7 @@ def _lists_of(row: WrittenRow) -> dict[str, str]:
     return {"labels": _json_text(row.labels), "scores": f"[{', '.join(map(_number_text, row.scores))}]"}
 
 
-def _json_text(value: Any) -> str:
+def _json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,7 +182,7 @@ def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
 
 
 def save(
-    path: Path, data: Any, kind: str, row_names: GivenNames = None, label_names: GivenNames = None
+    path: Path, data: object, kind: str, row_names: GivenNames = None, label_names: GivenNames = None
 ) -> None:
     """Write relevant labels or scores, as `xmleval.io.write_qrels` and `write_run` do."""
     if kind == "truth":
@@ -198,7 +198,7 @@ def save(
             file.write("".join(lines).encode())
 
 
-def _judgements(data: Any, label_names: GivenNames) -> Iterator[WrittenEntries]:
+def _judgements(data: object, label_names: GivenNames) -> Iterator[WrittenEntries]:
     """Yield the labels of each row as relevant, and others as not relevant: such that all labels occur."""
     row = 0
     last = -1
@@ -219,7 +219,7 @@ def _judgements(data: Any, label_names: GivenNames) -> Iterator[WrittenEntries]:
         yield 0, [(label, 0) for label in expected if label not in listed]
 
 
-def _ranked_scores(data: Any) -> Iterator[WrittenEntries]:
+def _ranked_scores(data: object) -> Iterator[WrittenEntries]:
     """Yield the labels of each row with rank, score and tag."""
     row = 0
     for _, block in canonical(data, "scores"):

@@ -266,7 +266,7 @@ def frame_rows(argument: str, frame: Frame, value: object) -> tuple[Rows, TableC
         return _rows(frame, argument, chosen), columns
 
 
-def replace_columns(frame: Frame, columns: Mapping[Any, Sequence[Any] | NDArray[Any]]) -> Any:
+def replace_columns(frame: Frame, columns: Mapping[Any, Sequence[Any] | NDArray[Any]]) -> object:
     """Return a copy of a frame with other values in some of its columns."""
     source = frame.source
     if hasattr(source, "iloc"):
@@ -292,7 +292,7 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
-def keep_rows(frame: Frame, kept: Bools | None, names: list[Hashable]) -> Any:
+def keep_rows(frame: Frame, kept: Bools | None, names: list[Hashable]) -> object:
     """Return some columns of a frame, and some of its rows, all where ``kept`` is None."""
     source = frame.source
     if hasattr(source, "iloc"):

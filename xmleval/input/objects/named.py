@@ -17,6 +17,7 @@ from xmleval.input.csr import NO_PAIR, as_array, can_be_numbers
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, no_labels, numbered
 from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, shape_of
 
+Pair = tuple[Any, ...] | Mapping[str, Any]  # labels and scores, in order or by name
 NUMBERS = (int, float, np.integer, np.floating)
 LABEL_TYPES = (str, int, np.integer)
 PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
@@ -128,7 +129,7 @@ def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
     return flat_rows(argument, [[item for item in row if isinstance(item, str)] for row in rows])
 
 
-def read_pair(argument: str, pair: tuple[Any, ...] | Mapping[str, Any]) -> Rows | None:
+def read_pair(argument: str, pair: Pair) -> Rows | None:
     """Return lists of labels with scores, from a pair of columns, arrays or lists; None of arrays of ids.
 
     Names are the labels in either place, as are integers; the columns of pandas have an index.
@@ -163,7 +164,7 @@ class _PairMember(NamedTuple):
     is_column: bool = False
 
 
-def _pair_members(argument: str, pair: tuple[Any, ...] | Mapping[str, Any]) -> list[_PairMember]:
+def _pair_members(argument: str, pair: Pair) -> list[_PairMember]:
     """Return both of a pair of labels and scores, or refuse one row of each."""
     if isinstance(pair, Mapping):
         pair = pair["indices"], pair.get("scores")
@@ -361,21 +362,26 @@ def rows_of_ids(argument: str, lists: Sequence[Any]) -> Rows:
     return rows
 
 
+def _is_label(label: object, text: bool) -> bool:
+    """Tell whether a label is one of texts, or else of integers."""
+    if text:
+        return isinstance(label, str)
+    if isinstance(label, np.integer):
+        return int(label) < 2**63
+    return isinstance(label, int) and not isinstance(label, bool) and abs(label) < 2**63
+
+
 def numbered_labels(argument: str, labels: Sequence[Any], ptr: Ints) -> tuple[Ints, list[Any] | None]:
     """Return labels as places among their names, and these, or as ids and None; refuse any others."""
     text = not labels or isinstance(labels[0], str)
-    kind: Any = str if text else (int, np.integer)
+    kind: type | tuple[type, ...] = str if text else (int, np.integer)
     kinds = {*map(type, labels)}
     if bool not in kinds and all(issubclass(type_, kind) for type_ in kinds):
         if text:
             return numbered(labels)
         with contextlib.suppress(OverflowError):
             return np.array(labels, np.int64), None
-    entry = next(
-        entry
-        for entry, label in enumerate(labels)
-        if not isinstance(label, kind) or isinstance(label, bool) or not (text or abs(label) < 2**63)
-    )
+    entry = next(entry for entry, label in enumerate(labels) if not _is_label(label, text))
     row = int(np.searchsorted(ptr, entry, side="right")) - 1
     expected = f"text, as {shown(labels[0])} is" if text else "a name or an integer id"
     expected += "; leave it out where it is missing" if _is_missing_row(labels[entry]) else ""
