@@ -231,7 +231,7 @@ class _Usual(NamedTuple, Generic[Column]):
         return judged
 
     def _scores(self, columns: list[Column], lists: bool) -> list[Column]:
-        """Return the columns called like scores, none of those of predictions beside relevant labels."""
+        """Return the columns called like scores, but not the scores of predictions in a truth."""
         if lists and self.is_truth and self.listed(PRED):
             return []
         scores = named_as(columns, SCORE_COLUMNS)

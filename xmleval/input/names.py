@@ -72,7 +72,8 @@ class TableNames(Sequence[str]):
     """The names of a table so far, of which texts are made where they are asked for."""
 
     def __init__(self, table: NameTable) -> None:
-        self.table, self._n_names = table, table.n_names
+        self.table = table
+        self._n_names = table.n_names
 
     def __len__(self) -> int:
         """Return how many names there are."""
@@ -108,7 +109,8 @@ class Names:
 
     def __init__(self) -> None:
         self._most_bytes = memory_limit().left / NAMES_SHARE
-        self._table, self._lock = NameTable(), threading.Lock()
+        self._table = NameTable()
+        self._lock = threading.Lock()
 
     def number(self, text: Bytes, starts: Ints, stops: Ints) -> tuple[Ints, TableNames]:
         """Return the place of each field among names, and these."""
@@ -127,7 +129,8 @@ class Names:
             content = joined.encode()
         else:
             parts = [text.encode(errors=SURROGATES) for text in texts]
-            content, sizes = b"".join(parts), np.fromiter(map(len, parts), np.int64, len(parts))
+            content = b"".join(parts)
+            sizes = np.fromiter(map(len, parts), np.int64, len(parts))
         stops = np.cumsum(sizes)
         return self.number(np.frombuffer(content + bytes(SPARE), np.uint8), stops - sizes, stops)
 

@@ -233,8 +233,11 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
     if rows.named and how.unlisted is None and (ranking := _ranked_as_written(how, rows, start)):
         return ranking
     part, places = sorted_part(how.argument, rows, how.n_labels, start)
-    ptr, labels, scores = part.ptr, part.labels, how.scores(part, start)
-    seen, binary = look_at_ids(labels), is_binary(np.asarray(part.values))
+    ptr = part.ptr
+    labels = part.labels
+    scores = how.scores(part, start)
+    seen = look_at_ids(labels)
+    binary = is_binary(np.asarray(part.values))
     written = scores if places is None else how.scores(rows, start)
     is_written = rows.is_written and how.higher_is_better
     # rows with rising ids have no order; where scores fall in one, they are no distances in other blocks
@@ -251,7 +254,8 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
 
 def _ranked_as_written(how: Reading, rows: Rows, start: int) -> Ranking | None:
     """Return rows whose scores never rise as they stand, None if they need a closer look."""
-    scores, seen = how.scores(rows, start, may_be_nan=True), np.empty(2, np.int64)
+    scores = how.scores(rows, start, may_be_nan=True)
+    seen = np.empty(2, np.int64)
     n_above, n_below, n_equal, n_nan = steps_of(rows.ptr, scores)
     ids = _as_ids(rows.labels)
     if n_above or n_nan or check_list(rows.ptr, ids, how.n_labels, seen)[0] != FINE:
@@ -270,7 +274,9 @@ def _as_ids(labels: Labels) -> Labels:
 
 def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
-    ptr, labels, seen = rows.ptr, rows.labels, np.empty(2, np.int64)
+    ptr = rows.ptr
+    labels = rows.labels
+    seen = np.empty(2, np.int64)
     ids = _as_ids(labels)
     code, row, place = check_list(ptr, ids, how.n_labels, seen)
     if code == BAD_LABEL and (empty := labels == -1).any():

@@ -58,9 +58,9 @@ def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[
 
 
 class _Columns:
-    """One column or two, as the first line tells by what it has of ``separators``.
+    """Cuts lines into cells: two if the first line has one of ``separators``, or one.
 
-    separator : the one it has, "" where it has none; None before the first line
+    separator : the one in the first line, "" without one; None before that line
     """
 
     def __init__(self, separators: str) -> None:

@@ -40,7 +40,8 @@ class Propensity(NamedTuple):
 
     def within(self, labels: Ints) -> Propensity:
         """Return those of some labels."""
-        q, counts = self.values[labels], None if self.counts is None else self.counts[labels]
+        q = self.values[labels]
+        counts = None if self.counts is None else self.counts[labels]
         return Propensity(q, float(q.min()), float(q.max()), counts, self.constants)
 
 
@@ -116,7 +117,7 @@ def nameless(argument: str) -> InputError:
 
 
 class ValuesOfLabels(Protocol):
-    """Values of labels that know the names of these."""
+    """Values of labels, with the names of the labels."""
 
     label_names: list[Any]
     numbered: bool
@@ -209,7 +210,8 @@ def check_propensity(value: object, n_labels: int | None) -> Propensity:
         bad = int((~((weights > 0) & (weights <= MOST_PROPENSITY))).argmax())
         message = f"inverse propensity {weights[bad]} is not a number above 0 and at most 2^30"
         raise InputError("inverse_propensity", f"label {bad}: {message}")
-    counts, constants = getattr(value, "label_counts", None), getattr(value, "constants", {})
+    counts = getattr(value, "label_counts", None)
+    constants = getattr(value, "constants", {})
     return Propensity(weights, lowest, highest, counts, {**constants})
 
 

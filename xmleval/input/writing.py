@@ -46,7 +46,9 @@ def canonical(data: object, kind: str, n_labels: int | None = None) -> Iterator[
 
     ``kind`` is "truth" for blocks of Truth, "scores" of Ranking, "entries" for rows of scores by rising id.
     """
-    first, width, argument = 0, 0, "truth" if kind == "truth" else "scores"
+    first = 0
+    width = 0
+    argument = "truth" if kind == "truth" else "scores"
     if isinstance(data, Pieces):
         n_labels = data.n_labels or n_labels
     for piece in data.read(PIECE_BYTES) if isinstance(data, Pieces) else [data]:
@@ -75,7 +77,8 @@ def written_rows(
         check_name(name, "label")
     row = 0
     for _, block in canonical(data, kind, n_labels):
-        ids, scores = block.labels.tolist(), getattr(block, "scores", None)
+        ids = block.labels.tolist()
+        scores = getattr(block, "scores", None)
         labels = [*map(str, ids)] if names is None else [names[label] for label in ids]
         values = None if scores is None else scores.tolist()
         for start, stop in pairwise(block.ptr.tolist()):

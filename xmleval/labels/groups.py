@@ -63,7 +63,8 @@ class LabelGroups(Mapping[str, Ints]):
         self.names = [names[place] for place in present.tolist()]
         self.of = places.astype(np.uint16)
         self.ranges = [ranges[place] for place in present.tolist()] if ranges else []
-        self.label_names, self.numbered = label_names, numbered
+        self.label_names = label_names
+        self.numbered = numbered
 
     def __getitem__(self, name: str) -> Ints:
         """Return the labels of a group."""
@@ -293,7 +294,8 @@ def _named(argument: str, value: object) -> LabelGroups:
     """Return groups from a name or number for each label, numbers in their order."""
     texts = group_names(argument, value, "label")
     distinct = in_number_order([name for name in dict.fromkeys(texts) if name != OTHER])
-    distinct += [OTHER] * (OTHER in texts)
+    if OTHER in texts:
+        distinct.append(OTHER)
     return LabelGroups(distinct, _places_among(argument, distinct, texts))
 
 

@@ -79,7 +79,7 @@ def _numbered(
     numbers: Mapping[Any, int] | None,
     places: Sequence[str] | None,
 ) -> Ints:
-    """Return the numbers of the nodes of each edge, int64 (e, 2)."""
+    """Return edges between numbered nodes, int64 (e, 2)."""
     edges = np.empty((len(pairs), 2), np.int64)
     for number, pair in enumerate(pairs):
         place = places[number] if places else f"edge {number}"
@@ -200,7 +200,8 @@ def _refuse_cycle(edges: Ints, graph: Any, names: Sequence[Any] | None) -> None:
         if n_parts == graph.shape[0]:
             return
         node = int((np.bincount(part_of)[part_of] > 1).argmax())
-        part, way = part_of[node], dict[int, int]()
+        part = part_of[node]
+        way = dict[int, int]()
         while node not in way:
             way[node] = len(way)
             parents = graph.indices[graph.indptr[node] : graph.indptr[node + 1]]

@@ -79,7 +79,9 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
     def __array_finalize__(self, source: NDArray[Any] | None) -> None:
         """Pass the constants on to views, but not to new arrays such as those of ``empty_like``."""
         # a view may have them in another order
-        self.label_names, self.label_counts, self.numbered = None, None, True
+        self.label_names = None
+        self.label_counts = None
+        self.numbered = True
         self.constants = getattr(source, "constants", {}) if self.base is not None else {}
 
     def __array_wrap__(self, array: NDArray[Any], context: object = None, return_scalar: bool = False) -> Any:
@@ -160,7 +162,7 @@ def inverse_propensity(
 
 
 class _Counted(NamedTuple):
-    """Numbers of training instances, of each label and of all; the labels as `InversePropensity` has them."""
+    """Numbers of training instances in all and by label, and names as `InversePropensity` has them."""
 
     counts: NDArray[Any]
     n_instances: int
@@ -237,7 +239,7 @@ def _given_counts(
 
 
 def _refuse_counts(counts: NDArray[Any], n_instances: int) -> None:
-    """Refuse what is no count of instances, before all become integers, which wrap."""
+    """Refuse counts that are fractions, or not in 0..``n_instances``; as integers, they would wrap."""
     if counts.dtype.kind == "f":
         _refuse_count(counts, ~np.isfinite(counts) | (counts != np.floor(counts)), "an integer")
     _refuse_count(counts, (counts < 0) | (counts > n_instances), f"in 0..{n_instances}")
@@ -269,7 +271,9 @@ def modelled(
     if not np.isfinite(weights).all():
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
     q: InversePropensity = weights.view(InversePropensity)
-    q.constants, q.label_names, q.numbered = {**constants}, names, numbered
+    q.constants = {**constants}
+    q.label_names = names
+    q.numbered = numbered
     q.label_counts = np.array(counts, label_dtype(int(n_instances)))
     q.flags.writeable = q.label_counts.flags.writeable = False
     return q
@@ -301,7 +305,7 @@ def given_or_estimated(
 
 
 def _refuse_arguments_beside(q: object, training: TrainingLabels) -> None:
-    """Refuse training labels and constants beside inverse propensities, and constants alone."""
+    """Refuse training labels or constants together with inverse propensities, and constants alone."""
     for name, value in {"y_train": training.labels, **training.constants}.items():
         if value is not None and q is not None:
             keyword = Keyword("inverse_propensity")
@@ -314,7 +318,8 @@ def _of_training(
     training: TrainingLabels, n_labels: int, in_order: bool
 ) -> tuple[InversePropensity, list[str]]:
     """Return the inverse propensities of training labels, or those in their place; and notes."""
-    y_train, constants = training.labels, training.constants
+    y_train = training.labels
+    constants = training.constants
     has_constants = any(value is not None for value in constants.values())
     if isinstance(y_train, InversePropensity) and not has_constants:  # as of several models at once
         return y_train, []

@@ -64,8 +64,12 @@ def _declaration(line: str) -> tuple[str, str, str] | None:
 
 def read_header(file: InputFile) -> Header:
     """Read what is above the rows."""
-    relation, names, are_binary, number = "", list[str](), list[bool](), 0
-    n_bytes, limit = 0, memory_limit().left
+    relation = ""
+    names = list[str]()
+    are_binary = list[bool]()
+    number = 0
+    n_bytes = 0
+    limit = memory_limit().left
     for number, (keyword, rest, line) in parsed_lines(file, _declaration, "replace"):
         attribute = ATTRIBUTE.fullmatch(rest)
         if keyword == "@data":
@@ -115,7 +119,8 @@ def find_labels(relation: str, names: list[str], listed: list[str]) -> list[int]
     """Return the attributes that an XML file lists, or MEKA's ``-C n`` in the relation's name, as labels."""
     if listed:
         return find_listed(names, listed)
-    option, n = MEKA.search(relation.partition(":")[2]), len(names)
+    option = MEKA.search(relation.partition(":")[2])
+    n = len(names)
     count = int(option[1]) if option else 0
     if not 1 <= abs(count) <= n:
         missing = "no XML file whose name its own begins with, and no '-C n' without a filter of attributes"
@@ -142,7 +147,9 @@ def find_listed(names: list[str], listed: list[str]) -> list[int]:
 
 def values_between_commas(line: str) -> list[str]:
     """Return the values of a line; commas in quotes separate none."""
-    values, end, separator = list[str](), 0, ","
+    values = list[str]()
+    end = 0
+    separator = ","
     while separator:
         value = VALUE.match(line, end)
         assert value is not None  # it matches any text
@@ -198,7 +205,7 @@ def _plain_pairs(inner: str) -> tuple[list[str], int]:
 
 def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] | None:
     """Return the labels of one row, rising, None of a comment; ``labels`` are rising ids by their places."""
-    line, row = line.strip(), dict[int, str]()
+    line = line.strip()
     if line[:1] in ("", "%"):
         return None
     if line[0] == "{":
@@ -220,7 +227,8 @@ def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] 
 
 def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
     """Read the header of an ARFF file, packed or not, and find its labels; rows are read in batches."""
-    file, listed = InputFile(path), [name for xml in labels_file(path) for name in read_labels(xml)]
+    file = InputFile(path)
+    listed = [name for xml in labels_file(path) for name in read_labels(xml)]
     with naming(path, EXPECTED):
         header = read_header(file)
         places = find_labels(header.relation, header.names, listed)

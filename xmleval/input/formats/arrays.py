@@ -79,12 +79,15 @@ def array_pieces(
     arrays: Sequence[Array], expected: str, make: Callable[..., Any], n_labels: int | None = None
 ) -> Pieces:
     """Return rows that are made of the same rows of each array."""
-    n_rows, row_bytes, any_row = arrays[0].shape[0], 0, True
+    n_rows = arrays[0].shape[0]
+    row_bytes = 0
+    any_row = True
     for array in arrays:
         with naming(array.file.path, expected):
             memory_limit().take(array.by_column and array.n_bytes)
             memory_limit().check(ROW_ENTRY_BYTES * array.shape[1])
-        row_bytes, any_row = row_bytes + array.row_bytes, any_row and array.any_row
+        row_bytes += array.row_bytes
+        any_row = any_row and array.any_row
 
     def rows(array: Array, step: int, first: int, stop: int | None) -> Iterator[NDArray[Any]]:
         with naming(array.file.path, expected):
@@ -162,7 +165,8 @@ def named_lists(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
 def _named_list(arrays: Sequence[Array], facts: Origin) -> Iterator[Rows]:
     place = 0
     for labels, *scores in array_pieces(arrays, LIST, lambda *parts: parts).read(PIECE_BYTES):
-        filled, places = labels != "", place + np.arange(len(labels))
+        filled = labels != ""
+        places = place + np.arange(len(labels))
         values = scores[0][filled].astype(np.float64) if scores else None
         entries = pointer(filled.sum(axis=1)), *numbered(labels[filled].tolist()), values
         yield Rows(None, None, *entries, best_first=True, places=places, origin=facts)
@@ -198,7 +202,8 @@ def _layout(archive: Archive) -> tuple[str, tuple[int, int]]:
             raise ValueError(str(array))
     memory_limit().take(arrays[0].n_bytes + arrays[1].n_bytes)
     scheme, shape = read_arrays(arrays)
-    name, (n_rows, n_labels) = str(np.asarray(scheme, str).item()), shape.tolist()
+    name = str(np.asarray(scheme, str).item())
+    n_rows, n_labels = shape.tolist()
     if name not in SCHEMES:
         raise ValueError(f"format {shown(name)} is not one of {', '.join(SCHEMES)}")
     n_stored = math.prod(archive["data"].shape)
@@ -237,11 +242,13 @@ def _matrix_pieces(archive: Archive, kind: str) -> Pieces:
 
 def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
     """Read a CSR matrix some rows at a time."""
-    path, n_rows = archive.file.path, shape[0]
+    path = archive.file.path
+    n_rows = shape[0]
     ptr, indices, data = archive["indptr"], archive["indices"], archive["data"]
     if len(data.shape) != 1 or indices.shape != data.shape:
         raise ValueError(f"data of shape {data.shape}, but indices of shape {indices.shape}")
-    n_stored, entry_bytes = indices.shape[0], indices.row_bytes + data.row_bytes
+    n_stored = indices.shape[0]
+    entry_bytes = indices.row_bytes + data.row_bytes
     if ptr.shape != (n_rows + 1,):
         raise ValueError(f"indptr is of shape {ptr.shape}, for {n_rows} rows")
 
@@ -252,7 +259,8 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
         return place
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        step, places = max(2, n_bytes // POINTER_BYTES), np.empty(0, np.int64)
+        step = max(2, n_bytes // POINTER_BYTES)
+        places = np.empty(0, np.int64)
         with naming(path, MATRIX), contextlib.ExitStack() as opened:
             ends = place_of(first) if first else 0, None if stop is None else place_of(stop)
             take_labels = opened.enter_context(indices.rows(*ends))
@@ -260,7 +268,8 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
             for pointers in ptr.batches(step, first, None if stop is None else stop + 1):
                 places = np.concatenate((places[-1:], pointers.astype(np.int64)))
                 refuse_pointer("indptr", places, n_stored, first)
-                row, first = 0, first + places.size - 1
+                row = 0
+                first += places.size - 1
                 while row < places.size - 1:
                     limit = places[row] + n_bytes // entry_bytes
                     last = max(int(np.searchsorted(places, limit, "right")) - 1, row + 1)
@@ -313,7 +322,8 @@ def _truth_pieces(archive: Archive) -> Pieces:
                 pair = f"instance {rows[bad[0]]} and label {labels[bad[0]]}"
                 raise ValueError(f"pair {bad[0]} is of {pair}, for {n_rows} instances")
             width = 1 + max(int(labels.max(initial=0)), int(ids.max(initial=0)))
-            shape, ones = (n_rows, width), np.ones(n_pairs, np.bool_)
+            shape = (n_rows, width)
+            ones = np.ones(n_pairs, np.bool_)
             relevant = matrix_rows("truth", scipy.sparse.coo_array((ones, (rows, labels)), shape), None)
         memory_limit().take(relevant.n_bytes)
     return replace(whole(relevant), least_labels=width)

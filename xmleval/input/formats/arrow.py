@@ -54,7 +54,7 @@ RENAME = "rename it to 'instance' where it names the rows"
 HOW = "rename columns, or leave some out"
 
 
-class Batch(Protocol):
+class RecordBatch(Protocol):
     """Some rows of a table of pyarrow."""
 
     num_rows: int
@@ -63,7 +63,7 @@ class Batch(Protocol):
     def column(self, name: str) -> Any:
         """Return a column."""
 
-    def slice(self, offset: int, length: int | None = None) -> Batch:
+    def slice(self, offset: int, length: int | None = None) -> RecordBatch:
         """Return some of the rows, by default all from one on."""
 
 
@@ -72,7 +72,7 @@ class Opened(NamedTuple):
 
     schema: Any
     metadata: dict[bytes, bytes]
-    batches: Callable[[list[str], int], Iterator[Batch]]
+    batches: Callable[[list[str], int], Iterator[RecordBatch]]
 
 
 @contextlib.contextmanager
@@ -135,7 +135,7 @@ def _open_parquet(pa: ModuleType, source: Any, file: InputFile) -> Opened:
         source, metadata=metadata, read_dictionary=texts, buffer_size=size, pre_buffer=False
     )
 
-    def batches(columns: list[str], n_bytes: int) -> Iterator[Batch]:
+    def batches(columns: list[str], n_bytes: int) -> Iterator[RecordBatch]:
         if not parquet.num_row_groups:
             return
         # how large rows are is told by some of them: pyarrow aborts where metadata of columns are damaged
@@ -152,7 +152,7 @@ def _open_parquet(pa: ModuleType, source: Any, file: InputFile) -> Opened:
 def _open_ipc(pa: ModuleType, source: Any, open_reader: Callable[..., Any]) -> Opened:
     schema = open_reader(source).schema
 
-    def batches(columns: list[str], n_bytes: int) -> Iterator[Batch]:
+    def batches(columns: list[str], n_bytes: int) -> Iterator[RecordBatch]:
         source.seek(0)
         fields = [place for place, name in enumerate(schema.names) if name in columns]
         options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
@@ -167,7 +167,7 @@ def _open_ipc(pa: ModuleType, source: Any, open_reader: Callable[..., Any]) -> O
     return Opened(schema, schema.metadata or {}, batches)
 
 
-def _rows_in(n_bytes: int, batch: Batch) -> int:
+def _rows_in(n_bytes: int, batch: RecordBatch) -> int:
     """Return how many rows like those of a batch are of about ``n_bytes``."""
     stored = [column for column in batch.columns if not hasattr(column, "dictionary")]
     for column in batch.columns:
@@ -221,7 +221,7 @@ def _may_join(type_: Any) -> bool:
 
 
 def _promised_labels(metadata: dict[bytes, bytes]) -> int | None:
-    """Return the number of labels that metadata tell, None where they do not."""
+    """Return the number of labels in metadata, None if it is missing."""
     number = metadata.get(b"n_labels", b"")
     if not number:
         return None
@@ -266,7 +266,7 @@ def _coded(column: Any) -> Coded:
 
 
 def _look_at_cells(
-    batches: Iterator[Batch], key: str, further: EntryColumns[str] | ListColumns[str], n_seen: int
+    batches: Iterator[RecordBatch], key: str, further: EntryColumns[str] | ListColumns[str], n_seen: int
 ) -> int:
     """Look at the rows after ``n_seen`` until a column is decided, and return how many rows were seen."""
     undecided = further.undecided
@@ -318,7 +318,8 @@ class Cells(NamedTuple):
             distinct, codes = np.unique(self.ids(), return_inverse=True)
             return codes, [str(number) for number in distinct.tolist()]
         column = self.column if hasattr(self.column, "dictionary") else self.column.dictionary_encode()
-        codes, used = as_numpy(column.indices), np.zeros(len(column.dictionary), np.bool_)
+        codes = as_numpy(column.indices)
+        used = np.zeros(len(column.dictionary), np.bool_)
         used[codes] = True  # of a dictionary that may be that of many more rows
         names = column.dictionary.filter(import_pyarrow().array(used)).to_pylist()
         if None in names:
@@ -337,7 +338,7 @@ class Cells(NamedTuple):
         return (values > 0).astype(np.uint8) if kind == "truth" or values.dtype == np.bool_ else values
 
 
-def cells_of(batch: Batch, name: str, first: int, lists: bool) -> Cells:
+def cells_of(batch: RecordBatch, name: str, first: int, lists: bool) -> Cells:
     """Return the values of a column, those of lists with ``lists``, else one in each row; none is null."""
     column = batch.column(name)
     if lists and (not is_list(column.type) or getattr(column.type, "list_size", 1) == 0):
@@ -363,7 +364,8 @@ def _called(type_: Any) -> str:
 
 def named_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Yield the rows of files, one for each instance or for each label; the names of integers are digits."""
-    glance, facts = VectorGlance(ADVICE), Origin("row", how_to_join=RENAME)
+    glance = VectorGlance(ADVICE)
+    facts = Origin("row", how_to_join=RENAME)
     first: TableColumns[str] | None = None
     for path in paths:
         file = InputFile(path)
@@ -409,7 +411,7 @@ def _batches(
             _hash_cells(facts.columns, batch)
 
 
-def _rows_of(batch: Batch, kind: str, table: Table, named: bool, first: int, start: int) -> Rows:
+def _rows_of(batch: RecordBatch, kind: str, table: Table, named: bool, first: int, start: int) -> Rows:
     """Return the rows of a batch, of which row ``first`` of the table is the first."""
     columns = table.columns
     lists = columns.lists
@@ -489,7 +491,8 @@ def _placed(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
     n_rows = n_entries = 0
     for rows in batches:
         keys = np.asarray(rows.keys)
-        n_rows, n_entries = max(n_rows, int(keys.max(initial=-1)) + 1), n_entries + keys.size
+        n_rows = max(n_rows, int(keys.max(initial=-1)) + 1)
+        n_entries += keys.size
         with naming(path, EXPECTED):
             # a false number would make us allocate that much memory
             if n_rows > min(ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries, 1 << 31):
@@ -504,7 +507,10 @@ def _placed(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
 
 def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     """Return the rows of files that follow one another by number."""
-    files, tables, shards, named = [*map(InputFile, paths)], list[Table](), list[tuple[str, Pieces]](), False
+    files = [*map(InputFile, paths)]
+    tables = list[Table]()
+    shards = list[tuple[str, Pieces]]()
+    named = False
     start = 0
     for path, file in zip(paths, files, strict=True):
         read = partial(_read_lists, file, kind, start)
@@ -587,7 +593,7 @@ def hash_columns(paths: Sequence[Path], names: list[str]) -> dict[str, array[int
     return columns
 
 
-def _hash_cells(columns: dict[Any, array[int]], batch: Batch) -> None:
+def _hash_cells(columns: dict[Any, array[int]], batch: RecordBatch) -> None:
     for name, hashes in columns.items():
         hashes += hashed(batch.column(name).to_pylist())
     memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in columns.values()))
@@ -604,9 +610,11 @@ def save_table(path: Path, data: object, kind: str, n_labels: int | None = None)
     key_type = {} if keys is None else {"instance": pa.string()}
     label_type = pa.int64() if names is None and keys is None else pa.string()
     with replacing(path) as file, contextlib.ExitStack() as closing:
-        writer, row = None, 0
+        writer = None
+        row = 0
         for _, block in canonical(data, kind, n_labels):
-            columns, stop = dict[str, Any](), row + block.ptr.size - 1
+            columns = dict[str, Any]()
+            stop = row + block.ptr.size - 1
             if keys is not None:
                 columns["instance"] = pa.array(keys[row:stop], pa.string())
             labels = pa.array(block.labels.astype(np.int64))

@@ -104,7 +104,8 @@ class _Documents:
     """
 
     def __init__(self, names: list[str], record: dict[str, Any], kind: str, fields: Fields) -> None:
-        self.names, self._kind = names, kind
+        self.names = names
+        self._kind = kind
         self.facts = Origin(join_option="instance_field")
         self.facts.how_to_repeat = "; a file with a row for each label calls the field of labels 'label'"
         self._columns = _columns(names, record, kind, fields, self.facts)
@@ -190,7 +191,8 @@ class _Documents:
             is_scored = values is not None
             if self._batches.is_scored not in (None, is_scored):
                 return None
-            self._batches.is_scored, self._reader.are_lists = is_scored, False
+            self._batches.is_scored = is_scored
+            self._reader.are_lists = False
         match = None if ids is None else BY_KEY
         scores = values if labels.size else None
         are_lists = self._reader.are_lists
@@ -354,7 +356,8 @@ class _Reader:
         """Return the labels of a text, or refuse one that may be several where no separator is given."""
         separator = self._separator
         if separator is None and (mark := next((mark for mark in SEPARATORS if mark in text), None)):
-            text, option = f"{shown(text)} may be one label or several; ", ScanField("separator", shown(mark))
+            text = f"{shown(text)} may be one label or several; "
+            option = ScanField("separator", shown(mark))
             raise ValueError(Message(text, option, " cuts it, another one does not"))
         if separator == " ":
             return words_of(text)
@@ -533,7 +536,8 @@ def number_of(value: object, kind: str = "scores") -> float:
 def values_of(cells: Sequence[Any], lines: Sequence[int], kind: str) -> NDArray[np.float64]:
     """Return the numbers of cells, or refuse the first that is none with its line."""
     with contextlib.suppress(ValueError, TypeError):
-        text, values = "".join(cells), np.fromiter(map(float, cells), np.float64, len(cells))
+        text = "".join(cells)
+        values = np.fromiter(map(float, cells), np.float64, len(cells))
         is_fine = text.isascii() and "_" not in text and not np.isnan(values).any()
         if is_fine and (kind != "truth" or are_whole(values)):
             return values
@@ -566,7 +570,7 @@ def run_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"no JSON: {error}") from None
         if not isinstance(objects, dict):
-            hint = "; of a list of documents, write one a line (.jsonl)" * isinstance(objects, list)
+            hint = "; of a list of documents, write one a line (.jsonl)" if isinstance(objects, list) else ""
             raise ValueError(f"a JSON {type(objects).__name__}{hint}")
         for place, (row, labels) in enumerate(objects.items()):
             if not isinstance(labels, dict):
@@ -610,7 +614,8 @@ def save_csv(path: Path, data: object, kind: str, n_labels: int | None) -> None:
     delimiter = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
     with replacing_text(path) as file:
         encoded = SimpleNamespace(write=lambda text: file.write(text.encode()))
-        table, is_first = csv.writer(encoded, delimiter=delimiter, lineterminator="\n"), True
+        table = csv.writer(encoded, delimiter=delimiter, lineterminator="\n")
+        is_first = True
         for row in written_rows(data, kind, n_labels, _refuse_field):
             fields = {} if row.key is None else {"instance": row.key}
             fields |= _lists_of(row)

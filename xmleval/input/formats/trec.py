@@ -102,7 +102,8 @@ class _Lines:
     def _settle(self, fields: Sequence[str]) -> None:
         """Learn from the fields of the first line of all whether a run has ranks alone."""
         if self._is_first and self._layout is SCORES and len(fields) == RANKS.n_fields:
-            self._layout, self.facts.are_ranks = RANKS, True
+            self._layout = RANKS
+            self.facts.are_ranks = True
             self.facts.notes.append("read as a run of MS MARCO, by rank")
         self._is_first = False
 
@@ -147,7 +148,8 @@ class _Lines:
 
 def batches(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Yield judgements or scores, a row for each."""
-    lines, expected = _Lines(kind), RUN_LINES if kind == "scores" else QRELS_LINES
+    lines = _Lines(kind)
+    expected = RUN_LINES if kind == "scores" else QRELS_LINES
     for path in paths:
         with naming(path, expected):
             facts = lines.facts
@@ -164,7 +166,8 @@ def _fields_of(line: str) -> list[str] | None:
 
 def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     """Read qrels whose names are the numbers of their rows and labels; the first lines mostly tell."""
-    read, path = partial(batches, paths, kind), paths[0]
+    read = partial(batches, paths, kind)
+    path = paths[0]
     for first in islice(read(), 1):
         for name in (*(first.keys or ()), *(first.names or ())):
             if not ID.fullmatch(name):
@@ -175,7 +178,8 @@ def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     rows, labels = ([*map(int, each)] if all(map(ID.fullmatch, each)) else None for each in names)
     if rows is None or labels is None or max(rows, default=-1) >= len(rows):  # some are left out
         return with_names(path)
-    matrix, ids = named.matrix[np.argsort(rows)], np.array(labels, np.int64)
+    matrix = named.matrix[np.argsort(rows)]
+    ids = np.array(labels, np.int64)
     by_id = rows_by_id(matrix.indptr.astype(np.int64), ids[matrix.indices], matrix.data)
     memory_limit().take(by_id.n_bytes)
     return replace(whole(by_id, max(labels, default=-1) + 1), ends_at_largest=True)
@@ -199,7 +203,7 @@ def save(
 
 
 def _judgements(data: object, label_names: GivenNames) -> Iterator[WrittenEntries]:
-    """Yield the labels of each row as relevant, and others as not relevant: such that all labels occur."""
+    """Yield each row with its relevant labels; others follow as not relevant, so that every label occurs."""
     row = 0
     last = -1
     listed = set[int]()
@@ -220,7 +224,7 @@ def _judgements(data: object, label_names: GivenNames) -> Iterator[WrittenEntrie
 
 
 def _ranked_scores(data: object) -> Iterator[WrittenEntries]:
-    """Yield the labels of each row with rank, score and tag."""
+    """Yield each row with its labels, and the rank, score and tag behind them."""
     row = 0
     for _, block in canonical(data, "scores"):
         labels = block.labels.tolist()

@@ -131,7 +131,8 @@ def _of_matrix(named: Named, rows: Rows) -> NamedEntries:
 def _of_frame(argument: str, frame: Frame, value: object) -> NamedEntries:
     """Return the entries of a frame: wide, long, or of lists; those of `from_df` make such a one."""
     if isinstance(value, Columns):
-        entries, chosen = _of_table(argument, frame, value), value.chosen
+        entries = _of_table(argument, frame, value)
+        chosen = value.chosen
 
         def with_scores(cells: Cells) -> Columns:
             return _chosen(entries.with_scores(cells), chosen)
@@ -178,7 +179,8 @@ def _of_long_frame(frame: Frame, score: Hashable, rows: Rows) -> NamedEntries:
 
 def _of_wide_frame(frame: Frame, rows: Rows) -> NamedEntries:
     """Return the cells of a frame with a column for each label."""
-    n_columns, columns = len(rows.names or ()), rows.names or []
+    n_columns = len(rows.names or ())
+    columns = rows.names or []
     names = [columns[label] for label in range(n_columns)]
 
     def with_cells(cells: Cells) -> object:
@@ -219,10 +221,8 @@ def _list_columns(
 
 def _of_rows(argument: str, value: Any) -> NamedEntries | None:
     """Return the entries of a list, dict or series of rows."""
-    if isinstance(value, Mapping):
-        items, keys = [*value.values()], [*value]
-    else:
-        items, keys = [*value], None
+    keys = [*value] if isinstance(value, Mapping) else None
+    items = [*value.values()] if isinstance(value, Mapping) else [*value]
     if keys is None and (not any(map(_is_filled, items)) or is_dense(items)):
         return None
     rows = flat_rows(argument, items)

@@ -139,7 +139,8 @@ def _long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]) -> 
     values = None if columns.value is None else frame.matrix([columns.value])[:, 0]
     if values is not None and values.dtype.kind not in "biuf":
         raise InputError(argument, f"column {columns.value!r} holds no numbers")
-    ptr, origin = np.arange(len(keys) + 1), Origin("row", notes)
+    ptr = np.arange(len(keys) + 1)
+    origin = Origin("row", notes)
     rows = Rows(keys, BY_KEY, ptr, ids, names, values, is_long=True, origin=origin)
     return rows.without_empty_names()
 
@@ -327,7 +328,7 @@ def _refuse_same_names(argument: str, names: list[Hashable]) -> None:
 
 
 def _find_keys(frame: Frame, argument: str, labels: Sequence[Any]) -> Hashable:
-    """Return the column of a wide frame that names the rows, None if there is none."""
+    """Return the column that names the rows of a wide frame, or None."""
     usual = [name for name in named_as(frame.columns, INSTANCE) if name not in labels]
     cells = {name: frame.values(name) for name in usual}
     ids = {name: values for name, values in cells.items() if {*map(type, values)} in ({str}, {int})}

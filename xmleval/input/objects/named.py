@@ -165,7 +165,7 @@ class _PairMember(NamedTuple):
 
 
 def _pair_members(argument: str, pair: Pair) -> list[_PairMember]:
-    """Return both of a pair of labels and scores, or refuse one row of each."""
+    """Return the two members of a pair, or refuse a pair that is one row."""
     if isinstance(pair, Mapping):
         pair = pair["indices"], pair.get("scores")
     if len(pair) != 2:
@@ -194,7 +194,7 @@ def _pair_member(argument: str, value: object) -> _PairMember:
 
 
 def _is_column(value: object, rows: list[Any]) -> bool:
-    """Tell whether rows of a value are lists of which no array is made."""
+    """Tell whether rows are a column of lists, or lists of several lengths."""
     lists = [row for row in rows if hasattr(row, "__len__") and not isinstance(row, str)]
     if not lists:
         return False
@@ -355,7 +355,8 @@ def rows_of_ids(argument: str, lists: Sequence[Any]) -> Rows:
     """Return lists of label ids, or of (id, score) pairs, as rows, or refuse the first other label."""
     rows = flat_rows(argument, lists)
     for entry in np.flatnonzero((rows.labels < 0) | rows.named)[:1].tolist():
-        label, row = rows.label(entry), rows.row_of(entry)
+        label = rows.label(entry)
+        row = rows.row_of(entry)
         raise InputError(
             argument, f"label {shown(label)} is not an integer id from 0 up", row=row, value=label
         )
