@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from xmleval.input.columns import (
     SCORE_COLUMNS,
     SECOND_SCORE_COLUMNS,
     TRUE,
+    Column,
     DecidingColumnError,
     TableColumns,
     is_written_index,
@@ -38,7 +39,7 @@ MOST_WORDS = 1024  # values that are kept to see whether any repeats
 MOST_NAMED = 9  # columns in a note
 
 
-def notes_on_ranks(columns: TableColumns, kind: str) -> list[Message]:
+def notes_on_ranks(columns: TableColumns[Column], kind: str) -> list[Message]:
     """Return a note where scores are read from a column that is called like ranks."""
     if kind != "scores" or not named_as([columns.value], RANKS):
         return []
@@ -47,7 +48,7 @@ def notes_on_ranks(columns: TableColumns, kind: str) -> list[Message]:
     return [Message(text, *unless)]
 
 
-def judgement_of(cell: Any) -> float | None:
+def judgement_of(cell: object) -> float | None:
     """Return the number that a cell is, as a number, a text of one, or a word for true or false."""
     if isinstance(cell, bool | int | float | Decimal | np.number | np.bool_):
         return float(cell)
@@ -57,7 +58,7 @@ def judgement_of(cell: Any) -> float | None:
     return WORDS.get(text, decimal_number(text))
 
 
-def is_blank(cell: Any) -> bool:
+def is_blank(cell: object) -> bool:
     """Tell whether a cell holds nothing."""
     return cell in ("", *MISSING_WORDS) if isinstance(cell, str) else is_missing(cell)
 
@@ -70,7 +71,7 @@ class Coded(NamedTuple):
 
 
 @dataclass
-class _Column:
+class _Seen:
     """What was seen of a column of a table with a row for each label.
 
     differs : whether labels of a row have different values
@@ -120,33 +121,35 @@ def _distinct(cells: Sequence[Any]) -> Iterable[Any]:
         return cells
 
 
-class EntryColumns:
+class EntryColumns(Generic[Column]):
     """The further columns of a table with a row for each label, of which those that decide are found.
 
     A column decides if its values differ among the labels of a row. Where nearly all rows have one label, so
     that none can differ, it may decide if it has few values, or numbers.
     """
 
-    def __init__(self, columns: TableColumns, kind: str, names: Iterable[Any] | None = None) -> None:
+    def __init__(
+        self, columns: TableColumns[Column], kind: str, names: Iterable[Column] | None = None
+    ) -> None:
         self._is_scores = kind == "scores"
         self._has_value = columns.value is not None
-        self._columns = {name: _Column() for name in (columns.unused if names is None else names)}
-        self._number = dict[Any, int]()  # of rows by key
+        self._columns = {name: _Seen() for name in (columns.unused if names is None else names)}
+        self._number = dict[Hashable, int]()  # of rows by key
         self._n_labels = np.zeros(0, np.int64)  # of each row
 
     @property
-    def undecided(self) -> list[Any]:
+    def undecided(self) -> list[Column]:
         """Names of the columns of which more must be seen."""
         return [name for name, column in self._columns.items() if not self._is_decided(column)]
 
-    def _is_decided(self, column: _Column) -> bool:
+    def _is_decided(self, column: _Seen) -> bool:
         return column.differs and (column.lowest is None or not self._may_judge)
 
     @property
     def _may_judge(self) -> bool:
         return not self._is_scores and not self._has_value
 
-    def add(self, keys: Sequence[Any], cells: Mapping[Any, Sequence[Any] | Coded]) -> None:
+    def add(self, keys: Sequence[Hashable], cells: Mapping[Column, Sequence[Any] | Coded]) -> None:
         """Add labels of rows with these keys, and the cells of columns beside them."""
         undecided = self.undecided
         if not undecided or not len(keys):
@@ -163,7 +166,7 @@ class EntryColumns:
             self._columns[name].add(cells[name], of_row, first_entries, n_rows)
         self._refuse_models(undecided)
 
-    def _refuse_models(self, names: Iterable[Any]) -> None:
+    def _refuse_models(self, names: Iterable[Column]) -> None:
         if not self._is_scores:
             return
         for name in named_as(names, MODELS):
@@ -171,7 +174,7 @@ class EntryColumns:
                 text = f"column {shown(name)} has several values among the labels of one row"
                 raise DecidingColumnError(f"{text}, which one list would join; give the rows of one of them")
 
-    def _may_decide(self, column: _Column) -> bool:
+    def _may_decide(self, column: _Seen) -> bool:
         """Tell whether a column decides, also where rows have one label each."""
         n_entries = int(self._n_labels.sum())
         n_in_lists = int(self._n_labels[self._n_labels > 1].sum())
@@ -191,7 +194,7 @@ class EntryColumns:
         return left_out_notes(deciding)
 
 
-def left_out_notes(names: Sequence[Any]) -> list[str]:
+def left_out_notes(names: Sequence[object]) -> list[str]:
     """Return a note on columns that are left out though they differ among the labels of a row."""
     if not names:
         return []
@@ -201,29 +204,31 @@ def left_out_notes(names: Sequence[Any]) -> list[str]:
     return [f"{noun} left out: {named}{more}, not the same for all labels of a row"]
 
 
-class ListColumns:
+class ListColumns(Generic[Column]):
     """The further columns of a table with lists of labels, of which those with as many values are found.
 
     Lists that another column of lists has, too, may belong to that one: a note says so, no refusal.
     """
 
-    def __init__(self, columns: TableColumns, kind: str, names: Iterable[Any] | None = None) -> None:
+    def __init__(
+        self, columns: TableColumns[Column], kind: str, names: Iterable[Column] | None = None
+    ) -> None:
         self._columns = columns
         self._is_scores = kind == "scores"
         self._are_numbers = dict.fromkeys(columns.unused if names is None else names, True)
         self._is_long = dict.fromkeys(self._are_numbers, False)  # whether it has lists, not values alone
-        self._others: dict[Any, bool] = dict.fromkeys(self._lists_of_others(), True)
+        self._others: dict[Column, bool] = dict.fromkeys(self._lists_of_others(), True)
 
-    def _lists_of_others(self) -> list[Any]:
+    def _lists_of_others(self) -> list[Column]:
         """Return columns of labels for the other argument, which one table may hold."""
         return named_as(self._columns.unused, (*TRUE, "label") if self._is_scores else PRED)
 
     @property
-    def undecided(self) -> list[Any]:
+    def undecided(self) -> list[Column]:
         """Names of the columns that have had as many values as labels so far."""
         return [*self._are_numbers]
 
-    def add(self, n_labels: int, cells: Mapping[Any, Any]) -> None:
+    def add(self, n_labels: int, cells: Mapping[Column, Sequence[Any] | None]) -> None:
         """Add a row of so many labels; cells are lists, None of no lists, tuples of text that was cut."""
         for name, cell in cells.items():
             if name not in self._are_numbers:
@@ -250,14 +255,14 @@ class ListColumns:
             self._refuse(name for name in deciding if not named_as([name], (*RANKS, *OTHER_NUMBERS)))
         return left_out_notes(deciding)
 
-    def _refuse(self, names: Iterable[Any]) -> None:
+    def _refuse(self, names: Iterable[Column]) -> None:
         """Refuse a column of numbers that may be the scores or judgements of the labels."""
         noun = "their scores" if self._is_scores else "judgements of them"
         for name in names:
             text = f"column {shown(name)} holds a number for each label, which may be {noun}"
             raise DecidingColumnError(text, name)
 
-    def _belongs_to_others(self, name: Any) -> bool:
+    def _belongs_to_others(self, name: Column) -> bool:
         """Tell whether a column is called like one of the other argument, which the table has, too."""
         usual = JUDGEMENT if self._is_scores else (*SCORE_COLUMNS, *SECOND_SCORE_COLUMNS)
         return bool(self._lists_of_others() and named_as([name], usual))

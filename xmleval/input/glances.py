@@ -77,7 +77,7 @@ def without_vectors(batches: Iterable[Rows], advice: str) -> Iterator[Rows]:
     glance.close()
 
 
-def swapped_notes(truth: str, y_true: Any, scores: str, y_score: Any) -> list[str]:
+def swapped_notes(truth: str, y_true: object, scores: str, y_score: object) -> list[str]:
     """Return a note where the first grades look like scores, and the first scores like grades."""
     grades, values = (_first_values(rows) for rows in (y_true, y_score))
     if not values.any() or ((values < 0) | (values > MOST_GRADE) | (values != np.floor(values))).any():
@@ -105,7 +105,7 @@ def similar_names(unknown: Iterable[Any], names: Iterable[Any]) -> list[tuple[An
     ]
 
 
-def _plainly_spelled(name: Any) -> str:
+def _plainly_spelled(name: object) -> str:
     """Return a name in one case and Unicode form, with single blanks in place of hyphens and underscores."""
     text = str(name)
     text = text if text.isascii() else unicodedata.normalize("NFKC", text)
@@ -117,7 +117,7 @@ def unread_grades(truth: str) -> Message:
     return Message(f"{truth}: grades above 1 count as 1, unless ", Field("gains"), " is given")
 
 
-def _first_values(rows: Any) -> NDArray[Any]:
+def _first_values(rows: object) -> NDArray[Any]:
     """Return the first values of a matrix, of rows or of a pair (labels, scores), none of anything else."""
     if isinstance(rows, tuple) and not isinstance(rows, Rows):  # in either order, where scores are fractions
         fractions = (array for array in rows if isinstance(array, np.ndarray) and array.dtype.kind == "f")

@@ -58,7 +58,7 @@ def open_text(file: InputFile) -> Iterator[io.BufferedReader[Any]]:
     """Open a text file behind its byte order mark, compressed by gzip or not, whatever its name says."""
     try:
         with contextlib.ExitStack() as opened:
-            text: Any = opened.enter_context(file.open())
+            text = opened.enter_context(file.open())
             zipped = text.read(len(GZIP)) == GZIP
             text.seek(0)
             if zipped:
@@ -107,7 +107,8 @@ def whole_lines(file: io.BufferedReader[Any], n_bytes: int, first: int) -> Itera
             first += n_lines
         if ended and stop == filled:
             return
-        unread, room = text[stop:filled], least_room
+        unread = text[stop:filled]
+        room = least_room
         if unread.size >= room:
             _check_length(first, unread.size, 2 * PARSED_BYTES)
             room = min(2 * unread.size, LONGEST_LINE)

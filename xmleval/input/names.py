@@ -5,15 +5,17 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bytes, Ints
 from xmleval.base.budget import memory_limit
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.fields import fill_slots, hash_fields, number_names
 
+Scalar = TypeVar("Scalar", bound=np.generic)
 NAMES_SHARE = 8  # of what is left, for a table of names before another one is begun
 SURROGATES = "surrogatepass"  # which JSON may hold
 
@@ -70,13 +72,20 @@ class TableNames(Sequence[str]):
     """The names of a table so far, of which texts are made where they are asked for."""
 
     def __init__(self, table: NameTable) -> None:
-        self.table, self._n_names = table, table.n_names
+        self.table = table
+        self._n_names = table.n_names
 
     def __len__(self) -> int:
         """Return how many names there are."""
         return self._n_names
 
-    def __getitem__(self, place: Any) -> Any:
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | list[str]:
         """Return a name, or the names of a slice."""
         if isinstance(place, slice):
             return self.at(np.arange(self._n_names)[place])
@@ -100,7 +109,8 @@ class Names:
 
     def __init__(self) -> None:
         self._most_bytes = memory_limit().left / NAMES_SHARE
-        self._table, self._lock = NameTable(), threading.Lock()
+        self._table = NameTable()
+        self._lock = threading.Lock()
 
     def number(self, text: Bytes, starts: Ints, stops: Ints) -> tuple[Ints, TableNames]:
         """Return the place of each field among names, and these."""
@@ -119,12 +129,13 @@ class Names:
             content = joined.encode()
         else:
             parts = [text.encode(errors=SURROGATES) for text in texts]
-            content, sizes = b"".join(parts), np.fromiter(map(len, parts), np.int64, len(parts))
+            content = b"".join(parts)
+            sizes = np.fromiter(map(len, parts), np.int64, len(parts))
         stops = np.cumsum(sizes)
         return self.number(np.frombuffer(content + bytes(SPARE), np.uint8), stops - sizes, stops)
 
 
-def _grown(array: Any, least: int) -> Any:
+def _grown(array: NDArray[Scalar], least: int) -> NDArray[Scalar]:
     """Return a larger array that begins with another one."""
     grown = np.empty(max(least, 5 * array.size // 4), array.dtype)
     grown[: array.size] = array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from xmleval.base.arrays import Ints, Labels, Scores, as_score, label_dtype, row
 from xmleval.base.errors import Field, InputError, Message, counted
 from xmleval.input.canonical import Ranking, RawScores, Truth
 from xmleval.input.csr import NO_PAIR, Source, as_array, check_shape, matrix_rows, refuse_code, sorted_part
+from xmleval.input.objects.named import Pair
 from xmleval.input.rows import Rows, array_rows, name_places, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_ids
@@ -59,7 +60,8 @@ class Reading(NamedTuple):
 
     def scores(self, rows: Rows, start: int, may_be_nan: bool = False) -> Scores:
         """Return scores as float32 or float64 without loss, or refuse what float64 cannot hold, or order."""
-        values: Any = rows.values
+        values = rows.values
+        assert values is not None
         dtype = np.float32 if np.can_cast(values, np.float32) else np.float64
         scores: Scores = values.astype(dtype, copy=False)
         if values.dtype.char in LOSSY:
@@ -72,24 +74,25 @@ class Reading(NamedTuple):
         return np.ascontiguousarray(scores if self.higher_is_better else 0 - scores)
 
 
-def ranking_rows(value: Any, how: Reading) -> Source[Ranking]:
+def ranking_rows(value: object, how: Reading) -> Source[Ranking]:
     """Accept scores without names, in any form, and rank them block by block; refuse NaN and bad ids."""
     if how.unlisted is not None:
         how = how._replace(depth=None)  # what competes with unlisted labels depends on every listed one
     if is_sparse(value) and how.unlisted != 0:
         refuse_padding(how.argument, value)
-    value = by_number(how.argument, value, how.n_labels)
-    if isinstance(value, Rows):
-        return _listed_rows(how._replace(n_labels=max(how.n_labels, len(value.names or ()))), value)
-    if value.ndim == 2 and value.shape[1] != how.n_labels and value.dtype.kind in "iu":
+    rows = by_number(how.argument, value, how.n_labels)
+    if isinstance(rows, Rows):
+        return _listed_rows(how._replace(n_labels=max(how.n_labels, len(rows.names or ()))), rows)
+    shape = rows.shape
+    if rows.ndim == 2 and shape[1] != how.n_labels and rows.dtype.kind in "iu":
         ids = "; label ids are given as a pair of labels and their scores or None"
-        message = f"shape {value.shape} has {counted(value.shape[1], 'labels')}, not {how.n_labels}{ids}"
+        message = f"shape {shape} has {counted(shape[1], 'labels')}, not {how.n_labels}{ids}"
         raise InputError(how.argument, message)
-    check_shape(how.argument, value.shape, how.n_labels)
-    return _listed_rows(how, array_rows(value))
+    check_shape(how.argument, shape, how.n_labels)
+    return _listed_rows(how, array_rows(rows))
 
 
-def by_number(argument: str, value: Any, n_labels: int | None) -> Any:
+def by_number(argument: str, value: object, n_labels: int | None) -> Any:
     """Return scores without names as rows by id, or as a dense array."""
     if is_pair(value):
         return list_rows(argument, *pair_members(argument, value, n_labels))
@@ -100,13 +103,17 @@ def by_number(argument: str, value: Any, n_labels: int | None) -> Any:
     return value if isinstance(value, Rows) else as_array(argument, value)
 
 
-def pair_members(argument: str, value: Any, n_labels: int | None) -> tuple[NDArray[Any], NDArray[Any] | None]:
+def pair_members(
+    argument: str, value: Pair, n_labels: int | None
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return labels and scores: members of a dict or of `torch.topk` by name, else integers are labels."""
-    named = isinstance(value, Mapping) or (hasattr(value, "indices") and hasattr(value, "values"))
+    named = True
     if isinstance(value, Mapping):
         value = value.get("indices"), value.get("scores")
-    elif named:
+    elif hasattr(value, "indices") and hasattr(value, "values"):
         value = value.indices, value.values
+    else:
+        named = False
     if len(value) != 2:
         raise InputError(argument, NO_PAIR.format(len(value)))
     labels = as_array(argument, value[0])
@@ -124,20 +131,20 @@ def pair_members(argument: str, value: Any, n_labels: int | None) -> tuple[NDArr
     return labels, scores
 
 
-def is_pair(value: Any) -> bool:
+def is_pair(value: object) -> TypeGuard[Pair]:
     """Tell whether a value holds labels and scores, or labels alone."""
     is_tuple = isinstance(value, tuple) and not isinstance(value, Rows)
     return is_tuple or (isinstance(value, Mapping) and not is_sparse(value))
 
 
-def list_width(value: Any, n_labels: int) -> int | None:
+def list_width(value: object, n_labels: int) -> int | None:
     """Return how many labels each row of a top-k list holds, if all as many; None of anything else."""
     rows = list_rows("y_score", *pair_members("y_score", value, n_labels)) if is_pair(value) else value
     sizes = {*row_sizes(rows.ptr).tolist()} if isinstance(rows, Rows) and rows.best_first else ()
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def has_scores(value: Any) -> bool | None:
+def has_scores(value: object) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
     if isinstance(value, Rows):
         return value.values is not None or (False if value.labels.size else None)
@@ -178,20 +185,17 @@ def list_rows(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None =
 
 def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
     """Accept labels of each row: best first, or in any order with their scores, or a score for each label."""
-    is_list, names, order = rows.best_first or rows.values is None, rows.names, None
+    is_list = rows.best_first or rows.values is None
     if rows.values is None and not rows.labels.size:
         rows = rows._replace(values=np.empty(0, np.float64))  # rows that list nothing lack no score
-    if how.unlisted is not None:
-        if rows.values is None:
-            level = how.unlisted if how.higher_is_better else 0 - how.unlisted
-            compares = Field("unlisted", f"{level:g}"), " compares with scores; this list has none"
-            raise InputError(how.argument, Message(*compares))
-        if names is not None and len(names) == how.n_labels and all(isinstance(name, str) for name in names):
-            order = name_places(names).astype(label_dtype(how.n_labels))
+    order = None if how.unlisted is None else _order_of_ties(how, rows, how.unlisted)
     is_counted = rows.is_matrix and not how.ordered
     if is_counted:  # what is above a few of all labels, which is as fast as picking the best
         how = how._replace(depth=None)
-    how, ranked = (how._replace(ordered=True), _ranked_list) if is_list else (how, _ranked_entries)
+    ranked = _ranked_entries
+    if is_list:
+        how = how._replace(ordered=True)
+        ranked = _ranked_list
     every_cell = dict[int, Rows]()  # blocks of one size share their labels
 
     def block(start: int, stop: int) -> Ranking:
@@ -209,6 +213,18 @@ def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
     return Source(rows.n_rows, how.n_labels, row_bytes * mean_size, block, listed=rows.part)
 
 
+def _order_of_ties(how: Reading, rows: Rows, unlisted: float) -> Labels | None:
+    """Return the places that order ties with unlisted labels, None by id, or refuse lists without scores."""
+    if rows.values is None:
+        level = unlisted if how.higher_is_better else 0 - unlisted
+        compares = Field("unlisted", f"{level:g}"), " compares with scores; this list has none"
+        raise InputError(how.argument, Message(*compares))
+    names = rows.names
+    if names is None or len(names) != how.n_labels or not all(isinstance(name, str) for name in names):
+        return None
+    return name_places(names).astype(label_dtype(how.n_labels))
+
+
 def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check scores of labels in any order, of which equal ones rank by id or, with names, as they stand."""
     if rows.are_columns and rows.labels.size == rows.n_rows * how.n_labels:
@@ -217,8 +233,11 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
     if rows.named and how.unlisted is None and (ranking := _ranked_as_written(how, rows, start)):
         return ranking
     part, places = sorted_part(how.argument, rows, how.n_labels, start)
-    ptr, labels, scores = part.ptr, part.labels, how.scores(part, start)
-    seen, binary = look_at_ids(labels), is_binary(np.asarray(part.values))
+    ptr = part.ptr
+    labels = part.labels
+    scores = how.scores(part, start)
+    seen = look_at_ids(labels)
+    binary = is_binary(np.asarray(part.values))
     written = scores if places is None else how.scores(rows, start)
     is_written = rows.is_written and how.higher_is_better
     # rows with rising ids have no order; where scores fall in one, they are no distances in other blocks
@@ -235,7 +254,8 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
 
 def _ranked_as_written(how: Reading, rows: Rows, start: int) -> Ranking | None:
     """Return rows whose scores never rise as they stand, None if they need a closer look."""
-    scores, seen = how.scores(rows, start, may_be_nan=True), np.empty(2, np.int64)
+    scores = how.scores(rows, start, may_be_nan=True)
+    seen = np.empty(2, np.int64)
     n_above, n_below, n_equal, n_nan = steps_of(rows.ptr, scores)
     ids = _as_ids(rows.labels)
     if n_above or n_nan or check_list(rows.ptr, ids, how.n_labels, seen)[0] != FINE:
@@ -254,7 +274,9 @@ def _as_ids(labels: Labels) -> Labels:
 
 def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
-    ptr, labels, seen = rows.ptr, rows.labels, np.empty(2, np.int64)
+    ptr = rows.ptr
+    labels = rows.labels
+    seen = np.empty(2, np.int64)
     ids = _as_ids(labels)
     code, row, place = check_list(ptr, ids, how.n_labels, seen)
     if code == BAD_LABEL and (empty := labels == -1).any():
@@ -279,21 +301,29 @@ def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
 
 
 def _ranked(
-    how: Reading, ptr: Ints, labels: Labels, scores: Any, start: int, raw: RawScores, in_order: bool = False
+    how: Reading,
+    ptr: Ints,
+    labels: Labels,
+    scores: Scores | None,
+    start: int,
+    raw: RawScores,
+    in_order: bool = False,
 ) -> Ranking:
     """Rank entries, equal ones as they stand; unlisted labels stand behind listed ones of their score."""
-    ranking, level = Ranking(ptr, labels, scores, row_sizes(ptr)), how.unlisted
+    ranking = Ranking(ptr, labels, scores, row_sizes(ptr))
     ranking = how.left(ranking, start) if how.left else ranking
     ptr, labels, scores = ranking[:3]
     ranking = ranking._replace(raw=raw._replace(n_listed=labels.size))
-    if not in_order:
+    level = how.unlisted
+    if scores is not None and not in_order:
         if how.depth is not None and how.picks:
             return _best(ranking, how.depth, in_order=False)
         if not how.ordered:
             if level is not None:
                 count_reaching(ptr, scores, as_score(level, scores), ranking.n_above)
             return ranking._replace(ordered=False)
-        labels, scores = labels.copy(), scores.copy()
+        labels = labels.copy()
+        scores = scores.copy()
         rank_rows(ptr, labels, scores)
         ranking = ranking._replace(labels=labels, scores=scores)
     if level is not None and scores is not None:
@@ -303,26 +333,30 @@ def _ranked(
 
 def _best(ranking: Ranking, depth: int, in_order: bool = True) -> Ranking:
     """Return the best ``depth`` entries of each row, and the labels that were cut and tie with the last."""
-    ptr, labels = ranking.ptr, ranking.labels
-    scores: Any = ranking.scores
-    head_ptr, tied = head_pointer(ptr, depth), np.zeros(ptr.size - 1, np.bool_)
+    ptr, labels, scores = ranking[:3]
+    head_ptr = head_pointer(ptr, depth)
     if in_order and head_ptr[-1] == ptr[-1]:
         return ranking
-    heads, cut_ties = np.empty(head_ptr[-1], labels.dtype), None
-    head_scores: Any = None if scores is None else np.empty(head_ptr[-1], scores.dtype)
-    if not in_order:
-        select_heads(ptr, labels, scores, head_ptr, heads, head_scores, tied)
-    else:
+    heads = np.empty(head_ptr[-1], labels.dtype)
+    head_scores: Scores | None = None
+    cut_ties: Truth | None = None
+    if scores is None:
         copy_heads(ptr, labels, head_ptr, heads)
-        if scores is not None:
+    else:
+        head_scores = np.empty(head_ptr[-1], scores.dtype)
+        tied = np.zeros(ptr.size - 1, np.bool_)
+        if not in_order:
+            select_heads(ptr, labels, scores, head_ptr, heads, head_scores, tied)
+        else:
+            copy_heads(ptr, labels, head_ptr, heads)
             copy_heads(ptr, scores, head_ptr, head_scores)
             if ranking.has_ties:
                 flag_cut_ties(ptr, scores, head_ptr, tied)
-    if tied.any():
-        cut_ptr = np.empty(ptr.size, np.int64)
-        count_cut_ties(ptr, scores, head_ptr, head_scores, tied, cut_ptr)
-        cut_ties = Truth(cut_ptr, np.empty(cut_ptr[-1], labels.dtype))
-        collect_cut_ties(ptr, labels, scores, head_ptr, head_scores, *cut_ties[:2])
+        if tied.any():
+            cut_ptr = np.empty(ptr.size, np.int64)
+            count_cut_ties(ptr, scores, head_ptr, head_scores, tied, cut_ptr)
+            cut_ties = Truth(cut_ptr, np.empty(cut_ptr[-1], labels.dtype))
+            collect_cut_ties(ptr, labels, scores, head_ptr, head_scores, *cut_ties[:2])
     n_above = np.minimum(ranking.n_above, row_sizes(head_ptr))
     return ranking._replace(
         ptr=head_ptr, labels=heads, scores=head_scores, n_above=n_above, cut_ties=cut_ties

@@ -23,7 +23,7 @@ LEAST_GAIN, MOST_GAIN = 2.0**-30, 2.0**32  # so that sums over a row are exact
 MOST_EXPONENT = 32  # of 2, which is the largest gain
 
 
-def list_sets(argument: str, value: Any, n_labels: int | None) -> Any:
+def list_sets(argument: str, value: object, n_labels: int | None) -> object:
     """Return lists of label ids, which need ``n_labels``, as rows by id; anything else as it is."""
     if n_labels is None or not isinstance(value, list | tuple) or isinstance(value, Rows | Source):
         return value
@@ -34,7 +34,7 @@ def list_sets(argument: str, value: Any, n_labels: int | None) -> Any:
 
 
 def set_rows(
-    argument: str, value: Any, n_labels: int | None = None, gains: str | None = None
+    argument: str, value: object, n_labels: int | None = None, gains: str | None = None
 ) -> Source[Truth]:
     """Accept label sets without names: a matrix, rows by id, or a source, which is returned as it is.
 
@@ -45,54 +45,65 @@ def set_rows(
         return value
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
-    value, width, is_graded = as_plain(argument, value), n_labels or 0, gains in GRADED
-    if is_sparse(value):
-        value, width = matrix_rows(argument, value, n_labels), value.shape[1]
-    elif not isinstance(value, Rows):
-        array = as_array(argument, value)
+    plain = as_plain(argument, value)
+    is_graded = gains in GRADED
+    width = n_labels or 0
+    if is_sparse(plain):
+        rows = matrix_rows(argument, plain, n_labels)
+        width = plain.shape[1]
+    elif isinstance(plain, Rows):
+        rows = plain
+    else:
+        array = as_array(argument, plain)
         if not is_graded:
-            refuse_ids(argument, value, array, n_labels)
-        value, width = array, check_shape(argument, array.shape, n_labels)[1]
-        value = array_rows(value)
-    width, n_rows = max(width, len(value.names or ())), value.n_rows
-    entry_bytes = float(value.values.dtype.itemsize) if value.is_matrix else 16.0
+            refuse_ids(argument, plain, array, n_labels)
+        width = check_shape(argument, array.shape, n_labels)[1]
+        rows = array_rows(array)
+    width = max(width, len(rows.names or ()))
+    values = rows.values
+    entry_bytes = 16.0 if values is None or values.ndim == 1 else float(values.dtype.itemsize)
 
     def block(start: int, stop: int) -> Truth:
-        rows = value.part(start, stop, zeros=is_graded)
-        rows = rows if rows.are_columns else sorted_part(argument, rows, width, start)[0]
-        return _truth(argument, rows, start, gains, width)
+        part = rows.part(start, stop, zeros=is_graded)
+        part = part if part.are_columns else sorted_part(argument, part, width, start)[0]
+        return _truth(argument, part, start, gains, width)
 
-    row_bytes = (32.0 if is_graded else entry_bytes) * int(value.ptr[-1]) / max(n_rows, 1)
-    return Source(n_rows, width, row_bytes, block)
+    row_bytes = (32.0 if is_graded else entry_bytes) * int(rows.ptr[-1]) / max(rows.n_rows, 1)
+    return Source(rows.n_rows, width, row_bytes, block)
 
 
-def refuse_ids(argument: str, value: Any, array: NDArray[Any], n_labels: int | None) -> None:
+def refuse_ids(argument: str, value: object, array: NDArray[Any], n_labels: int | None) -> None:
     """Refuse integers that are label ids, one or a few in each row, not zeros and ones of all labels."""
+    is_vector = array.ndim == 1
     are_few = array.ndim == 2 and n_labels is not None and array.shape[1] != n_labels
-    if not (are_few or array.ndim == 1) or array.dtype.kind not in "iu" or not array.size:
+    if not (are_few or is_vector) or array.dtype.kind not in "iu" or not array.size:
         return
     outside = np.flatnonzero((array != 0) & (array != 1))
-    if array.ndim == 2 and not outside.size:
+    if not (is_vector or outside.size):
         return
-    holds = f"shape {array.shape} has {'one number' if array.ndim == 1 else 'numbers'} in each row"
-    if outside.size:
-        holds = f"{holds}, such as {array.flat[outside[0]]}, not zeros and ones of all labels"
-    rows = f"{argument}.tolist()"
-    if array.ndim == 1:
-        is_array = isinstance(value, np.ndarray) or hasattr(value, "detach")
-        rows = f"{argument}[:, None].tolist()" if is_array else f"[[label] for label in {argument}]"
-    elif isinstance(value, Rows):
-        rows = f"{argument}.to_numpy().tolist()"
-    elif isinstance(value, list | tuple):
-        rows = "the lists"
-    elif (array < 0).any():
-        rows = f"[[i for i in row if i >= 0] for row in {argument}.tolist()]"
-    if array.ndim == 1 and not outside.size:
+    rows = _text_of_lists(argument, value, array)
+    holds = f"shape {array.shape} has {'one number' if is_vector else 'numbers'} in each row"
+    if not outside.size:
         one = rows.removesuffix(".tolist()")
         message = f"{holds}; of one label, give {one}; of rows end to end, xmleval.from_df(df, ...)"
         raise InputError(argument, message)
+    holds = f"{holds}, such as {array.flat[outside[0]]}, not zeros and ones of all labels"
     advice = f"{holds}; of label ids, give {rows} with ", Keyword("n_labels"), ", the number of labels"
     raise InputError(argument, Message(*advice))
+
+
+def _text_of_lists(argument: str, value: object, array: NDArray[Any]) -> str:
+    """Return how Python makes lists of ids of an array."""
+    if array.ndim == 1:
+        is_array = isinstance(value, np.ndarray) or hasattr(value, "detach")
+        return f"{argument}[:, None].tolist()" if is_array else f"[[label] for label in {argument}]"
+    if isinstance(value, Rows):
+        return f"{argument}.to_numpy().tolist()"
+    if isinstance(value, list | tuple):
+        return "the lists"
+    if (array < 0).any():
+        return f"[[i for i in row if i >= 0] for row in {argument}.tolist()]"
+    return f"{argument}.tolist()"
 
 
 def remembered(truth: Source[Truth]) -> Source[Truth]:
@@ -116,14 +127,15 @@ def _truth(argument: str, rows: Rows, start: int, gains: str | None, width: int)
     if rows.values is None or (rows.values == 1).all():
         return Truth(rows.ptr, rows.labels)
     rows = rows.only(rows.values != 0)
-    values: Any = rows.values
+    values = rows.values
+    assert values is not None
     bad = values != 1
     hints = _hints_of_value(values[bad.argmax()], gains is not None, width) if bad.any() else ()
     rows.refuse_first(argument, "value", bad, start, "is neither 0 nor 1 in a label set", *hints)
     return Truth(rows.ptr, rows.labels)
 
 
-def _hints_of_value(value: Any, may_be_grade: bool, width: int) -> list[object]:
+def _hints_of_value(value: float, may_be_grade: bool, width: int) -> list[object]:
     """Return what to do about a value that is neither 0 nor 1, in rows of so many labels."""
     unmarked = "; give 0 where it means not relevant"
     if math.isnan(value):

@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,32 +43,49 @@ def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[
     Lines in a single column are read by position: none is blank before others. ``line_bytes`` is the memory
     of what the caller makes of a line, beside its text.
     """
-    separator, n_lines, n_bytes, limit = None, 0, 0, memory_limit().left
-
-    def parse(line: str) -> list[str] | None:
-        nonlocal separator
-        line = line.strip(ASCII_BLANKS)
-        if "\r" in line:
-            raise ValueError("a carriage return within it; save the file with lines that end in \\n")
-        if line and separator is None:
-            separator = next((mark for mark in separators if mark in line or mark == " "), "")
-        if not line or not separator:
-            return [line] if line else None
-        cells = words_of(line) if separator == " " else next(csv.reader([line], delimiter=separator))
-        cells = [cell.strip(ASCII_BLANKS) for cell in cells]
-        if len(cells) != 2 or not all(cells):
-            raise ValueError(f"{shown(line)} is not two cells with text in both")
-        return cells
-
-    for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), parse), 1):
+    columns = _Columns(separators)
+    n_lines = n_bytes = 0
+    limit = memory_limit().left
+    for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), columns.cells_of), 1):
         n_bytes += line_bytes + sum(map(len, cells))
         if n_bytes > limit:
             memory_limit().check(n_bytes)
-        if not separator and number > n_lines:
+        if not columns.separator and number > n_lines:
             raise ValueError(f"line {n_lines} is blank; leave no line blank before others")
         yield number, cells
     if n_lines == 0:
         raise ValueError("the file is empty")
+
+
+class _Columns:
+    """Cuts lines into cells: two if the first line has one of ``separators``, or one.
+
+    separator : the one in the first line, "" without one; None before that line
+    """
+
+    def __init__(self, separators: str) -> None:
+        self.separator: str | None = None
+        self._separators = separators
+
+    def cells_of(self, line: str) -> list[str] | None:
+        """Return the cells of a line, None of a blank one."""
+        line = line.strip(ASCII_BLANKS)
+        if "\r" in line:
+            raise ValueError("a carriage return within it; save the file with lines that end in \\n")
+        if not line:
+            return None
+        if self.separator is None:
+            self.separator = next((mark for mark in self._separators if mark in line or mark == " "), "")
+        return _pair_in(line, self.separator) if self.separator else [line]
+
+
+def _pair_in(line: str, separator: str) -> list[str]:
+    """Return the two cells of a line, or refuse another one."""
+    cells = words_of(line) if separator == " " else next(csv.reader([line], delimiter=separator))
+    cells = [cell.strip(ASCII_BLANKS) for cell in cells]
+    if len(cells) != 2 or not all(cells):
+        raise ValueError(f"{shown(line)} is not two cells with text in both")
+    return cells
 
 
 def load_names(path: Path) -> list[str]:
@@ -126,24 +143,33 @@ class GroupLines(NamedTuple):
                 expected = f"expected {of}, tab or comma, {self.noun} on a line"
                 raise ValueError(f"{self.path}: {of}s have names; {expected}")
             return {place: name for place, (_, (name,)) in enumerate(self.lines)}, 0
+        return self._by_key(of, names, n)
+
+    def _by_key(self, of: str, names: Sequence[str] | None, n: int | None) -> tuple[dict[int, str], int]:
         number_of = id_number if names is None else {name: i for i, name in enumerate(names)}.get
-        groups, n_unknown = dict[int, str](), 0
-        head = self.lines[0][1][0]
-        for line, (key, group) in self.lines[head.lower() in HEADS and number_of(head) is None :]:
+        groups = dict[int, str]()
+        n_unknown = 0
+        for line, (key, group) in self._below_head(number_of):
             number = number_of(key)
             if number is None and names is not None:
                 n_unknown += 1
-            elif number is None or number < 0 or (n is not None and number >= n):
+                continue
+            if number is None or number < 0 or (n is not None and number >= n):
                 outside = "is no whole number" if number is None or n is None else f"is not in 0..{n - 1}"
                 raise ValueError(f"{self.path}: line {line}: {of} {shown(key)} {outside}")
-            elif number in groups:
+            if number in groups:
                 raise ValueError(f"{self.path}: line {line}: a second {self.noun} for {of} {shown(key)}")
-            else:
-                groups[number] = group
+            groups[number] = group
         if not groups:
             example = f", such as {shown(names[0])}" if names else ""
             raise ValueError(f"{self.path}: no {of} of it is one of the other inputs{example}")
         return groups, n_unknown
+
+    def _below_head(self, number_of: Callable[[str], int | None]) -> list[tuple[int, list[str]]]:
+        """Return the lines but for a first one that names the columns."""
+        first = self.lines[0][1][0]
+        has_head = first.lower() in HEADS and number_of(first) is None
+        return self.lines[1:] if has_head else self.lines
 
 
 def noun_of(argument: str) -> str:

@@ -29,7 +29,7 @@ def sorted_rows(
         raise ValueError(f"line {lines[error.row or 0]}: {error.reason}") from None
 
 
-def as_rows(dense: Any, kind: str) -> Any:
+def as_rows(dense: Rows | NDArray[Any], kind: str) -> Rows:
     """Return rows by id, of a dense array every cell of scores, others where they are not 0."""
     zeros = kind == "scores"
     return array_rows(dense).part(0, len(dense), zeros) if isinstance(dense, np.ndarray) else dense
@@ -83,7 +83,9 @@ def width_of(labels: Labels) -> int:
 def rows_as_csr(rows: Rows, n_labels: int | None) -> Any:
     """Return rows by id as a CSR array of ``n_labels``, or of as many labels as the largest id needs."""
     width = max(n_labels or 0, width_of(rows.labels))
-    values, labels, ptr = _values(rows), rows.labels.astype(label_dtype(width), copy=False), rows.ptr
+    values = _values(rows)
+    labels = rows.labels.astype(label_dtype(width), copy=False)
+    ptr = rows.ptr
     if ptr[-1] <= np.iinfo(labels.dtype).max:
         ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both
     return scipy.sparse.csr_array((values, labels, ptr), shape=(rows.n_rows, width))
@@ -97,8 +99,10 @@ def rows_as_lists(rows: Rows) -> tuple[NDArray[Any], NDArray[Any] | None]:
         message = f"a row of {shape[1]} labels, where {shape[0]} rows have {rows.labels.size}"
         raise InputError("scores", f"{message}; expected lists of about one length")
     width_of(rows.labels)
-    ids, filled = as_signed(rows.labels), np.arange(shape[1]) < sizes[:, None]
-    labels, scores = np.full(shape, -1, ids.dtype), None
+    ids = as_signed(rows.labels)
+    filled = np.arange(shape[1]) < sizes[:, None]
+    labels = np.full(shape, -1, ids.dtype)
+    scores = None
     labels[filled] = ids
     if rows.values is not None:
         scores = np.full(shape, np.nan if rows.values.dtype.kind == "f" else 0, rows.values.dtype)

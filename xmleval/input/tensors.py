@@ -16,7 +16,7 @@ KNOWN = (np.ndarray, list, tuple, dict)
 NARROW = ("bfloat16", "float8")  # types that NumPy lacks; float32 holds their values
 
 
-def as_plain(argument: str, value: Any) -> Any:
+def as_plain(argument: str, value: object) -> Any:
     """Return a tensor of a library, which is not imported, as NumPy or SciPy has it, else the value."""
     if isinstance(value, KNOWN) or is_sparse(value):
         return value
@@ -33,7 +33,7 @@ def as_plain(argument: str, value: Any) -> Any:
     return value
 
 
-def is_sparse(value: Any) -> bool:
+def is_sparse(value: object) -> bool:
     """Tell whether a value is a SciPy sparse matrix or array."""
     if isinstance(value, np.ndarray):
         return False
@@ -41,7 +41,7 @@ def is_sparse(value: Any) -> bool:
     return sparse is not None and bool(sparse.issparse(value))
 
 
-def refuse_other(argument: str, value: Any, row: int | None = None) -> None:
+def refuse_other(argument: str, value: object, row: int | None = None) -> None:
     """Refuse names of files, and what is no list: iterators, which can be read only once, views and sets."""
     kind = type(value)  # not the value: a frame has its columns for attributes
     if isinstance(value, str | bytes | os.PathLike) or hasattr(kind, "readline"):
@@ -60,7 +60,7 @@ def refuse_other(argument: str, value: Any, row: int | None = None) -> None:
         raise InputError(argument, f"a {kind.__name__} is no list; list(...) makes one of it", row=row)
 
 
-def shape_of(value: Any) -> tuple[int, ...] | None:
+def shape_of(value: object) -> tuple[int, ...] | None:
     """Return the shape of what has two dimensions."""
     try:
         shape = getattr(value, "shape", None)
@@ -69,14 +69,14 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
     return tuple(shape) if shape is not None and len(shape) == 2 else None
 
 
-def as_list(column: Any) -> list[Any] | None:
+def as_list(column: object) -> list[Any] | None:
     """Return the values of a series or an array of a column, None if it is no such thing."""
     method = getattr(column, "to_pylist", getattr(column, "to_list", None))
     values = None if method is None else method()
     return values if isinstance(values, list) else None
 
 
-def is_narrow(dtype: Any) -> bool:
+def is_narrow(dtype: object) -> bool:
     """Tell whether a type is one that NumPy lacks and whose values float32 holds."""
     return str(dtype).rpartition(".")[2].startswith(NARROW)
 

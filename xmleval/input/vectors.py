@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from xmleval.base.arrays import Bytes, Floats, Ints, Labels
 from xmleval.base.errors import InputError, Keyword, Message, counted, shown
 from xmleval.input.columns import LABEL_COLUMN
 from xmleval.input.csr import as_array
 from xmleval.input.match import BY_POSITION, SAME_ORDER, as_numbers, numbers_of_columns, refuse_order
-from xmleval.input.objects.frames import open_frame
+from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.input.rows import rows_by_id
 from xmleval.input.tensors import as_list, as_plain
 from xmleval.kernels.jackknife import find_groups
@@ -40,18 +40,19 @@ class Propensity(NamedTuple):
 
     def within(self, labels: Ints) -> Propensity:
         """Return those of some labels."""
-        q, counts = self.values[labels], None if self.counts is None else self.counts[labels]
+        q = self.values[labels]
+        counts = None if self.counts is None else self.counts[labels]
         return Propensity(q, float(q.min()), float(q.max()), counts, self.constants)
 
 
-def of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
+def of_rows(argument: str, value: object, names: list[Any] | None) -> Any:
     """Return a vector with an entry for each row in the order of the names of rows, if both have any."""
     if not isinstance(value, Mapping):
         refuse_order({argument: _keys(value), "y_true": names})
     return by_name(argument, value, names)
 
 
-def _keys(value: Any) -> list[Any] | None:
+def _keys(value: object) -> list[Any] | None:
     """Return the names of the entries of a vector, None if they have none."""
     if hasattr(value, "label_names"):  # of labels, whose groups would be the keys
         return None
@@ -61,7 +62,9 @@ def _keys(value: Any) -> list[Any] | None:
     return None if callable(index) else as_list(index)
 
 
-def for_names(values: Any, names: Sequence[Any], asked: Sequence[Any], missing: Any) -> NDArray[Any]:
+def for_names(
+    values: ArrayLike, names: Sequence[Any], asked: Sequence[Any], missing: ArrayLike
+) -> NDArray[Any]:
     """Return the entries of wanted names, in the first dimension of an array, ``missing`` for others."""
     places = {name: place for place, name in enumerate(names)}
     return np.concatenate([values, [missing]])[[places.get(name, len(places)) for name in asked]]
@@ -76,25 +79,35 @@ def _places(argument: str, keys: list[Any]) -> dict[Any, int]:
     return places
 
 
-def of_labels(argument: str, value: Any, names: list[Any] | None) -> tuple[Any, list[str]]:
+def of_labels(argument: str, value: object, names: list[Any] | None) -> tuple[object, list[str]]:
     """Return values of labels, of a frame as a dict by name or as a list, and a note on names beside ids."""
     frame = None if isinstance(value, np.ndarray | list | tuple | Mapping) else open_frame(argument, value)
     if frame is not None:
-        keys, columns = frame.keys, frame.columns
-        value_columns = [name for name in columns if name != LABEL_COLUMN]
-        if len(value_columns) == 1:
-            values = frame.values(value_columns[0])
-            keys = frame.values(LABEL_COLUMN) if LABEL_COLUMN in columns else keys
-        elif len(rows := frame.matrix(columns).tolist()) == 1:
-            keys, values = columns, rows[0]
-        else:
+        value = _values_in_frame(argument, frame)
+    keys = getattr(value, "label_names", None) or _keys(value)
+    if names is None and keys is not None and numbers_of_columns(keys) is None:
+        return value, [f"{argument}: {BY_POSITION.format('y_true')}"]
+    return value, []
+
+
+def _values_in_frame(argument: str, frame: Frame) -> list[Any] | dict[Any, Any]:
+    """Return the values of labels by name, or in order where labels are numbered."""
+    keys = frame.keys
+    columns = frame.columns
+    value_columns = [name for name in columns if name != LABEL_COLUMN]
+    if len(value_columns) == 1:
+        values = frame.values(value_columns[0])
+        keys = frame.values(LABEL_COLUMN) if LABEL_COLUMN in columns else keys
+    else:
+        rows = frame.matrix(columns).tolist()
+        if len(rows) != 1:
             shape = f"a frame of {len(rows)} rows and {len(columns)} columns has no value for each label"
             raise InputError(argument, f"{shape}; give one with columns {shown(LABEL_COLUMN)} and the value")
-        is_numbered = keys is None or keys == [*range(len(keys))]
-        value = values if is_numbered else dict(zip(_places(argument, keys or []), values, strict=True))
-    keys = getattr(value, "label_names", None) or _keys(value)
-    by_position = names is None and keys is not None and numbers_of_columns(keys) is None
-    return value, [f"{argument}: {BY_POSITION.format('y_true')}"] * by_position
+        values = rows[0]
+        keys = columns
+    if keys is None or keys == [*range(len(keys))]:
+        return values
+    return dict(zip(_places(argument, keys), values, strict=True))
 
 
 def nameless(argument: str) -> InputError:
@@ -103,36 +116,75 @@ def nameless(argument: str) -> InputError:
     return InputError(argument, Message(*which))
 
 
-def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool = True) -> Any:
+class ValuesOfLabels(Protocol):
+    """Values of labels, with the names of the labels."""
+
+    label_names: list[Any]
+    numbered: bool
+
+    def for_labels(self, names: Sequence[Any]) -> object:
+        """Return the values of other labels."""
+
+
+def _know_labels(value: object) -> TypeGuard[ValuesOfLabels]:
+    return getattr(value, "label_names", None) is not None
+
+
+def by_name(argument: str, value: object, names: list[Any] | None, in_order: bool = True) -> object:
     """Return a vector in the order of names, if it has any; refuse others unless ``in_order``."""
-    if getattr(value, "label_names", None) is not None:
-        if names is None and not value.numbered:
+    if _know_labels(value):
+        if names is not None:
+            return value if names == value.label_names else value.for_labels(names)
+        if not value.numbered:
             which = "knows labels by name, and y_true has none; give ", Keyword("labels")
             raise InputError(argument, Message(*which))
-        return value if names in (None, value.label_names) else value.for_labels(names)
-    keys, is_dict = _keys(value), isinstance(value, Mapping)
+        return value
+    keys = _keys(value)
     if keys is None and in_order:
         return value
     if keys is None:
         raise nameless(argument)
-    cells = [*value.values()] if is_dict else value.to_numpy()
-    are_texts = is_dict and any(isinstance(cell, str) for cell in cells)
-    values = np.array(cells, object) if are_texts else np.asarray(cells)  # not texts of all where one is
+    values = _vector_of(value)
+    is_dict = isinstance(value, Mapping)
     if names is None:
-        if (ids := as_numbers(keys)) is None and is_dict:
-            raise InputError(argument, "has names, and y_true has none; give a list of its values, in order")
-        return values if ids is None else values[np.argsort(ids)]
+        return _in_order_of_ids(argument, keys, values, is_dict)
     is_numbered = keys == [*range(len(keys))] and not {*keys}.intersection(names)
     if keys == names or (is_numbered and in_order and not is_dict):  # an index that names nothing
         return values
+    return _in_order_of_names(argument, keys, values, names, is_dict)
+
+
+def _vector_of(value: Any) -> NDArray[Any]:
+    """Return the values of a dict or of a series."""
+    if not isinstance(value, Mapping):
+        return np.asarray(value.to_numpy())
+    cells = [*value.values()]
+    if any(isinstance(cell, str) for cell in cells):
+        return np.array(cells, object)  # else all become texts
+    return np.asarray(cells)
+
+
+def _in_order_of_ids(argument: str, keys: list[Any], values: NDArray[Any], is_dict: bool) -> NDArray[Any]:
+    ids = as_numbers(keys)
+    if ids is not None:
+        return values[np.argsort(ids)]
+    if is_dict:
+        raise InputError(argument, "has names, and y_true has none; give a list of its values, in order")
+    return values
+
+
+def _in_order_of_names(
+    argument: str, keys: list[Any], values: NDArray[Any], names: list[Any], is_dict: bool
+) -> NDArray[Any]:
     places = _places(argument, keys)
-    if (missing := next((name for name in names if name not in places), None)) is not None:
+    missing = next((name for name in names if name not in places), None)
+    if missing is not None:
         hint = "" if is_dict or len(keys) != len(names) else SAME_ORDER.format(argument)
         raise InputError(argument, f"no value for {shown(missing)}, which y_true has{hint}")
     return values[[places[name] for name in names]]
 
 
-def check_weight(value: Any, n_rows: int) -> Floats:
+def check_weight(value: object, n_rows: int) -> Floats:
     """Return instance weights over the heaviest possible one as float64 (n_rows,), or refuse them."""
     weight = as_array("sample_weight", value).astype(np.float64, copy=False)
     if weight.shape != (n_rows,):
@@ -144,7 +196,7 @@ def check_weight(value: Any, n_rows: int) -> Floats:
     return weight / HEAVIEST
 
 
-def check_propensity(value: Any, n_labels: int | None) -> Propensity:
+def check_propensity(value: object, n_labels: int | None) -> Propensity:
     """Return a copy of inverse propensities, or refuse them; those of several models were checked before."""
     if isinstance(value, Propensity):
         return value
@@ -158,11 +210,12 @@ def check_propensity(value: Any, n_labels: int | None) -> Propensity:
         bad = int((~((weights > 0) & (weights <= MOST_PROPENSITY))).argmax())
         message = f"inverse propensity {weights[bad]} is not a number above 0 and at most 2^30"
         raise InputError("inverse_propensity", f"label {bad}: {message}")
-    counts, constants = getattr(value, "label_counts", None), getattr(value, "constants", {})
+    counts = getattr(value, "label_counts", None)
+    constants = getattr(value, "constants", {})
     return Propensity(weights, lowest, highest, counts, {**constants})
 
 
-def groups_of_clusters(value: Any, n_rows: int) -> Bytes:
+def groups_of_clusters(value: object, n_rows: int) -> Bytes:
     """Return the jackknife group of each row's cluster, which depends on nothing but the cluster's name."""
     if isinstance(value, np.ma.MaskedArray):
         raise InputError("clusters", "masked arrays are not supported; fill or drop the masked entries")
@@ -183,7 +236,7 @@ def keys_of_groups(keys: Sequence[Any] | None) -> Sequence[Any] | None:
     return keys if keys is not None and all(map(_is_name, keys)) else None
 
 
-def _is_name(value: Any) -> bool:
+def _is_name(value: object) -> bool:
     whole = isinstance(value, int | np.integer) and -(1 << 63) <= int(value) < 1 << 63
     return whole or isinstance(value, str)
 

@@ -7,7 +7,7 @@ import gzip
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from xmleval.base.errors import InputError
 from xmleval.files.output import replacing
@@ -31,21 +31,24 @@ class WrittenRow(NamedTuple):
 
 
 @contextlib.contextmanager
-def replacing_text(path: Path) -> Iterator[Any]:
+def replacing_text(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Give a file as `replacing` does, compressed by gzip where its name ends in .gz."""
-    with contextlib.ExitStack() as opened:
-        file: Any = opened.enter_context(replacing(path))
-        if path.name.lower().endswith(".gz"):
-            file = opened.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-        yield file
+    with replacing(path) as file:
+        if not path.name.lower().endswith(".gz"):
+            yield file
+            return
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+            yield packed
 
 
-def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tuple[int, Any]]:
+def canonical(data: object, kind: str, n_labels: int | None = None) -> Iterator[tuple[int, Any]]:
     """Yield the number of labels as far as it shows, and checked rows, some at a time.
 
     ``kind`` is "truth" for blocks of Truth, "scores" of Ranking, "entries" for rows of scores by rising id.
     """
-    first, width, argument = 0, 0, "truth" if kind == "truth" else "scores"
+    first = 0
+    width = 0
+    argument = "truth" if kind == "truth" else "scores"
     if isinstance(data, Pieces):
         n_labels = data.n_labels or n_labels
     for piece in data.read(PIECE_BYTES) if isinstance(data, Pieces) else [data]:
@@ -61,7 +64,7 @@ def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tup
 
 
 def written_rows(
-    data: Any, kind: str, n_labels: int | None, check_name: Callable[[str, str], None]
+    data: object, kind: str, n_labels: int | None, check_name: Callable[[str, str], None]
 ) -> Iterator[WrittenRow]:
     """Yield each row by name; ids are called by their digits.
 
@@ -74,7 +77,8 @@ def written_rows(
         check_name(name, "label")
     row = 0
     for _, block in canonical(data, kind, n_labels):
-        ids, scores = block.labels.tolist(), getattr(block, "scores", None)
+        ids = block.labels.tolist()
+        scores = getattr(block, "scores", None)
         labels = [*map(str, ids)] if names is None else [names[label] for label in ids]
         values = None if scores is None else scores.tolist()
         for start, stop in pairwise(block.ptr.tolist()):
@@ -83,7 +87,7 @@ def written_rows(
             row += 1
 
 
-def names_of(data: Any) -> tuple[list[str] | None, list[str] | None]:
+def names_of(data: object) -> tuple[list[str] | None, list[str] | None]:
     """Return the names of rows and of labels as text, None of rows in order and of labels by id."""
     if not isinstance(data, Rows):
         return None, None
@@ -91,7 +95,7 @@ def names_of(data: Any) -> tuple[list[str] | None, list[str] | None]:
     return keys, None if data.names is None else [*map(str, data.names)]
 
 
-def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
+def _rows(data: object, kind: str, n_labels: int | None) -> Source[Any]:
     if kind == "scores" and is_pair(data):
         pair = data if isinstance(data, Mapping) else {"indices": data[0], "scores": data[1]}
         data = list_rows("scores", *pair_members("scores", pair, None))
@@ -101,18 +105,26 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
     if kind == "truth":
         return set_rows("truth", data, n_labels)
     if kind == "entries":
-        if data.best_first and data.values is None:
-            raise InputError("scores", "a list without scores is no matrix; expected scores with it")
-        rows, width = ranked(data, n_labels) if data.best_first else data, n_labels or 1
-
-        def block(start: int, stop: int) -> Rows:
-            return sorted_part("scores", rows.part(start, stop), width, start)[0]
-
-        return Source(rows.n_rows, width, rows.n_bytes / max(rows.n_rows, 1), block)
+        assert isinstance(data, Rows)
+        return _entries(data, n_labels)
     return ranking_rows(data, Reading("scores", n_labels or 1))
 
 
-def known_labels(data: Any, n_labels: int | None) -> int | None:
+def _entries(rows: Rows, n_labels: int | None) -> Source[Rows]:
+    """Return rows of scores by rising id."""
+    if rows.best_first:
+        if rows.values is None:
+            raise InputError("scores", "a list without scores is no matrix; expected scores with it")
+        rows = ranked(rows, n_labels)
+    width = n_labels or 1
+
+    def block(start: int, stop: int) -> Rows:
+        return sorted_part("scores", rows.part(start, stop), width, start)[0]
+
+    return Source(rows.n_rows, width, rows.n_bytes / max(rows.n_rows, 1), block)
+
+
+def known_labels(data: object, n_labels: int | None) -> int | None:
     """Return the number of labels where data tell it before they are read, or the given one."""
     if isinstance(data, Pieces):
         return data.n_labels or n_labels
@@ -122,7 +134,7 @@ def known_labels(data: Any, n_labels: int | None) -> int | None:
     return int(shape[1]) if shape else n_labels
 
 
-def ranked(data: Any, n_labels: int | None) -> Rows:
+def ranked(data: object, n_labels: int | None) -> Rows:
     """Return scores best first."""
     blocks = ((block.ptr, block.labels, block.scores) for _, block in canonical(data, "scores", n_labels))
     rows: Rows = stack_rows(rows_by_id(*entries, best_first=True) for entries in blocks)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xmleval.base.arrays import Ints
 from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
 from xmleval.input.csr import as_array
+from xmleval.input.given import RowsLike
 from xmleval.input.matching import match_truth
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import by_name, for_names, of_labels
@@ -52,7 +54,7 @@ class LabelGroups(Mapping[str, Ints]):
     def __init__(
         self,
         names: Sequence[str],
-        of: Any,
+        of: ArrayLike,
         ranges: Sequence[str] = (),
         label_names: list[Any] | None = None,
         numbered: bool = True,
@@ -61,7 +63,8 @@ class LabelGroups(Mapping[str, Ints]):
         self.names = [names[place] for place in present.tolist()]
         self.of = places.astype(np.uint16)
         self.ranges = [ranges[place] for place in present.tolist()] if ranges else []
-        self.label_names, self.numbered = label_names, numbered
+        self.label_names = label_names
+        self.numbered = numbered
 
     def __getitem__(self, name: str) -> Ints:
         """Return the labels of a group."""
@@ -107,12 +110,12 @@ class LabelGroups(Mapping[str, Ints]):
 
 
 def label_groups(
-    y_train: Any = None,
+    y_train: RowsLike | None = None,
     edges: Iterable[int] | str = (0, 10, 100),
     *,
-    label_counts: Any = None,
+    label_counts: ArrayLike | None = None,
     n_labels: int | None = None,
-    labels: Any = None,
+    labels: list[Any] | None = None,
 ) -> LabelGroups:
     """Group labels by the number of training rows that have them.
 
@@ -158,23 +161,16 @@ def label_groups(
         train = match_truth("y_train", y_train, n_labels, labels)
         for note in train.naming.notes:
             warnings.warn(note, stacklevel=2)
-        truth = set_rows("y_train", train.truth, train.n_labels)
-        counts, names, numbered = count_labels_of(truth), train.naming.label_names, train.naming.closed
+        counts = count_labels_of(set_rows("y_train", train.truth, train.n_labels))
+        names = train.naming.label_names
+        numbered = train.naming.closed
     else:
-        counts = as_array("label_counts", label_counts).reshape(-1)
-        names, numbered = labels, True
-        bad = np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)) & (counts < np.inf)))
-        if bad.size:
-            value = counts[bad[0]]
-            raise InputError("label_counts", f"label {bad[0]}: {value} is not a number of rows")
-        for size, argument in ((n_labels, "n_labels"), (None if labels is None else len(labels), "labels")):
-            if size not in (None, counts.size):
-                raise InputError(
-                    argument, f"{size} does not match the {counted(counts.size, 'label counts')}"
-                )
-        counts = counts.astype(np.int64)
+        counts = _given_counts(label_counts, n_labels, labels)
+        names = labels
+        numbered = True
     if limits is None:
-        of, deciles = _decile(counts), range(1, N_DECILES + 1)
+        of = _decile(counts)
+        deciles = range(1, N_DECILES + 1)
         spans = ["0", *(_span(counts[of == n]) for n in deciles)]
         return LabelGroups([UNSEEN, *(f"decile {n}" for n in deciles)], of, spans, names, numbered)
     ranges = [_range(low, high) for low, high in pairwise([-1, *limits])] + [f">{limits[-1]}"]
@@ -182,7 +178,20 @@ def label_groups(
     return LabelGroups([UNSEEN, *seen], np.searchsorted(limits, counts), ranges, names, numbered)
 
 
-def _checked(edges: Any) -> list[int] | None:
+def _given_counts(label_counts: ArrayLike | None, n_labels: int | None, labels: Sequence[Any] | None) -> Ints:
+    counts = as_array("label_counts", label_counts).reshape(-1)
+    bad = np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)) & (counts < np.inf)))
+    if bad.size:
+        value = counts[bad[0]]
+        raise InputError("label_counts", f"label {bad[0]}: {value} is not a number of rows")
+    for size, argument in ((n_labels, "n_labels"), (None if labels is None else len(labels), "labels")):
+        if size not in (None, counts.size):
+            numbers = f"{size} does not match the {counted(counts.size, 'label counts')}"
+            raise InputError(argument, numbers)
+    return counts.astype(np.int64)
+
+
+def _checked(edges: object) -> list[int] | None:
     """Return rising numbers of rows from 0 on, None for deciles."""
     if isinstance(edges, str):
         if edges != DECILES:
@@ -190,7 +199,7 @@ def _checked(edges: Any) -> list[int] | None:
                 "edges", f"{shown(edges)} is neither a list of numbers of rows nor {shown(DECILES)}"
             )
         return None
-    listed = [*edges] if hasattr(edges, "__iter__") else [edges]
+    listed: list[Any] = [*edges] if hasattr(edges, "__iter__") else [edges]
     if not _are_rising(listed):
         raise InputError(
             "edges", f"{shown(edges)} are not rising numbers of training rows, such as [0, 10, 100]"
@@ -201,7 +210,7 @@ def _checked(edges: Any) -> list[int] | None:
     return limits if limits[0] == 0 else [0, *limits]
 
 
-def _are_rising(edges: Sequence[Any]) -> bool:
+def _are_rising(edges: Collection[Any]) -> bool:
     """Tell whether there are edges, and all are numbers of rows above the one before."""
     whole = all(hasattr(edge, "__index__") and not isinstance(edge, bool) and edge >= 0 for edge in edges)
     return len(edges) > 0 and whole and all(low < high for low, high in pairwise(edges))
@@ -225,7 +234,11 @@ def _decile(counts: Ints) -> Ints:
 
 
 def given_groups(
-    value: Any, n_labels: int, names: list[Any] | None, in_order: bool = True, label_counts: Any = None
+    value: object,
+    n_labels: int,
+    names: list[Any] | None,
+    in_order: bool = True,
+    label_counts: ArrayLike | None = None,
 ) -> tuple[Groups | None, list[str]]:
     """Return groups of labels that are given in any form, for labels by name; and notes.
 
@@ -255,12 +268,13 @@ def given_groups(
     return Groups(value.names, value.of, value.ranges), notes
 
 
-def are_edges(value: Any, n_labels: int) -> bool:
+def are_edges(value: object, n_labels: int) -> TypeGuard[str | Sequence[int]]:
     """Tell whether groups are given by rising numbers of training rows or deciles, not one for each label."""
     if isinstance(value, str):
         return value == DECILES
-    is_list = isinstance(value, list | tuple | range | np.ndarray)
-    return is_list and len(value) != n_labels and _are_rising(value)
+    if not isinstance(value, list | tuple | range | np.ndarray):
+        return False
+    return len(value) != n_labels and _are_rising(value)
 
 
 def _filled(argument: str, groups: Mapping[Any, Any], n_labels: int, names: list[Any] | None) -> list[Any]:
@@ -276,11 +290,12 @@ def _filled(argument: str, groups: Mapping[Any, Any], n_labels: int, names: list
     return [groups.get(name, OTHER) for name in names]
 
 
-def _named(argument: str, value: Any) -> LabelGroups:
+def _named(argument: str, value: object) -> LabelGroups:
     """Return groups from a name or number for each label, numbers in their order."""
     texts = group_names(argument, value, "label")
     distinct = in_number_order([name for name in dict.fromkeys(texts) if name != OTHER])
-    distinct += [OTHER] * (OTHER in texts)
+    if OTHER in texts:
+        distinct.append(OTHER)
     return LabelGroups(distinct, _places_among(argument, distinct, texts))
 
 
@@ -296,30 +311,44 @@ def in_number_order(names: list[str]) -> list[str]:
     return sorted(names, key=int) if all(name.lstrip("-").isdecimal() for name in names) else names
 
 
-def group_names(argument: str, value: Any, of: str) -> list[str]:
+def group_names(argument: str, value: object, of: str) -> list[str]:
     """Return the name of the group of each label or row, or refuse what names none."""
-    array = getattr(value, "to_numpy", lambda: value)()
+    entries = _entries_of(argument, value, of)
+    try:
+        distinct: Iterable[Any] = dict.fromkeys(entries)
+    except TypeError:  # some name cannot be a key, and is refused
+        distinct = entries
+    texts = dict[Any, str]()
+    for name in distinct:
+        text = _text_of(name)
+        if not text:
+            place = next(place for place, entry in enumerate(entries) if entry is name)
+            if text is None:
+                raise InputError(argument, f"{of} {place}: {shown(name)} is neither a text nor an integer")
+            raise InputError(argument, f"{of} {place}: the name of its group is empty")
+        texts[name] = text
+    return [texts[name] for name in entries]
+
+
+def _entries_of(argument: str, value: object, of: str) -> list[Any]:
+    """Return the entries of a vector, or refuse another value."""
+    array: object = value.to_numpy() if hasattr(value, "to_numpy") else value
     if isinstance(array, np.ndarray):
         if array.ndim != 1:
             raise InputError(argument, f"shape {array.shape} is not one group for each {of}")
         array = array.tolist()
     if isinstance(array, str | bytes) or not hasattr(array, "__iter__"):
         raise InputError(argument, f"{shown(value)} is not one group for each {of}")
-    array, texts = [*array], {}
-    try:
-        distinct: Iterable[Any] = dict.fromkeys(array)
-    except TypeError:  # some name cannot be a key, and is refused
-        distinct = array
-    for name in distinct:
-        whole = hasattr(name, "__index__") or (isinstance(name, float) and name.is_integer())
-        text = name if isinstance(name, str) else f"{int(name)}" if whole else None
-        if not text:
-            place = next(place for place, entry in enumerate(array) if entry is name)
-            if text is None:
-                raise InputError(argument, f"{of} {place}: {shown(name)} is neither a text nor an integer")
-            raise InputError(argument, f"{of} {place}: the name of its group is empty")
-        texts[name] = text
-    return [texts[name] for name in array]
+    return [*array]
+
+
+def _text_of(name: object) -> str | None:
+    """Return the name of a group as text, None if it is neither a text nor an integer."""
+    if isinstance(name, str):
+        return name
+    if isinstance(name, float):
+        return f"{int(name)}" if name.is_integer() else None
+    return f"{int(name)}" if hasattr(name, "__index__") else None
 
 
 def refuse_many_groups(argument: str, n_groups: int) -> None:
@@ -328,7 +357,7 @@ def refuse_many_groups(argument: str, n_groups: int) -> None:
         raise InputError(argument, f"{n_groups} groups; expected at most {MOST_GROUPS}")
 
 
-def check_row_groups(value: Any, n_rows: int) -> Groups:
+def check_row_groups(value: object, n_rows: int) -> Groups:
     """Return the group of each row, or refuse what names none."""
     names = group_names("row_groups", value, "row")
     if len(names) != n_rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from xmleval.input.tensors import is_sparse, refuse_other
 from xmleval.kernels.ancestors import list_ancestors
 from xmleval.view.block import Hierarchy
 
+T = TypeVar("T")
 ARGUMENT = "hierarchy"
 SHOWN = 8  # labels of a cycle that a message names
 
 
 def given_hierarchy(
-    value: Any,
+    value: object,
     n_labels: int,
     names: Sequence[Any] | None = None,
     in_order: bool = True,
@@ -44,42 +45,51 @@ def given_hierarchy(
         return value
     if is_sparse(value):
         if names is not None and not in_order:
-            which = (
-                " has labels by number, which y_true names; give ",
-                Keyword("labels"),
-                ", or pairs of names",
-            )
-            raise InputError(ARGUMENT, Message("a matrix", *which))
-        if value.shape != (n_labels, n_labels):
-            expected = f"({n_labels}, {n_labels}): children by row, parents by column"
-            raise InputError(ARGUMENT, f"shape {value.shape} is not {expected}")
-        entries = value.tocoo()
-        kept = entries.data != 0
-        edges = np.column_stack([entries.row[kept], entries.col[kept]]).astype(np.int64)
-        return from_edges(edges, n_labels, (), names)
-    if (
-        names is None
-        and isinstance(value, np.ndarray)
-        and value.dtype.kind == "i"
-        and value.shape[1:] == (2,)
-    ):
-        inside = value.size and int(value.min()) >= 0 and int(value.max()) < n_labels
-        if inside:  # else the first offending pair is found below
-            return from_edges(value.astype(np.int64), n_labels, (), None)
+            which = " has labels by number, which y_true names; give ", Keyword("labels")
+            raise InputError(ARGUMENT, Message("a matrix", *which, ", or pairs of names"))
+        return from_edges(_edges_in_matrix(value, n_labels), n_labels, (), names)
+    if names is None and _are_label_ids(value, n_labels):
+        return from_edges(value.astype(np.int64), n_labels, (), None)
     pairs = _pairs(value)
-    other_nodes = [] if names is None else nodes_beside(nodes_of(pairs), names)
-    numbers: dict[Any, int] | None = None
-    if names is not None:
-        numbers = {name: number for number, name in enumerate([*names, *other_nodes])}
+    if names is None:
+        return from_edges(_numbered(pairs, n_labels, None, places), n_labels, ())
+    other_nodes = nodes_beside(nodes_of(pairs), names)
+    numbers = {name: number for number, name in enumerate([*names, *other_nodes])}
+    return from_edges(_numbered(pairs, n_labels, numbers, places), n_labels, other_nodes, names)
+
+
+def _edges_in_matrix(matrix: Any, n_labels: int) -> Ints:
+    if matrix.shape != (n_labels, n_labels):
+        expected = f"({n_labels}, {n_labels}): children by row, parents by column"
+        raise InputError(ARGUMENT, f"shape {matrix.shape} is not {expected}")
+    entries = matrix.tocoo()
+    kept = entries.data != 0
+    return np.column_stack([entries.row[kept], entries.col[kept]]).astype(np.int64)
+
+
+def _are_label_ids(value: object, n_labels: int) -> TypeGuard[Ints]:
+    """Tell whether a value is an array of pairs of labels; the first other pair is looked for elsewhere."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "i" or value.shape[1:] != (2,):
+        return False
+    return value.size > 0 and int(value.min()) >= 0 and int(value.max()) < n_labels
+
+
+def _numbered(
+    pairs: Sequence[tuple[Any, Any]],
+    n_labels: int,
+    numbers: Mapping[Any, int] | None,
+    places: Sequence[str] | None,
+) -> Ints:
+    """Return edges between numbered nodes, int64 (e, 2)."""
     edges = np.empty((len(pairs), 2), np.int64)
     for number, pair in enumerate(pairs):
         place = places[number] if places else f"edge {number}"
         for side, label in enumerate(pair):
             edges[number, side] = _number(label, place, n_labels, numbers)
-    return from_edges(edges, n_labels, other_nodes, names)
+    return edges
 
 
-def as_edges(value: Any) -> Any:
+def as_edges(value: T) -> T | list[Any]:
     """Return edges that can be read twice, also of an iterator."""
     return [*value] if isinstance(value, Iterator) else value
 
@@ -133,12 +143,12 @@ def from_edges(
     return Hierarchy(up_ptr, up, n_nodes, edges, digest, top, n_labels, [*other_nodes])
 
 
-def _called(node: int, names: Sequence[Any] | None) -> Any:
+def _called(node: int, names: Sequence[Any] | None) -> object:
     """Return the name of a node, or its number."""
     return node if names is None or node >= len(names) else names[node]
 
 
-def _pairs(value: Any) -> list[tuple[Any, Any]]:
+def _pairs(value: object) -> list[tuple[Any, Any]]:
     """Return edges as pairs of a child and a parent."""
     if isinstance(value, Mapping):
         parents = {
@@ -161,7 +171,7 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
     return [(child, parent) for child, parent in pairs]
 
 
-def _number(label: Any, place: str, n_labels: int, numbers: Mapping[Any, int] | None) -> int:
+def _number(label: object, place: str, n_labels: int, numbers: Mapping[Any, int] | None) -> int:
     """Return the number of a node."""
     if numbers is None:
         if isinstance(label, bool | np.bool_) or not isinstance(label, int | np.integer):
@@ -191,7 +201,8 @@ def _refuse_cycle(edges: Ints, graph: Any, names: Sequence[Any] | None) -> None:
         if n_parts == graph.shape[0]:
             return
         node = int((np.bincount(part_of)[part_of] > 1).argmax())
-        part, way = part_of[node], dict[int, int]()
+        part = part_of[node]
+        way = dict[int, int]()
         while node not in way:
             way[node] = len(way)
             parents = graph.indices[graph.indptr[node] : graph.indptr[node + 1]]

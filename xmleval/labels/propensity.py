@@ -6,11 +6,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from xmleval.base.arrays import Ints, Labels, label_dtype
+from xmleval.base.arrays import Bools, Ints, Labels, label_dtype
 from xmleval.base.errors import (
     TRANSPOSED,
     InputError,
@@ -22,6 +23,7 @@ from xmleval.base.errors import (
 )
 from xmleval.input.canonical import Truth
 from xmleval.input.csr import Source, as_array
+from xmleval.input.given import RowsLike
 from xmleval.input.matching import MatchedValues, match_truth
 from xmleval.input.objects.named import dense_list
 from xmleval.input.opened import check_labels, has_label_names
@@ -75,13 +77,15 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
     label_names: list[Any] | None
     numbered: bool
 
-    def __array_finalize__(self, source: Any) -> None:
+    def __array_finalize__(self, source: NDArray[Any] | None) -> None:
         """Pass the constants on to views, but not to new arrays such as those of ``empty_like``."""
         # a view may have them in another order
-        self.label_names, self.label_counts, self.numbered = None, None, True
+        self.label_names = None
+        self.label_counts = None
+        self.numbered = True
         self.constants = getattr(source, "constants", {}) if self.base is not None else {}
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    def __array_wrap__(self, array: NDArray[Any], context: object = None, return_scalar: bool = False) -> Any:
         """Return plain arrays: computed values no longer follow the model."""
         plain = np.asarray(array).view(np.ndarray)
         return plain[()] if return_scalar or plain.ndim == 0 else plain
@@ -91,21 +95,21 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
 
         ValueError is raised where labels had no names, or the model has no value for new ones.
         """
-        if self.label_names is None:
+        if self.label_names is None or self.label_counts is None:
             raise ValueError("inverse propensities of labels without names cannot be matched by name")
         counts = for_names(self.label_counts, self.label_names, names, 0)
         return modelled(counts, self.constants, [*names])
 
 
 def inverse_propensity(
-    y_train: Any = None,
+    y_train: RowsLike | None = None,
     a: float | None = None,
     b: float | None = None,
     *,
-    label_counts: Any = None,
+    label_counts: ArrayLike | None = None,
     n_instances: int | None = None,
     n_labels: int | None = None,
-    labels: Any = None,
+    labels: Sequence[Any] | None = None,
     dataset: str | None = None,
 ) -> InversePropensity:
     """Estimate inverse propensities by the model of Jain, Prabhu & Varma 2016.
@@ -158,59 +162,94 @@ def inverse_propensity(
     return _estimate(train, a, b, label_counts, n_instances, n_labels, labels, dataset)
 
 
+class _Counted(NamedTuple):
+    """Numbers of training instances in all and by label, and names as `InversePropensity` has them."""
+
+    counts: NDArray[Any]
+    n_instances: int
+    label_names: list[Any] | None
+    numbered: bool
+
+
 def _estimate(
     train: MatchedValues | None,
     a: float | None = None,
     b: float | None = None,
-    label_counts: Any = None,
+    label_counts: ArrayLike | None = None,
     n_instances: int | None = None,
     n_labels: int | None = None,
-    labels: Any = None,
+    labels: Sequence[Any] | None = None,
     dataset: str | None = None,
 ) -> InversePropensity:
     """Return inverse propensities of training labels, or of their counts."""
-    if dataset is not None and (a, b) != (None, None):
-        raise InputError("dataset", "give either the data set or a and b")
-    of_data_set = None if dataset is None else published(dataset)
-    if of_data_set is not None:
-        a, b = of_data_set.a, of_data_set.b
-    a, b = (
-        default if constant is None else real_number(name, constant)
-        for name, constant, default in zip("ab", (a, b), DEFAULT, strict=True)
-    )
+    a, b, where = _settle_constants(a, b, dataset)
     if (train is None) == (label_counts is None):
         raise InputError("y_train", "give either y_train or label_counts with n_instances")
-    if train is not None:
-        if n_instances is not None:
-            raise InputError("n_instances", "only with label_counts; y_train has its own number of rows")
-        truth = set_rows("y_train", train.truth, train.n_labels)
-        names, numbered = train.naming.label_names, train.naming.closed
-        counts, n_instances = count_labels_of(truth), truth.n_rows
+    if train is None:
+        known = _given_counts(label_counts, n_instances, n_labels, labels)
+    elif n_instances is None:
+        known = _training_counts(train)
     else:
-        column = as_array("label_counts", label_counts)
-        names, numbered = None if labels is None else check_labels(labels, column.size), True
-        counts = column.reshape(-1) if column.ndim == 2 and 1 in column.shape else column  # column sums
-        if counts.ndim != 1:
-            raise InputError("label_counts", f"shape {column.shape} is not one count per label")
-        if n_labels is not None and counts.size != n_labels:
-            numbers = f"{counted(counts.size, 'counts')} for {counted(n_labels, 'labels')}"
-            raise InputError("label_counts", numbers)
-        if n_instances is None:
-            raise InputError("n_instances", "needed with label_counts")
-        n_instances = positive_integer("n_instances", n_instances, at_least=0)
-    if n_instances <= 2:
-        too_few = f"{counted(n_instances, 'training instances')}; the model needs 3 or more"
+        raise InputError("n_instances", "only with label_counts; y_train has its own number of rows")
+    if known.n_instances <= 2:
+        too_few = f"{counted(known.n_instances, 'training instances')}; the model needs 3 or more"
         raise InputError("n_instances", too_few)
-    whole = counts.dtype.kind != "f"
-    for requirement, refused in (
-        ("an integer", False if whole else ~np.isfinite(counts) | (counts != np.floor(counts))),
-        (f"in 0..{n_instances}", (counts < 0) | (counts > n_instances)),
-    ):
-        bad = np.flatnonzero(refused)  # before they become integers, which wrap
-        if bad.size:
-            raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not {requirement}")
-    constants = {"a": a, "b": b, "n": float(n_instances)} | (of_data_set.where() if of_data_set else {})
-    return modelled(counts, constants, names, numbered)
+    _refuse_counts(known.counts, known.n_instances)
+    constants = {"a": a, "b": b, "n": float(known.n_instances)} | where
+    return modelled(known.counts, constants, known.label_names, known.numbered)
+
+
+def _settle_constants(
+    a: float | None, b: float | None, dataset: str | None
+) -> tuple[float, float, dict[str, str]]:
+    """Return a and b, and where they are published."""
+    if dataset is not None:
+        if (a, b) != (None, None):
+            raise InputError("dataset", "give either the data set or a and b")
+        of_data_set = published(dataset)
+        return of_data_set.a, of_data_set.b, of_data_set.where()
+    default_a, default_b = DEFAULT
+    a = default_a if a is None else real_number("a", a)
+    b = default_b if b is None else real_number("b", b)
+    return a, b, {}
+
+
+def _training_counts(train: MatchedValues) -> _Counted:
+    truth = set_rows("y_train", train.truth, train.n_labels)
+    return _Counted(count_labels_of(truth), truth.n_rows, train.naming.label_names, train.naming.closed)
+
+
+def _given_counts(
+    label_counts: ArrayLike | None,
+    n_instances: int | None,
+    n_labels: int | None,
+    labels: Sequence[Any] | None,
+) -> _Counted:
+    column = as_array("label_counts", label_counts)
+    names = None if labels is None else check_labels(labels, column.size)
+    counts = column.reshape(-1) if column.ndim == 2 and 1 in column.shape else column  # column sums
+    if counts.ndim != 1:
+        raise InputError("label_counts", f"shape {column.shape} is not one count per label")
+    if n_labels is not None and counts.size != n_labels:
+        numbers = f"{counted(counts.size, 'counts')} for {counted(n_labels, 'labels')}"
+        raise InputError("label_counts", numbers)
+    if n_instances is None:
+        raise InputError("n_instances", "needed with label_counts")
+    n_instances = positive_integer("n_instances", n_instances, at_least=0)
+    return _Counted(counts, n_instances, names, numbered=True)
+
+
+def _refuse_counts(counts: NDArray[Any], n_instances: int) -> None:
+    """Refuse counts that are fractions, or not in 0..``n_instances``; as integers, they would wrap."""
+    if counts.dtype.kind == "f":
+        _refuse_count(counts, ~np.isfinite(counts) | (counts != np.floor(counts)), "an integer")
+    _refuse_count(counts, (counts < 0) | (counts > n_instances), f"in 0..{n_instances}")
+
+
+def _refuse_count(counts: NDArray[Any], refused: Bools, requirement: str) -> None:
+    bad = np.flatnonzero(refused)
+    if bad.size:
+        raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not {requirement}")
 
 
 def modelled(
@@ -233,14 +272,16 @@ def modelled(
     if not np.isfinite(weights).all():
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
     q: InversePropensity = weights.view(InversePropensity)
-    q.constants, q.label_names, q.numbered = {**constants}, names, numbered
+    q.constants = {**constants}
+    q.label_names = names
+    q.numbered = numbered
     q.label_counts = np.array(counts, label_dtype(int(n_instances)))
     q.flags.writeable = q.label_counts.flags.writeable = False
     return q
 
 
 def given_or_estimated(
-    q: Any,
+    q: object,
     training: TrainingLabels,
     n_labels: int,
     names: list[Any] | None,
@@ -250,26 +291,13 @@ def given_or_estimated(
 
     ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
     """
-    y_train, constants = training.labels, training.constants
-    for name, value in {"y_train": y_train, **constants}.items():
-        if value is not None and q is not None:
-            keyword = Keyword("inverse_propensity")
-            raise InputError(name, Message("given together with ", keyword, "; choose one"))
-        if value is not None and y_train is None:
-            raise InputError(name, Message("needs the training labels, ", Keyword("y_train")))
-    if q is None and y_train is None:
+    _refuse_arguments_beside(q, training)
+    if q is not None:
+        q, notes = of_labels("inverse_propensity", q, names)
+        return check_propensity(by_name("inverse_propensity", q, names, in_order), n_labels), notes
+    if training.labels is None:
         return None, []
-    if y_train is None:
-        q, notes_on_names = of_labels("inverse_propensity", q, names)
-        return check_propensity(by_name("inverse_propensity", q, names, in_order), n_labels), notes_on_names
-    estimate: InversePropensity = y_train  # or, as of several models at once, its propensities
-    notes = list[str]()
-    if not isinstance(y_train, InversePropensity) or any(value is not None for value in constants.values()):
-        if not in_order and not has_label_names("y_train", y_train):
-            raise nameless("y_train")
-        train = _match_training(y_train, n_labels)
-        estimate = _estimate(train, **constants)
-        notes += train.naming.notes
+    estimate, notes = _of_training(training, n_labels, in_order)
     if names is None and estimate.numbered and estimate.size != n_labels:
         hint = f"; it {TRANSPOSED}; give its .T" if estimate.constants["n"] == n_labels else ""
         raise InputError("y_train", f"{counted(estimate.size, 'labels')}; {n_labels} were expected{hint}")
@@ -277,7 +305,32 @@ def given_or_estimated(
     return check_propensity(by_name("y_train", estimate, names, in_order), n_labels), notes
 
 
-def _match_training(y_train: Any, n_labels: int) -> MatchedValues:
+def _refuse_arguments_beside(q: object, training: TrainingLabels) -> None:
+    """Refuse training labels or constants together with inverse propensities, and constants alone."""
+    for name, value in {"y_train": training.labels, **training.constants}.items():
+        if value is not None and q is not None:
+            keyword = Keyword("inverse_propensity")
+            raise InputError(name, Message("given together with ", keyword, "; choose one"))
+        if value is not None and training.labels is None:
+            raise InputError(name, Message("needs the training labels, ", Keyword("y_train")))
+
+
+def _of_training(
+    training: TrainingLabels, n_labels: int, in_order: bool
+) -> tuple[InversePropensity, list[str]]:
+    """Return the inverse propensities of training labels, or those in their place; and notes."""
+    y_train = training.labels
+    constants = training.constants
+    has_constants = any(value is not None for value in constants.values())
+    if isinstance(y_train, InversePropensity) and not has_constants:  # as of several models at once
+        return y_train, []
+    if not in_order and not has_label_names("y_train", y_train):
+        raise nameless("y_train")
+    train = _match_training(y_train, n_labels)
+    return _estimate(train, **constants), [*train.naming.notes]
+
+
+def _match_training(y_train: object, n_labels: int) -> MatchedValues:
     """Return training labels beside a truth of ``n_labels``, which may have no names.
 
     Nested lists of zeros and ones, one for each label, are an array, as they are of a truth.

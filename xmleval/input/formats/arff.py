@@ -64,8 +64,12 @@ def _declaration(line: str) -> tuple[str, str, str] | None:
 
 def read_header(file: InputFile) -> Header:
     """Read what is above the rows."""
-    relation, names, are_binary, number = "", list[str](), list[bool](), 0
-    n_bytes, limit = 0, memory_limit().left
+    relation = ""
+    names = list[str]()
+    are_binary = list[bool]()
+    number = 0
+    n_bytes = 0
+    limit = memory_limit().left
     for number, (keyword, rest, line) in parsed_lines(file, _declaration, "replace"):
         attribute = ATTRIBUTE.fullmatch(rest)
         if keyword == "@data":
@@ -115,7 +119,8 @@ def find_labels(relation: str, names: list[str], listed: list[str]) -> list[int]
     """Return the attributes that an XML file lists, or MEKA's ``-C n`` in the relation's name, as labels."""
     if listed:
         return find_listed(names, listed)
-    option, n = MEKA.search(relation.partition(":")[2]), len(names)
+    option = MEKA.search(relation.partition(":")[2])
+    n = len(names)
     count = int(option[1]) if option else 0
     if not 1 <= abs(count) <= n:
         missing = "no XML file whose name its own begins with, and no '-C n' without a filter of attributes"
@@ -142,7 +147,9 @@ def find_listed(names: list[str], listed: list[str]) -> list[int]:
 
 def values_between_commas(line: str) -> list[str]:
     """Return the values of a line; commas in quotes separate none."""
-    values, end, separator = list[str](), 0, ","
+    values = list[str]()
+    end = 0
+    separator = ","
     while separator:
         value = VALUE.match(line, end)
         assert value is not None  # it matches any text
@@ -171,27 +178,34 @@ def sparse_values(line: str, n: int) -> dict[int, str]:
     if "%" in line and (commented := COMMENTED.fullmatch(line)):
         line = commented[1]
     has_quotes = "'" in line or '"' in line
-    inner = line[1:-1]
-    if has_quotes:
-        pairs = [pair.split(None, 1) for pair in SPARSE.findall(inner)]
-        is_whole = not SPARSE.sub("", inner).strip(", \t")
-        tokens = [token for pair in pairs for token in pair]
-        n_pairs = len(pairs) if is_whole else -1
-    else:
-        tokens = inner.replace(",", " ").split()
-        n_pairs = inner.count(",") + bool(tokens)
-        if len(tokens) != 2 * n_pairs:  # some values have blanks
-            tokens = [token for pair in inner.split(",") for token in pair.strip().split(None, 1)]
-    are_numbers = not tokens or "".join(tokens[::2]).isdecimal()
-    row = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=False)) if are_numbers else {}
+    tokens, n_pairs = _quoted_pairs(line[1:-1]) if has_quotes else _plain_pairs(line[1:-1])
+    row = dict[int, str]()
+    if "".join(tokens[::2]).isdecimal():
+        row = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=False))
     if line[-1] != "}" or len(row) != n_pairs or max(row, default=0) >= n:
         raise ValueError(f"{shown(line)} is not {{attribute value, ...}} with each of 0..{n - 1} once")
     return row
 
 
+def _quoted_pairs(inner: str) -> tuple[list[str], int]:
+    """Return places and values in turn, and how many pairs there are, -1 where there is anything else."""
+    pairs = [pair.split(None, 1) for pair in SPARSE.findall(inner)]
+    is_whole = not SPARSE.sub("", inner).strip(", \t")
+    return [token for pair in pairs for token in pair], len(pairs) if is_whole else -1
+
+
+def _plain_pairs(inner: str) -> tuple[list[str], int]:
+    """Return places and values in turn, and how many pairs commas make of them."""
+    tokens = inner.replace(",", " ").split()
+    n_pairs = inner.count(",") + bool(tokens)
+    if len(tokens) != 2 * n_pairs:  # some values have blanks
+        tokens = [token for pair in inner.split(",") for token in pair.strip().split(None, 1)]
+    return tokens, n_pairs
+
+
 def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] | None:
     """Return the labels of one row, rising, None of a comment; ``labels`` are rising ids by their places."""
-    line, row = line.strip(), dict[int, str]()
+    line = line.strip()
     if line[:1] in ("", "%"):
         return None
     if line[0] == "{":
@@ -213,7 +227,8 @@ def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] 
 
 def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
     """Read the header of an ARFF file, packed or not, and find its labels; rows are read in batches."""
-    file, listed = InputFile(path), [name for xml in labels_file(path) for name in read_labels(xml)]
+    file = InputFile(path)
+    listed = [name for xml in labels_file(path) for name in read_labels(xml)]
     with naming(path, EXPECTED):
         header = read_header(file)
         places = find_labels(header.relation, header.names, listed)

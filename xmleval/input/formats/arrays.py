@@ -79,16 +79,19 @@ def array_pieces(
     arrays: Sequence[Array], expected: str, make: Callable[..., Any], n_labels: int | None = None
 ) -> Pieces:
     """Return rows that are made of the same rows of each array."""
-    n_rows, row_bytes, any_row = arrays[0].shape[0], 0, True
+    n_rows = arrays[0].shape[0]
+    row_bytes = 0
+    any_row = True
     for array in arrays:
         with naming(array.file.path, expected):
             memory_limit().take(array.by_column and array.n_bytes)
             memory_limit().check(ROW_ENTRY_BYTES * array.shape[1])
-        row_bytes, any_row = row_bytes + array.row_bytes, any_row and array.any_row
+        row_bytes += array.row_bytes
+        any_row = any_row and array.any_row
 
-    def rows(array: Array, *steps: Any) -> Iterator[NDArray[Any]]:
+    def rows(array: Array, step: int, first: int, stop: int | None) -> Iterator[NDArray[Any]]:
         with naming(array.file.path, expected):
-            yield from array.batches(*steps)
+            yield from array.batches(step, first, stop)
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
         step = max(1, n_bytes // max(1, row_bytes))
@@ -162,18 +165,19 @@ def named_lists(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
 def _named_list(arrays: Sequence[Array], facts: Origin) -> Iterator[Rows]:
     place = 0
     for labels, *scores in array_pieces(arrays, LIST, lambda *parts: parts).read(PIECE_BYTES):
-        filled, places = labels != "", place + np.arange(len(labels))
+        filled = labels != ""
+        places = place + np.arange(len(labels))
         values = scores[0][filled].astype(np.float64) if scores else None
         entries = pointer(filled.sum(axis=1)), *numbered(labels[filled].tolist()), values
         yield Rows(None, None, *entries, best_first=True, places=places, origin=facts)
         place += len(labels)
 
 
-def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+def write_list(path: Path, data: object, kind: str, n_labels: int | None) -> None:
     """Write a top-k list as a pair of files, the scores first."""
     stem = str(path).removesuffix(LABELS).removesuffix(SCORES)
-    is_list = isinstance(data, Rows) and data.best_first
-    labels, scores = rows_as_lists(data if is_list else ranked(data, n_labels))
+    rows = data if isinstance(data, Rows) and data.best_first else ranked(data, n_labels)
+    labels, scores = rows_as_lists(rows)
     if scores is None and os.path.lexists(stem + SCORES):
         raise ValueError(f"{stem + SCORES}: would be taken for scores of the list, which has none")
     with contextlib.ExitStack() as files:  # neither appears before both are written
@@ -198,7 +202,8 @@ def _layout(archive: Archive) -> tuple[str, tuple[int, int]]:
             raise ValueError(str(array))
     memory_limit().take(arrays[0].n_bytes + arrays[1].n_bytes)
     scheme, shape = read_arrays(arrays)
-    name, (n_rows, n_labels) = str(np.asarray(scheme, str).item()), shape.tolist()
+    name = str(np.asarray(scheme, str).item())
+    n_rows, n_labels = shape.tolist()
     if name not in SCHEMES:
         raise ValueError(f"format {shown(name)} is not one of {', '.join(SCHEMES)}")
     n_stored = math.prod(archive["data"].shape)
@@ -237,11 +242,13 @@ def _matrix_pieces(archive: Archive, kind: str) -> Pieces:
 
 def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
     """Read a CSR matrix some rows at a time."""
-    path, n_rows = archive.file.path, shape[0]
+    path = archive.file.path
+    n_rows = shape[0]
     ptr, indices, data = archive["indptr"], archive["indices"], archive["data"]
     if len(data.shape) != 1 or indices.shape != data.shape:
         raise ValueError(f"data of shape {data.shape}, but indices of shape {indices.shape}")
-    n_stored, entry_bytes = indices.shape[0], indices.row_bytes + data.row_bytes
+    n_stored = indices.shape[0]
+    entry_bytes = indices.row_bytes + data.row_bytes
     if ptr.shape != (n_rows + 1,):
         raise ValueError(f"indptr is of shape {ptr.shape}, for {n_rows} rows")
 
@@ -252,7 +259,8 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
         return place
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        step, places = max(2, n_bytes // POINTER_BYTES), np.empty(0, np.int64)
+        step = max(2, n_bytes // POINTER_BYTES)
+        places = np.empty(0, np.int64)
         with naming(path, MATRIX), contextlib.ExitStack() as opened:
             ends = place_of(first) if first else 0, None if stop is None else place_of(stop)
             take_labels = opened.enter_context(indices.rows(*ends))
@@ -260,7 +268,8 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
             for pointers in ptr.batches(step, first, None if stop is None else stop + 1):
                 places = np.concatenate((places[-1:], pointers.astype(np.int64)))
                 refuse_pointer("indptr", places, n_stored, first)
-                row, first = 0, first + places.size - 1
+                row = 0
+                first += places.size - 1
                 while row < places.size - 1:
                     limit = places[row] + n_bytes // entry_bytes
                     last = max(int(np.searchsorted(places, limit, "right")) - 1, row + 1)
@@ -313,7 +322,8 @@ def _truth_pieces(archive: Archive) -> Pieces:
                 pair = f"instance {rows[bad[0]]} and label {labels[bad[0]]}"
                 raise ValueError(f"pair {bad[0]} is of {pair}, for {n_rows} instances")
             width = 1 + max(int(labels.max(initial=0)), int(ids.max(initial=0)))
-            shape, ones = (n_rows, width), np.ones(n_pairs, np.bool_)
+            shape = (n_rows, width)
+            ones = np.ones(n_pairs, np.bool_)
             relevant = matrix_rows("truth", scipy.sparse.coo_array((ones, (rows, labels)), shape), None)
         memory_limit().take(relevant.n_bytes)
     return replace(whole(relevant), least_labels=width)
@@ -357,41 +367,51 @@ def named_matrix(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
 
 
 def _named_matrix(path: Path, kind: str, facts: Origin) -> Iterator[Rows]:
-    archive, row = open_npz(path), 0
+    archive = open_npz(path)
     if not _has_names(archive):
         raise ValueError(f"{path}: expected predictions with names, as TRUTH has them")
-    keys, names = (_read_names(archive, name) for name in (ROW_NAMES, LABEL_NAMES))
+    keys = _read_names(archive, ROW_NAMES)
+    names = _read_names(archive, LABEL_NAMES)
     pieces = _pieces_of(archive, kind)
-    width = _count_labels(pieces) if names is None else len(names)
-    names = [*map(str, range(width))] if names is None else names
+    if names is None:
+        names = [*map(str, range(_count_labels(pieces)))]
     with naming(path, MATRIX_WITH_NAMES):
-        if pieces.n_labels not in (None, width):
-            raise ValueError(f"{pieces.n_labels} labels with {width} names")
+        if pieces.n_labels not in (None, len(names)):
+            raise ValueError(f"{pieces.n_labels} labels with {len(names)} names")
         if keys is not None and pieces.n_rows != len(keys):
             raise ValueError(f"{pieces.n_rows} rows with {len(keys)} names")
-    for rows in pieces.read(PIECE_BYTES):
-        rows = as_rows(rows, kind)
+    row = 0
+    for piece in pieces.read(PIECE_BYTES):
+        rows = as_rows(piece, kind)
         rows = rows.only(rows.labels != -1) if rows.best_first else rows
         with naming(path, MATRIX_WITH_NAMES):
-            bad = np.flatnonzero((rows.labels < 0) | (rows.labels >= width))[:1].tolist()
-            if bad:
-                raise ValueError(
-                    f"row {row + rows.row_of(bad[0])}: label id {rows.labels[bad[0]]} has no name"
-                )
-        places = np.arange(row, row + rows.n_rows)
-        is_set = rows.values is not None and rows.values.dtype.kind == "b"  # as which sets are written
-        yield rows._replace(
-            keys=None if keys is None else keys[row : row + rows.n_rows],
-            match=None if keys is None else BY_KEY,
-            ptr=rows.ptr.astype(np.int64),
-            labels=as_signed(rows.labels).astype(np.int64),
-            names=names,
-            values=None if is_set else rows.values,
-            best_first=rows.best_first or is_set,
-            places=places,
-            origin=facts,
-        )
+            _refuse_nameless(rows, row, len(names))
+        yield _with_names(rows, row, keys, names, facts)
         row += rows.n_rows
+
+
+def _refuse_nameless(rows: Rows, first: int, n_names: int) -> None:
+    """Refuse a label id without a name, of rows from ``first`` on."""
+    bad = np.flatnonzero((rows.labels < 0) | (rows.labels >= n_names))[:1].tolist()
+    if bad:
+        raise ValueError(f"row {first + rows.row_of(bad[0])}: label id {rows.labels[bad[0]]} has no name")
+
+
+def _with_names(rows: Rows, first: int, keys: list[str] | None, names: list[str], facts: Origin) -> Rows:
+    """Return rows from ``first`` on with the names of all rows and labels."""
+    stop = first + rows.n_rows
+    is_set = rows.values is not None and rows.values.dtype.kind == "b"  # as which sets are written
+    return rows._replace(
+        keys=None if keys is None else keys[first:stop],
+        match=None if keys is None else BY_KEY,
+        ptr=rows.ptr.astype(np.int64),
+        labels=as_signed(rows.labels).astype(np.int64),
+        names=names,
+        values=None if is_set else rows.values,
+        best_first=rows.best_first or is_set,
+        places=np.arange(first, stop),
+        origin=facts,
+    )
 
 
 def _read_names(archive: Archive, name: str) -> list[str] | None:
@@ -408,17 +428,17 @@ def _read_names(archive: Archive, name: str) -> list[str] | None:
     return names
 
 
-def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+def write_npz(path: Path, data: Rows | Pieces, kind: str, n_labels: int | None) -> None:
     """Write a sparse matrix, or a list that has no scores, or any number of labels, as one, and names."""
-    data = stack_rows(data.read(PIECE_BYTES)) if isinstance(data, Pieces) else data
-    keys, names = names_of(data)
+    rows = stack_rows(data.read(PIECE_BYTES)) if isinstance(data, Pieces) else data
+    keys, names = names_of(rows)
     width = n_labels if names is None else len(names)
-    if data.best_first and (n_labels is None or data.values is None):
-        lists = zip(("indices", "scores"), rows_as_lists(data), strict=True)
+    if rows.best_first and (n_labels is None or rows.values is None):
+        lists = zip(("indices", "scores"), rows_as_lists(rows), strict=True)
         arrays = {name: array for name, array in lists if array is not None}
     else:
-        blocks = (block for _, block in canonical(data, "entries", width))
-        matrix = rows_as_csr(stack_rows(blocks) if data.best_first else data, width)
+        blocks = (block for _, block in canonical(rows, "entries", width))
+        matrix = rows_as_csr(stack_rows(blocks) if rows.best_first else rows, width)
         if kind == "truth" and (keys or names):
             matrix.data = matrix.data.astype(np.bool_)  # which tells sets from scores where names are read
         arrays = {"indices": matrix.indices, "indptr": matrix.indptr, "format": np.array(b"csr")}

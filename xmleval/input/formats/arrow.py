@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,19 @@ PLACED_BYTES = 32  # of memory for a row of a table with a row for each label
 ADVICE = "write the ids of the ones, or label names as texts"
 RENAME = "rename it to 'instance' where it names the rows"
 HOW = "rename columns, or leave some out"
-USUAL = ("relevance", "score")  # names of what judges and ranks labels
+
+
+class RecordBatch(Protocol):
+    """Some rows of a table of pyarrow."""
+
+    num_rows: int
+    columns: list[Any]
+
+    def column(self, name: str) -> Any:
+        """Return a column."""
+
+    def slice(self, offset: int, length: int | None = None) -> RecordBatch:
+        """Return some of the rows, by default all from one on."""
 
 
 class Opened(NamedTuple):
@@ -59,7 +72,7 @@ class Opened(NamedTuple):
 
     schema: Any
     metadata: dict[bytes, bytes]
-    batches: Callable[[list[str], int], Iterator[Any]]
+    batches: Callable[[list[str], int], Iterator[RecordBatch]]
 
 
 @contextlib.contextmanager
@@ -85,7 +98,7 @@ def opened(file: InputFile) -> Iterator[Opened]:
             raise ValueError(printable(" ".join(str(error)[:200].split()))) from None
 
 
-def import_pyarrow() -> Any:
+def import_pyarrow() -> ModuleType:
     """Return pyarrow with what is used of it, or say how to install it."""
     try:
         import pyarrow
@@ -93,7 +106,8 @@ def import_pyarrow() -> Any:
         import pyarrow.parquet
     except ImportError:
         raise ValueError("pyarrow is not installed: pip install 'xmleval[arrow]'") from None
-    return pyarrow
+    module: ModuleType = pyarrow
+    return module
 
 
 def is_text(type_: Any) -> bool:
@@ -109,7 +123,7 @@ def is_list(type_: Any) -> bool:
     return any(check(type_) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list))
 
 
-def _open_parquet(pa: Any, source: Any, file: InputFile) -> Opened:
+def _open_parquet(pa: ModuleType, source: Any, file: InputFile) -> Opened:
     metadata = pa.parquet.read_metadata(source)
     # names stay what the file holds: once each, however many rows have them
     texts = [field.name for field in metadata.schema.to_arrow_schema() if is_text(field.type)]
@@ -121,7 +135,7 @@ def _open_parquet(pa: Any, source: Any, file: InputFile) -> Opened:
         source, metadata=metadata, read_dictionary=texts, buffer_size=size, pre_buffer=False
     )
 
-    def batches(columns: list[str], n_bytes: int) -> Iterator[Any]:
+    def batches(columns: list[str], n_bytes: int) -> Iterator[RecordBatch]:
         if not parquet.num_row_groups:
             return
         # how large rows are is told by some of them: pyarrow aborts where metadata of columns are damaged
@@ -135,10 +149,10 @@ def _open_parquet(pa: Any, source: Any, file: InputFile) -> Opened:
     return Opened(parquet.schema_arrow, metadata.metadata or {}, batches)
 
 
-def _open_ipc(pa: Any, source: Any, open_reader: Callable[..., Any]) -> Opened:
+def _open_ipc(pa: ModuleType, source: Any, open_reader: Callable[..., Any]) -> Opened:
     schema = open_reader(source).schema
 
-    def batches(columns: list[str], n_bytes: int) -> Iterator[Any]:
+    def batches(columns: list[str], n_bytes: int) -> Iterator[RecordBatch]:
         source.seek(0)
         fields = [place for place, name in enumerate(schema.names) if name in columns]
         options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
@@ -153,7 +167,7 @@ def _open_ipc(pa: Any, source: Any, open_reader: Callable[..., Any]) -> Opened:
     return Opened(schema, schema.metadata or {}, batches)
 
 
-def _rows_in(n_bytes: int, batch: Any) -> int:
+def _rows_in(n_bytes: int, batch: RecordBatch) -> int:
     """Return how many rows like those of a batch are of about ``n_bytes``."""
     stored = [column for column in batch.columns if not hasattr(column, "dictionary")]
     for column in batch.columns:
@@ -166,7 +180,7 @@ def _rows_in(n_bytes: int, batch: Any) -> int:
 class Table(NamedTuple):
     """What a file tells of its columns, and of the number of labels."""
 
-    columns: TableColumns
+    columns: TableColumns[str]
     n_labels: int | None
     named: bool  # whether instances or labels are texts, or their columns are not named as those of numbers
     joining: list[str]  # of lists whose rows have no names: further columns of texts or integers
@@ -175,31 +189,58 @@ class Table(NamedTuple):
 
 def look_at(table: Opened, kind: str) -> Table:
     """Tell what the columns of a file are; lists without scores are a ranking."""
-    stored, types = {field.name: field.type for field in table.schema}, import_pyarrow().types
+    stored = _types_of(table)
+    names: list[str] = table.schema.names
     try:
-        columns = choose_columns(table.schema.names, kind, lambda name: is_list(stored[name]))
+        columns = choose_columns(names, kind, lambda name: is_list(stored[name]))
     except ColumnsError as error:
         raise ValueError(f"{error}; {HOW}") from None
-    lists, instance, label, _, unused, _ = columns
-    named = not lists and (instance not in OWN_INSTANCE or label != LABEL_COLUMN)
-    for type_ in (stored[name] for name in (instance, label) if name is not None):
-        type_ = type_.value_type if is_list(type_) else type_
-        named |= is_text(type_) or types.is_dictionary(type_)
-    joining = [name for name in unused if is_text(stored[name]) or types.is_integer(stored[name])]
-    n_labels = table.metadata.get(b"n_labels", b"")
-    if n_labels and not (n_labels.isdigit() and len(n_labels) < 14 and 1 <= int(n_labels) <= MOST_LABELS):
-        raise ValueError(f"n_labels in its metadata is {shown(n_labels[:40])}")
-    return Table(columns, int(n_labels or 0) or None, named, joining if lists and instance is None else [])
+    named = any(_is_name(stored[name]) for name in (columns.instance, columns.label) if name is not None)
+    joining = list[str]()
+    if not columns.lists:
+        named |= columns.instance not in OWN_INSTANCE or columns.label != LABEL_COLUMN
+    elif columns.instance is None:
+        joining = [name for name in columns.unused if _may_join(stored[name])]
+    return Table(columns, _promised_labels(table.metadata), named, joining)
 
 
-def notes_on_columns(table: Opened, columns: TableColumns, kind: str) -> list[str]:
+def _types_of(table: Opened) -> dict[str, Any]:
+    """Return the types of columns by name."""
+    return {field.name: field.type for field in table.schema}
+
+
+def _is_name(type_: Any) -> bool:
+    """Tell whether a type, or that of the values of lists, is one of names."""
+    type_ = type_.value_type if is_list(type_) else type_
+    return is_text(type_) or bool(import_pyarrow().types.is_dictionary(type_))
+
+
+def _may_join(type_: Any) -> bool:
+    """Tell whether a column of a type may name the rows."""
+    return is_text(type_) or bool(import_pyarrow().types.is_integer(type_))
+
+
+def _promised_labels(metadata: dict[bytes, bytes]) -> int | None:
+    """Return the number of labels in metadata, None if it is missing."""
+    number = metadata.get(b"n_labels", b"")
+    if not number:
+        return None
+    if not (number.isdigit() and len(number) < 14 and 1 <= int(number) <= MOST_LABELS):
+        raise ValueError(f"n_labels in its metadata is {shown(number[:40])}")
+    return int(number)
+
+
+def notes_on_columns(table: Opened, columns: TableColumns[str], kind: str) -> list[str]:
     """Return notes on the columns of a file that are left out or may be ranks, or refuse one that decides."""
-    stored = {field.name: field.type for field in table.schema}
-    lists = [name for name in columns.unused if is_list(stored[name])]
-    key = columns.label if columns.lists else columns.instance
-    further: EntryColumns | ListColumns = EntryColumns(columns, kind)
+    key = columns.label
+    further: EntryColumns[str] | ListColumns[str]
     if columns.lists:
-        further = ListColumns(columns, kind, lists)
+        stored = _types_of(table)
+        further = ListColumns(columns, kind, [name for name in columns.unused if is_list(stored[name])])
+    else:
+        assert columns.instance is not None
+        key = columns.instance
+        further = EntryColumns(columns, kind)
     try:
         n_seen = 0
         while names := further.undecided:  # once a column is decided, it is read no further
@@ -208,8 +249,10 @@ def notes_on_columns(table: Opened, columns: TableColumns, kind: str) -> list[st
                 break
         return [*notes_on_ranks(columns, kind), *further.notes()]
     except DecidingColumnError as error:
-        how = "" if error.column is None else f"; call it {USUAL[kind == 'scores']!r} if so, or leave it out"
-        raise ValueError(f"{error}{how}") from None
+        if error.column is None:
+            raise ValueError(str(error)) from None
+        usual = "score" if kind == "scores" else "relevance"
+        raise ValueError(f"{error}; call it {usual!r} if so, or leave it out") from None
 
 
 def _coded(column: Any) -> Coded:
@@ -222,7 +265,9 @@ def _coded(column: Any) -> Coded:
     return Coded(as_numpy(encoded.indices), encoded.dictionary.to_pylist())
 
 
-def _look_at_cells(batches: Iterator[Any], key: str, further: EntryColumns | ListColumns, n_seen: int) -> int:
+def _look_at_cells(
+    batches: Iterator[RecordBatch], key: str, further: EntryColumns[str] | ListColumns[str], n_seen: int
+) -> int:
     """Look at the rows after ``n_seen`` until a column is decided, and return how many rows were seen."""
     undecided = further.undecided
     n_rows = 0
@@ -273,7 +318,8 @@ class Cells(NamedTuple):
             distinct, codes = np.unique(self.ids(), return_inverse=True)
             return codes, [str(number) for number in distinct.tolist()]
         column = self.column if hasattr(self.column, "dictionary") else self.column.dictionary_encode()
-        codes, used = as_numpy(column.indices), np.zeros(len(column.dictionary), np.bool_)
+        codes = as_numpy(column.indices)
+        used = np.zeros(len(column.dictionary), np.bool_)
         used[codes] = True  # of a dictionary that may be that of many more rows
         names = column.dictionary.filter(import_pyarrow().array(used)).to_pylist()
         if None in names:
@@ -292,7 +338,7 @@ class Cells(NamedTuple):
         return (values > 0).astype(np.uint8) if kind == "truth" or values.dtype == np.bool_ else values
 
 
-def cells_of(batch: Any, name: str, first: int, lists: bool) -> Cells:
+def cells_of(batch: RecordBatch, name: str, first: int, lists: bool) -> Cells:
     """Return the values of a column, those of lists with ``lists``, else one in each row; none is null."""
     column = batch.column(name)
     if lists and (not is_list(column.type) or getattr(column.type, "list_size", 1) == 0):
@@ -318,8 +364,9 @@ def _called(type_: Any) -> str:
 
 def named_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Yield the rows of files, one for each instance or for each label; the names of integers are digits."""
-    glance, facts = VectorGlance(ADVICE), Origin("row", how_to_join=RENAME)
-    first: TableColumns | None = None
+    glance = VectorGlance(ADVICE)
+    facts = Origin("row", how_to_join=RENAME)
+    first: TableColumns[str] | None = None
     for path in paths:
         file = InputFile(path)
         with naming(path, EXPECTED):
@@ -364,39 +411,75 @@ def _batches(
             _hash_cells(facts.columns, batch)
 
 
-def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int, start: int) -> Rows:
+def _rows_of(batch: RecordBatch, kind: str, table: Table, named: bool, first: int, start: int) -> Rows:
     """Return the rows of a batch, of which row ``first`` of the table is the first."""
-    lists, instance, label, value, *_ = table.columns
-    places, is_list = first + np.arange(batch.num_rows), lists and kind == "scores"
+    columns = table.columns
+    lists = columns.lists
+    is_ranking = lists and kind == "scores"
+    places = first + np.arange(batch.num_rows)
     keys: Any = None
-    if instance is not None:
-        cells = cells_of(batch, instance, first, False)
-        if named:
-            codes, texts = cells.coded()
-            keys = [texts[code] for code in codes.tolist()]  # each once, however many rows have it
-        else:
-            keys = cells.ids()
-            wrong = ", where lists stand in the order of their rows" if lists else " is negative"
-            cells.refuse(keys != start + places if lists else keys < 0, f"{instance} {{}}{wrong}", keys)
-    cells = cells_of(batch, label, first, lists)
-    ptr, names, values = cells.ptr, None, None
+    if columns.instance is not None:
+        instances = cells_of(batch, columns.instance, first, False)
+        keys = _names_in(instances) if named else _row_numbers(instances, start + places if lists else None)
+    cells = cells_of(batch, columns.label, first, lists)
+    names: list[str] | None = None
     if named:
         labels, names = cells.coded()
     else:
-        labels, end = cells.ids(), table.n_labels or MOST_LABELS
-        cells.refuse((labels < -is_list) | (labels >= end), f"label id {{}} is not in 0..{end - 1}", labels)
-    if value is not None:
-        scores = cells_of(batch, value, first, lists)
-        if (differs := np.diff(ptr) != np.diff(scores.ptr)).any():
-            at = int(np.argmax(differs))
-            n, n_scores = (int(np.diff(each)[at]) for each in (ptr, scores.ptr))
-            raise ValueError(f"row {first + at}: {counted(n, 'labels')} with {counted(n_scores, 'scores')}")
-        values = scores.numbers(kind)
-        scores.refuse(np.isnan(values) & (labels >= 0), "a score is NaN")
-        values = values.astype(np.float64) if named else values
-    match, is_long = BY_KEY if named and keys is not None else None, named and not lists
-    of_file = None if lists and not named else places, is_long
-    return Rows(keys, match, ptr, labels, names, values, is_list, *of_file, is_written=not lists)
+        labels = _label_ids(cells, -1 if is_ranking else 0, table.n_labels or MOST_LABELS)
+    values: NDArray[Any] | None = None
+    if columns.value is not None:
+        values = _values_of(cells_of(batch, columns.value, first, lists), cells.ptr, labels, kind)
+        if named:
+            values = values.astype(np.float64)
+    return Rows(
+        keys,
+        BY_KEY if named and keys is not None else None,
+        cells.ptr,
+        labels,
+        names,
+        values,
+        best_first=is_ranking,
+        places=None if lists and not named else places,
+        is_long=named and not lists,
+        is_written=not lists,
+    )
+
+
+def _names_in(instances: Cells) -> list[str]:
+    codes, texts = instances.coded()
+    return [texts[code] for code in codes.tolist()]  # each once, however many rows have it
+
+
+def _row_numbers(instances: Cells, expected: Ints | None) -> Ints:
+    """Return the numbers of rows, or refuse others than the expected ones, or negative ones if None are."""
+    numbers = instances.ids()
+    if expected is None:
+        instances.refuse(numbers < 0, f"{instances.name} {{}} is negative", numbers)
+    else:
+        message = f"{instances.name} {{}}, where lists stand in the order of their rows"
+        instances.refuse(numbers != expected, message, numbers)
+    return numbers
+
+
+def _label_ids(cells: Cells, lowest: int, end: int) -> Ints:
+    labels = cells.ids()
+    cells.refuse((labels < lowest) | (labels >= end), f"label id {{}} is not in 0..{end - 1}", labels)
+    return labels
+
+
+def _values_of(scores: Cells, ptr: Ints, labels: Ints, kind: str) -> NDArray[Any]:
+    """Return the scores or judgements of labels of rows, or refuse a row that has more or fewer."""
+    sizes = np.diff(ptr)
+    n_scores = np.diff(scores.ptr)
+    differs = sizes != n_scores
+    if differs.any():
+        at = int(np.argmax(differs))
+        numbers = f"{counted(int(sizes[at]), 'labels')} with {counted(int(n_scores[at]), 'scores')}"
+        raise ValueError(f"row {scores.first + at}: {numbers}")
+    values = scores.numbers(kind)
+    scores.refuse(np.isnan(values) & (labels >= 0), "a score is NaN")
+    return values
 
 
 def _placed(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
@@ -407,8 +490,9 @@ def _placed(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
     placed = PlacedRows(instance, memory_limit().left / HELD_SHARE)
     n_rows = n_entries = 0
     for rows in batches:
-        keys: Any = rows.keys
-        n_rows, n_entries = max(n_rows, int(keys.max(initial=-1)) + 1), n_entries + keys.size
+        keys = np.asarray(rows.keys)
+        n_rows = max(n_rows, int(keys.max(initial=-1)) + 1)
+        n_entries += keys.size
         with naming(path, EXPECTED):
             # a false number would make us allocate that much memory
             if n_rows > min(ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries, 1 << 31):
@@ -423,7 +507,10 @@ def _placed(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
 
 def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     """Return the rows of files that follow one another by number."""
-    files, tables, shards, named = [*map(InputFile, paths)], list[Table](), list[tuple[str, Pieces]](), False
+    files = [*map(InputFile, paths)]
+    tables = list[Table]()
+    shards = list[tuple[str, Pieces]]()
+    named = False
     start = 0
     for path, file in zip(paths, files, strict=True):
         read = partial(_read_lists, file, kind, start)
@@ -439,10 +526,12 @@ def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     pieces = replace(joined(shards), named=named)
     if first.lists:
         return pieces
+    instance = first.instance
+    assert instance is not None
 
     def read_long(n_bytes: int) -> Iterator[Rows]:
         whole = paths[0].parent if len(paths) > 1 else paths[0]
-        yield from _placed(_long_batches(files, kind, n_bytes), whole, first.instance).read(n_bytes)
+        yield from _placed(_long_batches(files, kind, n_bytes), whole, instance).read(n_bytes)
 
     return replace(pieces, read=read_long, locate=None)
 
@@ -452,13 +541,13 @@ def _look_at_numbers(file: InputFile, kind: str, start: int) -> tuple[Table, int
     with naming(file.path, EXPECTED), opened(file) as opened_table:
         table = look_at(opened_table, kind)
         instance = table.columns.instance
-        is_numbered = not table.named and table.columns.lists and instance is not None
         first = 0
-        for batch in opened_table.batches([instance], BATCH_BYTES) if is_numbered else ():
-            numbers = cells_of(batch, instance, first, False).ids()
-            if (numbers != start + first + np.arange(batch.num_rows)).any():
-                return table._replace(named=True), start
-            first += batch.num_rows
+        if instance is not None and table.columns.lists and not table.named:
+            for batch in opened_table.batches([instance], BATCH_BYTES):
+                numbers = cells_of(batch, instance, first, False).ids()
+                if (numbers != start + first + np.arange(batch.num_rows)).any():
+                    return table._replace(named=True), start
+                first += batch.num_rows
         notes = () if table.named else (*notes_on_columns(opened_table, table.columns, kind),)
     return table._replace(notes=notes), start + first
 
@@ -476,7 +565,7 @@ def _long_batches(files: Sequence[InputFile], kind: str, n_bytes: int) -> Iterat
         with naming(file.path, EXPECTED):
             for rows in _batches(file, kind, False, n_bytes, Origin("row")):
                 yield rows  # whose numbers are checked now
-                instances: Any = rows.keys
+                instances = np.asarray(rows.keys)
                 if (n_instances := int(instances.max(initial=-1)) + 1) > file_of.size:
                     file_of.resize(2 * n_instances, refcheck=False)
                 places = file_of[instances]
@@ -504,13 +593,13 @@ def hash_columns(paths: Sequence[Path], names: list[str]) -> dict[str, array[int
     return columns
 
 
-def _hash_cells(columns: dict[Any, array[int]], batch: Any) -> None:
+def _hash_cells(columns: dict[Any, array[int]], batch: RecordBatch) -> None:
     for name, hashes in columns.items():
         hashes += hashed(batch.column(name).to_pylist())
     memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in columns.values()))
 
 
-def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) -> None:
+def save_table(path: Path, data: object, kind: str, n_labels: int | None = None) -> None:
     """Write relevant labels or scores, as `xmleval.io.write_parquet` does."""
     pa = import_pyarrow()
     is_ipc = str(path).lower().endswith((".arrow", ".feather"))
@@ -521,18 +610,20 @@ def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) ->
     key_type = {} if keys is None else {"instance": pa.string()}
     label_type = pa.int64() if names is None and keys is None else pa.string()
     with replacing(path) as file, contextlib.ExitStack() as closing:
-        writer, row = None, 0
+        writer = None
+        row = 0
         for _, block in canonical(data, kind, n_labels):
-            columns, stop = dict[str, Any](), row + block.ptr.size - 1
+            columns = dict[str, Any]()
+            stop = row + block.ptr.size - 1
             if keys is not None:
                 columns["instance"] = pa.array(keys[row:stop], pa.string())
-            labels: Any = block.labels.astype(np.int64)
+            labels = pa.array(block.labels.astype(np.int64))
             if names is not None:
-                labels = pa.array(names, pa.string()).take(pa.array(labels))
-            columns["labels"] = _lists(pa, block.ptr, pa.array(labels).cast(label_type))
+                labels = pa.array(names, pa.string()).take(labels)
+            columns["labels"] = _lists(block.ptr, labels.cast(label_type))
             scores = getattr(block, "scores", None)
             if scores is not None:
-                columns["scores"] = _lists(pa, block.ptr, scores)
+                columns["scores"] = _lists(block.ptr, pa.array(scores))
             batch = pa.record_batch(columns)
             row = stop
             if writer is None:
@@ -546,8 +637,9 @@ def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) ->
             closing.enter_context(make_writer(file, schema))
 
 
-def _lists(pa: Any, ptr: Any, values: Any) -> Any:
-    return pa.ListArray.from_arrays(pa.array(ptr, pa.int32()), pa.array(values))
+def _lists(ptr: Ints, values: Any) -> Any:
+    pa = import_pyarrow()
+    return pa.ListArray.from_arrays(pa.array(ptr, pa.int32()), values)
 
 
 ARROW = Format(

@@ -95,7 +95,9 @@ class CsvBlocks:
     """The records of a file whose names of fields are known, many lines at a time."""
 
     def __init__(self, file: InputFile, header: CsvRecords) -> None:
-        self._file, self._names, self._delimiter = file, header.names, header.delimiter
+        self._file = file
+        self._names = header.names
+        self._delimiter = header.delimiter
 
     def read(
         self, columns: Sequence[str | None], further_columns: Callable[[], Sequence[str]]
@@ -109,12 +111,14 @@ class CsvBlocks:
         further_columns : gives names of further columns to read, before the first block and behind it
         """
         with open_text(self._file) as opened:
-            blocks, names = dropwhile(_is_blank, in_blocks(opened)), Names()
+            blocks = dropwhile(_is_blank, in_blocks(opened))
+            names = Names()
             first, second = next(blocks), next(blocks, None)
             if second is None:
                 yield CsvBlock(None, partial(self._behind_header, [first]))
                 return
-            others, may_go_on = chain([second], blocks), _may_go_on(first)
+            others = chain([second], blocks)
+            may_go_on = _may_go_on(first)
             fields = None
             if may_go_on or not further_columns():
                 fields = read_fields(self._cut(columns, ()), names, first, n_skipped=1)

@@ -104,7 +104,8 @@ class _Documents:
     """
 
     def __init__(self, names: list[str], record: dict[str, Any], kind: str, fields: Fields) -> None:
-        self.names, self._kind = names, kind
+        self.names = names
+        self._kind = kind
         self.facts = Origin(join_option="instance_field")
         self.facts.how_to_repeat = "; a file with a row for each label calls the field of labels 'label'"
         self._columns = _columns(names, record, kind, fields, self.facts)
@@ -190,7 +191,8 @@ class _Documents:
             is_scored = values is not None
             if self._batches.is_scored not in (None, is_scored):
                 return None
-            self._batches.is_scored, self._reader.are_lists = is_scored, False
+            self._batches.is_scored = is_scored
+            self._reader.are_lists = False
         match = None if ids is None else BY_KEY
         scores = values if labels.size else None
         are_lists = self._reader.are_lists
@@ -202,7 +204,9 @@ class _Documents:
 
     def _entries(self, records: Iterator[tuple[int, Any]]) -> Iterator[Any]:
         """Yield what the reader makes of each record."""
-        read: Any = self._reader.read_document if self._columns.lists else self._reader.read_entry
+        read: Callable[[dict[str, Any], int], tuple[Any, ...]] = self._reader.read_entry
+        if self._columns.lists:
+            read = self._reader.read_document
         for number, record in records:
             try:
                 entry = read(record, number)
@@ -223,7 +227,7 @@ class _Documents:
 
 def _columns(
     names: list[str], record: dict[str, Any], kind: str, fields: Fields, facts: Origin
-) -> TableColumns:
+) -> TableColumns[str]:
     """Return what the fields are, as options, their names and the first record tell."""
     is_scores = kind == "scores"
     labels = fields.pred if is_scores else fields.true
@@ -255,38 +259,62 @@ def _naming_fields(kind: str) -> list[object]:
     return [label, ", ", ScanField("score_field"), " and ", ScanField("instance_field"), " name them"]
 
 
+def _notes_on_fields(columns: TableColumns[str], kind: str, fields: Fields) -> list[str]:
+    """Return notes on the fields that are read by their usual names, and on scores that are not read."""
+    notes = list[str]()
+    if kind == "scores":
+        if fields.pred is None:
+            notes.append(f"predicted labels in {shown(columns.label)}")
+        if columns.value is None:
+            notes += _notes_on_unread_scores(columns.unused)
+        elif not fields.score:
+            notes.append(f"scores in {shown(columns.value)}")
+    else:
+        if fields.true is None:
+            notes.append(f"relevant labels in {shown(columns.label)}")
+        if columns.value is not None:
+            notes.append(f"judgements in {shown(columns.value)}")
+    if columns.instance is not None and fields.id is None:
+        notes.append(f"ids in {shown(columns.instance)}")
+    return notes
+
+
+def _notes_on_unread_scores(names: Sequence[str]) -> list[Message]:
+    unread = [name for name in names if "score" in name.lower()]
+    option = ScanField("score_field")
+    return [Message(f"{shown(name)} not read (", option, " reads scores)") for name in unread]
+
+
 class _Reader:
     """Reads the labels of each document and their values, or a label with its value, and notes on them."""
 
-    def __init__(self, columns: TableColumns, kind: str, fields: Fields, facts: Origin) -> None:
-        lists, instance, label, value, further, _ = columns
-        self._columns, self._kind, self._separator, self._notes = columns, kind, fields.separator, facts.notes
+    def __init__(self, columns: TableColumns[str], kind: str, fields: Fields, facts: Origin) -> None:
+        self._columns = columns
+        self._kind = kind
+        self._separator = fields.separator
         self._entry_columns = EntryColumns(columns, kind)
         self._list_columns = ListColumns(columns, kind)
         self._cells: dict[str, list[Any]] = {name: [] for name in self._entry_columns.undecided}
         self._missing = Counter[str]()  # cells that are a word for a missing value
-        self.are_lists = lists and value is None  # as zeros and ones, one for each label, may be
-        is_scores, notes = kind == "scores", list[str]()
-        if (fields.pred if is_scores else fields.true) is None:
-            notes.append(f"{'predicted' if is_scores else 'relevant'} labels in {shown(label)}")
-        if value is not None and not (is_scores and fields.score):
-            notes.append(f"{'scores' if is_scores else 'judgements'} in {shown(value)}")
-        unread = [name for name in further if "score" in name.lower()] if is_scores and value is None else []
-        option = ScanField("score_field")
-        notes += [Message(f"{shown(name)} not read (", option, " reads scores)") for name in unread]
-        if instance is not None and fields.id is None:
-            notes.append(f"ids in {shown(instance)}")
-        self._notes += notes if lists else []
+        self.are_lists = columns.lists and columns.value is None  # as zeros and ones of each label may be
+        self._notes = facts.notes
+        if columns.lists:
+            self._notes += _notes_on_fields(columns, kind, fields)
         self._notes += notes_on_ranks(columns, kind)
-        compared = further if lists and instance is None and fields.joined else ()
-        self._hashes = facts.columns = {name: array("q") for name in compared}
+        compared = list[str]()
+        if columns.lists and columns.instance is None and fields.joined:
+            compared = columns.unused
+        self._hashes = {name: array("q") for name in compared}
+        facts.columns = self._hashes
 
     def read_entry(self, record: dict[str, Any], line: int) -> tuple[str, str, Any, int]:
         """Return the id of a row, a label of it, the cell of its value, and the line."""
         _, instance, label, value, _, _ = self._columns
+        assert instance is not None  # as of all tables with a row for each label
         for field, cells in self._cells.items():
             cells.append(record.get(field))
-        key, name = id_of(record[instance]), name_of(record[label])
+        key = id_of(record[instance])
+        name = name_of(record[label])
         return key, name, "1" if value is None else record[value], line
 
     def read_document(self, record: dict[str, Any], line: int) -> tuple[str, *Labels, int]:
@@ -311,7 +339,7 @@ class _Reader:
         values = [1.0] * len(labels) if self._kind == "grades" and not values else values
         return key, labels, values, line
 
-    def _labels(self, cell: Any) -> Labels:
+    def _labels(self, cell: object) -> Labels:
         """Return the labels of a cell, and their scores where it has some; a separator cuts those of text."""
         if isinstance(cell, str):
             text = cell.strip(ASCII_BLANKS)
@@ -328,7 +356,8 @@ class _Reader:
         """Return the labels of a text, or refuse one that may be several where no separator is given."""
         separator = self._separator
         if separator is None and (mark := next((mark for mark in SEPARATORS if mark in text), None)):
-            text, option = f"{shown(text)} may be one label or several; ", ScanField("separator", shown(mark))
+            text = f"{shown(text)} may be one label or several; "
+            option = ScanField("separator", shown(mark))
             raise ValueError(Message(text, option, " cuts it, another one does not"))
         if separator == " ":
             return words_of(text)
@@ -367,7 +396,7 @@ class _Reader:
             self._notes.append(note)
 
 
-def cut(cell: Any, separator: str | None) -> list[Any] | tuple[Any, ...] | None:
+def cut(cell: object, separator: str | None) -> list[Any] | tuple[Any, ...] | None:
     """Return what a cell lists, as a tuple where it is a number or text that is cut; None of other values."""
     if isinstance(cell, list):
         return cell
@@ -392,11 +421,11 @@ def _naming_field() -> Iterator[None]:
     except DecidingColumnError as error:
         if error.column is None:
             raise
-        field = ScanField("score_field", error.column)
+        field = ScanField("score_field", str(error.column))
         raise ValueError(Message(f"{error}; ", field, " takes it for them, or leave it out")) from None
 
 
-def parsed(text: str) -> Any:
+def parsed(text: str) -> object:
     """Return the value that JSON is, or a list, tuple, dict, set or array as Python prints it."""
     try:
         return parse_json(text)
@@ -409,7 +438,7 @@ def parsed(text: str) -> Any:
     raise ValueError(f"{shown(text)} is no list of labels in JSON or Python")
 
 
-def _printed(node: ast.expr) -> Any:
+def _printed(node: ast.expr) -> object:
     """Return the value of an expression as Python prints it: any sequence or set as a list."""
     match node:
         case ast.Constant(value=str() | int() | float() as value):
@@ -429,7 +458,7 @@ def _printed(node: ast.expr) -> Any:
     raise SyntaxError
 
 
-def labels_of(value: Any) -> Labels:
+def labels_of(value: object) -> Labels:
     """Return the labels of a list, and their scores: of pairs, {"label": ..., "score": ...}, or a dict."""
     if isinstance(value, dict):
         pairs: list[Any] = sorted(value.items(), reverse=True)  # equal scores rank by name, others as listed
@@ -442,7 +471,7 @@ def labels_of(value: Any) -> Labels:
     return [name_of(name) for name, _ in pairs], [number_of(score) for _, score in pairs]
 
 
-def numbers_of(cell: Any, kind: str) -> list[float]:
+def numbers_of(cell: object, kind: str) -> list[float]:
     """Return the scores or judgements in a cell that has no labels."""
     if isinstance(cell, str):
         text = cell.strip()
@@ -454,7 +483,7 @@ def numbers_of(cell: Any, kind: str) -> list[float]:
     return [number_of(item, kind) for item in (cell if isinstance(cell, list) else [cell])]
 
 
-def _pair(item: Any) -> Sequence[Any]:
+def _pair(item: object) -> Sequence[Any]:
     if isinstance(item, list) and len(item) == 2:
         return item
     if isinstance(item, dict) and "score" in item:
@@ -471,7 +500,7 @@ def label_texts(items: list[Any]) -> list[str]:
     return [*map(name_of, items)]
 
 
-def name_of(item: Any, noun: str = "label") -> str:
+def name_of(item: object, noun: str = "label") -> str:
     """Return a name of JSON, also as an integer."""
     if type(item) is str:
         return item.strip(ASCII_BLANKS)
@@ -480,14 +509,14 @@ def name_of(item: Any, noun: str = "label") -> str:
     raise ValueError(f"{_json(item)} is no {noun}")
 
 
-def id_of(item: Any) -> str:
+def id_of(item: object) -> str:
     """Return the name of a row, or refuse an empty one."""
     if key := name_of(item, "id"):
         return key
     raise ValueError("an id is empty")
 
 
-def number_of(value: Any, kind: str = "scores") -> float:
+def number_of(value: object, kind: str = "scores") -> float:
     """Return a number of JSON or text; a judgement of a truth is whole, and true is 1, as of a grade."""
     number = value if type(value) is float else None
     if type(value) is int and abs(value) < MOST_RELEVANCE:  # text makes the largest infinite
@@ -507,7 +536,8 @@ def number_of(value: Any, kind: str = "scores") -> float:
 def values_of(cells: Sequence[Any], lines: Sequence[int], kind: str) -> NDArray[np.float64]:
     """Return the numbers of cells, or refuse the first that is none with its line."""
     with contextlib.suppress(ValueError, TypeError):
-        text, values = "".join(cells), np.fromiter(map(float, cells), np.float64, len(cells))
+        text = "".join(cells)
+        values = np.fromiter(map(float, cells), np.float64, len(cells))
         is_fine = text.isascii() and "_" not in text and not np.isnan(values).any()
         if is_fine and (kind != "truth" or are_whole(values)):
             return values
@@ -525,7 +555,7 @@ def are_whole(values: NDArray[np.float64]) -> bool:
     return bool(((np.floor(values) == values) & (np.abs(values) < MOST_RELEVANCE)).all())
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     return shown(value) if isinstance(value, str) else json.dumps(value)[:SHOWN]
@@ -540,7 +570,7 @@ def run_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"no JSON: {error}") from None
         if not isinstance(objects, dict):
-            hint = "; of a list of documents, write one a line (.jsonl)" * isinstance(objects, list)
+            hint = "; of a list of documents, write one a line (.jsonl)" if isinstance(objects, list) else ""
             raise ValueError(f"a JSON {type(objects).__name__}{hint}")
         for place, (row, labels) in enumerate(objects.items()):
             if not isinstance(labels, dict):
@@ -570,7 +600,7 @@ def _listed(names: list[str]) -> str:
     return shown(", ".join(names))
 
 
-def save_json_lines(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+def save_json_lines(path: Path, data: object, kind: str, n_labels: int | None) -> None:
     """Write an object for each row: its instance, if rows have keys, its labels, and their scores."""
     with replacing_text(path) as file:
         for row in written_rows(data, kind, n_labels, _refuse_name):
@@ -579,12 +609,13 @@ def save_json_lines(path: Path, data: Any, kind: str, n_labels: int | None) -> N
             file.write(f"{{{', '.join(members)}}}\n".encode())
 
 
-def save_csv(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+def save_csv(path: Path, data: object, kind: str, n_labels: int | None) -> None:
     """Write the same fields as CSV, lists as JSON; between tabs where the name ends in .tsv."""
     delimiter = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
     with replacing_text(path) as file:
         encoded = SimpleNamespace(write=lambda text: file.write(text.encode()))
-        table, is_first = csv.writer(encoded, delimiter=delimiter, lineterminator="\n"), True
+        table = csv.writer(encoded, delimiter=delimiter, lineterminator="\n")
+        is_first = True
         for row in written_rows(data, kind, n_labels, _refuse_field):
             fields = {} if row.key is None else {"instance": row.key}
             fields |= _lists_of(row)
@@ -601,7 +632,7 @@ def _lists_of(row: WrittenRow) -> dict[str, str]:
     return {"labels": _json_text(row.labels), "scores": f"[{', '.join(map(_number_text, row.scores))}]"}
 
 
-def _json_text(value: Any) -> str:
+def _json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

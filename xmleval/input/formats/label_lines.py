@@ -71,7 +71,8 @@ BEGIN_BYTES = 1 << 16  # which tell what is on the lines
 
 def xmc_pieces(path: Path, kind: str) -> Pieces:
     """Read a file of the Extreme Classification Repository; truth is what lies before any features."""
-    source, expected = InputFile(path), SCORES if kind == "scores" else TRUTH
+    source = InputFile(path)
+    expected = SCORES if kind == "scores" else TRUTH
     hint = WITHOUT_HEADER + ("run" if kind == "scores" else "qrels")
     with naming(path, expected + hint), open_text(source) as file:
         first = file.readline(HEADER_BYTES)
@@ -80,7 +81,9 @@ def xmc_pieces(path: Path, kind: str) -> Pieces:
         if header is None:
             raise ValueError(f"line 1: {line} is not a header of two or three integers")
         sizes = [int(size) for size in header.groups() if size is not None]
-        n_rows, n_labels, has_features = sizes[0], sizes[-1], len(sizes) == 3
+        n_rows = sizes[0]
+        n_labels = sizes[-1]
+        has_features = len(sizes) == 3
         if has_features and kind == "scores":
             raise ValueError(f"line 1: header {line} of three integers, as above labels with features")
     parse = partial(_parse_labels, n_labels) if has_features else partial(_parse_entries, n_labels, kind)
@@ -109,7 +112,8 @@ def svmlight_pieces(path: Path, kind: str) -> Pieces:
 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, SVMLIGHT_LINES), open_text(source) as file:
-            n_read, parse = 0, partial(_parse_labels, 10**MOST_DIGITS, loose=True)
+            n_read = 0
+            parse = partial(_parse_labels, 10**MOST_DIGITS, loose=True)
             for rows in without_vectors(in_order(parse, whole_lines(file, n_bytes, 1)), ADVICE):
                 n_read += rows.n_rows
                 yield rows
@@ -139,14 +143,17 @@ def _parse_labels(n_labels: int, lines: Lines, loose: bool = False) -> Rows:
 
 def _parse_entries(n_labels: int, kind: str, lines: Lines) -> Rows:
     """Return the labels and scores of each line, or refuse the first line that is wrong."""
-    text, n_lines, n_most = lines.text, lines.n_lines, count_byte(lines.text, COLON)
+    text = lines.text
+    n_lines = lines.n_lines
+    n_most = count_byte(lines.text, COLON)
     ptr, labels = np.empty(n_lines + 1, np.int64), np.empty(n_most, label_dtype(n_labels))
     scores, powers = np.empty(n_most), np.empty(n_most, np.int16)
     n_fine = parse_entries(text, n_lines, n_labels, ptr, labels, scores, powers)
     n_numbers = _settle(text, scores[: ptr[n_fine]], powers)
     n_fine = int(np.searchsorted(ptr[: n_fine + 1], n_numbers, side="right")) - 1
     ptr, labels, scores = ptr[: n_fine + 1], labels[: ptr[n_fine]], scores[: ptr[n_fine]]
-    are_scores, numbers = kind == "scores", range(lines.first, lines.first + n_fine)
+    are_scores = kind == "scores"
+    numbers = range(lines.first, lines.first + n_fine)
     rows = sorted_rows(ptr, labels, None if are_scores else scores, n_labels, numbers)
     if n_fine < n_lines:
         raise ValueError(f"line {lines.first + n_fine}: {_fault(lines.line(n_fine), n_labels, False)}")
@@ -157,7 +164,8 @@ def _parse_entries(n_labels: int, kind: str, lines: Lines) -> Rows:
 
 def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) -> int:
     """Turn what `parse_entries` left into scores, in place; return the first that is no number, or all."""
-    bits, e = scores.view(np.uint64), 0
+    bits = scores.view(np.uint64)
+    e = 0
     while (e := round_decimals(scores, powers, e)) < scores.size:
         sign, digits = divmod(int(bits[e]), 1 << 63)
         token = UP_TO_BLANK.match(text.data, digits) if powers[e] == ODD else None
@@ -173,24 +181,31 @@ def _fault(line: bytes, n_labels: int, has_features: bool, loose: bool = False) 
     """Say what keeps a line from being ``label:score`` tokens, or labels and then ``feature:value`` ones."""
     words = BLANKS.split(line.lstrip(b" \t") if loose else line)
     if has_features:
-        pattern, sought, ids = FEATURE, "feature:value", [] if b":" in words[0] else words.pop(0).split(b",")
+        pattern, sought = FEATURE, "feature:value"
+        ids = [] if b":" in words[0] else words.pop(0).split(b",")
     else:
-        pattern, sought, ids = ENTRY, "label:score", [word.partition(b":")[0] for word in words if word]
+        pattern, sought = ENTRY, "label:score"
+        ids = [word.partition(b":")[0] for word in words if word]
     if loose and words and words[0].startswith(b"qid:"):
         del words[0]
     for word in words:
         if word and not pattern.fullmatch(word):
             return f"{shown(word)} is not {sought}"
-    for text in ids:
-        number = LABEL.fullmatch(text)
-        if CODE.fullmatch(text):
-            return f"{shown(text)} {CODES}"
-        if number is None:
-            return f"{shown(text)} is not a label id, a whole number from 0 up"
-        if len(number[1]) > MOST_DIGITS or int(number[1]) >= n_labels:
-            hint = "; ids look one-based" if number[1] == str(n_labels).encode() else ""
-            return f"label id {number[1][:40].decode()} is not in 0..{n_labels - 1}{hint}"
-    return f"{shown(line)} cannot be read"
+    faults = (_fault_of_id(text, n_labels) for text in ids)
+    return next(filter(None, faults), f"{shown(line)} cannot be read")
+
+
+def _fault_of_id(text: bytes, n_labels: int) -> str:
+    """Say what keeps a text from being a label id, nothing of one that is."""
+    number = LABEL.fullmatch(text)
+    if CODE.fullmatch(text):
+        return f"{shown(text)} {CODES}"
+    if number is None:
+        return f"{shown(text)} is not a label id, a whole number from 0 up"
+    if len(number[1]) > MOST_DIGITS or int(number[1]) >= n_labels:
+        hint = "; ids look one-based" if number[1] == str(n_labels).encode() else ""
+        return f"label id {number[1][:40].decode()} is not in 0..{n_labels - 1}{hint}"
+    return ""
 
 
 def save_xmc(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
@@ -221,12 +236,14 @@ def ids_pieces(path: Path, kind: str) -> Pieces:
 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, LABELS):
-            batches, line = listed_rows(parsed_lines(source, _ids_of), n_bytes), 1
+            batches = listed_rows(parsed_lines(source, _ids_of), n_bytes)
+            line = 1
             if kind == "scores":
                 yield from (rows._replace(best_first=True) for rows in batches)
                 return
             for rows in without_vectors((rows._replace(are_lists=True) for rows in batches), ADVICE_OF_LINES):
-                lines, width = range(line, line + rows.n_rows), int(rows.labels.max(initial=0)) + 1
+                lines = range(line, line + rows.n_rows)
+                width = int(rows.labels.max(initial=0)) + 1
                 yield sorted_rows(rows.ptr, rows.labels, None, width, lines)
                 line = lines.stop
 
@@ -258,7 +275,8 @@ def _ids_of(line: str) -> list[int]:
 
 def named_lines(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Yield the labels of each line that have names."""
-    facts, batches = Origin(), RowBatches(by_key=False, best_first=True)
+    facts = Origin()
+    batches = RowBatches(by_key=False, best_first=True)
     parse: Callable[[str], tuple[list[str], list[float] | None]] | None = None
     for path in paths:
         file = InputFile(path)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, count, islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from xmleval.input.writing import canonical, names_of, replacing_text
 
 MOST_FIELDS = 6
 GivenNames = list[str] | None  # of rows or labels; numbers from 0 where there are none
+WrittenEntries = tuple[int, Iterable[tuple[int, object]]]  # a row, and its labels with what follows them
 
 
 class Layout(NamedTuple):
@@ -101,7 +102,8 @@ class _Lines:
     def _settle(self, fields: Sequence[str]) -> None:
         """Learn from the fields of the first line of all whether a run has ranks alone."""
         if self._is_first and self._layout is SCORES and len(fields) == RANKS.n_fields:
-            self._layout, self.facts.are_ranks = RANKS, True
+            self._layout = RANKS
+            self.facts.are_ranks = True
             self.facts.notes.append("read as a run of MS MARCO, by rank")
         self._is_first = False
 
@@ -146,7 +148,8 @@ class _Lines:
 
 def batches(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Yield judgements or scores, a row for each."""
-    lines, expected = _Lines(kind), RUN_LINES if kind == "scores" else QRELS_LINES
+    lines = _Lines(kind)
+    expected = RUN_LINES if kind == "scores" else QRELS_LINES
     for path in paths:
         with naming(path, expected):
             facts = lines.facts
@@ -163,7 +166,8 @@ def _fields_of(line: str) -> list[str] | None:
 
 def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     """Read qrels whose names are the numbers of their rows and labels; the first lines mostly tell."""
-    read, path = partial(batches, paths, kind), paths[0]
+    read = partial(batches, paths, kind)
+    path = paths[0]
     for first in islice(read(), 1):
         for name in (*(first.keys or ()), *(first.names or ())):
             if not ID.fullmatch(name):
@@ -174,40 +178,63 @@ def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     rows, labels = ([*map(int, each)] if all(map(ID.fullmatch, each)) else None for each in names)
     if rows is None or labels is None or max(rows, default=-1) >= len(rows):  # some are left out
         return with_names(path)
-    matrix, ids = named.matrix[np.argsort(rows)], np.array(labels, np.int64)
+    matrix = named.matrix[np.argsort(rows)]
+    ids = np.array(labels, np.int64)
     by_id = rows_by_id(matrix.indptr.astype(np.int64), ids[matrix.indices], matrix.data)
     memory_limit().take(by_id.n_bytes)
     return replace(whole(by_id, max(labels, default=-1) + 1), ends_at_largest=True)
 
 
 def save(
-    path: Path, data: Any, kind: str, row_names: GivenNames = None, label_names: GivenNames = None
+    path: Path, data: object, kind: str, row_names: GivenNames = None, label_names: GivenNames = None
 ) -> None:
     """Write relevant labels or scores, as `xmleval.io.write_qrels` and `write_run` do."""
-    word, rows = "0" if kind == "truth" else "Q0", count()
-    last, listed = -1, set[int]()
+    if kind == "truth":
+        word = "0"
+        rows: Iterator[WrittenEntries] = _judgements(data, label_names)
+    else:
+        word = "Q0"
+        rows = _ranked_scores(data)
     with replacing_text(path) as file:
-
-        def write(row: int, entries: Iterable[tuple[int, object]]) -> None:
+        for row, entries in rows:
             name = _name(row_names, row, "row")
             lines = [f"{name} {word} {_name(label_names, i, 'label')} {fields}\n" for i, fields in entries]
             file.write("".join(lines).encode())
 
-        for n_labels, block in canonical(data, kind):
-            labels, scores = block.labels.tolist(), getattr(block, "scores", None)
-            last = n_labels - 1
-            listed.update(labels if kind == "truth" else ())
-            for (start, stop), row in zip(pairwise(block.ptr.tolist()), rows, strict=False):
-                ids, ranks = labels[start:stop], range(1, stop - start + 1)
-                if kind == "truth":
-                    write(row, [(label, 1) for label in ids] or [(last, 0)])
-                    listed.update(() if ids else (last,))
-                    continue
-                values = [-float(rank) for rank in ranks] if scores is None else scores[start:stop].tolist()
-                write(row, zip(ids, map("{} {!r} xmleval".format, ranks, values), strict=True))
-        if kind == "truth" and next(rows):
-            expected = [last] if label_names is None else range(len(label_names))
-            write(0, [(label, 0) for label in expected if label not in listed])
+
+def _judgements(data: object, label_names: GivenNames) -> Iterator[WrittenEntries]:
+    """Yield each row with its relevant labels; others follow as not relevant, so that every label occurs."""
+    row = 0
+    last = -1
+    listed = set[int]()
+    for n_labels, block in canonical(data, "truth"):
+        labels = block.labels.tolist()
+        last = n_labels - 1
+        listed.update(labels)
+        for start, stop in pairwise(block.ptr.tolist()):
+            if start < stop:
+                yield row, [(label, 1) for label in labels[start:stop]]
+            else:
+                yield row, [(last, 0)]
+                listed.add(last)
+            row += 1
+    if row:
+        expected = [last] if label_names is None else range(len(label_names))
+        yield 0, [(label, 0) for label in expected if label not in listed]
+
+
+def _ranked_scores(data: object) -> Iterator[WrittenEntries]:
+    """Yield each row with its labels, and the rank, score and tag behind them."""
+    row = 0
+    for _, block in canonical(data, "scores"):
+        labels = block.labels.tolist()
+        scores = None if block.scores is None else block.scores.tolist()
+        for start, stop in pairwise(block.ptr.tolist()):
+            ranks = range(1, stop - start + 1)
+            values = [-float(rank) for rank in ranks] if scores is None else scores[start:stop]
+            fields = map("{} {!r} xmleval".format, ranks, values)
+            yield row, zip(labels[start:stop], fields, strict=True)
+            row += 1
 
 
 def _name(names: GivenNames, number: int, kind: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from xmleval.base.arrays import Bools
 from xmleval.base.errors import InputError, shown
 from xmleval.input.columns import (
     INSTANCE,
@@ -33,24 +35,24 @@ from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_mi
 from xmleval.input.tensors import as_list, is_sparse
 
 
-def _is_missing_cell(cell: Any) -> bool:
+def _is_missing_cell(cell: object) -> bool:
     return not hasattr(cell, "__iter__") and is_missing(cell)
 
 
 class Frame(NamedTuple):
     """Columns by name, the index of the rows, if there is one, and the frame of a library itself."""
 
-    columns: list[Any]
-    column: Callable[[Any], Any]
+    columns: list[Hashable]
+    column: Callable[[Any], object]
     matrix: Callable[[list[Any]], Any]
     source: Any
     keys: list[Any] | None = None
 
-    def values(self, name: Any) -> list[Any]:
+    def values(self, name: Hashable) -> list[Any]:
         """Return the values of a column."""
         return as_list(self.column(name)) or []
 
-    def holds_lists(self, name: Any) -> bool:
+    def holds_lists(self, name: Hashable) -> bool:
         """Tell whether a column holds lists."""
         first = next((cell for cell in self.values(name) if not _is_missing_cell(cell)), None)
         return hasattr(first, "__iter__") and not isinstance(first, str)
@@ -61,7 +63,7 @@ class Columns:
     """A frame, and which of its columns the caller names; see `from_df`."""
 
     frame: Frame = field(repr=False)
-    chosen: Chosen
+    chosen: Chosen[Hashable]
 
     def rows(self, argument: str) -> Rows:
         """Return its rows."""
@@ -69,12 +71,12 @@ class Columns:
             return _rows(self.frame, argument, self.chosen)
 
 
-def _origin(frame: Frame, id_column: Any, columns: list[Any]) -> Origin:
+def _origin(frame: Frame, id_column: Hashable, columns: list[Hashable]) -> Origin:
     how = "rename it to 'instance' where it names the rows, or bring them in the same order"
     return Origin("row", [], dict.fromkeys(columns), how, None, id_column, frame.values)
 
 
-def _choose(frame: Frame, argument: str, chosen: Chosen | None = None) -> TableColumns:
+def _choose(frame: Frame, argument: str, chosen: Chosen[Hashable] | None = None) -> TableColumns[Hashable]:
     """Return the columns of a long frame or one of lists."""
     return choose_columns(frame.columns, _kind(argument), frame.holds_lists, chosen)
 
@@ -83,7 +85,7 @@ def _kind(argument: str) -> str:
     return "scores" if argument == "y_score" else "grades"
 
 
-def _rows(frame: Frame, argument: str, chosen: Chosen | None = None) -> Rows:
+def _rows(frame: Frame, argument: str, chosen: Chosen[Hashable] | None = None) -> Rows:
     try:
         columns = _choose(frame, argument, chosen)
     except NoListsError as error:
@@ -91,14 +93,20 @@ def _rows(frame: Frame, argument: str, chosen: Chosen | None = None) -> Rows:
     return _list_rows(frame, argument, columns) if columns.lists else _long_rows(frame, argument, columns)
 
 
-def _list_rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
+def _list_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]) -> Rows:
     """Return the rows of a frame with a list of labels in each."""
     labels = frame.values(columns.label)
-    keys, match = frame.keys, None if frame.keys is None else BY_INDEX
-    if columns.instance is not None and not columns.is_usual:
-        keys, match = frame.values(columns.instance), BY_KEY
-    keyed = columns.instance if columns.is_usual else None
-    origin = _origin(frame, keyed, columns.unused + [keyed] * columns.is_usual)
+    keys = frame.keys
+    match = None if keys is None else BY_INDEX
+    keyed = None
+    beside = columns.unused
+    if columns.is_usual:
+        keyed = columns.instance
+        beside = [*beside, keyed]
+    elif columns.instance is not None:
+        keys = frame.values(columns.instance)
+        match = BY_KEY
+    origin = _origin(frame, keyed, beside)
     scores = None if columns.value is None else frame.values(columns.value)
     rows = flat_rows(argument, labels, scores)
     best_first = rows.best_first and argument == "y_score"
@@ -111,13 +119,14 @@ def _list_rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
     return rows._replace(keys=keys, match=match, best_first=best_first, origin=origin)
 
 
-def _listed(cell: Any) -> list[Any] | None:
+def _listed(cell: object) -> list[Any] | None:
     """Return what a cell lists, None if it is no list."""
-    is_list = hasattr(cell, "__iter__") and not isinstance(cell, str)
-    return [*cell] if is_list else None
+    if isinstance(cell, str) or not hasattr(cell, "__iter__"):
+        return None
+    return [*cell]
 
 
-def _long_rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
+def _long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]) -> Rows:
     """Return the rows of a frame with a row for each label."""
     keys = frame.values(columns.instance)
     if any(map(is_missing, {*keys})):
@@ -130,12 +139,15 @@ def _long_rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
     values = None if columns.value is None else frame.matrix([columns.value])[:, 0]
     if values is not None and values.dtype.kind not in "biuf":
         raise InputError(argument, f"column {columns.value!r} holds no numbers")
-    ptr, origin = np.arange(len(keys) + 1), Origin("row", notes)
+    ptr = np.arange(len(keys) + 1)
+    origin = Origin("row", notes)
     rows = Rows(keys, BY_KEY, ptr, ids, names, values, is_long=True, origin=origin)
     return rows.without_empty_names()
 
 
-def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any = None) -> Columns:
+def from_df(
+    frame: object, *, instance: Hashable = None, label: Hashable = None, score: Hashable = None
+) -> Columns:
     """Name the columns of a long frame, or of one with lists of labels, for all that takes rows.
 
     Parameters
@@ -179,7 +191,7 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
     return Columns(table, Chosen(None if columns.is_usual else columns.instance, columns.label, score))
 
 
-def _text_error(frame: Frame, argument: str, column: Any) -> InputError:
+def _text_error(frame: Frame, argument: str, column: Hashable) -> InputError:
     """Return what to raise of a column of labels that holds texts."""
     value = next((value for value in frame.values(column) if not is_missing(value)), None)
     if not isinstance(value, str):
@@ -232,7 +244,7 @@ def open_frame(argument: str, value: Any) -> Frame | None:
         raise InputError(argument, f"cannot be read as a frame: {error}") from None
 
 
-def _pandas(frame: Any, names: list[Any]) -> Any:
+def _pandas(frame: Any, names: list[Hashable]) -> Any:
     if len(names) < len(frame.columns):
         frame = frame[names]
     kinds = [*frame.dtypes]
@@ -244,7 +256,7 @@ def _pandas(frame: Any, names: list[Any]) -> Any:
     return cells
 
 
-def frame_rows(argument: str, frame: Frame, value: Any) -> tuple[Rows, TableColumns | None]:
+def frame_rows(argument: str, frame: Frame, value: object) -> tuple[Rows, TableColumns[Hashable] | None]:
     """Return the rows of a frame, which may have chosen columns, and its columns; None of a wide one."""
     chosen = value.chosen if isinstance(value, Columns) else None
     with _asking_for_names(argument):
@@ -255,7 +267,7 @@ def frame_rows(argument: str, frame: Frame, value: Any) -> tuple[Rows, TableColu
         return _rows(frame, argument, chosen), columns
 
 
-def replace_columns(frame: Frame, columns: dict[Any, Any]) -> Any:
+def replace_columns(frame: Frame, columns: Mapping[Any, Sequence[Any] | NDArray[Any]]) -> object:
     """Return a copy of a frame with other values in some of its columns."""
     source = frame.source
     if hasattr(source, "iloc"):
@@ -274,14 +286,14 @@ def replace_columns(frame: Frame, columns: dict[Any, Any]) -> Any:
     return source
 
 
-def _objects(values: list[Any]) -> Any:
+def _objects(values: Sequence[Any]) -> NDArray[Any]:
     """Return lists as an array of objects, which a column of pandas takes as they are."""
     array = np.empty(len(values), object)
     array[:] = values
     return array
 
 
-def keep_rows(frame: Frame, kept: Any, names: list[Any]) -> Any:
+def keep_rows(frame: Frame, kept: Bools | None, names: list[Hashable]) -> object:
     """Return some columns of a frame, and some of its rows, all where ``kept`` is None."""
     source = frame.source
     if hasattr(source, "iloc"):
@@ -298,30 +310,55 @@ def keep_rows(frame: Frame, kept: Any, names: list[Any]) -> Any:
 
 def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Rows:
     """Return a wide, a long or a list frame; ``labels`` are the columns of a wide one, if given."""
-    names = frame.columns
-    if len({*names}) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InputError(argument, f"several columns are called {shown(twice)}")
+    _refuse_same_names(argument, frame.columns)
     with _asking_for_names(argument):
         if {LABEL_COLUMN, LABELS_COLUMN}.isdisjoint(labels or ()):
             with contextlib.suppress(NoLabelsError):
                 return _rows(frame, argument)
-        usual = [name for name in named_as(names, INSTANCE) if name not in (labels or ())]
-        columns = {name: frame.values(name) for name in usual}
-        ids = [name for name, values in columns.items() if {*map(type, values)} in ({str}, {int})]
-        for name in ids:
-            if len(distinct := {*columns[name]}) < len(columns[name]) and not distinct <= {0, 1}:
-                hint = "expected a row for each; labels= says which columns are labels"
-                twice = next(value for n, value in enumerate(columns[name]) if value in columns[name][:n])
-                raise InputError(argument, f"column {shown(name)} has {shown(twice)} in two rows; {hint}")
-        keyed = find_instance([name for name in ids if len({*columns[name]}) == len(columns[name])])
-    if (pair := find_users_and_items(names)) is not None and labels is None:
+        keyed = _find_keys(frame, argument, labels or ())
+    if labels is None:
+        _refuse_users_and_items(argument, frame.columns)
+    return _wide_rows(frame, argument, labels, keyed)
+
+
+def _refuse_same_names(argument: str, names: list[Hashable]) -> None:
+    if len({*names}) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise InputError(argument, f"several columns are called {shown(twice)}")
+
+
+def _find_keys(frame: Frame, argument: str, labels: Sequence[Any]) -> Hashable:
+    """Return the column that names the rows of a wide frame, or None."""
+    usual = [name for name in named_as(frame.columns, INSTANCE) if name not in labels]
+    cells = {name: frame.values(name) for name in usual}
+    ids = {name: values for name, values in cells.items() if {*map(type, values)} in ({str}, {int})}
+    for name, values in ids.items():
+        _refuse_key_twice(argument, name, values)
+    return find_instance([name for name, values in ids.items() if len({*values}) == len(values)])
+
+
+def _refuse_key_twice(argument: str, name: Hashable, values: list[Any]) -> None:
+    distinct = {*values}
+    if len(distinct) < len(values) and not distinct <= {0, 1}:
+        twice = next(value for n, value in enumerate(values) if value in values[:n])
+        hint = "expected a row for each; labels= says which columns are labels"
+        raise InputError(argument, f"column {shown(name)} has {shown(twice)} in two rows; {hint}")
+
+
+def _refuse_users_and_items(argument: str, names: list[Hashable]) -> None:
+    pair = find_users_and_items(names)
+    if pair is not None:
         user, item = pair
         how = f"xmleval.from_df(df, instance={user!r}, label={item!r}, score=...) reads them"
         raise InputError(argument, f"columns {user!r} and {item!r} look like a row for each label; {how}")
+
+
+def _wide_rows(frame: Frame, argument: str, labels: Sequence[Any] | None, keyed: Hashable) -> Rows:
+    """Return the rows of a frame with a column for each label; ``keyed`` names the rows, if not None."""
+    names = frame.columns
     ids = [name for name in names if name == keyed or is_written_index(name)]
-    labels_known = {*names}.difference(ids) if labels is None else {*labels}
-    picked = [name for name in names if name in labels_known]
+    label_columns = {*names}.difference(ids) if labels is None else {*labels}
+    picked = [name for name in names if name in label_columns]
     if not picked:
         raise InputError(argument, f"no label is one of its columns ({', '.join(map(shown, names[:5]))})")
     matrix = frame.matrix(picked)
@@ -329,7 +366,7 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
         bad = next(name for name in picked if frame.matrix([name]).dtype.kind not in "biuf")
         hint = "labels= picks the columns that are labels, and xmleval.from_df names those of a long frame"
         raise InputError(argument, f"column {shown(bad)} holds no numbers; {hint}")
-    origin = _origin(frame, keyed, [name for name in names if name not in labels_known])
+    origin = _origin(frame, keyed, [name for name in names if name not in label_columns])
     rows = matrix_rows(argument, matrix.tocsr(), None) if is_sparse(matrix) else array_rows(matrix)
     match = None if frame.keys is None else BY_INDEX
     return rows._replace(keys=frame.keys, match=match, names=picked, origin=origin, are_columns=True)
