@@ -24,7 +24,9 @@ from xmleval.base.errors import (
     shown,
 )
 from xmleval.evaluation.batch import Where
-from xmleval.evaluation.inputs import common_label_count, notes_of, open_input, prediction_batches
+from xmleval.evaluation.by_name import notes_of, prediction_batches
+from xmleval.evaluation.inputs import open_input
+from xmleval.evaluation.label_counts import common_label_count
 from xmleval.input.canonical import LEAST_STEPS, Ranking, RawScores
 from xmleval.input.csr import rows_at_a_time, sorted_part
 from xmleval.input.match import Match, join_models

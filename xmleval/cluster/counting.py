@@ -10,7 +10,7 @@ from xmleval.base.errors import InputError
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.job import Job, opened
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.evaluation.inputs import Matched
+from xmleval.evaluation.matched import Matched
 from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.saved import saved_counts
 from xmleval.files.input import stamp

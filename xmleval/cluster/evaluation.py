@@ -21,7 +21,7 @@ from xmleval.cluster.job import Job, digest_of, make_job
 from xmleval.cluster.run import Leaf, leaves_of, run
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import Run, evaluate_files, reports_of
-from xmleval.evaluation.inputs import LOG
+from xmleval.evaluation.matched import LOG
 from xmleval.evaluation.progress import progress
 from xmleval.evaluation.request import Options, Progress, request_of
 from xmleval.files.remote import as_path

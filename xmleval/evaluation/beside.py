@@ -16,7 +16,9 @@ from xmleval.base.errors import naming_files, positive_integer
 from xmleval.base.notes import Note
 from xmleval.base.numerals import id_number
 from xmleval.evaluation.batch import OF_ROWS, Where
-from xmleval.evaluation.inputs import Matched, notes_of, read_truth, refuse_many_labels
+from xmleval.evaluation.by_name import notes_of, read_truth
+from xmleval.evaluation.label_counts import refuse_many_labels
+from xmleval.evaluation.matched import Matched
 from xmleval.evaluation.request import Question, Request
 from xmleval.evaluation.settings import file_of
 from xmleval.input.opened import Opened

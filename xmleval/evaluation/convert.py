@@ -12,13 +12,8 @@ import numpy as np
 
 from xmleval.base.errors import InputError, counted
 from xmleval.evaluation.batch import Where
-from xmleval.evaluation.inputs import (
-    notes_of,
-    open_input,
-    prediction_batches,
-    read_scores_alone,
-    read_truth,
-)
+from xmleval.evaluation.by_name import notes_of, prediction_batches, read_scores_alone, read_truth
+from xmleval.evaluation.inputs import open_input
 from xmleval.evaluation.progress import progress
 from xmleval.evaluation.request import Progress
 from xmleval.input.formats.arrays import NPY, NPZ

@@ -19,15 +19,9 @@ from xmleval.base.notes import joined_notes
 from xmleval.evaluation.beside import training_counts, with_files_read, with_values_of_rows
 from xmleval.evaluation.checkpoint import WRITING, Checkpoint
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.evaluation.inputs import (
-    LOG,
-    Matched,
-    have_scores,
-    label_counts_of,
-    match_inputs,
-    open_input,
-    refuse_many_labels,
-)
+from xmleval.evaluation.inputs import match_inputs, open_input
+from xmleval.evaluation.label_counts import label_counts_of, refuse_many_labels
+from xmleval.evaluation.matched import LOG, Matched, have_scores
 from xmleval.evaluation.progress import progress
 from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.request import Progress, Question, Request

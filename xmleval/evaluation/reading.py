@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError, counted, other_rows
 from xmleval.evaluation.batch import Batch, Counter, Where
-from xmleval.evaluation.inputs import Matched, Named
+from xmleval.evaluation.matched import Matched, Named
 from xmleval.input.door import RESTRICTIONS, Door, pairs_of_rows
 from xmleval.input.pieces import RowReader
 from xmleval.input.rows import Rows, rows_by_id

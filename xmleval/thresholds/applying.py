@@ -14,8 +14,9 @@ from xmleval.base.budget import MEMORY, Resources, memory_bytes
 from xmleval.base.errors import InputError, Keyword, Message, other_rows
 from xmleval.base.notes import Note
 from xmleval.evaluation.batch import Where
+from xmleval.evaluation.by_name import read_scores_alone
 from xmleval.evaluation.convert import write_data, writer_of
-from xmleval.evaluation.inputs import open_input, read_scores_alone
+from xmleval.evaluation.inputs import open_input
 from xmleval.evaluation.progress import progress
 from xmleval.evaluation.request import Progress
 from xmleval.input.given import FilePath
