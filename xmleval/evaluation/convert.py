@@ -22,6 +22,7 @@ from xmleval.input.formats.documents import CSV, JSONL
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import XMC
 from xmleval.input.formats.trec import RUN
+from xmleval.input.given import FilePath
 from xmleval.input.match import as_sets, listed_scores
 from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader, whole
@@ -36,11 +37,11 @@ CONTENTS = {"truth": "relevant labels", "scores": "scores", "sets": "predicted s
 
 
 def convert_files(
-    source: Any,
+    source: FilePath,
     target: Path,
     kind: str | None = None,
     n_labels: int | None = None,
-    like: Any = None,
+    like: FilePath | None = None,
     shown: Progress = False,
 ) -> list[str]:
     """Write files in the format that the name of the target tells, and return notes.
@@ -96,7 +97,7 @@ def _numbered_rows(data: Opened, truth: Opened) -> tuple[Pieces, list[str]]:
     return whole(lists._replace(names=None), len(match.names)), notes
 
 
-def write_object(data: Any, kind: str, target: Path) -> list[str]:
+def write_object(data: object, kind: str, target: Path) -> list[str]:
     """Write truth, scores or sets in memory in the format that the name of the target tells; return notes."""
     held = open_input({"truth": "y_true", "scores": "y_score", "sets": "y_pred"}[kind], data)
     writer = writer_of(target, kind, held.name if held.named else None)

@@ -39,6 +39,7 @@ from xmleval.files.input import digest, stamp
 from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.door import RESTRICTIONS
+from xmleval.input.given import FilePath
 from xmleval.input.opened import Opened, check_labels
 from xmleval.input.shards import OpenedFiles, with_fields
 from xmleval.input.small_texts import load_names
@@ -396,7 +397,7 @@ def keep_row_keys(run: Run) -> None:
             evaluator.change(partial(replace, row_keys=row_keys))
 
 
-def state_files(pattern: Any, names: Sequence[str]) -> list[Path]:
+def state_files(pattern: FilePath, names: Sequence[str]) -> list[Path]:
     """Return the file for the state of each model: a pattern with their names for ``{}``."""
     path = as_path(pattern)
     if "{}" not in str(path) and len(names) > 1:

@@ -27,7 +27,7 @@ from xmleval.labels.hierarchy import nodes_of
 from xmleval.metrics.spec import expand_metrics
 
 
-def open_input(argument: str, value: Any, n_labels: int | None = None, name: str = "") -> Opened:
+def open_input(argument: str, value: object, n_labels: int | None = None, name: str = "") -> Opened:
     """Return the files that an argument stands for, or its value."""
     if isinstance(value, Opened):
         return value

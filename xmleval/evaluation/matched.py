@@ -12,7 +12,7 @@ from xmleval.base.notes import Note
 from xmleval.input.door import PAIRS, RESTRICTIONS
 from xmleval.input.matching import Naming
 from xmleval.input.opened import Opened, OpenedValue
-from xmleval.input.pieces import Pieces, RowReader
+from xmleval.input.pieces import Piece, Pieces, RowReader
 from xmleval.input.scores import has_scores
 from xmleval.input.small_texts import Pairs
 from xmleval.metrics.spec import Spec
@@ -97,7 +97,7 @@ class Given(NamedTuple):
         return len(self.models) > 1 and not self.sets.keys().isdisjoint(RESTRICTIONS)
 
 
-def first_rows(name: str, pieces: Pieces) -> Any:
+def first_rows(name: str, pieces: Pieces) -> Piece | None:
     """Return the first rows of an input, None where it has none."""
     with closing(RowReader(name, pieces, FIRST_BYTES)) as reader:
         n = reader.ready()

@@ -13,8 +13,8 @@ from xmleval.base.errors import InputError, counted, other_rows
 from xmleval.evaluation.batch import Batch, Counter, Where
 from xmleval.evaluation.matched import Matched, Named
 from xmleval.input.door import RESTRICTIONS, Door, pairs_of_rows
-from xmleval.input.pieces import RowReader
-from xmleval.input.rows import Rows, rows_by_id
+from xmleval.input.pieces import Piece, RowReader
+from xmleval.input.rows import rows_by_id
 from xmleval.input.scores import list_width
 from xmleval.input.small_texts import noun_of
 
@@ -105,7 +105,7 @@ class Readers:
         return [self._batch(none, no_scores, sets, 0, 0)] * (len(self.scores) or 1)
 
     def _batch(
-        self, truth: Any, y_score: Rows | None, sets: Mapping[str, Any], start: int, stop: int
+        self, truth: Piece, y_score: Piece | None, sets: Mapping[str, Any], start: int, stop: int
     ) -> Batch:
         """Return rows start..stop-1 of all inputs."""
         matched = self.matched

@@ -66,7 +66,7 @@ def argument_of(request: Request, name: str) -> Any:
     return getattr(request.data if name in DATA else request.question, name)
 
 
-def file_of(argument: str, value: Any) -> Path | None:
+def file_of(argument: str, value: object) -> Path | None:
     """Return the file that an argument is given as, None where it is a value; some are texts themselves."""
     if argument == "y_score" and isinstance(value, Mapping):  # of several models
         value = next(filter(is_file, value.values()), None)

@@ -109,7 +109,7 @@ class Door:
 OPEN = Door()
 
 
-def make_door(exclude: Any, exclude_from: str, candidates: Any) -> Door:
+def make_door(exclude: object, exclude_from: str, candidates: object) -> Door:
     """Return what is given of the arguments of `evaluate`; pairs that have names become a dict of lists."""
     if exclude_from not in ("both", "predictions"):
         raise InputError("exclude_from", f"{shown(exclude_from)} is neither 'both' nor 'predictions'")
@@ -147,10 +147,11 @@ def pairs_of_rows(rows: Ints, labels: Ints, start: int, stop: int) -> Rows:
     return rows_by_id(ptr - ptr[0], labels[ptr[0] : ptr[-1]])
 
 
-def _grouped(value: Any) -> Any:
+def _grouped(value: object) -> object:
     """Return pairs of a row and a label that have names as a dict of lists, anything else as it is."""
-    is_list = isinstance(value, list | set)
-    if not is_list or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+    if not isinstance(value, list | set):
+        return value
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
         return value
     if not any(isinstance(name, str) for pair in value for name in pair):
         return IdPairs(np.array([*value], None if value else np.int64).reshape(-1, 2))

@@ -80,7 +80,7 @@ class Match:
         self.notes: list[str] = []
         self.n_unmatched_pairs = 0
         self.n_bytes = 0  # of names of rows and labels
-        self.origin: Any = None
+        self.origin: Origin | None = None
         self.of_file = False  # whether the truth is read from one
 
     def fork(self) -> Match:
@@ -175,7 +175,7 @@ class Match:
         """Add a note on so many rows or labels, if there are any."""
         self.notes += [Note(argument, kind, n, example=example)] * (n > 0)
 
-    def row_numbers(self, role: str, argument: str, rows: Any) -> Ints | None:
+    def row_numbers(self, role: str, argument: str, rows: Rows | None) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for the same rows in the same order."""
         seen = Seen(role, argument)
         of_row = self._number_rows(seen, rows)
@@ -214,18 +214,16 @@ class Match:
         """Return the names of a row and of a label by number."""
         return [*self.row_number][row], self.names[label] if self.number is not None else label
 
-    def _number_rows(self, seen: Seen, rows: Any) -> Ints | None:
+    def _number_rows(self, seen: Seen, rows: Rows | None) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for rows in order."""
-        argument, by = seen.argument, getattr(rows, "match", None)
-        keys: Any = getattr(rows, "keys", None)
-        seen.rows, seen.n_rows = rows, seen.n_rows + getattr(rows, "n_rows", 0)
-        if seen.role == "y_true":
-            self.origin, self.by = rows.origin, by
-            self.of_file = rows.places is not None
-            if by == BY_KEY:
-                return self._number_keys(seen, keys)
-            self.keys, self.n_rows = keys, seen.n_rows
-            return None
+        argument, by, keys = seen.argument, None, None
+        if rows is not None:
+            seen.rows = rows
+            seen.n_rows += rows.n_rows
+            by = rows.match
+            keys = None if rows.keys is None else [*rows.keys]
+            if seen.role == "y_true":
+                return self._number_true_rows(seen, rows)
         if BY_KEY not in (by, self.by):
             refuse_order({argument: keys, self.truth: self.keys})
             if keys is None or self.keys is None or keys == self.keys:
@@ -241,6 +239,16 @@ class Match:
             hint = f", or call rows by their numbers, 0 to {self.n_rows - 1}" if self.n_rows else ""
             raise InputError(argument, message + hint * (self.keys is None))
         return self._number_keys(seen, keys)
+
+    def _number_true_rows(self, seen: Seen, rows: Rows) -> Ints | None:
+        """Return the number of each row of the truth; None for rows in order."""
+        self.origin, self.by = rows.origin, rows.match
+        self.of_file = rows.places is not None
+        keys = None if rows.keys is None else [*rows.keys]
+        if keys is not None and rows.match == BY_KEY:
+            return self._number_keys(seen, keys)
+        self.keys, self.n_rows = keys, seen.n_rows
+        return None
 
     def _number_keys(self, seen: Seen, keys: Sequence[Any]) -> Ints:
         """Return the number of each row; a key may stand in several rows of one label each."""
@@ -318,16 +326,17 @@ class Match:
         seen.unknown |= dict.fromkeys(numbers.tolist())
         return numbers
 
-    def _number_columns(self, argument: str, rows: Any) -> Ints:
+    def _number_columns(self, argument: str, rows: Rows) -> Ints:
         """Return the number of the label of each column, and note what is seen."""
-        columns, number = rows.names, self.number
+        columns, number = [*(rows.names or ())], self.number
         if number is None:  # beside a truth without names
-            check_shape(argument, rows.shape, self.n_labels)
+            check_shape(argument, (rows.n_rows, len(columns)), self.n_labels)
             numbers = numbers_of_columns(columns)
             if numbers is None:
                 self.notes.append(f"{argument}: {BY_POSITION.format('y_true')}")
                 return np.arange(len(columns))
-            self.notes += [f"{argument}: {IN_ORDER}"] * bool((np.diff(numbers) < 0).any())
+            if (np.diff(numbers) < 0).any():
+                self.notes.append(f"{argument}: {IN_ORDER}")
             return numbers
         present = {*columns}
         missing = [name for name in number if name not in present]
@@ -385,21 +394,21 @@ class Match:
         if seen.present is not None:
             self._note_rows(seen, seen.present[: len(self.row_number)])
         elif seen.rows is not None:
-            self._refuse_other_order(seen)
+            self._refuse_other_order(seen.argument, seen.rows)
             if self.n_rows not in (None, seen.n_rows):
                 raise InputError(seen.argument, other_rows(seen.n_rows, self.n_rows or 0, self.truth))
         if seen.unknown and seen.role in PREDICTIONS and not self.fits:
             self._note_unknown(seen)
 
-    def _refuse_other_order(self, seen: Seen) -> None:
+    def _refuse_other_order(self, argument: str, rows: Rows) -> None:
         """Refuse rows in order if a column has the truth's values in another order."""
-        origin: Origin | None = seen.rows.origin
-        if origin is None or self.origin is None or BY_KEY in (seen.rows.match, self.by):
+        origin = rows.origin
+        if origin is None or self.origin is None or BY_KEY in (rows.match, self.by):
             return
         for column in filter(self.origin.columns.__contains__, origin.columns):
             if is_other_order(origin.hashes(column), self.origin.hashes(column)):
                 message = f"column {shown(column)} has the values of {self.truth}'s in another order"
-                raise InputError(seen.argument, Message(f"{message}; ", *origin.joined_by(column)))
+                raise InputError(argument, Message(f"{message}; ", *origin.joined_by(column)))
 
     def _note_unknown(self, seen: Seen) -> None:
         """Note the unknown labels of predictions."""
@@ -407,7 +416,8 @@ class Match:
         unknown = [names[number - self.n_labels] for number in seen.unknown]
         self.note(argument, "unknown labels", len(unknown), shown(unknown[0]))
         self._note_similar(argument, unknown)
-        if seen.rows.places is None and self._may_be_places(unknown):
+        is_of_file = seen.rows is not None and seen.rows.places is not None
+        if not is_of_file and self._may_be_places(unknown):
             text = f"{argument}: {unknown[0]!r} is text, which is a name; integers are places in "
             self.notes.append(Message(text, Keyword("labels")))
 
@@ -426,7 +436,8 @@ class Match:
             extra, expected = (shown(next(iter(names))) for names in (seen.ignored, self.row_number))
             message = f"no row is one of {self.truth}, as {extra} is not; expected names like {expected}"
             raise InputError(argument, message)
-        if n_empty and (seen.by_index or seen.rows.are_columns):
+        has_columns = seen.rows is not None and seen.rows.are_columns
+        if n_empty and (seen.by_index or has_columns):
             hint = f"; add it, or leave it out of {self.truth}"
             raise InputError(argument, f"no row {shown(missing)}, which {self.truth} has{hint}")
         if seen.role in PREDICTIONS:
@@ -441,7 +452,7 @@ def _are_integers(keys: Sequence[Any]) -> bool:
     return all(issubclass(kind, int | np.integer) for kind in {*map(type, keys)})
 
 
-def _is_text_of_id(name: Any) -> bool:
+def _is_text_of_id(name: object) -> bool:
     """Tell whether a name is the text of a label id."""
     return isinstance(name, str) and name.isascii() and name.isdecimal()
 
@@ -501,7 +512,7 @@ class Seen:
 
     role: str
     argument: str
-    rows: Any = None
+    rows: Rows | None = None
     n_rows: int = 0
     present: NDArray[np.bool_] | None = None
     by_index: bool = False
@@ -523,8 +534,9 @@ class Seen:
 
     def refuse_other_file(self, of_row: Ints) -> None:
         """Refuse rows that another file of several has, too."""
-        file = getattr(getattr(self.rows, "origin", None), "file", "")
-        if not file:
+        rows = self.rows
+        file = "" if rows is None or rows.origin is None else rows.origin.file
+        if rows is None or not file:
             return
         if self.files[-1:] != [file]:
             self.files.append(file)
@@ -533,9 +545,9 @@ class Seen:
         files = self.file_of[of_row]
         if (is_other := (files > 0) & (files < len(self.files))).any():
             row = int(is_other.argmax())
-            key, other = self.rows.keys[row], self.files[files[row] - 1]
-            reason = f"row {key!r} is also in {other}; expected each row in one file"
-            raise self.rows.error(self.argument, reason, row, key)
+            key = None if rows.keys is None else rows.keys[row]
+            reason = f"row {key!r} is also in {self.files[files[row] - 1]}; expected each row in one file"
+            raise rows.error(self.argument, reason, row, key)
         self.file_of[of_row] = len(self.files)
 
 
@@ -600,7 +612,7 @@ def numbers_of(names: Sequence[Any], number: dict[Any, int]) -> Ints:
 
 
 def distinct(
-    argument: str, keys: Sequence[Any], rows: Any = None, before: Collection[Any] = ()
+    argument: str, keys: Sequence[Any], rows: Rows | None = None, before: Collection[Any] = ()
 ) -> dict[Any, int]:
     """Return the place of each key, or refuse one that two rows have, or a row ``before`` these."""
     place = dict(zip(keys, count()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -297,7 +297,7 @@ def _rows_of(opened: Mapping[str, OpenedValue]) -> dict[str, Rows]:
     return {argument: each for argument, each in rows.items() if each is not None}
 
 
-def _count_rows(truth: Any) -> int | None:
+def _count_rows(truth: object) -> int | None:
     """Return the number of rows of a truth without names, whose numbers may be keys; None if it has none."""
     shape = shape_of(truth)
     if shape:
@@ -334,7 +334,7 @@ def _notes_on_ids(
 ) -> list[str]:
     """Return notes on columns that name rows, by which these are matched or which are left out."""
     notes = list[str]()
-    if rows.are_columns:
+    if rows.are_columns and rows.origin is not None:
         for name in filter(is_written_index, rows.origin.columns):
             notes.append(f"{argument}: column {shown(name)} is left out, as an index that pandas wrote")
     column = _id_column(rows)
@@ -350,7 +350,7 @@ def _notes_on_ids(
     return notes
 
 
-def _id_column(rows: Rows) -> Any:
+def _id_column(rows: Rows) -> Hashable | None:
     """Return the column of a frame that names its rows, None if there is none."""
     return None if rows.origin is None else rows.origin.id_column
 
@@ -380,14 +380,14 @@ def _refuse_transposed(values: Mapping[str, Any], n_labels: int | None) -> None:
             raise InputError(wrong, message)
 
 
-def _refuse_ids_beside(truth: Any, n_labels: int) -> None:
+def _refuse_ids_beside(truth: object, n_labels: int) -> None:
     """Refuse a truth whose columns hold label ids, next to arrays of all labels."""
     array = truth.values if isinstance(truth, Rows) else truth
     if isinstance(array, np.ndarray) and array.ndim == 2:
         refuse_ids("y_true", truth, array, n_labels)
 
 
-def match_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> MatchedValues:
+def match_truth(argument: str, value: object, n_labels: int | None, labels: object = None) -> MatchedValues:
     """Return a truth that is called otherwise, in memory or in a file, without names."""
     from xmleval.files.remote import is_file
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -199,7 +199,7 @@ class OpenedValue(Opened):
         return replace(self, value=rows, n_labels=width or None)
 
 
-def is_nameless(argument: str, value: Any) -> bool:
+def is_nameless(argument: str, value: object) -> bool:
     """Tell whether a value is None, rows by id, a sparse matrix, an array of numbers, or a pair of these."""
     arrays = value if type(value) is tuple and argument in PAIRED else (value,)
     for array in arrays:
@@ -225,10 +225,10 @@ def read_own_rows(argument: str, value: Any, labels: list[Any] | None) -> Rows |
 
 def keyed(rows: Rows) -> Rows:
     """Return rows that are matched by the column that names them, if there is one."""
-    column = None if rows.origin is None else rows.origin.id_column
-    if column is None:
+    origin = rows.origin
+    if origin is None or origin.id_column is None or origin.values is None:
         return rows
-    return rows._replace(keys=rows.origin.values(column), match=BY_KEY)
+    return rows._replace(keys=origin.values(origin.id_column), match=BY_KEY)
 
 
 def _listed_columns(rows: Rows) -> Rows:
@@ -244,11 +244,12 @@ def refuse_other_count(n_labels: int | None, n_names: int) -> None:
         raise InputError("n_labels", f"{shown(n_labels)} does not match the {n_names} names of labels")
 
 
-def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
+def check_labels(labels: object, n_labels: int | None) -> list[Any]:
     """Return the names of all labels, or refuse what is no list of distinct ones, or of another length."""
     refuse_other("labels", None if isinstance(labels, str) else labels)
-    is_list = hasattr(labels, "__iter__") and not isinstance(labels, str)
-    names: list[Any] = (as_list(labels) or [*labels]) if is_list else []
+    names = list[Any]()
+    if isinstance(labels, Iterable) and not isinstance(labels, str):
+        names = as_list(labels) or [*labels]
     if not names:
         raise InputError("labels", f"{shown(labels)} is not a list of names")
     first: dict[Any, int] = {}
@@ -263,7 +264,7 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     return [str(name) if isinstance(name, str) else int(name) for name in names]
 
 
-def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
+def labels_of(truth: object) -> tuple[int, list[Any] | None]:
     """Return the number of labels that the columns of a truth tell, and their names if they have any."""
     rows = OpenedValue("y_true", "truth", "y_true", value=truth).rows
     shape = shape_of(truth if rows is None else rows)
@@ -276,7 +277,7 @@ def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
     return shape[1], check_labels(rows.names, None) if has_names else None
 
 
-def has_label_names(argument: str, value: Any) -> bool:
+def has_label_names(argument: str, value: object) -> bool:
     """Tell whether a truth names its labels."""
     rows = OpenedValue(argument, "truth", argument, value=value).rows
     return rows is not None and (rows.are_columns or rows.named)

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.threads import Call
 from xmleval.input.csr import as_signed
 from xmleval.input.rows import Rows
 
+Piece = Rows | NDArray[Any]
 MOST_BYTES = 30 << 20  # of a piece; malloc reuses no memory of arrays above 32 MiB
 
 
@@ -63,7 +65,7 @@ class Pieces:
     ends_at_largest: bool = False
 
 
-def whole(rows: Any, n_labels: int | None = None) -> Pieces:
+def whole(rows: Piece, n_labels: int | None = None) -> Pieces:
     """Return rows by id, or a matrix, as one piece."""
     return Pieces(_n_rows(rows), n_labels, lambda n_bytes: iter([rows]))
 
@@ -228,7 +230,7 @@ class RowReader:
             self._size = 0 if piece is None else _n_rows(piece)
         return self._size - self._place
 
-    def take(self, n: int) -> Any:
+    def take(self, n: int) -> Piece:
         """Return the next rows, of those that are ready."""
         start, stop = self._place, self._place + n
         self._place = stop
@@ -253,9 +255,9 @@ class RowReader:
             self._iterator.close()  # and with it the file
 
 
-def _n_rows(piece: Any) -> int:
+def _n_rows(piece: Piece) -> int:
     return piece.n_rows if isinstance(piece, Rows) else int(piece.shape[0])
 
 
-def _cut(piece: Any, start: int, stop: int) -> Any:
+def _cut(piece: Piece, start: int, stop: int) -> Piece:
     return piece.part(start, stop) if isinstance(piece, Rows) else piece[start:stop]

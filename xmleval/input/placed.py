@@ -12,7 +12,7 @@ from xmleval.base.arrays import Bools, Ints
 from xmleval.base.errors import InputError, shown
 from xmleval.files.spill import Run, SpillFile
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Rows, pointer
+from xmleval.input.rows import Origin, Rows, pointer
 from xmleval.kernels.checking import FINE, check_list
 
 TWICE = "label {} occurs twice{}; expected each label once in a row"
@@ -33,7 +33,7 @@ class PlacedRows:
     ) -> None:
         self.scored = self.best_first = self._is_long = self._are_columns = False
         self.most_value: float = -np.inf
-        self.origin: Any = None
+        self.origin: Origin | None = None
         self._argument, self._limit, self._cell = argument, most_bytes, cell
         self._parts, self._runs, self._file = list[NDArray[Any]](), list[Run](), SpillFile()
         self.n_rows = self.n_bytes = self.most_labels = 0

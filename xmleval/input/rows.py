@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,8 +51,8 @@ class Origin:
     columns: dict[Any, Any] = field(default_factory=dict)
     how_to_join: str = ""
     judged_by: str | None = None
-    id_column: Any = None
-    values: Any = None
+    id_column: Hashable | None = None
+    values: Callable[[Any], list[Any]] | None = None
     how_to_repeat: str = ""
     file: str = ""
     are_ranks: bool = False
@@ -70,13 +70,13 @@ class Origin:
         parts = [part for text in settled for part in (", ", *Message(text).parts)]
         return [Message(f"{name}: ", *parts[1:])]
 
-    def joined_by(self, column: Any) -> tuple[str | Keyword, ...]:
+    def joined_by(self, column: Hashable) -> tuple[str | Keyword, ...]:
         """Return what to do about rows in another order, which a column shows."""
         if self.join_option:
-            return ScanField(self.join_option, column), " joins the rows"
+            return ScanField(self.join_option, str(column)), " joins the rows"
         return (self.how_to_join.format(column),)
 
-    def hashes(self, column: Any) -> array[int]:
+    def hashes(self, column: Hashable) -> array[int]:
         """Return the hashes of a column."""
         return self.columns[column] if self.values is None else hashed(self.values(column))
 
@@ -110,7 +110,7 @@ class Rows(NamedTuple):
     places: Ints | None = None
     is_long: bool = False
     are_lists: bool = False
-    origin: Any = None
+    origin: Origin | None = None
     is_written: bool = False
     are_columns: bool = False
 
@@ -197,17 +197,17 @@ class Rows(NamedTuple):
         names = [*self.names[:empty], *self.names[empty + 1 :]]
         return kept._replace(labels=kept.labels - (kept.labels > empty), names=names)
 
-    def error(self, argument: str, reason: str, row: int, value: Any = None) -> InputError:
+    def error(self, argument: str, reason: str, row: int, value: object = None) -> InputError:
         """Return what to raise about a row, by its place in a file where it has one."""
         return self._error_behind(0, argument, reason, row, value)
 
-    def error_of_entry(self, argument: str, reason: str, entry: int, value: Any = None) -> InputError:
+    def error_of_entry(self, argument: str, reason: str, entry: int, value: object = None) -> InputError:
         """Return likewise what to raise about a label of a row."""
         row = self.row_of(entry)
         n_before = entry - int(self.ptr[row]) if self.is_long else 0
         return self._error_behind(n_before, argument, reason, row, value)
 
-    def _error_behind(self, n_before: int, argument: str, reason: str, row: int, value: Any) -> InputError:
+    def _error_behind(self, n_before: int, argument: str, reason: str, row: int, value: object) -> InputError:
         if self.places is None:
             return InputError(argument, reason, row=row, value=value)
         unit = "row" if self.origin is None else self.origin.unit
@@ -344,7 +344,7 @@ def pointer(sizes: Iterable[int] | Ints | Bools) -> Ints:
     return ptr
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Tell whether a value stands for none."""
     return not isinstance(value, str) and str(value) in MISSING_WORDS
 

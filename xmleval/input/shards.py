@@ -25,6 +25,7 @@ from xmleval.input.formats.documents import CSV, JSON, JSONL
 from xmleval.input.formats.format import Fields, FileAt, Format, naming
 from xmleval.input.formats.label_lines import LINES, SVMLIGHT, XMC
 from xmleval.input.formats.trec import QRELS, RUN
+from xmleval.input.given import FilePath
 from xmleval.input.match import Batches
 from xmleval.input.opened import PREDICTIONS, Opened
 from xmleval.input.pieces import Pieces
@@ -222,12 +223,12 @@ def kind_of(argument: str) -> str:
     return {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
 
 
-def find_scan(argument: str, value: Any) -> OpenedFiles:
+def find_scan(argument: str, value: FilePath) -> OpenedFiles:
     """Find the files that an argument of `evaluate` stands for, by a path or by `scan`."""
     return replace(find_scan_of(kind_of(argument), value), argument=argument)
 
 
-def find_scan_of(kind: str | None, value: Any) -> OpenedFiles:
+def find_scan_of(kind: str | None, value: FilePath) -> OpenedFiles:
     """Find the files that a path, or `scan` of one, stands for; see `find_input`."""
     scan = value if isinstance(value, Scan) else None
     found = find_input(as_path(value), kind, None if scan is None else scan.format)
@@ -253,7 +254,7 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Opened
     return OpenedFiles(str(path if len(files) > 1 else files[0]), kind or form.holds[0], shards=shards)
 
 
-def read_sets(path: Any) -> Any:
+def read_sets(path: FilePath) -> Any:
     """Read label sets whole: a sparse array, or `Named` where they have names."""
     (label_sets,) = with_fields(True, find_scan("y_true", path))
     form = label_sets.shards[0].format

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,7 +45,7 @@ class NamedEntries:
     as_sets: Callable[[Bools], Any]
 
 
-def read_predictions(value: object) -> Any:
+def read_predictions(value: str | os.PathLike[str]) -> Any:
     """Return the predictions in a file: arrays without names, else dicts of scores by label."""
     from xmleval.input.shards import find_scan, with_fields  # imports all formats
 
