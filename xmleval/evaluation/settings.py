@@ -258,8 +258,10 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         raise _nothing_computed(inputs, not_computed)
     _refuse_improbable(settings, specs)
     _refuse_nothing_kept(settings, specs, met)
-    on_inputs = replace(settings, decision=_decision_on(settings, inputs))
-    return make_plan(on_inputs, tuple(specs), inputs, not_computed)
+    decision = _decision_on(settings, inputs)
+    if decision is not settings.decision:
+        settings = replace(settings, decision=decision)
+    return make_plan(settings, tuple(specs), inputs, not_computed)
 
 
 def _refuse_inputs(settings: Settings, inputs: frozenset[str]) -> None:

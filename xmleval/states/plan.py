@@ -213,7 +213,7 @@ def make_plan(
     kept_decisions = _kept_decisions(settings, specs)
     read = _read(settings, all_specs, has_curves, kept_decisions)
     return Plan(
-        **{each.name: getattr(settings, each.name) for each in fields(Settings)},
+        **vars(settings),
         specs=specs,
         all_specs=all_specs,
         inputs=inputs,
