@@ -23,6 +23,7 @@ from xmleval.kernels.kept import is_kept
 
 F = TypeVar("F", bound=Callable[..., object])
 Work = Callable[..., int]
+Whole = int | np.int64  # a number in a kernel, which is of NumPy where an array held it
 COMPILING_SECONDS = 0.26  # to compile a kernel
 LOADING_SECONDS = 0.01  # to load a compiled one
 ENTRY_SECONDS = 4e-6  # of plain Python for an entry of an array: twice that of a kernel, as others follow
