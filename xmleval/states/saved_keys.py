@@ -83,7 +83,7 @@ def checked_counts(name: str, contents: Contents) -> Iterator[Packed]:
         stop = int(np.searchsorted(starts, starts[done] + waiting.nbytes, "right")) - 1
         if stop > done:
             within = starts[done : stop + 1] - starts[done]
-            size = check_packed(first + done, within, waiting)
+            size = int(check_packed(first + done, within, waiting))
             expect(size >= 0, f"{name} counts are out of range")
             if size:
                 yield Packed(first + done, within, waiting[: within[-1] // 8].copy(), size)
