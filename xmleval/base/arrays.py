@@ -36,7 +36,7 @@ def row_sizes(ptr: Ints) -> Ints:
     return ptr[1:] - ptr[:-1]
 
 
-def bytes_of(arrays: Any) -> int:
+def bytes_of(arrays: object) -> int:
     """Return the size of an array, or of those in lists and tuples of any kind."""
     if isinstance(arrays, np.ndarray):
         return arrays.nbytes
@@ -48,7 +48,7 @@ def as_score(value: float, scores: Scores) -> float:
     return float(as_scores(np.float64(value), scores))
 
 
-def as_scores(values: Any, scores: Scores) -> Scores:
+def as_scores(values: Floats | np.float64, scores: Scores) -> Scores:
     """Return float64 numbers rounded to the dtype of scores."""
     with np.errstate(over="ignore"):  # overflow to infinity in float32
         rounded: Scores = values.astype(scores.dtype)

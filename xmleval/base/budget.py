@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer, shown
 from xmleval.base.threads import MOST_THREADS, map_in_turns
@@ -186,7 +186,7 @@ def available_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_resources(memory: Any, threads: Any, block_rows: Any = None) -> Resources:
+def check_resources(memory: object, threads: object, block_rows: object = None) -> Resources:
     """Check ``memory``, ``threads`` and ``block_rows``."""
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
@@ -197,7 +197,7 @@ def check_resources(memory: Any, threads: Any, block_rows: Any = None) -> Resour
     return Resources(memory_bytes("memory", memory), threads, block_rows)
 
 
-def memory_bytes(argument: str, value: Any) -> int:
+def memory_bytes(argument: str, value: object) -> int:
     """Parse an amount of memory: bytes, or a number with a unit, B, kB..TB (1000) or KiB..TiB (1024)."""
     return _bytes_of(argument, value) if isinstance(value, str) else positive_integer(argument, value)
 

@@ -156,7 +156,7 @@ def _number(value: object) -> float | None:
         return None
 
 
-def _plain(value: Any) -> str | float:
+def _plain(value: object) -> str | float:
     if isinstance(value, float) and math.isfinite(value):
         return int(value) if value.is_integer() else value
     return str(value)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 
 def printable(text: str) -> str:
@@ -65,7 +66,7 @@ def shown_names(names: Iterable[object], most: int = MOST_NAMES) -> str:
     return ", ".join(texts + ["..."] * (len(first) > most))
 
 
-def _shown_items(values: Any, levels: int) -> str:
+def _shown_items(values: Collection[object], levels: int) -> str:
     """Return the first items of a collection; deep inside others, none."""
     first = [*itertools.islice(values, MOST_ITEMS)] if levels else []
     texts = [shown(item, levels - 1) for item in first]
@@ -208,7 +209,7 @@ class InputError(ValueError):
         Value that is at fault, where one is; ``reason`` quotes it.
     """
 
-    def __init__(self, argument: str, reason: str, *, row: int | None = None, value: Any = None) -> None:
+    def __init__(self, argument: str, reason: str, *, row: int | None = None, value: object = None) -> None:
         super().__init__(argument, reason)
         self.argument, self.reason, self.row, self.value = argument, reason, row, value
 
@@ -248,9 +249,29 @@ class LabelRangeError(InputError):
     """A label id that is not among the labels there are: those of the truth, which may be what is wrong."""
 
 
-def positive_integer(argument: str, value: Any, at_least: int = 1, at_most: int = MOST) -> int:
+class _Whole(Protocol):
+    """A whole number of any library."""
+
+    def __index__(self) -> int:
+        """Return it as one of Python."""
+        ...
+
+    def __lt__(self, other: int, /) -> bool:
+        """Tell whether it is less."""
+        ...
+
+    def __gt__(self, other: int, /) -> bool:
+        """Tell whether it is more."""
+        ...
+
+
+def _is_whole(value: object) -> TypeGuard[_Whole]:
+    return not isinstance(value, bool) and hasattr(value, "__index__")
+
+
+def positive_integer(argument: str, value: object, at_least: int = 1, at_most: int = MOST) -> int:
     """Return a whole number from 1 (or ``least``) to ``most``, or refuse it."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < at_least:
+    if not _is_whole(value) or value < at_least:
         raise InputError(
             argument, f"{shown(value)} is not a {'positive' if at_least else 'non-negative'} integer"
         )
@@ -269,7 +290,7 @@ def real_number(argument: str, value: Any) -> float:
         raise InputError(argument, f"{shown(value)} is not a number") from None
 
 
-def import_optional(name: str, purpose: str, extra: str) -> Any:
+def import_optional(name: str, purpose: str, extra: str) -> ModuleType:
     """Return a module that xmleval does without, where it is asked for.
 
     Raises

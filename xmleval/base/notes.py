@@ -129,7 +129,7 @@ def notes_as_json(notes: Sequence[str]) -> list[Any]:
     ]
 
 
-def notes_from_json(values: Any) -> tuple[str, ...]:
+def notes_from_json(values: list[Any]) -> tuple[str, ...]:
     """Return notes of a saved file."""
     return tuple([Note(*value["count"]) if isinstance(value, dict) else _message(value) for value in values])
 

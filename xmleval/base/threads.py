@@ -11,12 +11,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from threading import Lock
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, ParamSpec, TypeVar, cast
 
 from xmleval.base.address_space import address_space_left
 from xmleval.base.work import WORK
 
 T = TypeVar("T")
+P = ParamSpec("P")
 MOST_THREADS = 1024  # more would only wait for one another
 START_SECONDS = 2.0  # within which a thread begins, unless there is no memory for it
 THREAD_BYTES = 160 << 20  # of address space for a thread: its stack and what `malloc` sets apart for it
@@ -45,7 +46,7 @@ class Call(Generic[T]):
 
     threads_begin = True  # as far as is known; else no call waits for one to begin
 
-    def __init__(self, function: Callable[..., T], *arguments: Any) -> None:
+    def __init__(self, function: Callable[..., T], *arguments: object) -> None:
         self._function = partial(contextvars.copy_context().run, function, *arguments)
         self._claims: deque[str] = deque()  # the first decides; a deque takes a few without more memory
         self._ended = False
@@ -97,7 +98,7 @@ class Call(Generic[T]):
             self._running.acquire()
 
 
-def undisturbed(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+def undisturbed(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Call a function in another thread, where no signal handler runs that would leave it half done.
 
     Python drops what a handler raises while objects are freed, and a module that is not loaded to its end

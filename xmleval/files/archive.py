@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import attrgetter
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.lib import format as npy
@@ -33,6 +33,14 @@ DAMAGE = (
     ArithmeticError, AttributeError, EOFError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError,
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip  # encryption is a RuntimeError
+
+
+class Stream(Protocol):
+    """Bytes that are read one after another."""
+
+    def readinto(self, view: bytearray | memoryview, /) -> int:
+        """Read some of the next ones, and return how many."""
+        ...
 
 
 class Array(NamedTuple):
@@ -55,7 +63,7 @@ class Array(NamedTuple):
         """Return what messages say of it."""
         return f"{self.name} is {self.dtype} of shape {self.shape}".removeprefix(" is ")
 
-    def read(self, handle: IO[bytes] | None) -> NDArray[Any]:
+    def read(self, handle: io.BufferedIOBase | None) -> NDArray[Any]:
         """Return all of it, from the open file, or its content."""
         stream = io.BytesIO(self.content or b"") if handle is None else self._stream(handle, 0, None)
         return self._take(stream, self.shape[::-1]).T if self.by_column else self._take(stream, self.shape)
@@ -86,7 +94,7 @@ class Array(NamedTuple):
             for start in range(first, max(end, first + 1), step):
                 yield take(start, min(start + step, end))
 
-    def _stream(self, handle: IO[bytes], first: int, stop: int | None) -> Any:
+    def _stream(self, handle: io.BufferedIOBase, first: int, stop: int | None) -> Stream:
         """Return the bytes of rows; those of a member of an archive check its checksum at the end."""
         n_before = self.header_bytes + first * self.row_bytes
         is_part = stop is not None or (first and self.file.is_remote)
@@ -94,7 +102,7 @@ class Array(NamedTuple):
             handle.seek(self.start + n_before)
             return handle
         handle.seek(self.start)
-        stream: Any = _Stored(handle, self.member)
+        stream: Stream = _Stored(handle, self.member)
         if self.member.compress_type != zipfile.ZIP_STORED:
             stream = zipfile.ZipExtFile(handle, "r", self.member)
         with _naming(self.member):
@@ -102,13 +110,13 @@ class Array(NamedTuple):
                 stream.readinto(bytearray(min(READ_BYTES, n_before - place)))
         return stream
 
-    def _take(self, stream: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    def _take(self, stream: Stream, shape: tuple[int, ...]) -> NDArray[Any]:
         """Read into a new array, which can be written: kernels are compiled again for one that cannot."""
         with _naming(self.member):
             if self.dtype.hasobject:
                 raise ValueError("Python objects are not supported")
             values = np.empty(shape, self.dtype)
-            view: Any = values.reshape(-1).view(np.uint8).data
+            view = values.reshape(-1).view(np.uint8).data
             for start in range(0, len(view), READ_BYTES):
                 part = view[start : start + READ_BYTES]
                 if stream.readinto(part) < len(part):
@@ -119,12 +127,12 @@ class Array(NamedTuple):
 class _Stored:
     """The bytes of a member of an archive without compression, with its checksum; `zipfile` copies them."""
 
-    def __init__(self, handle: Any, member: zipfile.ZipInfo) -> None:
+    def __init__(self, handle: io.BufferedIOBase, member: zipfile.ZipInfo) -> None:
         self._handle, self._member, self._left, self._sum = handle, member, member.file_size, 0
 
-    def readinto(self, view: Any) -> int:
+    def readinto(self, view: bytearray | memoryview) -> int:
         """Read some of the next bytes."""
-        n: int = self._handle.readinto(view)
+        n = self._handle.readinto(view)
         self._sum, self._left = zlib.crc32(view[:n], self._sum), self._left - n
         if not self._left and self._sum != self._member.CRC:
             raise zipfile.BadZipFile(f"Bad CRC-32 for file {shown(self._member.filename)}")

@@ -11,11 +11,14 @@ import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from xmleval.files.remote import NO_RANGES, OpenFile, RemoteFile, RemotePath
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 BUFFER_BYTES, HELD_BYTES = 1 << 15, 10_240
 OPENING = threading.RLock()  # a signal handler may come back to it
@@ -64,7 +67,7 @@ class LocalFile(OpenFile):
         super().__init__(size)
         self._number = number
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
         """Read some of the next bytes."""
         n_bytes = os.preadv(self._number, [buffer], self._place)
         self._place += n_bytes

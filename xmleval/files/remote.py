@@ -56,7 +56,7 @@ class RemotePath(PosixPath):
 
     __fspath__ = __str__
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[RemotePath], tuple[str]]:
         """Pickle the address."""
         return RemotePath, (self._url,)
 
@@ -124,17 +124,17 @@ class RemotePath(PosixPath):
 
         return self._ask(ask)
 
-    def exists(self, *types: str, **options: Any) -> bool:
+    def exists(self, *types: str, **options: object) -> bool:
         """Tell whether it is there, and of one of some types."""
         with contextlib.suppress(FileNotFoundError):
             return self.details()["type"] in (types or ("file", "directory"))
         return False
 
-    def is_dir(self, **options: Any) -> bool:
+    def is_dir(self, **options: object) -> bool:
         """Tell whether it is a folder."""
         return not self.is_web and self.exists("directory")
 
-    def is_file(self, **options: Any) -> bool:
+    def is_file(self, **options: object) -> bool:
         """Tell whether it is a file."""
         return self.exists("file")
 

@@ -128,7 +128,7 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
 
 
 def first_difference(
-    mine: Any, theirs: Any, name: str = "", where: tuple[str, str] = ("here", "there")
+    mine: object, theirs: object, name: str = "", where: tuple[str, str] = ("here", "there")
 ) -> str | None:
     """Describe the first difference of two settings in one line; None if they are equal."""
     if mine == theirs:

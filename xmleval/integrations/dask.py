@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.errors import InputError
@@ -14,6 +14,9 @@ from xmleval.cluster.evaluation import Paths
 from xmleval.evaluation.request import Options, Progress
 from xmleval.results.report import Report
 
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
 
 def evaluate(
     truth: Paths,
@@ -21,12 +24,12 @@ def evaluate(
     *,
     y_pred: Paths | None = None,
     candidates: Paths | None = None,
-    client: Any = None,
+    client: Client | None = None,
     exchange: str | os.PathLike[str] | None = None,
     resume: bool = False,
     memory: int | str = MEMORY,
     threads: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> Report:
     """Compute measures of predictions in files that all workers see, to the last bit as on one machine.
 
@@ -90,7 +93,7 @@ def evaluate_blocks(
     *,
     metrics: str | Iterable[str] | None = None,
     n_labels: int | None = None,
-    client: Any = None,
+    client: Client | None = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
     progress: Progress = False,
@@ -140,13 +143,13 @@ def evaluate_blocks(
         )
 
 
-def _as_future(client: Any, block: Any) -> Any:
+def _as_future(client: Client, block: object) -> Future:
     if hasattr(block, "dask"):
         return client.compute(block)
     return block if isinstance(block, distributed.Future) else client.scatter([block])[0]
 
 
-def _client_or_last(client: Any) -> Any:
+def _client_or_last(client: Client | None) -> Client:
     """Return a client, the one that was made last by default."""
     try:
         return distributed.get_client() if client is None else client

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.errors import import_optional
@@ -17,6 +17,7 @@ from xmleval.results.report import Report
 
 ray = import_optional("ray", "xmleval.ray", "ray")
 
+T = TypeVar("T")
 RETRIES = 2  # of a task that fails by no fault of its rows, such as that of a full disk
 
 
@@ -27,15 +28,15 @@ class RayExecutor(Executor):
         options = {"num_cpus": threads, "max_retries": RETRIES, "retry_exceptions": [OSError]}
         self._call = ray.remote(**options)(_call)
 
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+    def submit(self, function: Callable[..., T], /, *arguments: object, **named: object) -> Future[T]:
         """Return the future of a result; arguments may be references to objects."""
         reference = self._call.remote(function, *arguments, **named)
-        future: Future[Any] = reference.future()
+        future: Future[T] = reference.future()
         future.add_done_callback(lambda done: done.cancelled() and ray.cancel(reference))
         return future
 
 
-def _call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+def _call(function: Callable[..., T], *arguments: object, **named: object) -> T:
     return function(*arguments, **named)
 
 
@@ -61,7 +62,7 @@ def evaluate(
     resume: bool = False,
     memory: int | str = MEMORY,
     threads: int = 1,
-    **options: Any,
+    **options: object,
 ) -> Report:
     """Compute measures of predictions in files that all nodes see, to the last bit as on one machine.
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from typing import Any, Unpack
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, TypeVar, Unpack
+
+from numpy.typing import ArrayLike
 
 from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import TIES, InputError, shown
 from xmleval.evaluation.request import Options
+from xmleval.input.given import RowsLike, SparseMatrix, ValuesLike
 from xmleval.input.objects.named import class_one_scores
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
+T = TypeVar("T")
 METHODS = ("decision_function", "predict_proba")  # scikit-learn's own order
 
 
@@ -53,6 +57,17 @@ def make_scorer(
     return Scorer(metrics if isinstance(metrics, str) else list(metrics), response_method, dict(options))
 
 
+class Classifier(Protocol):
+    """A multi-label classifier, which has a method that gives scores, too."""
+
+    @property
+    def classes_(self) -> Sequence[Any]:
+        """The classes of each label, where scores are a list of an array for each."""
+
+    def predict(self, X: Any, /) -> ArrayLike | SparseMatrix:
+        """Return sets of labels."""
+
+
 class Scorer:
     """What `make_scorer` returns."""
 
@@ -75,9 +90,12 @@ class Scorer:
         self._of_sets = decision is None and any("sets" in spec.needs for spec in specs)
         self._of_scores = decision is not None or any("sets" not in spec.needs for spec in specs)
 
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float | dict[str, float]:
+    def __call__(
+        self, estimator: Classifier, X: object, y: RowsLike, sample_weight: ValuesLike | None = None
+    ) -> float | dict[str, float]:
         """Return the value, or the values by name, of an estimator's predictions for X."""
-        y, sample_weight = map(_without_names, (y, sample_weight))  # which are not those of predictions
+        y = _without_names(y)  # which are not those of predictions
+        sample_weight = _without_names(sample_weight)
         report = evaluate(
             y,
             self._scores(estimator, X) if self._of_scores else None,
@@ -102,18 +120,18 @@ class Scorer:
         """Return the call that makes it."""
         return f"make_scorer({shown(self._metrics)})"
 
-    def _scores(self, estimator: Any, X: Any) -> Any:
+    def _scores(self, estimator: Classifier, X: object) -> RowsLike:
         method = next((name for name in self._methods if hasattr(estimator, name)), None)
         if method is None:
             kind, methods = type(estimator).__name__, " nor ".join(self._methods)
             raise InputError(
                 "estimator", f"{kind} has neither {methods}; {shown(self._metrics)} needs scores"
             )
-        response = getattr(estimator, method)(X)
+        response: RowsLike = getattr(estimator, method)(X)
         if not isinstance(response, list):
             return response
         return class_one_scores("estimator", response, estimator.classes_)
 
 
-def _without_names(value: Any) -> Any:
+def _without_names(value: T) -> T:
     return value.to_numpy() if hasattr(value, "to_numpy") else value

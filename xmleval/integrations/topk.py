@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from xmleval.evaluation.request import Question
 from xmleval.evaluation.settings import check_settings, plan_of
 from xmleval.states.plan import SCORED
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Cut:
@@ -23,13 +26,15 @@ class Cut:
         Options of `Evaluator`.
     """
 
-    def __init__(self, metrics: str | Iterable[str] | None, n_labels: int, options: Any) -> None:
+    def __init__(
+        self, metrics: str | Iterable[str] | None, n_labels: int, options: Mapping[str, Any]
+    ) -> None:
         question = Question(metrics=metrics, n_labels=n_labels, **options)
         plan = plan_of(check_settings(question, n_labels), frozenset({"y_score", SCORED}))
         self._depth = None if plan.unlisted is not None else plan.depth
         self._higher_is_better = plan.higher_is_better
 
-    def __call__(self, scores: Any) -> Any:
+    def __call__(self, scores: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         """Return labels and scores of the first labels of a tensor (m, l), or the whole tensor."""
         if self._depth is None:
             return scores

@@ -10,6 +10,7 @@ from xmleval.base.errors import InputError, import_optional
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.request import Options
 from xmleval.files.saved import from_bytes, to_bytes
+from xmleval.input.given import RowsLike
 from xmleval.integrations.topk import Cut
 from xmleval.results.report import flat_name
 
@@ -72,7 +73,7 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
         self._evaluator = self._make()
         self._merged: Evaluator | None = None
 
-    def update(self, preds: Any, target: Any) -> None:
+    def update(self, preds: torch.Tensor | RowsLike, target: torch.Tensor | RowsLike) -> None:
         """Count a batch.
 
         Parameters
@@ -107,7 +108,7 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
         """
         return self._values(self._merged or self._evaluator)
 
-    def forward(self, preds: Any, target: Any) -> Any:
+    def forward(self, preds: torch.Tensor | RowsLike, target: torch.Tensor | RowsLike) -> Any:
         """Count a batch, and return the values of this batch."""
         self.update(preds, target)
         batch = self._make()
@@ -127,7 +128,9 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
         if should_unsync:
             self._merged = None
 
-    def _sync_dist(self, dist_sync_fn: Callable[..., Any], process_group: Any = None) -> None:
+    def _sync_dist(
+        self, dist_sync_fn: Callable[..., Any], process_group: torch.distributed.ProcessGroup | None = None
+    ) -> None:
         """Merge the evaluators of all processes."""
         state = torch.frombuffer(bytearray(to_bytes(self._evaluator.as_saved())), dtype=torch.uint8)
         states = dist_sync_fn(state.to(self.device), group=process_group or self.process_group)

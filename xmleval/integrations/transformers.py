@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.conventions import with_field
 from xmleval.base.errors import InputError
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.request import Options
-from xmleval.input.rows import rows_by_id
+from xmleval.input.rows import Rows, rows_by_id
 from xmleval.integrations.topk import Cut
 from xmleval.results.report import Report
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import EvalPrediction
 
 PADDING = -100  # what the Trainer fills up labels with
 
@@ -65,7 +70,9 @@ class TrainerMetrics:
         self._cut = Cut(metrics, n_labels, dict(options))
         self.report: Report | None = None
 
-    def preprocess_logits_for_metrics(self, logits: Any, labels: Any = None) -> Any:
+    def preprocess_logits_for_metrics(
+        self, logits: Tensor | tuple[Tensor, ...] | list[Tensor], labels: object = None
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Return the labels and logits of the first k labels, or all logits.
 
         Parameters
@@ -90,7 +97,9 @@ class TrainerMetrics:
             raise InputError("logits", f"shape {shape} is not (m, {n_labels}) for n_labels={n_labels}")
         return self._cut(first)
 
-    def compute_metrics(self, prediction: Any, compute_result: bool | None = None) -> dict[str, float]:
+    def compute_metrics(
+        self, prediction: EvalPrediction, compute_result: bool | None = None
+    ) -> dict[str, float]:
         """Return the values by names without special characters, as `Report.flat` gives them.
 
         Parameters
@@ -131,7 +140,7 @@ class TrainerMetrics:
         """Forget the batches of an evaluation that was interrupted."""
         self._evaluator.reset()
 
-    def _truth(self, labels: Any) -> Any:
+    def _truth(self, labels: NDArray[Any] | Tensor | tuple[object, ...]) -> NDArray[Any] | Tensor | Rows:
         """Return 0/1 labels as they are, and ids without what fills them up."""
         if isinstance(labels, tuple):
             raise InputError(
@@ -153,7 +162,7 @@ class TrainerMetrics:
         return rows_by_id(ptr, ids[is_id])
 
 
-def _logits(predictions: Any) -> Any:
+def _logits(predictions: NDArray[Any] | Tensor | tuple[Any, ...]) -> NDArray[Any] | Tensor | tuple[Any, ...]:
     """Return the logits of a model that returns further outputs behind them; others stay as they are."""
     if not isinstance(predictions, tuple):
         return predictions

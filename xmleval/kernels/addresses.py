@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.kernels.jit import Kernel, compiler
 
@@ -21,7 +22,7 @@ class ArrayAt(Kernel):
 
 
 @ArrayAt
-def array_at(address: int, n: int, dtype: Any) -> Any:
+def array_at(address: int, n: int, dtype: Any) -> NDArray[Any]:
     """Return the n entries at an address as an array."""
     n_bytes = int(n) * np.dtype(dtype).itemsize
     memory = (ctypes.c_char * n_bytes).from_address(int(address))

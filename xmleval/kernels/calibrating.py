@@ -7,7 +7,6 @@ only +, -, * and /, and powers of two, which IEEE 754 rounds identically everywh
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -154,7 +153,7 @@ def add_to_bins(
 
 
 @kernel
-def losses_of(score: float, hit: Any, floor: float) -> tuple[Any, Any]:
+def losses_of(score: float, hit: bool, floor: float) -> tuple[float, float]:
     """Return the squared error of a probability, and its logarithmic loss, clipped to floor..1 - floor."""
     error = 1.0 - score if hit else score
     kept = min(max(score, floor), 1.0 - floor)
@@ -162,7 +161,7 @@ def losses_of(score: float, hit: Any, floor: float) -> tuple[Any, Any]:
 
 
 @kernel
-def limited_loss(score: float, hit: Any, floor: float, ceiling: float) -> float:
+def limited_loss(score: float, hit: bool, floor: float, ceiling: float) -> float:
     """Return the logarithmic loss of a probability clipped to floor..1 - floor, at most ``ceiling``."""
     kept = min(max(score, floor), 1.0 - floor)
     right = kept if hit else 1.0 - kept

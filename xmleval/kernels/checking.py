@@ -208,7 +208,7 @@ def find_repeat_by_hashing(row: Labels, tags: Bytes, tag: np.uint8, shift: np.ui
 
 
 @kernel
-def five_differ(labels: Labels, first: Any) -> bool:
+def five_differ(labels: Labels, first: np.uint64) -> bool:
     """Return whether five ids, from position ``first`` (unsigned), all differ: the usual top five."""
     a, b, c = labels[first], labels[first + U1], labels[first + U2]
     d, e = labels[first + U3], labels[first + U4]
@@ -217,7 +217,9 @@ def five_differ(labels: Labels, first: Any) -> bool:
 
 
 @kernel
-def find_duplicate(ptr: Ints, labels: Labels, tags: Bytes, tag: int, shift: Any, scratch: Labels) -> Any:
+def find_duplicate(
+    ptr: Ints, labels: Labels, tags: Bytes, tag: int, shift: np.uint64, scratch: Labels
+) -> tuple[int, int, int]:
     """Find an id that a row holds twice; return its row, its position (or -1) and the last tag used.
 
     ptr, labels : int64 (n + 1,), (s,)

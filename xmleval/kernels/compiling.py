@@ -7,12 +7,13 @@ import logging
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 from numba import carray, config, njit
 from numba.core import caching, cgutils, types
 from numba.extending import intrinsic
@@ -28,6 +29,7 @@ LOG = logging.getLogger("xmleval.kernels")
 QUIET_SECONDS = 1.0  # of compiling before a message says so; another follows whenever they have doubled
 REMEDY = "`xmleval warmup` compiles kernels beforehand, on all processors"
 COMPILING_BYTES = 64 << 20  # of address space, without which LLVM ends the process
+T = TypeVar("T")
 folders: set[str] = set()  # that hold compiled kernels
 
 if limit_of_address_space() < math.inf:  # SciPy's BLAS never returns where it finds none left
@@ -51,7 +53,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
-def _compile(compile_it: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+def _compile(compile_it: Callable[..., T], *arguments: object, **named: object) -> T:
     """Compile a kernel and those it calls, or load them; add the seconds if any was compiled."""
     with lock:
         COMPILED.begun, n_before = time.monotonic(), COMPILED.n
@@ -98,13 +100,13 @@ class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
     stamp of its sources, too: a process that began before they changed may still save what it compiles.
     """
 
-    def save(self, key: Any, data: Any) -> None:
+    def save(self, key: object, data: object) -> None:
         """Save a compiled kernel, and then its name in the index."""
         name = self._data_name(int.from_bytes(sha256(repr(key).encode()).digest()[:8]))
         self._save_data(name, (self._source_stamp, data))
         self._save_index({**self._load_index(), key: name})
 
-    def load(self, key: Any) -> Any:
+    def load(self, key: object) -> object:
         """Return a compiled kernel, or None if it is not saved or of other sources."""
         saved = super().load(key)
         if saved is None:
@@ -116,7 +118,7 @@ class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
 class Uncached(caching.NullCache):  # type: ignore[misc]
     """No cache: whatever is asked for is compiled."""
 
-    def load_overload(self, sig: Any, target_context: Any) -> None:
+    def load_overload(self, sig: object, target_context: object) -> None:
         """Count a kernel that is compiled."""
         COMPILED.count()
 
@@ -131,18 +133,18 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
         stamp = self._impl.locator.get_source_stamp(), hash_of_sources()
         self._cache_file = Files(self._cache_path, index_name(function), stamp)
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: object, target_context: object) -> object:
         """Return a compiled kernel, or None; count what is compiled."""
         compiled = self._tried(super().load_overload, sig, target_context)
         if compiled is None:
             COMPILED.count()
         return compiled
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: object, data: object) -> None:
         """Save a compiled kernel."""
         self._tried(super().save_overload, sig, data)
 
-    def _tried(self, action: Callable[..., Any], *arguments: Any) -> Any:
+    def _tried(self, action: Callable[..., T], *arguments: object) -> T | None:
         """Return what loading or saving returns, or None if it fails."""
         try:
             return action(*arguments)
@@ -168,16 +170,16 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _pointer_to(context: Any, address: Any) -> Any:
+def _pointer_to(context: object, address: object) -> tuple[object, Callable[..., object]]:
     """Return the pointer to an address, int64."""
 
-    def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+    def generate(_: object, builder: Any, __: object, arguments: Sequence[object]) -> object:
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
 
     return types.voidptr(types.int64), generate
 
 
 @compiled
-def array_at(address: int, n: int, dtype: Any) -> Any:
+def array_at(address: int, n: int, dtype: type[np.generic]) -> Any:
     """Return the n entries at an address as an array."""
     return carray(_pointer_to(address), (n,), dtype)

@@ -10,13 +10,11 @@ uint64, which avoids Numba's negative-index check.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import Whole, kernel
 
 LEAST, MOST = -342, 308  # powers of ten between which a product can be a finite double
 EXACT = 22  # powers of ten up to here are doubles
@@ -62,7 +60,7 @@ FIVES = _powers_of_five()
 
 
 @kernel
-def multiply(a: Any, b: Any) -> tuple[Any, Any]:
+def multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the 128-bit product of two uint64 as (high, low)."""
     a_high, a_low, b_high, b_low = a >> U32, a & LOW, b >> U32, b & LOW
     low = a_low * b_low
@@ -72,7 +70,7 @@ def multiply(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def normalise(digits: Any) -> tuple[Any, int]:
+def normalise(digits: np.uint64) -> tuple[np.uint64, int]:
     """Shift a uint64, not 0, to the left until its highest bit is set; return it and the shift."""
     shift = 0
     for step in (32, 16, 8, 4, 2, 1):
@@ -83,7 +81,7 @@ def normalise(digits: Any) -> tuple[Any, int]:
 
 
 @kernel
-def scale(digits: Any, power: int) -> tuple[Any, Any]:
+def scale(digits: np.uint64, power: Whole) -> tuple[np.uint64, np.uint64]:
     """Return the leading 128 bits of normalised digits times 5^power, truncated, as (high, low).
 
     The low 64 bits of the table's entry are needed only where the high ones leave the rounding open.
@@ -99,7 +97,7 @@ def scale(digits: Any, power: int) -> tuple[Any, Any]:
 
 
 @kernel
-def nearest(digits: Any, power: Any) -> tuple[bool, Any]:
+def nearest(digits: np.uint64, power: Whole) -> tuple[bool, np.uint64]:
     """Return whether digits * 10^power is decided, and the bits of the nearest double: Eisel-Lemire.
 
     The steps are those of algorithm 1 of Lemire (2021). Undecided are the few products whose rounding needs
@@ -134,7 +132,7 @@ def nearest(digits: Any, power: Any) -> tuple[bool, Any]:
 
 
 @kernel
-def eight_bytes(text: NDArray[np.uint8], p: Any) -> Any:
+def eight_bytes(text: NDArray[np.uint8], p: np.uint64) -> np.uint64:
     """Return text[p:p + 8] as one little-endian uint64; compiled to a single load."""
     return (
         np.uint64(text[p])
@@ -149,7 +147,7 @@ def eight_bytes(text: NDArray[np.uint8], p: Any) -> Any:
 
 
 @kernel
-def leading_digits(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any]:
+def leading_digits(text: NDArray[np.uint8], p: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return how many digits, up to eight, start at text[p], and their value.
 
     Eight bytes are handled as one number: digits are combined to pairs, pairs to fours, fours to eight.
@@ -165,7 +163,7 @@ def leading_digits(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def scan_decimal(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any, Any]:
+def scan_decimal(text: NDArray[np.uint8], p: np.uint64) -> tuple[np.uint64, np.uint64, Whole]:
     """Split the number that starts at text[p]: return the position behind it, its digits, the power of ten.
 
     The highest bit of the digits is the sign. The position is 0 for anything but plain decimal notation with
@@ -175,7 +173,7 @@ def scan_decimal(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any, Any]:
     if negative or text[p] == PLUS:
         p += U1
     start, digits, n = p, U0, U8
-    power: Any = 0
+    power: Whole = 0
     if (
         text[p + U1] == POINT and text[p] - ZERO <= NINE
     ):  # one digit, a point: 1.3 times as fast for scores below 10

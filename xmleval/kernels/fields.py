@@ -5,8 +5,6 @@ Texts are as in `kernels.parsing`. A field is a part of a text, from its start t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -134,7 +132,7 @@ def scan_numbers(
 
 @kernel
 def are_equal(
-    text: NDArray[np.uint8], start: Any, other: NDArray[np.uint8], other_start: Any, size: int
+    text: NDArray[np.uint8], start: int, other: NDArray[np.uint8], other_start: int, size: int
 ) -> bool:
     """Tell whether as many bytes of two texts are the same; `SPARE` bytes more may be read of both."""
     p, q, left = np.uint64(start), np.uint64(other_start), np.uint64(size)
@@ -166,7 +164,7 @@ def find_runs(text: NDArray[np.uint8], starts: Ints, stops: Ints, lines: Ints, f
 
 
 @kernel
-def hash_of(text: NDArray[np.uint8], start: Any, stop: Any, seed: Any) -> Any:
+def hash_of(text: NDArray[np.uint8], start: int, stop: int, seed: np.uint64) -> np.uint64:
     """Return a hash of a field, uint64."""
     state = seed ^ (np.uint64(stop - start) * HASH)
     p, end = np.uint64(start), np.uint64(stop)
@@ -181,7 +179,7 @@ def hash_of(text: NDArray[np.uint8], start: Any, stop: Any, seed: Any) -> Any:
 
 
 @kernel
-def hash_fields(text: NDArray[np.uint8], starts: Ints, stops: Ints, seed: Any, hashes: Hashes) -> None:
+def hash_fields(text: NDArray[np.uint8], starts: Ints, stops: Ints, seed: np.uint64, hashes: Hashes) -> None:
     """Hash fields; hashes : uint64 (n,), written."""
     for i in range(starts.size):
         hashes[i] = hash_of(text, starts[i], stops[i], seed)
@@ -189,7 +187,7 @@ def hash_fields(text: NDArray[np.uint8], starts: Ints, stops: Ints, seed: Any, h
 
 @kernel
 def add_name(
-    text: NDArray[np.uint8], start: Any, size: Any, names: NDArray[np.uint8], ends: Ints, n_names: int
+    text: NDArray[np.uint8], start: int, size: int, names: NDArray[np.uint8], ends: Ints, n_names: int
 ) -> None:
     """Write a name behind the others; see `number_names`."""
     begin = ends[n_names]
@@ -257,7 +255,7 @@ def number_names(
 
 
 @kernel
-def fill_slots(names: NDArray[np.uint8], ends: Ints, n_names: int, seed: Any, slots: Hashes) -> None:
+def fill_slots(names: NDArray[np.uint8], ends: Ints, n_names: int, seed: np.uint64, slots: Hashes) -> None:
     """Fill free slots with names; see `number_names`."""
     mask = np.uint64(slots.size - 1)
     for name in range(n_names):

@@ -7,8 +7,6 @@ Each term is truncated below 2^-156 on its own, so that the blocks of the input 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
@@ -19,7 +17,7 @@ BITS = 52
 ONE = 1 << BITS
 MASK = ONE - 1
 UNCARRIED = 1 << 10  # terms that can be added without a carry: their fractions fit in 63 bits
-Limbs = tuple[Any, Any, Any, Any]
+Limbs = tuple[np.int64, np.int64, np.int64, np.int64]
 
 
 @kernel
@@ -34,7 +32,7 @@ def split_term(term: float) -> Limbs:
 
 
 @kernel
-def add_limbs(limbs: Ints, whole: Any, first: Any, second: Any, third: Any) -> None:
+def add_limbs(limbs: Ints, whole: np.int64, first: np.int64, second: np.int64, third: np.int64) -> None:
     """Add a whole part and three fractions, int64 and not yet carried, to a sum, int64 (4,)."""
     third += limbs[3]
     limbs[3] = third & MASK

@@ -18,7 +18,7 @@ TOP = np.uint64(64 - GROUP_BITS)
 
 
 @kernel
-def group_of(number: Any) -> Any:
+def group_of(number: int) -> np.uint64:
     """Return the group of a number, by the finaliser of SplitMix64 (Steele, Lea & Flood 2014, OOPSLA)."""
     mixed = np.uint64(number) + MIX
     mixed = (mixed ^ (mixed >> SHIFT_1)) * MULTIPLY_1

@@ -10,9 +10,9 @@ import importlib
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from functools import cache, partial, update_wrapper
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -23,6 +23,7 @@ from xmleval.kernels.kept import is_kept
 
 F = TypeVar("F", bound=Callable[..., object])
 Work = Callable[..., int]
+Whole = int | np.int64  # a number in a kernel, which is of NumPy where an array held it
 COMPILING_SECONDS = 0.26  # to compile a kernel
 LOADING_SECONDS = 0.01  # to load a compiled one
 ENTRY_SECONDS = 4e-6  # of plain Python for an entry of an array: twice that of a kernel, as others follow
@@ -53,12 +54,12 @@ def kernel_with_work(work: Work) -> Decorator:
     return decorate
 
 
-def n_rows(ptr: Any, *_: Any) -> int:
+def n_rows(ptr: Sized, *_: object) -> int:
     """Return the number of rows, for kernels that read little of each."""
     return len(ptr)
 
 
-def size_of_arrays(*arguments: Any) -> int:
+def size_of_arrays(*arguments: object) -> int:
     """Return the number of entries of all arrays."""
     return sum([argument.size for argument in arguments if isinstance(argument, np.ndarray)])
 
@@ -96,7 +97,7 @@ class Kernel:
                 self._compiled = partial(run_plain, self) if is_disabled() else self._compile()
             return self._compiled
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         """Run the kernel; the values are the same in both ways."""
         if WORK.is_small and stays_small(self, arguments):
             start = time.perf_counter()
@@ -114,14 +115,14 @@ class Kernel:
         return compiled
 
 
-def run_plain(called: Kernel, *arguments: Any) -> Any:
+def run_plain(called: Kernel, *arguments: object) -> object:
     """Return what a kernel returns as plain Python."""
     with np.errstate(all="ignore"):  # hashes wrap around on purpose, and 0/0 is NaN
         return as_python(called.made_plain()(*arguments))
 
 
 @cache
-def compiler() -> Any:
+def compiler() -> ModuleType:
     """Return the module of the compiler, which loads Numba."""
     return undisturbed(importlib.import_module, f"{__package__}.compiling")
 
@@ -131,7 +132,7 @@ def is_disabled() -> bool:
     return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
-def stays_small(called: Kernel, arguments: Sequence[Any]) -> bool:
+def stays_small(called: Kernel, arguments: Sequence[object]) -> bool:
     """Tell whether plain Python, with one more call, has taken no longer than the compiler would.
 
     Once it has, kernels are compiled for good. No run takes more than about twice as long as the better way.
@@ -154,7 +155,7 @@ def linked(function: Callable[..., Any], form: Callable[[Kernel], Callable[..., 
     )
 
 
-def as_python(result: Any) -> Any:
+def as_python(result: object) -> object:
     """Return what a compiled kernel returns: numbers of Python, for those of NumPy."""
     if isinstance(result, tuple):
         return tuple([as_python(part) for part in result])

@@ -5,8 +5,6 @@ Texts are as in `kernels.parsing`. What these kernels do not take, such as an es
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +22,7 @@ Text = NDArray[np.uint8]
 
 
 @kernel
-def skip_blanks(text: Text, p: Any) -> Any:
+def skip_blanks(text: Text, p: np.uint64) -> np.uint64:
     """Return the place of the next byte that is no blank of JSON, or ends the line."""
     while text[p] == SPACE or text[p] == TAB or text[p] == RETURN:
         p += U1
@@ -32,7 +30,7 @@ def skip_blanks(text: Text, p: Any) -> Any:
 
 
 @kernel
-def end_of_text(text: Text, p: Any) -> Any:
+def end_of_text(text: Text, p: np.uint64) -> np.uint64:
     """Return the place of the quote at the end of a text from ``p`` on, 0 if an escape comes first."""
     while text[p] != QUOTE:
         if text[p] == BACKSLASH or text[p] < SPACE:
@@ -42,7 +40,7 @@ def end_of_text(text: Text, p: Any) -> Any:
 
 
 @kernel
-def skip_digits(text: Text, p: Any) -> Any:
+def skip_digits(text: Text, p: np.uint64) -> np.uint64:
     """Return the place behind some digits."""
     while DIGIT_0 <= text[p] <= DIGIT_9:
         p += U1
@@ -50,7 +48,7 @@ def skip_digits(text: Text, p: Any) -> Any:
 
 
 @kernel
-def end_of_integer(text: Text, p: Any) -> Any:
+def end_of_integer(text: Text, p: np.uint64) -> np.uint64:
     """Return the place behind an integer of JSON without a sign, 0 if there is none."""
     end = skip_digits(text, p)
     is_valid = p < end <= p + MOST_DIGITS and (text[p] != DIGIT_0 or end == p + U1)
@@ -58,7 +56,7 @@ def end_of_integer(text: Text, p: Any) -> Any:
 
 
 @kernel
-def end_of_number(text: Text, p: Any) -> Any:
+def end_of_number(text: Text, p: np.uint64) -> np.uint64:
     """Return the place behind a number of JSON, 0 if there is none, or the integer -0, which has no sign."""
     is_negative = text[p] == MINUS
     start = p + np.uint64(is_negative)
@@ -84,8 +82,8 @@ def end_of_number(text: Text, p: Any) -> Any:
 
 @kernel
 def find_items(
-    text: Text, p: Any, are_texts: bool, starts: Ints, stops: Ints, n_items: int
-) -> tuple[Any, int]:
+    text: Text, p: np.uint64, are_texts: bool, starts: Ints, stops: Ints, n_items: int
+) -> tuple[np.uint64, int]:
     """Find the items of a list; return the place behind it, 0 if it is none, and the number of all items.
 
     starts, stops : int64 (all items,), written from ``n_items`` on
@@ -113,7 +111,7 @@ def find_items(
 
 
 @kernel
-def skip_name(text: Text, p: Any, name: Text) -> Any:
+def skip_name(text: Text, p: np.uint64, name: Text) -> np.uint64:
     """Return the place of the value behind the name of a field, 0 if another one is there; name : (n,)."""
     if text[p] != QUOTE:
         return U0

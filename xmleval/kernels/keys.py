@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.base.arrays import Bools, Ints, Labels, Scores
 from xmleval.kernels.checking import HASH
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import Whole, kernel
 from xmleval.kernels.matching import index_of
 
 HALF = 32
@@ -22,7 +22,7 @@ HASHED = 1 << (TABLE_BITS - 2)  # relevant labels of a row up to which hashing b
 
 
 @kernel
-def rank_of_bits(bits: Any) -> Any:
+def rank_of_bits(bits: np.uint32) -> Any:
     """Return the rank of a float32 number, 0 to 2^32 - 1; -0.0 has that of 0.0; bits : uint32."""
     number = np.int64(bits)
     flipped = number ^ (MINUS_ZERO | (-(number >> (HALF - 1)) & (MINUS_ZERO - 1)))
@@ -30,7 +30,7 @@ def rank_of_bits(bits: Any) -> Any:
 
 
 @kernel
-def bits_of_rank(rank: Any) -> Any:
+def bits_of_rank(rank: Whole) -> Whole:
     """Return the bits of the float32 number of a rank."""
     return rank ^ (MINUS_ZERO if rank >= MINUS_ZERO else LOW)
 

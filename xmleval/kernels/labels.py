@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from xmleval.base.arrays import Bools, Bytes, Floats, Ints, Labels
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, ONE, as_float, carry
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import Whole, kernel
 
 SMALL_BITS = 5  # of a small count
 SMALL = 1 << SMALL_BITS
@@ -172,7 +170,9 @@ def subtract_sums(
 
 
 @kernel
-def tally_labels(counts: Bytes, skipped: Bools, start: int, stop: int, tallies: Ints, untallied: Ints) -> Any:
+def tally_labels(
+    counts: Bytes, skipped: Bools, start: int, stop: int, tallies: Ints, untallied: Ints
+) -> Whole:
     """Tally the labels start..stop-1 by their counts tp, n_pred and n_true, if all three are small.
 
     A tally is at tp * `SMALL`^2 + n_pred * `SMALL` + n_true.

@@ -33,7 +33,7 @@ def place_of(row: Labels, label: int) -> int:
 
 
 @kernel
-def index_of(labels: Labels, label: Any) -> Any:
+def index_of(labels: Labels, label: int) -> Any:
     """Return the index of a label among increasing ones, -1 if it is not there."""
     at = np.searchsorted(labels, label)
     return at if at < labels.size and labels[at] == label else -1

@@ -12,13 +12,11 @@ Places and counts are each padded to 8 bytes, which stay as they were; empty buc
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from xmleval.base.arrays import Ints, Labels
 from xmleval.kernels.addresses import array_at
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import Whole, kernel
 from xmleval.kernels.keys import LEAST_RANK, MOST_RANK
 
 HALF = 16
@@ -30,7 +28,7 @@ BYTE, WHOLE = 8, 4
 
 
 @kernel
-def add_counts(places: Labels, counts: Labels, table: Ints, listed: Labels, n_listed: int) -> int:
+def add_counts(places: Labels, counts: Labels, table: Ints, listed: Labels, n_listed: Whole) -> Whole:
     """Add the counts of places to a table, as `count_places` does; without places, those of all."""
     if places.size == 0:
         for place in range(N_PLACES):
@@ -46,7 +44,7 @@ def add_counts(places: Labels, counts: Labels, table: Ints, listed: Labels, n_li
 
 
 @kernel
-def add_packed(address: int, table: Ints, listed: Labels, n_listed: int) -> int:
+def add_packed(address: int, table: Ints, listed: Labels, n_listed: Whole) -> Whole:
     """Add the packed counts of a bucket to a table, as `count_places` does."""
     header = array_at(address, HEADER, np.int64)
     n, form = header[0] >> BYTE, header[0] & (WHOLE - 1)
@@ -64,7 +62,7 @@ def add_packed(address: int, table: Ints, listed: Labels, n_listed: int) -> int:
 
 
 @kernel
-def write_counts(table: Ints, listed: Labels, n: int, counts: Labels) -> None:
+def write_counts(table: Ints, listed: Labels, n: Whole, counts: Labels) -> None:
     """Write the counts of n listed places, or of all if n < 0."""
     if n < 0:
         for place in range(N_PLACES):
@@ -75,7 +73,7 @@ def write_counts(table: Ints, listed: Labels, n: int, counts: Labels) -> None:
 
 
 @kernel
-def pack_counts(table: Ints, listed: Labels, n: int, size: int, data: Ints, at: Any) -> Any:
+def pack_counts(table: Ints, listed: Labels, n: Whole, size: int, data: Ints, at: Whole) -> Whole:
     """Write the counts of n listed places, ``size`` in total, as words of ``data``; return where they end."""
     largest = np.int64(0)
     for i in range(n):
@@ -106,13 +104,13 @@ def pack_counts(table: Ints, listed: Labels, n: int, size: int, data: Ints, at: 
 
 
 @kernel
-def check_packed(first: int, starts: Ints, data: Ints) -> Any:
+def check_packed(first: int, starts: Ints, data: Ints) -> Whole:
     """Return the number of scores of packed counts, or -1 for bytes that are not theirs, or NaN.
 
     first : the first bucket
     starts : int64 (b + 1,), from 0 up, multiples of 8, within ``data``, int64
     """
-    total: Any = np.int64(0)
+    total: np.int64 = np.int64(0)
     for i in range(starts.size - 1):
         at, end = starts[i] // 8, starts[i + 1] // 8
         if at == end:

@@ -28,7 +28,7 @@ from xmleval.kernels.decimal import (
     leading_digits,
     scan_decimal,
 )
-from xmleval.kernels.jit import kernel, kernel_with_work
+from xmleval.kernels.jit import Whole, kernel, kernel_with_work
 
 MOST_LABELS = np.uint64(10**10)  # below it, eight more digits fit in int64
 NEWLINES = ONES * np.uint64(10)
@@ -77,13 +77,13 @@ def is_blank(byte: int) -> bool:
 
 
 @kernel
-def is_end(text: NDArray[np.uint8], p: Any) -> Any:
+def is_end(text: NDArray[np.uint8], p: np.uint64) -> Any:
     """Tell whether a line ends at text[p], with a carriage return or without."""
     return text[p] == NEWLINE or (text[p] == RETURN and text[p + U1] == NEWLINE)
 
 
 @kernel
-def behind_line(text: NDArray[np.uint8], p: Any) -> Any:
+def behind_line(text: NDArray[np.uint8], p: np.uint64) -> np.uint64:
     """Return the first position of the next line."""
     while True:
         word = eight_bytes(text, p) ^ NEWLINES
@@ -96,7 +96,7 @@ def behind_line(text: NDArray[np.uint8], p: Any) -> Any:
 
 
 @kernel
-def parse_id(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any]:
+def parse_id(text: NDArray[np.uint8], p: np.uint64) -> tuple[Whole, np.uint64]:
     """Return the integer that starts at text[p], -1 if there is none that fits, and where it ends.
 
     None has a leading zero, which is a code's: 0117 and 117 are two codes and one integer.
@@ -221,7 +221,7 @@ def parse_lists(
 
 
 @kernel
-def behind_query(text: NDArray[np.uint8], p: Any) -> Any:
+def behind_query(text: NDArray[np.uint8], p: np.uint64) -> np.uint64:
     """Return the first position behind a ``qid:`` token and the blanks that follow it; p without one."""
     if text[p + U1] != LETTER_I or text[p + U2] != LETTER_D or text[p + U3] != COLON:
         return p
@@ -233,7 +233,7 @@ def behind_query(text: NDArray[np.uint8], p: Any) -> Any:
 
 
 @kernel
-def are_features(text: NDArray[np.uint8], start: Any, stop: Any) -> Any:
+def are_features(text: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> Any:
     """Tell whether text[start:stop], which starts with no blank, looks like ``feature:value`` tokens.
 
     One vectorised pass over the bytes, several times as fast as parsing, checks that there are as many tokens

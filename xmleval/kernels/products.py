@@ -5,10 +5,10 @@ A sum is an int64 array of two limbs, high first: high * 2^62 + low, 0 <= low < 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
-from xmleval.base.arrays import Ints
-from xmleval.kernels.jit import kernel
+from xmleval.base.arrays import Floats, Ints
+from xmleval.kernels.jit import Whole, kernel
 
 LIMB_BITS = 62
 LOW = (1 << LIMB_BITS) - 1
@@ -16,9 +16,10 @@ HALF = LIMB_BITS // 2
 LOW_HALF = (1 << HALF) - 1
 SCALE = 2.0**LIMB_BITS
 SPLITTER = 2.0**27 + 1.0
+Number = TypeVar("Number", float, Floats)
 
 
-def split(value: Any) -> tuple[Any, Any]:
+def split(value: Number) -> tuple[Number, Number]:
     """Return two float64 numbers of at most 27 bits whose sum is the value; or arrays of them."""
     high = value * SPLITTER - (value * SPLITTER - value)
     return high, value - high
@@ -28,7 +29,7 @@ split_number = kernel(split)
 
 
 @kernel
-def multiply(a: float, b: float) -> tuple[Any, Any]:
+def multiply(a: float, b: float) -> tuple[float, float]:
     """Return the exact product of two float64 numbers as (high, low), after Dekker (1971)."""
     (a_high, a_low), (b_high, b_low) = split_number(a), split_number(b)
     high = a * b
@@ -36,7 +37,7 @@ def multiply(a: float, b: float) -> tuple[Any, Any]:
 
 
 @kernel
-def add_product(limbs: Ints, a: int, b: int) -> None:
+def add_product(limbs: Ints, a: Whole, b: Whole) -> None:
     """Add a * b, both from 0 to 2^62 - 1, to a sum, int64 (2,)."""
     a_high, a_low, b_high, b_low = a >> HALF, a & LOW_HALF, b >> HALF, b & LOW_HALF
     low = limbs[1] + a_low * b_low

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xmleval.base.arrays import Floats
 from xmleval.kernels.calibrating import exp_of, log_of, sigmoid_of
 from xmleval.kernels.jit import kernel
@@ -101,6 +99,6 @@ def add_platt(table: Floats, slope: float, intercept: float, target: float, sums
 
 
 @kernel
-def log_ratio(above: float, below: float) -> Any:
+def log_ratio(above: float, below: float) -> float:
     """Return the natural logarithm of above / below, both positive."""
     return log_of(above / below) if above <= below else -log_of(below / above)

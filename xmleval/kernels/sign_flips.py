@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from xmleval.base.arrays import Ints
@@ -18,7 +16,7 @@ LAST = np.uint64(SUMS - 1)
 
 
 @kernel
-def mixed(bits: Any) -> Any:
+def mixed(bits: np.uint64) -> np.uint64:
     """Return the output of SplitMix64 for a state, uint64."""
     bits = (bits ^ (bits >> U30)) * FIRST
     bits = (bits ^ (bits >> U27)) * SECOND
@@ -38,13 +36,13 @@ def fill_signed_sums(terms: Ints, start: int, tables: Ints) -> None:
                 tables[table, signs] -= term
 
 
-def n_looked_up(terms: Ints, seed: Any, first_draw: int, sums: Ints) -> int:
+def n_looked_up(terms: Ints, seed: np.uint64, first_draw: int, sums: Ints) -> int:
     """Return how many entries of tables are written and read."""
     return terms.size // WORD * BYTES * (SUMS + sums.size)
 
 
 @kernel_with_work(n_looked_up)
-def add_signed_sums(terms: Ints, seed: Any, first_draw: int, sums: Ints) -> None:
+def add_signed_sums(terms: Ints, seed: np.uint64, first_draw: int, sums: Ints) -> None:
     """Add the terms to each draw's sum, each with a random sign.
 
     The signs are a function of seed, draw and position alone, so that draws may be cut anywhere.

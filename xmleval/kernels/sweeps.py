@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, ONE, add_term
-from xmleval.kernels.jit import kernel, kernel_with_work, slow_entries
+from xmleval.kernels.jit import Whole, kernel, kernel_with_work, slow_entries
 from xmleval.kernels.products import add_product, product_sum
 
 RECALL, PRECISION, FALLOUT, AREA = range(4)  # what is asked of a curve beside its largest F1
@@ -32,8 +33,8 @@ class CurveSums(NamedTuple):
         where an area is asked for
     """
 
-    totals: Any
-    pairs: Any
+    totals: NDArray[Any]  # float64 of entries with weights
+    pairs: NDArray[Any]
     precision: Ints
     peak: Floats
     asked: Floats
@@ -139,7 +140,7 @@ def update_operating_points(
 
 @kernel
 def count_group(
-    group: int, tied: int, score: float, seen: int, wrong: int, totals: Ints, pairs: Ints,
+    group: Whole, tied: Whole, score: float, seen: int, wrong: int, totals: Ints, pairs: Ints,
     precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
     """Count a tie group of ``group`` relevant and ``tied`` irrelevant entries.
@@ -158,7 +159,7 @@ def count_group(
 
 
 @kernel
-def count_cut(group: int, tied: int, score: float, seen: int, wrong: int, sums: CurveSums) -> None:
+def count_cut(group: Whole, tied: Whole, score: float, seen: int, wrong: int, sums: CurveSums) -> None:
     """Take the cut at the end of a tie group for what is asked; arguments as in `count_group`."""
     if group:
         n_relevant, n_irrelevant = float(sums.totals[0]), float(sums.totals[1])

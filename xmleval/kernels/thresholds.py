@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Floats, Ints, Labels, Scores
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, add_share
@@ -120,8 +121,8 @@ def is_better(aim: int, hits: int, size: int, best_hits: int, best_size: int, n_
 
 @kernel
 def find_cut(
-    relevant: Scores, n_relevant: Any, irrelevant: Scores, n_irrelevant: Any, above: Ints, n_true: int,
-    floor: float, aim: int, best: Ints, next_score: Floats,
+    relevant: Scores, n_relevant: NDArray[Any], irrelevant: Scores, n_irrelevant: NDArray[Any], above: Ints,
+    n_true: int, floor: float, aim: int, best: Ints, next_score: Floats,
 ) -> None:  # fmt: skip
     """Find the best cut in a range of scores, the highest of several; that above the range counts, too.
 

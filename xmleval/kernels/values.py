@@ -15,13 +15,11 @@ at 2 and BF41 at 3, and the places are 0, 2 and 0.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from xmleval.base.arrays import Ints, Labels
 from xmleval.kernels.addresses import array_at
-from xmleval.kernels.jit import kernel, kernel_with_work
+from xmleval.kernels.jit import Whole, kernel, kernel_with_work
 from xmleval.kernels.keys import bits_of_rank, rank_of_bits
 from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, N_PLACES, add_packed, pack_counts
 from xmleval.kernels.products import add_product
@@ -84,7 +82,7 @@ def add_sizes(parts: Ints, sizes: Ints) -> None:
 
 
 @kernel
-def count_places(places: Labels, table: Ints, listed: Labels, n_listed: int) -> Any:
+def count_places(places: Labels, table: Ints, listed: Labels, n_listed: Whole) -> Whole:
     """Count places in a table, and list the new ones if ``n_listed`` >= 0; return how many are listed."""
     unit = table.dtype.type(1)
     if n_listed < 0:
@@ -100,14 +98,14 @@ def count_places(places: Labels, table: Ints, listed: Labels, n_listed: int) -> 
 
 
 @kernel
-def count_bucket(parts: Ints, bucket: int, size: int, table: Ints, listed: Labels, spare: Labels) -> int:
+def count_bucket(parts: Ints, bucket: int, size: int, table: Ints, listed: Labels, spare: Labels) -> Whole:
     """Count the scores of a bucket by place; return how many places are listed, or -1 if too many for that.
 
     size : number of scores in the bucket
     table : (N_PLACES,), zeros, added to
     listed : uint16 (N_PLACES + 1,), written: the places in ascending order; spare : as large, overwritten
     """
-    n_listed = 0 if size <= FEW else -1
+    n_listed: Whole = 0 if size <= FEW else -1
     for part in parts:
         first, stop = part[FIRST], part[STOP]
         if not first <= bucket < stop:
@@ -128,7 +126,7 @@ def count_bucket(parts: Ints, bucket: int, size: int, table: Ints, listed: Label
 
 
 @kernel
-def sort_places(places: Labels, n: int, spare: Labels) -> None:
+def sort_places(places: Labels, n: Whole, spare: Labels) -> None:
     """Sort places[:n] upwards, by two digits; uint16, uint16 (at least n,), overwritten."""
     if n <= SHORT:
         for i in range(1, n):
@@ -152,7 +150,7 @@ def sort_places(places: Labels, n: int, spare: Labels) -> None:
 
 
 @kernel
-def list_places(table: Ints, listed: Labels) -> Any:
+def list_places(table: Ints, listed: Labels) -> Whole:
     """List the places of a table that are not zero, in ascending order; return how many."""
     n_listed = np.uint64(0)
     for place in range(N_PLACES):
@@ -162,7 +160,7 @@ def list_places(table: Ints, listed: Labels) -> Any:
 
 
 @kernel
-def clear_table(table: Ints, listed: Labels, n_listed: int) -> None:
+def clear_table(table: Ints, listed: Labels, n_listed: Whole) -> None:
     """Set a table to zero: its listed places, or all if ``n_listed`` < 0."""
     if n_listed < 0:
         table[:] = 0
@@ -172,7 +170,7 @@ def clear_table(table: Ints, listed: Labels, n_listed: int) -> None:
 
 
 @kernel
-def sum_counts(counts: Ints) -> Any:
+def sum_counts(counts: Ints) -> Whole:
     """Return the sum of counts."""
     total = np.int64(0)
     for count in counts:
@@ -181,7 +179,7 @@ def sum_counts(counts: Ints) -> Any:
 
 
 @kernel
-def count_pairs(good: Ints, bad: Ints) -> tuple[Any, Any]:
+def count_pairs(good: Ints, bad: Ints) -> tuple[np.int64, np.int64]:
     """Return the pairs of a score in ``good`` and a lower one in ``bad``, and of two that are tied.
 
     good, bad : (N_PLACES,), counts by place
@@ -198,7 +196,7 @@ def count_pairs(good: Ints, bad: Ints) -> tuple[Any, Any]:
 @kernel
 def list_bucket(
     parts: Ints, bucket: int, size: int, table: Ints, listed: Labels, spare: Labels
-) -> tuple[int, int]:
+) -> tuple[Whole, Whole]:
     """Do as `count_bucket`, and list the places in any case; return its result and their number."""
     n_listed = count_bucket(parts, bucket, size, table, listed, spare)
     return n_listed, list_places(table, listed) if n_listed < 0 else n_listed
@@ -245,7 +243,7 @@ def pack_buckets(
     data : int64, written; empty buckets take nothing
     """
     listed, spare = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
-    at: Any = 0
+    at: Whole = 0
     for bucket in range(first, stop):
         offsets[bucket - first] = 8 * at
         if sizes[bucket] == 0:
@@ -299,11 +297,11 @@ def sweep_buckets(
         # places that are listed, -1 where a table has too many; n are those of tie groups
         n_listed = n = count_bucket(relevant, bucket, n_relevant, good, listed, spare)
         n_others = count_bucket(irrelevant, bucket, n_irrelevant, bad, bad_places, spare)
-        n_bad: Any = n_irrelevant
-        before: Any = wrong  # irrelevant entries above this bucket
+        n_bad: int = n_irrelevant
+        before: int = wrong  # irrelevant entries above this bucket
         simple = pairs_alone and at_level < 0 and max(n_relevant, n_bad) < SIMPLE
-        right: Any = np.int64(0)
-        tied_pairs: Any = np.int64(0)
+        right: np.int64 = np.int64(0)
+        tied_pairs: np.int64 = np.int64(0)
         if simple and n_listed < 0 and n_others < 0:
             right, tied_pairs = count_pairs(good, bad)
         elif n_listed < 0:
@@ -312,7 +310,7 @@ def sweep_buckets(
             listed[n] = np.uint16(at_level)
             n += 1
             sort_places(listed, n, spare)
-        end: Any = N_PLACES
+        end: Whole = N_PLACES
         j = n_others - 1
         for i in range(n - 1, -1, -1):
             place = np.int64(listed[i])
@@ -322,8 +320,8 @@ def sweep_buckets(
             while j >= 0 and bad_places[j] >= listed[i]:
                 wrong += bad[bad_places[j]]
                 j -= 1
-            group: Any = np.int64(good[place])
-            tied: Any = np.int64(bad[place])
+            group: np.int64 = np.int64(good[place])
+            tied: np.int64 = np.int64(bad[place])
             if place == at_level:
                 group, tied, wrong = group + unlisted[0], tied + unlisted[1], wrong + unlisted[1]
             if simple:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from decimal import Context, Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def log_loss(binned: Binned, setting: Setting) -> float:
     return _share(binned.logs, binned)
 
 
-def _share(total: Any, binned: Binned) -> float:
+def _share(total: int, binned: Binned) -> float:
     n = int(binned.n.sum())
     return int(total) / n if n else np.nan  # integers: rounded once
 

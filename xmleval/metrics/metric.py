@@ -122,7 +122,7 @@ def settle_empty(values: Floats, weight: Floats | float, n_relevant: Ints, empty
     if not empty:
         return values
     if rule == "skip":
-        settled: Any = np.nan
+        settled: Floats | float = np.nan
     elif rule == "one" and empty == "undefined":
         settled = weight
     else:

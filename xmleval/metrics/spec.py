@@ -269,10 +269,11 @@ def _has_grades(name: str) -> bool:
     return TREC_NDCG.fullmatch(name) is not None
 
 
-def as_names(metrics: Any) -> Any:
+def as_names(metrics: object) -> object:
     """Return names of measures that can be read twice, also of an iterator; what are none as they are."""
-    is_iterator = isinstance(metrics, Iterable) and not isinstance(metrics, str | list | tuple)
-    return [*metrics] if is_iterator else metrics
+    if isinstance(metrics, Iterable) and not isinstance(metrics, str | list | tuple):
+        return [*metrics]
+    return metrics
 
 
 def expand_metrics(

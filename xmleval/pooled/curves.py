@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats, Ints, Scores
 from xmleval.base.budget import Resources
@@ -152,7 +153,9 @@ def none_yet(asked: Floats) -> tuple[Ints, Floats]:
     return np.zeros((n, LIMBS), np.int64), np.tile([0.0, np.nan], (n, 1))
 
 
-def sums_of(totals: Any, pairs: Any, precision: Ints, peak: Floats, asked: Floats) -> CurveSums:
+def sums_of(
+    totals: NDArray[Any], pairs: NDArray[Any], precision: Ints, peak: Floats, asked: Floats
+) -> CurveSums:
     """Return sums that a kernel adds to these arrays, see `Found`."""
     return CurveSums(totals, pairs, precision[0], peak[0], asked, precision[1:], peak[1:])
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats, Ints, Labels, Scores, label_dtype
 from xmleval.files.spill import Keys, Run, SpillFile
@@ -312,7 +313,7 @@ def _cut(part: Keys | Grouped | Run, splitters: Keys) -> Cut:
         sides = [np.searchsorted(part, splitters, side) for side in ("left", "right")]
         return Cut(part, np.concatenate(([0], np.stack(sides, axis=1).ravel(), [part.size])))
     offsets = np.empty(2 * splitters.size + 2, np.int64)
-    bucket: Any = np.empty(part.size, np.uint8 if splitters.size <= SCANNED else np.int32)
+    bucket: NDArray[Any] = np.empty(part.size, np.uint8 if splitters.size <= SCANNED else np.int32)
     parted = np.empty_like(part)
     part_keys(part, splitters, bucket, parted, offsets)
     return Cut(parted, offsets)

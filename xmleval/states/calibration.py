@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -55,7 +54,7 @@ class Calibration(State):
         pairs = pairs_of(view, self.cutoffs, self.plan.conventions.link)
         weight = NO_WEIGHT if view.block.weight is None else view.block.weight
         columns = pairs.scores, pairs.hits, pairs.tiers, pairs.rows, weight
-        dtype: Any = np.float32 if pairs.narrow else np.float64
+        dtype: type[np.floating] = np.float32 if pairs.narrow else np.float64
         floor, losses = float(np.finfo(dtype).eps), self.losses.copy()
         added = {bins: sums.copy() for bins, sums in self.sums.items()}
         for bins, sums in added.items():
@@ -67,8 +66,9 @@ class Calibration(State):
         self.sums, self.losses = added, losses
 
     def _add_unlisted(
-        self, pairs: Pairs, weight: Floats | None, dtype: Any, sums: dict[int, Ints], losses: Ints
-    ) -> None:
+        self, pairs: Pairs, weight: Floats | None, dtype: type[np.floating], sums: dict[int, Ints],
+        losses: Ints,
+    ) -> None:  # fmt: skip
         """Add the unlisted labels, which share one score."""
         assert pairs.n_unlisted is not None
         assert pairs.n_relevant is not None
@@ -128,7 +128,7 @@ class Calibration(State):
             self.sums[bins] = contents.take_sums(f"bins{bins}", *table.shape[:-1])
 
 
-def edges_of(bins: int, dtype: Any) -> Floats:
+def edges_of(bins: int, dtype: type[np.floating]) -> Floats:
     """Return the ends of bins of equal width, number / bins rounded to the dtype of scores, float64."""
     edges: Floats = (np.arange(bins + 1) / bins).astype(dtype).astype(np.float64)
     return edges

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from xmleval.base.arrays import Chunks, Ints
 from xmleval.base.errors import MOST
 from xmleval.kernels.fixed import LIMBS
+
+Bound = float | NDArray[Any]  # of all values, or of each
 
 
 class Contents:
@@ -22,7 +26,7 @@ class Contents:
     n_rows : number of rows that were counted
     """
 
-    def __init__(self, arrays: dict[str, Any], n_rows: int) -> None:
+    def __init__(self, arrays: Mapping[str, NDArray[Any] | Chunks], n_rows: int) -> None:
         self._left = dict(arrays)
         self.n_rows = n_rows
 
@@ -45,16 +49,19 @@ class Contents:
         return name in self._left
 
     def take(
-        self, name: str, *shape: int | None, dtype: Any = np.int64, low: Any = 0, high: Any = MOST
-    ) -> Any:
+        self, name: str, *shape: int | None, dtype: DTypeLike = np.int64, low: Bound | None = 0,
+        high: Bound = MOST,
+    ) -> NDArray[Any]:  # fmt: skip
         """Take an array of a shape, None for any length, with values within ``low`` to ``high``.
 
         Both may be arrays; with ``low`` None, any values are allowed, NaN too.
         """
         array = self._pop(name)
-        fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == len(shape)
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"{name} is {array.dtype} of shape {array.size}")
+        fits = array.dtype == dtype and array.ndim == len(shape)
         if not fits or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
-            raise ValueError(f"{name} is {array.dtype} of shape {getattr(array, 'shape', array.size)}")
+            raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
         expect(low is None or _within(array, low, high), f"{name} is out of range")
         return array.astype(dtype, order="C")
 
@@ -69,14 +76,13 @@ class Contents:
         if isinstance(array, np.ndarray):
             expect(array.ndim == 1, f"{name} is of shape {array.shape}")
             return Chunks(array.dtype, array.size, lambda: iter([array]))
-        chunks: Chunks = array
-        return chunks
+        return array
 
     def done(self) -> None:
         """Refuse arrays that nobody took."""
         expect(not self._left, f"unexpected array {next(iter(self._left), '')!r}")
 
-    def _pop(self, name: str) -> Any:
+    def _pop(self, name: str) -> NDArray[Any] | Chunks:
         expect(name in self._left, f"{name} is missing")
         return self._left.pop(name)
 
@@ -87,7 +93,7 @@ def expect(fits: bool, wrong: str) -> None:
         raise ValueError(wrong)
 
 
-def _within(array: Any, low: Any, high: Any) -> bool:
+def _within(array: NDArray[Any], low: Bound, high: Bound) -> bool:
     """Return whether all values are within a range; False for NaN."""
     if np.ndim(low) or np.ndim(high):
         return bool(((array >= low) & (array <= high)).all())

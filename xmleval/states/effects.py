@@ -90,7 +90,9 @@ GIVEN = tuple(name for name in OPTIONS if name != "k")  # options that count if 
 OF_GAINS = "measures of gains, such as ndcg@5, and a truth with grades"
 
 
-def given_options(metrics: Any, options: Mapping[str, Any], n_labels: int) -> frozenset[str]:
+def given_options(
+    metrics: str | Iterable[str] | None, options: Mapping[str, Any], n_labels: int
+) -> frozenset[str]:
     """Return the options, and the fields of conventions, that are given and may be without effect.
 
     What equals the default does not count. ``k`` counts where no measure is named without a cutoff.
@@ -104,12 +106,12 @@ def given_options(metrics: Any, options: Mapping[str, Any], n_labels: int) -> fr
     return frozenset(given | {FIELD + name for name in changed_fields(options.get("conventions"))})
 
 
-def _is_default(name: str, value: Any) -> bool:
+def _is_default(name: str, value: object) -> bool:
     """Tell whether a value of an option is that without it."""
     return isinstance(value, str | bool | np.bool_) and bool(value == DEFAULTS.get(name, False))
 
 
-def _reads_cutoffs(metrics: Any, options: Mapping[str, Any]) -> bool:
+def _reads_cutoffs(metrics: str | Iterable[str] | None, options: Mapping[str, Any]) -> bool:
     """Tell whether any measure takes its cutoffs of ``k``, or that is not given."""
     k = options.get("k", DEFAULT_K)
     if isinstance(k, list | tuple) and tuple(k) == DEFAULT_K:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,7 +89,7 @@ def _joined(pieces: Sequence[Sums]) -> Sums:
     values, places = np.unique(values, return_inverse=True)
     n_joined: Ints = np.zeros(values.size, np.int64)
     np.add.at(n_joined, places, n_labels)
-    weighted: Any = zip(*(piece.weighted for piece in pieces), strict=True)
+    weighted = zip(*(piece.weighted for piece in pieces), strict=True)
     return Sums(Spread(values, n_joined), [*map(sum, weighted)], sum(piece.n_slots for piece in pieces))
 
 

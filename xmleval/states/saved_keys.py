@@ -63,7 +63,7 @@ def joined(chunks: Iterator[Keys], n_bytes: int) -> Iterator[Keys]:
         yield _together(waiting)
 
 
-def _together(arrays: list[Any]) -> Any:
+def _together(arrays: list[Keys]) -> Keys:
     """Return arrays as one that kernels take; the array itself if it is the only one and can be written."""
     filled = [array for array in arrays if array.size] or arrays[:1]
     return np.require(filled[0] if len(filled) == 1 else np.concatenate(filled), requirements=["C", "A", "W"])
@@ -83,7 +83,7 @@ def checked_counts(name: str, contents: Contents) -> Iterator[Packed]:
         stop = int(np.searchsorted(starts, starts[done] + waiting.nbytes, "right")) - 1
         if stop > done:
             within = starts[done : stop + 1] - starts[done]
-            size = check_packed(first + done, within, waiting)
+            size = int(check_packed(first + done, within, waiting))
             expect(size >= 0, f"{name} counts are out of range")
             if size:
                 yield Packed(first + done, within, waiting[: within[-1] // 8].copy(), size)

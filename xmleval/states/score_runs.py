@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,8 +18,8 @@ from xmleval.kernels.sweeps import LabelCurves
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import as_floats
 from xmleval.pooled.columns import sweep_columns
-from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles, thinned
-from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
+from xmleval.pooled.curves import Curves, Found, Last, Unlisted, sweep_piles, thinned
+from xmleval.pooled.piles import SMALL, Grouped, Held, Pile, make_keys
 from xmleval.pooled.store import Store
 from xmleval.pooled.value_curves import sweep_values
 from xmleval.pooled.values import Values
@@ -176,8 +176,8 @@ class ScoreRuns(State):
             strides = np.array([max(1, -(-2 * size // n_points)) for size in (n_good, n_bad)])
         last = self._last() if self.needs.bounds else None
         asked = self.needs.asked
-        sweep: Any = partial(sweep_values, pairs_alone=self.needs.pairs_alone)
-        side: Any = self.store.values.get
+        sweep: Callable[..., Found] = partial(sweep_values, pairs_alone=self.needs.pairs_alone)
+        side: Callable[[str], Values | Pile | None] = self.store.values.get
         if not self.store.by_value([*self.store.values]):
             sweep, side = sweep_piles, {name: self.store.as_pile(name) for name in self.store.values}.get
         sums = sweep([side(good)], side(bad), unlisted, resources, strides=strides, last=last, asked=asked)

@@ -39,7 +39,7 @@ class Hierarchy(NamedTuple):
     n_nodes: int
     edges: Ints
     digest: str
-    top: Any
+    top: object
     n_labels: int
     names: Sequence[Any] = ()
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from xmleval.base.arrays import Floats
+from xmleval.base.arrays import Floats, Ints, Labels
 from xmleval.base.errors import InputError
 from xmleval.input.csr import as_array
 from xmleval.input.tensors import is_sparse
@@ -16,7 +17,24 @@ MAX_STEPS = 10_000
 CONVERGED = (0, 1, 2, 4, 5)  # stop codes of SciPy's lsqr: solved to the tolerance or to machine precision
 
 
-def check_features(features: Any, n_rows: int) -> Any:
+class SparseArray(Protocol):
+    """A sparse array of SciPy, by rows or by columns."""
+
+    ndim: int
+    shape: tuple[int, ...]
+    indptr: Ints
+    indices: Labels
+    data: NDArray[Any]
+
+    def __getitem__(self, rows: NDArray[Any], /) -> SparseArray:
+        """Return some rows of one by rows."""
+        ...
+
+    def sort_indices(self) -> None:
+        """Sort the entries of each row, or column, in place."""
+
+
+def check_features(features: Any, n_rows: int) -> Floats | SparseArray:
     """Return features as a float64 array or a canonical CSR array; refuse invalid ones."""
     if is_sparse(features):
         from scipy.sparse import csr_array  # imported here to keep start-up fast
@@ -29,8 +47,9 @@ def check_features(features: Any, n_rows: int) -> Any:
                 if (np.diff(np.asarray(features.indptr, np.int64)) < 0).any():
                     raise ValueError("indptr is falling")
                 features.check_format(full_check=True)
-            matrix: Any = csr_array(features, dtype=np.float64, copy=True)
-            matrix.sum_duplicates()
+            rows = csr_array(features, dtype=np.float64, copy=True)
+            rows.sum_duplicates()
+            matrix: Floats | SparseArray = rows
         except (ValueError, TypeError, IndexError) as error:
             raise InputError("features", f"not a valid sparse matrix: {error}") from None
     else:
@@ -39,43 +58,42 @@ def check_features(features: Any, n_rows: int) -> Any:
         raise InputError("features", f"shape {matrix.shape} does not match {n_rows} rows")
     if not matrix.shape[1]:
         raise InputError("features", f"shape {matrix.shape} has no columns")
-    numbers = matrix.data if is_sparse(matrix) else matrix.reshape(-1)
+    numbers = matrix.reshape(-1) if isinstance(matrix, np.ndarray) else matrix.data
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
         place = int(bad[0])
         row, column = divmod(place, matrix.shape[1])
-        if is_sparse(matrix):
+        if not isinstance(matrix, np.ndarray):
             row, column = int(np.searchsorted(matrix.indptr, place, "right")) - 1, matrix.indices[place]
         text = f"{numbers[place]} in column {column} is not a finite number"
         raise InputError("features", text, row=row, value=numbers[place])
     return matrix
 
 
-def linear_values(weights: Floats, matrix: Any) -> Floats:
+def linear_values(weights: Floats, matrix: Floats | SparseArray) -> Floats:
     """Evaluate the model on each row, with bits that do not depend on other rows or on sparsity."""
     values = np.empty(matrix.shape[0])
-    if is_sparse(matrix):
-        apply_weights_sparse(matrix.indptr, matrix.indices, matrix.data, weights, values)
-    else:
+    if isinstance(matrix, np.ndarray):
         apply_weights(matrix, weights, values)
+    else:
+        apply_weights_sparse(matrix.indptr, matrix.indices, matrix.data, weights, values)
     return values
 
 
-def least_squares(argument: str, values: Any, targets: Floats) -> Floats:
+def least_squares(argument: str, values: Floats | SparseArray, targets: Floats) -> Floats:
     """Return the weights of a linear model, the intercept first; of several solutions that of minimum norm.
 
     Columns are scaled by their norms, so that the solution does not depend on their units.
     """
     ones = np.ones((targets.size, 1))
-    sparse = is_sparse(values)
-    if sparse:
+    if isinstance(values, np.ndarray):
+        design = np.hstack([ones, values])
+        largest = np.abs(design).max(axis=0)
+    else:
         from scipy.sparse import csr_array, hstack
 
         design = hstack([csr_array(ones), values], format="csc")
         largest = abs(design).max(axis=0).toarray().reshape(-1)
-    else:
-        design = np.hstack([ones, values])
-        largest = np.abs(design).max(axis=0)
     scale = float(np.abs(targets).max()) or 1.0  # squares of values outside -1..1 could overflow
     with np.errstate(over="ignore", divide="ignore"):
         largest[~np.isfinite(scale / largest)] = np.inf  # the column would need an infinite weight
@@ -83,7 +101,9 @@ def least_squares(argument: str, values: Any, targets: Floats) -> Floats:
     norms = np.sqrt(np.asarray((design**2).sum(axis=0)).reshape(-1))
     norms[norms == 0] = 1.0
     _divide_columns(design, norms)
-    if sparse:
+    if isinstance(values, np.ndarray):
+        solution = np.linalg.lstsq(design, targets / scale, rcond=None)[0]
+    else:
         from scipy.sparse.linalg import lsqr
 
         solution, stop = lsqr(design, targets / scale, 0.0, 1e-12, 1e-12, 0.0, MAX_STEPS)[:2]
@@ -91,8 +111,6 @@ def least_squares(argument: str, values: Any, targets: Floats) -> Floats:
             raise InputError(
                 argument, f"least squares did not converge in {MAX_STEPS} steps; remove duplicate columns"
             )
-    else:
-        solution = np.linalg.lstsq(design, targets / scale, rcond=None)[0]
     with np.errstate(over="ignore", invalid="ignore"):
         weights: Floats = solution / norms * (scale / largest)  # 0 for excluded columns
     if not np.isfinite(weights).all():
@@ -101,9 +119,9 @@ def least_squares(argument: str, values: Any, targets: Floats) -> Floats:
     return weights
 
 
-def _divide_columns(design: Any, by: Floats) -> None:
+def _divide_columns(design: Floats | SparseArray, by: Floats) -> None:
     """Divide the columns of an array or a CSC array in place."""
-    if is_sparse(design):
-        design.data /= np.repeat(by, np.diff(design.indptr))
-    else:
+    if isinstance(design, np.ndarray):
         design /= by
+    else:
+        design.data /= np.repeat(by, np.diff(design.indptr))

@@ -44,20 +44,22 @@ def split_rows(view: View, groups: NDArray[Any], n_groups: int) -> list[View]:
     return views
 
 
-def _split(part: Any, groups: NDArray[Any], order: Ints, starts: Ints) -> list[Any]:
+def _split(
+    part: Truth | Ranking | NDArray[Any] | None, groups: NDArray[Any], order: Ints, starts: Ints
+) -> list[Any]:
     """Return the rows of each group of sets, of lists, or of an array; None of None."""
     spans = [*pairwise(starts.tolist())]
     if part is None or isinstance(part, np.ndarray):
         return [part if part is None else part[order[start:stop]] for start, stop in spans]
     ptr: Ints = pointer(row_sizes(part.ptr)[order])
-    columns: Any = [None if values is None else np.empty(ptr[-1], values.dtype) for values in part[1:3]]
+    columns = [None if values is None else np.empty(ptr[-1], values.dtype) for values in part[1:3]]
     for values, column in zip(part[1:3], columns, strict=True):
-        if column is not None:
+        if values is not None and column is not None:
             split_entries(part.ptr, values, groups, ptr[starts[:-1]], column)
     parts = list[Any]()
     for start, stop in spans:
         first, last = ptr[start], ptr[stop]
-        within: Any = [ptr[start : stop + 1] - first]
+        within: list[Any] = [ptr[start : stop + 1] - first]
         within += [None if column is None else column[first:last] for column in columns]
         if isinstance(part, Truth):
             parts.append(Truth(*within))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from xmleval.base.arrays import MOST_LABELS, Floats
 from xmleval.base.errors import InputError, Keyword, Message, shown
@@ -20,6 +21,7 @@ from xmleval.base.numerals import decimal_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
 from xmleval.input.csr import as_array
+from xmleval.input.given import RowsLike, SparseMatrix
 from xmleval.input.match import as_scores, numbers_of_columns
 from xmleval.input.matching import Rules, match_values
 from xmleval.input.objects.entries import NamedEntries, is_dense, open_entries, read_predictions
@@ -29,7 +31,7 @@ from xmleval.input.rows import pointer, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.vectors import for_names
 from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_unfit
-from xmleval.view.linear import check_features, linear_values
+from xmleval.view.linear import SparseArray, check_features, linear_values
 
 TUNABLE = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
 
@@ -166,7 +168,7 @@ class Rule:
             decision = replace(decision, numbers=numbers)
         return replace(self, n_labels=len(names), decision=decision, label_names=tuple(names))
 
-    def apply(self, y_score: Any, *, features: Any = None) -> Any:
+    def apply(self, y_score: RowsLike | None, *, features: ArrayLike | SparseMatrix | None = None) -> Any:
         """Predict sets from scores.
 
         Parameters
@@ -200,8 +202,8 @@ class Rule:
         """
         if y_score is None:
             raise InputError("y_score", "missing; a rule is applied to scores")
-        y_score = read_predictions(y_score) if is_file(y_score) else as_own_rows("y_score", y_score)
-        entries = open_entries("y_score", y_score)
+        scores = read_predictions(y_score) if is_file(y_score) else as_own_rows("y_score", y_score)
+        entries = open_entries("y_score", scores)
         origin = None if entries is None else entries.rows.origin
         for note in [] if origin is None else origin.noted("y_score"):
             warnings.warn(note, stacklevel=2)
@@ -210,13 +212,13 @@ class Rule:
         if self.by_name:
             warning = "y_score has no names: its columns are taken in the order of the rule's label_names"
             warnings.warn(warning, stacklevel=2)
-        y_score = as_array("y_score", y_score) if is_dense(y_score) else y_score
+        scores = as_array("y_score", scores) if is_dense(scores) else scores
         names = None if self.label_names is None else [*self.label_names]
-        opened = {"y_score": OpenedValue("y_score", "scores", "y_score", value=y_score)}
+        opened = {"y_score": OpenedValue("y_score", "scores", "y_score", value=scores)}
         matched = match_values(opened, Rules(self.n_labels, names, fits=True))
         return self._sets_of(matched.values["y_score"], features)
 
-    def _apply_by_name(self, entries: NamedEntries, features: Any) -> Any:
+    def _apply_by_name(self, entries: NamedEntries, features: object) -> Any:
         """Return the form of entries with the predicted labels alone."""
         rows, row_of, rule = entries.rows, entries.row_of, replace(self, label_names=None)
         names, labels = rows.names, np.asarray(rows.labels, np.int64)
@@ -236,7 +238,7 @@ class Rule:
         chosen = np.repeat(np.arange(entries.n_rows), np.diff(sets.indptr)) * rule.n_labels + sets.indices
         return entries.as_sets(np.isin(row_of * rule.n_labels + labels, chosen))
 
-    def _sets_of(self, y_score: Any, features: Any) -> Any:
+    def _sets_of(self, y_score: object, features: object) -> SparseArray:
         """Return sets by number, as a sparse array."""
         unlisted, kind = self.unlisted, self.decision.kind
         limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
@@ -263,11 +265,11 @@ class Rule:
 
         joined = np.concatenate(labels)
         entries = np.ones(joined.size, np.bool_), joined, np.concatenate(ptr)
-        sets = csr_array(entries, shape=(rows.n_rows, self.n_labels))
-        sets.sort_indices()
-        return sets
+        by_number: SparseArray = csr_array(entries, shape=(rows.n_rows, self.n_labels))
+        by_number.sort_indices()
+        return by_number
 
-    def _row_thresholds(self, features: Any, n_rows: int) -> Floats:
+    def _row_thresholds(self, features: object, n_rows: int) -> Floats:
         """Return the thresholds of rows from features; empty if the rule does not use features."""
         if self.decision.kind != "features":
             if features is not None:
@@ -336,17 +338,17 @@ class Rule:
         return fits and are_names and distinct and tuned
 
 
-def is_tuned_to(rule: str, measure: Any) -> bool:
+def is_tuned_to(rule: str, measure: object) -> bool:
     """Tell whether a rule can be tuned to a measure, by its canonical name; None for none."""
     return without_cutoff(measure) in (RULES[rule].measures or (None,))
 
 
-def without_cutoff(measure: Any) -> Any:
+def without_cutoff(measure: object) -> object:
     """Return the name of a measure with ``@k`` for any cutoff."""
     return re.sub(r"@[1-9][0-9]*$", "@k", measure) if isinstance(measure, str) else measure
 
 
-def rule_for(decision: Any, names: list[Any] | None, in_order: bool) -> Any:
+def rule_for(decision: object, names: list[Any] | None, in_order: bool) -> Any:
     """Return a rule for labels by number, if it knows names or needs them; any other decision as it is."""
     if isinstance(decision, Rule) and names is None and decision.by_name:
         which = "knows labels by name, and y_true has none; give ", Keyword("labels")
@@ -365,7 +367,7 @@ def as_parts(decision: Decision) -> tuple[list[Any], Floats]:
     return [decision.kind, value, decision.text], decision.numbers
 
 
-def from_parts(parts: list[Any], numbers: Any) -> Decision:
+def from_parts(parts: list[Any], numbers: NDArray[Any]) -> Decision:
     """Return a decision from saved values; refuse invalid ones."""
     kind, value, text = parts
     number = math.nan if value is None else decimal_number(value)

@@ -79,7 +79,7 @@ def once_a_decision(compute: Method) -> Method:
     """Keep what a method of a view returns for each decision."""
 
     @wraps(compute)
-    def kept(view: View, decision: Decision, *arguments: Any) -> Any:
+    def kept(view: View, decision: Decision, *arguments: object) -> object:
         value = view.by_decision.get(key := (compute.__name__, decision.name))
         if value is None:
             value = view.by_decision[key] = compute(view, decision, *arguments)
