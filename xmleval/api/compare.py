@@ -25,10 +25,10 @@ from xmleval.base.errors import (
 )
 from xmleval.evaluation.batch import OF_ROWS, Batch
 from xmleval.evaluation.blocks import Blocks
-from xmleval.evaluation.counts import evaluate_values
 from xmleval.evaluation.files import Run, evaluate_files, open_run, state_files
 from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.request import OF_MODELS, Request, refuse_unknown, request_of
+from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import is_file
 from xmleval.input.given import RowsLike, ValuesLike
 from xmleval.input.scan import Scan

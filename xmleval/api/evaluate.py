@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, positive_integer, shown, shown_names
-from xmleval.evaluation.counts import evaluate_values
 from xmleval.evaluation.request import (
     Data,
     EvaluateOptions,
@@ -22,6 +21,7 @@ from xmleval.evaluation.request import (
     Running,
 )
 from xmleval.evaluation.settings import FILES, argument_of, file_of
+from xmleval.evaluation.values import evaluate_values
 from xmleval.input.given import FilePath, ModelsLike, RowsLike, ValuesLike
 from xmleval.input.objects.named import is_pair_dict
 from xmleval.metrics.spec import DEFAULT_K

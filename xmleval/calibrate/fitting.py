@@ -14,9 +14,9 @@ from xmleval.base.budget import MEMORY, Resources
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, did_you_mean, naming_files, positive_integer, shown
 from xmleval.calibrate.calibrator import METHODS, Calibrator
-from xmleval.evaluation.counts import ScoredRows
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
+from xmleval.evaluation.scored_rows import ScoredRows
 from xmleval.files.remote import is_file
 from xmleval.input.given import FilePath, RowsLike, ValuesLike
 from xmleval.input.vectors import HEAVIEST

@@ -1,10 +1,9 @@
-"""The one way of rows: read, counted in threads, added to the immutable counts before, merged, reported."""
+"""Counts of rows: batches are added to the immutable counts before, in threads; merged, and reported."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -12,31 +11,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.base.arrays import bytes_of
-from xmleval.base.budget import Resources, check_resources
-from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positive_integer, renaming, shown
+from xmleval.base.budget import Resources
+from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positive_integer
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
-from xmleval.evaluation.batch import Batch, open_batch
+from xmleval.evaluation.batch import Batch
 from xmleval.evaluation.blocks import Blocks, owned
-from xmleval.evaluation.request import Question, Request
 from xmleval.evaluation.row_keys import Kept, united_keys, with_keys
-from xmleval.evaluation.settings import KEYED, check_settings, plan_of
+from xmleval.evaluation.settings import KEYED, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, Spans, united
-from xmleval.input.csr import Source
 from xmleval.input.door import NAMES, excluded_inputs
 from xmleval.input.glances import unread_grades
-from xmleval.input.matching import Rules
-from xmleval.input.opened import is_nameless
 from xmleval.input.scores import has_scores
-from xmleval.input.sets import remembered
 from xmleval.input.vectors import keys_of_groups
 from xmleval.labels.groups import refuse_many_groups
-from xmleval.labels.hierarchy import as_edges, nodes_of
 from xmleval.results.report import Report
 from xmleval.states.effects import idle_notes
 from xmleval.states.plan import SCORED, Plan, Settings
 from xmleval.states.results import Results
-from xmleval.states.state import States, new_states, refuse_many_cells, state_class, table_bytes
+from xmleval.states.state import States, new_states, refuse_many_cells, table_bytes
 from xmleval.view.block import Block
 
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
@@ -384,88 +377,3 @@ def _propensity_of(settings: Settings) -> str | None:
     if settings.propensity is None:
         return None
     return "given" if settings.propensity.lowest >= 1 else "values below 1"
-
-
-def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]) -> list[Report]:
-    """Return a report for the scores and the sets of each model, by name.
-
-    Several models share a truth without names, which is checked once, and settings for the same labels.
-    """
-    asked, question, data = request.question, request.question, request.data
-    if asked.labels is not None or asked.hierarchy is not None:  # names are those of rows
-        question = replace(asked, labels=None, hierarchy=as_edges(asked.hierarchy))
-    conventions = question.resolved_conventions
-    rules = Rules(asked.n_labels, asked.labels, conventions.graded, nodes=nodes_of(question.hierarchy))
-    resources = check_resources(request.memory, request.threads, request.running.block_rows)
-    settings_for = _settings_by_labels(question)
-    reports = list[Report]()
-    for name, (y_score, y_pred) in predictions.items():
-        with ExitStack() as errors:
-            if name:  # one of several
-                data = replace(data, y_score=y_score, y_pred=y_pred)
-                errors.enter_context(renaming("y_score", f"y_score of {shown(name)}"))
-                errors.enter_context(renaming("y_pred", f"y_pred of {shown(name)}"))
-            batch = open_batch(data, rules, conventions, look_at=conventions.graded)
-            is_shared = len(predictions) > 1 and is_nameless("y_true", data.y_true)
-            if is_shared and not isinstance(data.y_true, Source):
-                batch = batch._replace(truth=remembered(batch.truth))
-                data = replace(data, y_true=batch.truth)
-            reports.append(_report_on(settings_for(batch), resources, batch))
-    return reports
-
-
-def _settings_by_labels(question: Question) -> Callable[[Batch], Settings]:
-    """Return what gives the settings for the labels of a batch, the same ones while these do not change."""
-    made = list[tuple[tuple[Any, ...], Settings]]()
-
-    def settings_for(batch: Batch) -> Settings:
-        labels = batch.truth.n_labels, batch.naming.label_names, batch.naming.closed
-        if not made or made[-1][0] != labels:
-            made[:] = [(labels, check_settings(question, *labels))]
-        return made[-1][1]
-
-    return settings_for
-
-
-def _report_on(settings: Settings, resources: Resources, batch: Batch) -> Report:
-    """Return the report on all rows at once."""
-    naming = batch.naming
-    if naming.unknown:
-        settings = replace(settings, unknown=True)
-    counted = with_batch(settings, resources, Counted(place=(ALONE, 0)), batch)
-    return make_report(
-        settings,
-        counted,
-        label_names=naming.label_names,
-        row_names=naming.names_of_rows,
-        unknown_labels=naming.unknown,
-    )
-
-
-class ScoredRows:
-    """Rows collected so far in one state, within memory; more of them are in temporary files.
-
-    Subclasses name the ``state``, and say in ``missing`` and ``bare`` what is wrong without scores.
-    """
-
-    state = missing = bare = ""
-
-    def __init__(self, plan: Plan, resources: Resources) -> None:
-        self.n_labels, self.resources = plan.n_labels, resources
-        self._plan, self._dtypes = plan, set[str]()
-        empty_state = state_class(self.state)(plan, plan.specs, resources)
-        self._states = States(plan, resources, {self.state: empty_state})
-
-    def add(self, batch: Batch) -> None:
-        """Add the rows of a batch."""
-        if batch.y_score is None:
-            raise InputError("y_score", self.missing)
-        if has_scores(batch.y_score) is False:
-            raise InputError("y_score", self.bare)
-        rows = Blocks(self._plan, batch.with_truth(self.n_labels), self.resources, 0, self._dtypes)
-        self._states = count(self._plan, self.resources, [self._states], rows)
-
-    @property
-    def counted(self) -> Any:
-        """The state of the rows so far."""
-        return self._states[self.state]

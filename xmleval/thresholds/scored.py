@@ -9,7 +9,7 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.budget import Resources
 from xmleval.base.conventions import Conventions
-from xmleval.evaluation.counts import ScoredRows
+from xmleval.evaluation.scored_rows import ScoredRows
 from xmleval.metrics.spec import parse_spec
 from xmleval.pooled.cuts import best_cut, best_label_cuts
 from xmleval.states.plan import Settings, make_plan
