@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming, shown
+from xmleval.files.remote import is_file
 from xmleval.input.columns import INSTANCE, is_written_index, named_as
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, names_of_truth, refuse_scores
@@ -17,8 +18,6 @@ from xmleval.input.opened import UNSIZED, OpenedValue, check_labels, keyed, refu
 from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
 from xmleval.input.sets import list_sets, refuse_ids
 from xmleval.input.tensors import shape_of
-
-ALONE = {"y_true": "y_score", "y_score": "y_true"}
 
 
 class Rules(NamedTuple):
@@ -389,8 +388,6 @@ def _refuse_ids_beside(truth: object, n_labels: int) -> None:
 
 def match_truth(argument: str, value: object, n_labels: int | None, labels: object = None) -> MatchedValues:
     """Return a truth that is called otherwise, in memory or in a file, without names."""
-    from xmleval.files.remote import is_file
-
     if is_file(value):
         from xmleval.input.shards import read_sets  # imports all formats
 
