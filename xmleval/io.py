@@ -28,13 +28,13 @@ from xmleval.base.errors import InputError, renaming, shown
 from xmleval.base.numerals import whole_number
 from xmleval.files.output import refuse_ending
 from xmleval.files.remote import as_path
+from xmleval.input.argument_types import RowsLike, SparseMatrix
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ
 from xmleval.input.formats.arrow import named_rows, save_table
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import save_xmc
 from xmleval.input.formats.trec import batches, save
-from xmleval.input.given import RowsLike, SparseMatrix
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named, Rows
 from xmleval.input.scan import Scan

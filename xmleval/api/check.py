@@ -28,7 +28,7 @@ from xmleval.results.report import Report, load_results
 
 if TYPE_CHECKING:
     from xmleval.evaluation.evaluator import Evaluator
-    from xmleval.input.given import FilePath
+    from xmleval.input.argument_types import FilePath
 
 # what holds a report, or several by name
 ResultsLike: TypeAlias = "Evaluator | Mapping[str, object] | FilePath"

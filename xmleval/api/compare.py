@@ -30,7 +30,7 @@ from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.request import OF_MODELS, Request, refuse_unknown, request_of
 from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import is_file
-from xmleval.input.given import RowsLike, ValuesLike
+from xmleval.input.argument_types import RowsLike, ValuesLike
 from xmleval.input.scan import Scan
 from xmleval.input.shards import find_scan
 from xmleval.input.tensors import as_plain
@@ -315,7 +315,8 @@ def lists_of(
 ) -> list[Lists]:
     """Return what to show of some rows of two models, which are read again."""
     if run is None:
-        of_models = {name: (models or {})[name] for name in reports}
+        assert models is not None  # as only these have lists
+        of_models = {name: models[name] for name in reports}
         with open_run(replace(request, memory=MEMORY), of_models) as new_run:
             return lists_of(new_run, request, models, reports, spec, rows)
     shown = [ShownRows(report, spec.k or LISTED, rows) for report in reports.values()]
@@ -343,7 +344,7 @@ class ShownRows:
 
     def add(self, batch: Batch) -> None:
         """Read the rows of a batch."""
-        batch = batch.with_truth(self.n_labels, self.plan.conventions.gains)
+        batch = batch.with_checked_truth(self.n_labels, self.plan.conventions.gains)
         blocks = Blocks(self.plan, batch, check_resources(MEMORY, 1, 1), self.n_rows, set())  # of one row
         is_read = (self.rows >= self.n_rows) & (self.rows < self.n_rows + batch.truth.n_rows)
         for row in self.rows[is_read].tolist():

@@ -10,7 +10,7 @@ from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.request import OF_MODELS, EvaluateOptions, refuse_unknown, request_of
 from xmleval.files.remote import as_path
-from xmleval.input.given import RowsLike
+from xmleval.input.argument_types import RowsLike
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.diff import Diff, find_changes
 from xmleval.show.tables import names_of_files, short_names

@@ -10,7 +10,7 @@ from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.evaluation.files import LABEL_TABLES
 from xmleval.evaluation.request import OF_MODELS, EvaluateOptions, refuse_unknown, request_of
 from xmleval.evaluation.settings import GIVEN_AS
-from xmleval.input.given import ModelsLike, RowsLike
+from xmleval.input.argument_types import ModelsLike, RowsLike
 from xmleval.labels.groups import DECILES
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison

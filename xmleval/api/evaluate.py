@@ -22,7 +22,7 @@ from xmleval.evaluation.request import (
 )
 from xmleval.evaluation.settings import FILES, argument_of, file_of
 from xmleval.evaluation.values import evaluate_values
-from xmleval.input.given import FilePath, ModelsLike, RowsLike, ValuesLike
+from xmleval.input.argument_types import FilePath, ModelsLike, RowsLike, ValuesLike
 from xmleval.input.objects.named import is_pair_dict
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.comparison import Comparison

@@ -13,7 +13,7 @@ from xmleval.evaluation.batch import Batch
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
-from xmleval.input.given import FilePath, RowsLike
+from xmleval.input.argument_types import FilePath, RowsLike
 from xmleval.kernels.labels import count_entries
 
 TAIL_COUNT = 10  # maximum number of instances of a tail label
@@ -63,7 +63,7 @@ def label_statistics(
         progress=progress,
     )
     rows, run = collect(request, lambda n, resources: LabelCounts(n))
-    for note in run.rows.namings[0].notes:
+    for note in run.rows.notes[0]:
         warnings.warn(note, stacklevel=2)
     n_labels, seen = rows.label_counts.size, np.flatnonzero(rows.label_counts)
     counts = rows.label_counts[seen]
@@ -97,7 +97,7 @@ class LabelCounts(Evaluator):
 
     def add(self, batch: Batch) -> None:
         """Count the rows of a batch, or refuse them."""
-        batch = batch.with_truth(self.n_labels)
+        batch = batch.with_checked_truth(self.n_labels)
         super().add(batch)
         for block in batch.truth.blocks():
             count_entries(block.labels, self.label_counts)  # which writes only where labels occur

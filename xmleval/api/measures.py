@@ -15,7 +15,7 @@ import warnings
 
 from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import TIES, positive_integer
-from xmleval.input.given import RowsLike, ValuesLike
+from xmleval.input.argument_types import RowsLike, ValuesLike
 
 
 def _value(

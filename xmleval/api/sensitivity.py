@@ -13,7 +13,7 @@ from xmleval.api.compare import evaluate_models
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import InputError, real_number
 from xmleval.evaluation.request import OF_MODELS, refuse_unknown, request_of
-from xmleval.input.given import ModelsLike, RowsLike
+from xmleval.input.argument_types import ModelsLike, RowsLike
 from xmleval.labels.propensity import inverse_propensity, modelled
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from xmleval.base.errors import InputError, did_you_mean
 from xmleval.evaluation.convert import CONTENTS, write_object
 from xmleval.files.remote import is_file
-from xmleval.input.given import RowsLike
+from xmleval.input.argument_types import RowsLike
 
 
 def write(path: str | os.PathLike[str], data: RowsLike, kind: str = "scores") -> None:

@@ -8,10 +8,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from xmleval.calibrate.calibrator import Calibrator
-from xmleval.evaluation.by_name import read_scores_alone
 from xmleval.evaluation.convert import find_files, write_data, write_rows, writer_of
+from xmleval.evaluation.match_files import read_scores_alone
 from xmleval.evaluation.request import Progress
-from xmleval.input.given import FilePath
+from xmleval.input.argument_types import FilePath
 from xmleval.input.rows import Rows
 from xmleval.input.stack import as_rows
 

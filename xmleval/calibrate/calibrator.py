@@ -17,8 +17,8 @@ from xmleval.base.errors import InputError, counted, shown
 from xmleval.files.input import InputFile
 from xmleval.files.output import refuse_ending, replacing
 from xmleval.files.remote import as_path, is_file
+from xmleval.input.argument_types import RowsLike
 from xmleval.input.csr import as_array
-from xmleval.input.given import RowsLike
 from xmleval.input.objects.entries import open_entries, read_predictions, refuse_no_scores
 from xmleval.input.objects.named import as_own_rows
 from xmleval.input.rows import Rows

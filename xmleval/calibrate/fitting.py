@@ -18,7 +18,7 @@ from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
 from xmleval.evaluation.scored_rows import ScoredRows
 from xmleval.files.remote import is_file
-from xmleval.input.given import FilePath, RowsLike, ValuesLike
+from xmleval.input.argument_types import FilePath, RowsLike, ValuesLike
 from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.recalibrating import (
     BOTH,
@@ -119,7 +119,7 @@ def fit(
     )
     make = partial(ScoredPairs, k, sample_weight is not None)
     pairs, run = collect(request, make)
-    for note in run.rows.namings[0].notes:
+    for note in run.rows.notes[0]:
         warnings.warn(note, stacklevel=2)
     with naming_files({"y_score": y_score} if is_file(y_score) else {}):
         return calibrator_of(method, k, pairs)

@@ -14,7 +14,7 @@ from xmleval.cli.files import FILE, Scanning
 from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import FORMAT, INPUTS, OUTPUT, command, format_option
 from xmleval.cli.output import show, write_text
-from xmleval.input.given import FilePath
+from xmleval.input.argument_types import FilePath
 from xmleval.show.tables import as_json_value
 
 OPTIONS = {

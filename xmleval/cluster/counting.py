@@ -10,7 +10,7 @@ from xmleval.base.errors import InputError
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.job import Job, opened
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.evaluation.matched import Matched
+from xmleval.evaluation.matched_inputs import MatchedInputs
 from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.saved import saved_counts
 from xmleval.files.input import stamp
@@ -105,7 +105,7 @@ def _refuse_changed(task: Task) -> None:
             raise ValueError(f"{path}: changed since the run began, from {expected} to {version}")
 
 
-def _inputs_of(task: Task) -> Matched:
+def _inputs_of(task: Task) -> MatchedInputs:
     """Return the rows of a task, which are read as one machine would read them."""
     formats, inputs = {form.name: form for form in FORMATS}, dict[str, tuple[str, Pieces]]()
     for argument, name, kind, files, first in task.inputs:
@@ -114,7 +114,7 @@ def _inputs_of(task: Task) -> Matched:
         pieces = joined([(called, pieces) for (called, *_), (_, pieces) in zip(files, each, strict=True)])
         inputs[argument] = name, rows_between(files[0][0], pieces, first, first + task.stop - task.start)
     truth, scores = inputs.pop("y_true"), inputs.pop("y_score", None)
-    return Matched(
+    return MatchedInputs(
         truth, [] if scores is None else [scores], inputs, (), pairs=task.pairs, start=task.start,
         exclude_from=task.exclude_from, of_rows=task.of_rows, first_row=task.first_row + task.start,
     )  # fmt: skip

@@ -21,8 +21,8 @@ from xmleval.cluster.job import Job, digest_of, make_job
 from xmleval.cluster.run import Leaf, leaves_of, run
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import Run, evaluate_files, reports_of
-from xmleval.evaluation.matched import LOG
-from xmleval.evaluation.progress import progress
+from xmleval.evaluation.matched_inputs import LOG
+from xmleval.evaluation.progress import show_progress
 from xmleval.evaluation.request import Options, Progress, request_of
 from xmleval.files.remote import as_path
 from xmleval.input.shards import find_inputs
@@ -88,7 +88,7 @@ def count_on(
             runs.append((job, leaves_of(tasks), folder))
         executor = locks.enter_context(connected)
         for place, (job, leaves, parts) in enumerate(runs):
-            with progress(rows.truth[1].n_rows, 0, shown) as show:
+            with show_progress(rows.truth[1].n_rows, 0, shown) as show:
                 whole = run(executor, job, leaves, parts, show)
             if sources:  # rows are those of the files of the truth, as on one machine
                 truth = inputs_of["y_true"][0]
@@ -123,5 +123,5 @@ def evaluate_blocks(
         leaves.append(Leaf(add_block, (first, block), str(place), n_rows))
         first += n_rows
     job = make_job(evaluator, memory_bytes("memory", memory), threads)
-    with progress(first, 0, shown) as show:
+    with show_progress(first, 0, shown) as show:
         return run(executor, job, leaves, show=show).compute()

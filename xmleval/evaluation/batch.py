@@ -12,8 +12,9 @@ from xmleval.evaluation.request import Data
 from xmleval.evaluation.settings import MISSING
 from xmleval.input.door import OPEN, Door, make_door
 from xmleval.input.glances import swapped_notes
-from xmleval.input.matching import Naming, Rules, match_values
-from xmleval.input.opened import PREDICTIONS, OpenedValue
+from xmleval.input.match import PREDICTIONS
+from xmleval.input.match_values import MatchOptions, Naming, match_values
+from xmleval.input.opened import OpenedValue, kind_of
 from xmleval.input.pieces import RowReader
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import of_rows
@@ -22,12 +23,13 @@ OF_ROWS = ("sample_weight", "clusters", "row_groups")  # arguments with a value 
 NO_NAMES = Naming()
 
 
-class Where(NamedTuple):
+class BatchSource(NamedTuple):
     """Where the rows of a batch come from.
 
     readers : of arguments that are read row by row
     files : names of what other arguments were read from
-    first : the first row of the batch, counted over all files of a reader, and ``start`` more elsewhere
+    first : number of the first row, over all files of each reader
+    start : what to add to it for arguments without a reader, as the rows of a task begin there
     """
 
     readers: Mapping[str, RowReader | None]
@@ -36,7 +38,7 @@ class Where(NamedTuple):
     start: int = 0
 
     @contextlib.contextmanager
-    def naming(self) -> Iterator[None]:
+    def locating_errors(self) -> Iterator[None]:
         """Raise errors about arguments as errors about what was read."""
         try:
             yield
@@ -61,11 +63,11 @@ class Where(NamedTuple):
 class Batch(NamedTuple):
     """Rows of all inputs, whose labels are called by number.
 
-    truth : relevant labels: rows by id, a matrix or, once `with_truth` has read it, a source of checked rows
-    naming : names of rows and labels, and notes
+    truth : relevant labels: rows by id, a matrix or, by `with_checked_truth`, a source of checked rows
+    naming : names of rows and labels
     door : what takes labels out of rows
     inputs : names of the arguments that are given beside the truth
-    notes : on what was seen in the values
+    notes : what was seen in matching and in the values
     first_row : number of the first row in the whole data, where it is known
     place : source of the rows, and the number of the first in it, where these are known
     where : what they were read from; None of values that were given
@@ -83,9 +85,9 @@ class Batch(NamedTuple):
     notes: Sequence[str] = ()
     first_row: int | None = None
     place: tuple[str, int] | None = None
-    where: Where | None = None
+    where: BatchSource | None = None
 
-    def with_truth(self, n_labels: int | None, gains: str | None = None) -> Batch:
+    def with_checked_truth(self, n_labels: int | None, gains: str | None = None) -> Batch:
         """Return the batch with a truth of so many labels as a source of checked rows."""
         return self._replace(truth=set_rows("y_true", self.truth, n_labels, gains=gains))
 
@@ -97,7 +99,7 @@ class Counter(Protocol):
         """Add the rows of a batch, or refuse them all."""
 
 
-def open_batch(data: Data, rules: Rules, conventions: Conventions, look_at: bool) -> Batch:
+def open_batch(data: Data, rules: MatchOptions, conventions: Conventions, look_at: bool) -> Batch:
     """Return values as a batch, their rows and labels matched.
 
     ``look_at`` tells whether to look if grades and scores are swapped.
@@ -109,11 +111,11 @@ def open_batch(data: Data, rules: Rules, conventions: Conventions, look_at: bool
         raise InputError("y_true", MISSING)
     given = {"y_true": data.y_true, "y_score": data.y_score, "y_pred": data.y_pred, **door.sets}
     opened = {
-        argument: OpenedValue(argument, "truth", argument, value=value, n_labels=rules.n_labels)
+        argument: OpenedValue(argument, kind_of(argument), argument, value=value, n_labels=rules.n_labels)
         for argument, value in given.items()
         if value is not None
     }
-    values, n_labels, naming = match_values(opened, rules)
+    values, n_labels, naming, matched_notes = match_values(opened, rules)
     if door.sets:
         door = door.with_sets([values[name] for name in door.sets], naming.n_unmatched_pairs)
     inputs: dict[str, Any] = {name: values[name] for name in PREDICTIONS if name in values}
@@ -121,7 +123,9 @@ def open_batch(data: Data, rules: Rules, conventions: Conventions, look_at: bool
         vector = getattr(data, name)
         if vector is not None:
             inputs[name] = of_rows(name, vector, naming.row_names)
-    notes = swapped_notes("y_true", values["y_true"], "y_score", values.get("y_score")) if look_at else []
+    notes = [*matched_notes]
+    if look_at:
+        notes += swapped_notes("y_true", values["y_true"], "y_score", values.get("y_score"))
     batch = Batch(
         values["y_true"],
         naming=naming,
@@ -130,4 +134,4 @@ def open_batch(data: Data, rules: Rules, conventions: Conventions, look_at: bool
         notes=notes,
         **inputs,
     )
-    return batch.with_truth(n_labels, conventions.gains)
+    return batch.with_checked_truth(n_labels, conventions.gains)

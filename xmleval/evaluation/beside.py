@@ -15,10 +15,10 @@ from xmleval.base.budget import PIECE_BYTES, Resources
 from xmleval.base.errors import naming_files, positive_integer
 from xmleval.base.notes import Note
 from xmleval.base.numerals import id_number
-from xmleval.evaluation.batch import OF_ROWS, Where
-from xmleval.evaluation.by_name import notes_of, read_truth
+from xmleval.evaluation.batch import BatchSource
 from xmleval.evaluation.label_counts import refuse_many_labels
-from xmleval.evaluation.matched import Matched
+from xmleval.evaluation.match_files import notes_of, read_truth
+from xmleval.evaluation.matched_inputs import MatchedInputs
 from xmleval.evaluation.request import Question, Request
 from xmleval.evaluation.settings import file_of
 from xmleval.input.opened import Opened
@@ -36,7 +36,11 @@ Counts = tuple[Ints, int]  # how many training rows have each label, and how man
 
 
 def training_counts(
-    train: Opened, rows: Matched, labels: list[str] | None, label_counts: Sequence[int], resources: Resources
+    train: Opened,
+    rows: MatchedInputs,
+    labels: list[str] | None,
+    label_counts: Sequence[int],
+    resources: Resources,
 ) -> list[Counts]:
     """Return the counts of training rows for each report.
 
@@ -65,13 +69,13 @@ def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> C
     counts = np.zeros(n_labels, np.int64)
     with closing(RowReader(name, pieces, n_bytes)) as reader:
         while n := reader.ready():
-            with Where({"y_train": reader}, first=reader.n_taken).naming():
+            with BatchSource({"y_train": reader}, first=reader.n_taken).locating_errors():
                 count_labels_of(set_rows("y_train", reader.take(n), n_labels), counts)
     return counts, reader.n_taken
 
 
 def with_files_read(
-    question: Question, paths: Mapping[str, Path], rows: Matched, n_labels: int, trained: Counts | None
+    question: Question, paths: Mapping[str, Path], rows: MatchedInputs, n_labels: int, trained: Counts | None
 ) -> tuple[Question, list[str]]:
     """Return a question with what is in its files, at ``paths``, for the labels of a report, and notes."""
     values, notes, names = dict[str, Any](), list[str](), rows.label_names
@@ -106,7 +110,7 @@ def _groups_in_file(path: Path, names: list[Any] | None, n_labels: int) -> tuple
     return groups if names is None else {names[n]: groups[n] for n in groups}, notes
 
 
-def _hierarchy_in_file(path: Path, rows: Matched, n_labels: int) -> Hierarchy | None:
+def _hierarchy_in_file(path: Path, rows: MatchedInputs, n_labels: int) -> Hierarchy | None:
     """Return a hierarchy of labels by name, or else by number; its other nodes have names."""
     edges, names = read_edges(path), rows.label_names
     pairs: Any = [*edges.values()]
@@ -122,12 +126,12 @@ def _id_or_name(text: str) -> int | str:
     return text if number is None else number
 
 
-def with_values_of_rows(rows: Matched, request: Request) -> Matched:
+def with_values_of_rows(rows: MatchedInputs, request: Request) -> MatchedInputs:
     """Return inputs with what has a value for each row: weights, row groups and clusters."""
     vectors, names = dict[str, tuple[str, Any]](), rows.row_names
     if request.question.confidence is not None and names is not None and rows.namings[0].by_key:
         vectors["clusters"] = rows.truth[0], names
-    for argument in OF_ROWS:
+    for argument in ("sample_weight", "row_groups", "clusters"):  # in the order of their notes
         value = getattr(request.data, argument)
         path = file_of(argument, value)
         if path is None and value is not None:
@@ -148,7 +152,7 @@ def _values_of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
     return values if isinstance(values, list) else np.asarray(values)
 
 
-def _groups_of_rows(argument: str, path: Path, rows: Matched) -> list[str]:
+def _groups_of_rows(argument: str, path: Path, rows: MatchedInputs) -> list[str]:
     """Return the group of each row of a file, by name if rows have names."""
     names = rows.row_names
     n_rows = rows.truth[1].n_rows if names is None else len(names)

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.errors import InputError, counted
-from xmleval.evaluation.batch import Where
-from xmleval.evaluation.by_name import notes_of, prediction_batches, read_scores_alone, read_truth
+from xmleval.evaluation.batch import BatchSource
 from xmleval.evaluation.inputs import open_input
-from xmleval.evaluation.progress import progress
+from xmleval.evaluation.match_files import notes_of, prediction_batches, read_scores_alone, read_truth
+from xmleval.evaluation.progress import show_progress
 from xmleval.evaluation.request import Progress
+from xmleval.input.argument_types import FilePath
 from xmleval.input.formats.arrays import NPY, NPZ
 from xmleval.input.formats.arrow import ARROW
 from xmleval.input.formats.documents import CSV, JSONL
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import XMC
 from xmleval.input.formats.trec import RUN
-from xmleval.input.given import FilePath
 from xmleval.input.match import as_sets, listed_scores
 from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader, whole
@@ -176,7 +176,7 @@ def write_rows(
 
     def changed(show: Callable[[int], object]) -> Iterator[Any]:
         for n in iter(reader.ready, 0):
-            with Where(arguments, first=reader.n_taken).naming():
+            with BatchSource(arguments, first=reader.n_taken).locating_errors():
                 rows = as_rows(change(reader.take(n)), kind)
                 _refuse_bare_list(target, writer, rows)
                 reordered.append(_count_reordered(writer, rows, n_labels) if kind == "scores" else 0)
@@ -184,7 +184,8 @@ def write_rows(
             yield rows
             show(reader.n_taken)
 
-    with closing(reader), progress(reader.n_rows, 0, shown) as show, Where(arguments).naming():
+    source = BatchSource(arguments)
+    with closing(reader), show_progress(reader.n_rows, 0, shown) as show, source.locating_errors():
         rows = changed(show)
         width = max(n_labels or 0, pieces.n_labels or 0)
         data = Pieces(pieces.n_rows, width, lambda n_bytes: rows) if is_streamed else stack_rows(rows)

@@ -57,16 +57,15 @@ class Counted:
     unscored: Counted | None = None  # the same rows as lists without scores, while none of them lists a label
 
 
-def with_batch(settings: Settings, resources: Resources, counted: Counted, batch: Batch) -> Counted:
+def add_batch(settings: Settings, resources: Resources, counted: Counted, batch: Batch) -> Counted:
     """Return the counts after adding rows, whose places earlier ones must have left free.
 
     Lists that are all empty do not tell whether lists have scores: rows are counted both ways until one does.
     """
-    batch = batch.with_truth(settings.n_labels, settings.conventions.gains)
     if batch.place is not None:
         counted = _at_place(counted, batch.place)
     scored = False if batch.y_score is None else has_scores(batch.y_score)
-    added = partial(_with_lists, settings, resources, batch=batch)
+    added = partial(_add_rows, settings, resources, batch=batch)
     if scored is None and counted.plan is not None and counted.unscored is None:
         scored = SCORED in counted.inputs  # as earlier lists showed
     unscored = counted.unscored or counted
@@ -117,7 +116,7 @@ def _refuse_other_inputs(counted: Counted, inputs: frozenset[str]) -> None:
         raise InputError(changed, f"given {when}")
 
 
-def _with_lists(
+def _add_rows(
     settings: Settings,
     resources: Resources,
     counted: Counted,
@@ -175,7 +174,7 @@ def _notes_on(
     settings: Settings, counted: Counted, plan: Plan, batch: Batch, blocks: Blocks
 ) -> tuple[str, ...]:
     """Return what is told of a batch, and of the settings with the first one."""
-    notes = *batch.naming.notes, *batch.notes, *settings.on_arguments, *blocks.notes
+    notes = *batch.notes, *settings.on_arguments, *blocks.notes
     if counted.plan is None:
         notes = *notes, *idle_notes(plan)
     if batch.naming.has_unread_grades and any(spec.metric.by_row for spec in plan.specs):
@@ -222,13 +221,13 @@ def settled(resources: Resources, counted: Counted) -> Counted:
     return replace(counted, states=states, waiting=(), waiting_bytes=0)
 
 
-def with_counted(settings: Settings, resources: Resources, counted: Counted, added: Counted) -> Counted:
+def add_counts(settings: Settings, resources: Resources, counted: Counted, added: Counted) -> Counted:
     """Return the sum of two counts."""
     if added.unscored is not None and (counted.unscored is not None or counted.plan is None):
         without = replace(counted, unscored=None), replace(added, unscored=None)
-        total = with_counted(settings, resources, *without)
+        total = add_counts(settings, resources, *without)
         earlier = counted.unscored or counted
-        return replace(total, unscored=with_counted(settings, resources, earlier, added.unscored))
+        return replace(total, unscored=add_counts(settings, resources, earlier, added.unscored))
     counted, added = _listed_alike(counted, added)
     if added.plan is None or added.states is None or (added.n_rows == 0 and counted.plan is not None):
         return counted

@@ -12,14 +12,14 @@ from typing import Any, Unpack
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.evaluation.batch import Batch, open_batch
-from xmleval.evaluation.counts import Counted, make_report, settled, with_batch, with_counted
+from xmleval.evaluation.counts import Counted, add_batch, add_counts, make_report, settled
 from xmleval.evaluation.request import Data, Metrics, Options, Question, refuse_unknown
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import check_settings
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.input.given import RowsLike, ValuesLike
-from xmleval.input.matching import Rules
+from xmleval.input.argument_types import RowsLike, ValuesLike
+from xmleval.input.match_values import MatchOptions
 from xmleval.input.opened import labels_of
 from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
@@ -69,8 +69,8 @@ class Evaluator:
     ) -> None:
         refuse_unknown(options, Options.__annotations__)
         question = Question(metrics=metrics, n_labels=n_labels, **options)
-        self._question = question
         self._settings = check_settings(question, n_labels)
+        self._question = None if self._settings.n_labels else question  # until the labels are known
         self._resources = check_resources(memory, threads, block_rows)
         self._counted = Counted()
         self._lock = threading.RLock()
@@ -166,15 +166,17 @@ class Evaluator:
         def change(counted: Counted) -> Counted:
             settings = self._settings if first_labels is None else self._settled(*first_labels)
             batch = _open_batch(settings, data, is_first=not counted.place[0])
-            after = with_batch(settings, self._resources, counted, batch._replace(first_row=first_row))
-            self._settings = settings
+            after = add_batch(settings, self._resources, counted, batch._replace(first_row=first_row))
+            self._settle(settings)
             return after
 
         self.change(change)
 
     def add(self, batch: Batch) -> None:
         """Count the rows of a batch; if any is invalid, none of them is counted (@private)."""
-        self.change(lambda counted: with_batch(self._settings, self._resources, counted, batch))
+        settings = self._settings
+        batch = batch.with_checked_truth(settings.n_labels, settings.conventions.gains)
+        self.change(lambda counted: add_batch(settings, self._resources, counted, batch))
 
     def merge(self, other: Evaluator) -> Evaluator:
         """Add the counts of another evaluator in place, and return this one.
@@ -211,13 +213,18 @@ class Evaluator:
         added = settled(other._resources, other._counted)
 
         def change(counted: Counted) -> Counted:
-            after = with_counted(mine, self._resources, counted, added)
+            after = add_counts(mine, self._resources, counted, added)
             if bound.n_labels:
-                self._settings = mine
+                self._settle(mine)
             return after
 
         self.change(change)
         return self
+
+    def _settle(self, settings: Settings) -> None:
+        """Keep settings for a known number of labels, and nothing else of the question."""
+        self._settings = settings
+        self._question = None
 
     def _settled(self, n_labels: int, labels: list[Any] | None) -> Settings:
         """Return the settings for so many labels, if their number was not known; 0 leaves it unknown."""
@@ -368,7 +375,7 @@ def _open_batch(settings: Settings, data: Data, is_first: bool) -> Batch:
     """Return the rows of an update, whose labels may have no names but those that the settings list."""
     conventions = settings.conventions
     nodes = settings.hierarchy.names if settings.hierarchy else ()
-    rules = Rules(settings.n_labels, settings.labels, conventions.graded, nodes=nodes)
+    rules = MatchOptions(settings.n_labels, settings.labels, conventions.graded, nodes=nodes)
     batch = open_batch(data, rules, conventions, look_at=conventions.graded and is_first)
     are_unlisted = settings.labels is None and not batch.naming.by_id  # names may differ between batches
     if are_unlisted or not batch.naming.closed:

@@ -21,8 +21,8 @@ from xmleval.evaluation.checkpoint import WRITING, Checkpoint
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.inputs import match_inputs, open_input
 from xmleval.evaluation.label_counts import label_counts_of, refuse_many_labels
-from xmleval.evaluation.matched import LOG, Matched, have_scores
-from xmleval.evaluation.progress import progress
+from xmleval.evaluation.matched_inputs import LOG, MatchedInputs, have_scores
+from xmleval.evaluation.progress import show_progress
 from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.request import Progress, Question, Request
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
@@ -38,8 +38,8 @@ from xmleval.evaluation.settings import (
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
+from xmleval.input.argument_types import FilePath
 from xmleval.input.door import RESTRICTIONS
-from xmleval.input.given import FilePath
 from xmleval.input.opened import Opened, check_labels
 from xmleval.input.shards import OpenedFiles, with_fields
 from xmleval.input.small_texts import load_names
@@ -70,7 +70,7 @@ class Run:
     names: list[str]
     inputs: dict[str, list[Opened]]
     train: Opened | None
-    rows: Matched
+    rows: MatchedInputs
     label_counts: list[int]
     closed: bool
     trained: list[tuple[Ints, int]]
@@ -216,7 +216,7 @@ def _settle_report(run: Run, question: Question, place: int) -> Settings:
         if only_sets:
             asked = replace(asked, metrics=MEASURES_OF_SETS)
         settings = check_settings(asked, n_labels, rows.label_names, run.closed)
-    rows.namings[place].notes += [*notes, *settings.on_arguments]
+    rows.notes[place] += [*notes, *settings.on_arguments]
     settings = replace(settings, on_arguments=())
     if rows.by_name:
         settings = replace(settings, named=True, unknown=True)
@@ -350,7 +350,7 @@ def collect(request: Request, make: Callable[[int, Resources], Any]) -> tuple[An
         (name, pieces), n_labels = run.rows.truth, run.label_counts[0]
         refuse_many_labels(name, n_labels)
         rows = make(n_labels, run.resources.evaluator(1))
-        with progress(pieces.n_rows, 0, request.progress) as show:
+        with show_progress(pieces.n_rows, 0, request.progress) as show:
             for n_rows in count_rows([rows], run.rows, run.resources):
                 show(n_rows)
     return rows, run
@@ -361,7 +361,7 @@ def count(run: Run, shown: Progress) -> list[Report]:
     n_before, rows = run.evaluators[0].n_rows if run.checkpoint else 0, run.rows
     kept = run.checkpoint is not None or run.request.running.save is not None
     sources = run.sources if kept or rows.truth[1].locate is not None else {}
-    with progress(rows.truth[1].n_rows, n_before, shown) as show:
+    with show_progress(rows.truth[1].n_rows, n_before, shown) as show:
         for n_rows in count_rows(run.evaluators, rows, run.resources, n_before, sources):
             show(n_rows)
             if run.checkpoint is not None:
@@ -372,14 +372,14 @@ def count(run: Run, shown: Progress) -> list[Report]:
 def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator, with the names of rows and labels."""
     reports, label_names, row_names = [], run.rows.label_names, run.rows.row_names
-    for evaluator, naming in zip(run.evaluators, run.rows.namings, strict=True):
-        if naming.notes:
-            evaluator.change(partial(replace, notes=joined_notes(naming.notes, evaluator.counted.notes)))
+    for evaluator, naming, notes in zip(run.evaluators, run.rows.namings, run.rows.notes, strict=True):
+        if notes:
+            evaluator.change(partial(replace, notes=joined_notes(notes, evaluator.counted.notes)))
         report = evaluator.compute()
         names: Any = {
             "label_names": label_names,
             "row_names": row_names,
-            "unknown_labels": naming.unknown,
+            "unknown_labels": [*naming.unknown],
         }
         for name in report.excluded:
             report.excluded[name] |= run.excluded.get(name, {})

@@ -10,18 +10,25 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.errors import renaming
-from xmleval.evaluation.by_name import MatchByName
-from xmleval.evaluation.matched import Given, Matched, Named, first_rows, read_grades, unmatched_pairs
+from xmleval.evaluation.match_files import FileMatch
+from xmleval.evaluation.matched_inputs import (
+    MatchedInputs,
+    NamedPieces,
+    OpenedInputs,
+    first_rows,
+    read_grades,
+    unmatched_pairs,
+)
 from xmleval.evaluation.request import Request
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.door import RESTRICTIONS, Door, IdPairs, make_door
 from xmleval.input.glances import swapped_notes, unread_grades
-from xmleval.input.matching import MatchedValues, Naming, Rules, match_values
-from xmleval.input.opened import Opened, OpenedValue
+from xmleval.input.match_values import MatchedValues, MatchOptions, Naming, match_values
+from xmleval.input.opened import Opened, OpenedValue, kind_of
 from xmleval.input.pieces import Pieces, whole
 from xmleval.input.rows import Origin, Rows, missing_names_note, rows_by_id
 from xmleval.input.sets import set_rows
-from xmleval.input.shards import OpenedFiles, find_scan, kind_of
+from xmleval.input.shards import OpenedFiles, find_scan
 from xmleval.input.small_texts import Pairs, read_pairs
 from xmleval.labels.hierarchy import nodes_of
 from xmleval.metrics.spec import expand_metrics
@@ -38,14 +45,14 @@ def open_input(argument: str, value: object, n_labels: int | None = None, name: 
 
 def match_inputs(
     request: Request, inputs: Mapping[str, Sequence[Opened]], labels: list[Any] | None, fits: bool
-) -> Matched:
+) -> MatchedInputs:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
     pairs, given = _with_excluded(request, _given(inputs, fits))
     if given.are_values and not given.share_restrictions:
         matched = _match_values(request, given, labels, fits)
     elif given.in_truth_file or given.have_names:
         names = None if labels is None else [*map(str, labels)]  # as in files
-        matched = MatchByName(request, given, names, fits).matched()
+        matched = FileMatch(request, given, names, fits).matched()
     else:
         matched = _match_by_number(request, given, labels)
     if given.truth.kind == "grades":
@@ -53,17 +60,17 @@ def match_inputs(
     return matched._replace(pairs=pairs, exclude_from=request.data.exclude_from)
 
 
-def _given(inputs: Mapping[str, Sequence[Opened]], fits: bool) -> Given:
+def _given(inputs: Mapping[str, Sequence[Opened]], fits: bool) -> OpenedInputs:
     """Return what is given, with a truth that holds predictions, too, as predicted sets."""
     (truth,), models = inputs["y_true"], inputs["y_score"]
     sets = {name: inputs[name][0] for name in ("y_pred", "candidates") if name in inputs}
     is_alone = not models and "y_pred" not in sets and not fits
     if is_alone and isinstance(truth, OpenedFiles) and truth.holds_both:
         sets["y_pred"] = truth
-    return Given(truth, models, sets)
+    return OpenedInputs(truth, models, sets)
 
 
-def _with_excluded(request: Request, given: Given) -> tuple[Pairs | None, Given]:
+def _with_excluded(request: Request, given: OpenedInputs) -> tuple[Pairs | None, OpenedInputs]:
     """Return what is excluded as pairs by number, or else among the sets."""
     exclude, exclude_from = request.data.exclude, request.data.exclude_from
     if exclude is None and exclude_from == "both":
@@ -79,16 +86,16 @@ def _with_excluded(request: Request, given: Given) -> tuple[Pairs | None, Given]
     return None, given._replace(sets={**given.sets, "exclude": excluded})
 
 
-def _note_swapped(matched: Matched) -> None:
+def _note_swapped(matched: MatchedInputs) -> None:
     """Note where grades of the truth look like scores, and scores like grades."""
     if not matched.scores:
         return
     grades = first_rows(*matched.truth)
-    for (name, pieces), naming in zip(matched.scores, matched.namings, strict=True):
-        naming.notes += swapped_notes(matched.truth[0], grades, name, first_rows(name, pieces))
+    for (name, pieces), notes in zip(matched.scores, matched.notes, strict=True):
+        notes += swapped_notes(matched.truth[0], grades, name, first_rows(name, pieces))
 
 
-def _match_by_number(request: Request, given: Given, labels: list[str] | None) -> Matched:
+def _match_by_number(request: Request, given: OpenedInputs, labels: list[str] | None) -> MatchedInputs:
     """Return the rows of inputs without names, which are in one order and number labels alike."""
     for model in given.predictions:
         model.refuse_other_order(given.truth)
@@ -97,15 +104,16 @@ def _match_by_number(request: Request, given: Given, labels: list[str] | None) -
     if isinstance(candidates, OpenedValue):
         width = true_pieces.n_labels or request.question.n_labels or len(labels or ())
         sets["candidates"] = candidates.as_candidates(width)
-    matched = Matched(
+    matched = MatchedInputs(
         (truth.name, true_pieces),
         [(model.name, model.pieces()) for model in given.models],
         {argument: (opened.name, opened.pieces()) for argument, opened in sets.items()},
         [Naming(labels) for _ in given.models or [truth]],
+        [list[str]() for _ in given.models or [truth]],
     )
-    for place, naming in enumerate(matched.namings):
-        naming.notes += _notes_on_numbers([truth, *given.models[place : place + 1], *sets.values()])
-        naming.notes += missing_names_note(labels or ())
+    for place, notes in enumerate(matched.notes):
+        notes += _notes_on_numbers([truth, *given.models[place : place + 1], *sets.values()])
+        notes += missing_names_note(labels or ())
     return matched
 
 
@@ -118,17 +126,20 @@ def _notes_on_numbers(inputs: Sequence[Opened]) -> list[str]:
     return notes
 
 
-def _match_values(request: Request, given: Given, labels: list[Any] | None, fits: bool) -> Matched:
+def _match_values(
+    request: Request, given: OpenedInputs, labels: list[Any] | None, fits: bool
+) -> MatchedInputs:
     """Return the rows of inputs of which none is a file, each model matched with the truth alone."""
     question = request.question
-    rules = Rules(
+    rules = MatchOptions(
         question.n_labels,
         labels,
         graded=None if fits else given.truth.kind == "grades",
         fits=fits,
         nodes=() if fits else nodes_of(question.hierarchy),
     )
-    shared, scores, namings = dict[str, Named](), list[Named](), list[Naming]()
+    shared, scores = dict[str, NamedPieces](), list[NamedPieces]()
+    namings, notes = list[Naming](), list[list[str]]()
     models: Sequence[Opened | None] = given.models or [None]
     for model in models:
         with renaming("y_score", "y_score" if model is None else model.name):
@@ -138,12 +149,14 @@ def _match_values(request: Request, given: Given, labels: list[Any] | None, fits
         if model is not None:
             rows = _pieces_of_value("y_score", of_model.values["y_score"], model.kind, of_model.n_labels)
             scores.append((model.name, rows))
-        namings.append(_naming_of_values(request, of_model, fits))
+        naming = of_model.naming
+        namings.append(replace(naming, row_names=naming.reported_row_names))
+        notes.append(_notes_on_values(request, of_model, fits))
     by_name = namings[-1].label_names is not None or bool(namings[-1].unknown)
-    return Matched(shared.pop("y_true"), scores, shared, namings, by_name)
+    return MatchedInputs(shared.pop("y_true"), scores, shared, namings, notes, by_name)
 
 
-def _values_with(given: Given, model: Opened | None) -> dict[str, OpenedValue]:
+def _values_with(given: OpenedInputs, model: Opened | None) -> dict[str, OpenedValue]:
     """Return the values of one evaluation under the names of its arguments."""
     opened = {
         "y_true": given.truth,
@@ -156,7 +169,7 @@ def _values_with(given: Given, model: Opened | None) -> dict[str, OpenedValue]:
     return {name: OpenedValue(name, each.kind, name, value=each.value) for name, each in values.items()}
 
 
-def _pieces_of_sets(given: Given, matched: MatchedValues) -> dict[str, Named]:
+def _pieces_of_sets(given: OpenedInputs, matched: MatchedValues) -> dict[str, NamedPieces]:
     """Return the rows of the truth and of sets beside it, which all models share."""
     values, n_labels = dict(matched.values), matched.n_labels
     values.pop("y_score", None)
@@ -180,10 +193,10 @@ def _pieces_of_value(argument: str, value: Any, kind: str, n_labels: int | None)
     return whole(value if argument == "y_score" else value._replace(best_first=False), n_labels)
 
 
-def _naming_of_values(request: Request, matched: MatchedValues, fits: bool) -> Naming:
-    """Return the names of a report on values, with notes on all that was seen."""
+def _notes_on_values(request: Request, matched: MatchedValues, fits: bool) -> list[str]:
+    """Return what was seen in matching values, for a report."""
     naming, question = matched.naming, request.question
-    notes = [*naming.notes, *unmatched_pairs(request.data.exclude_from, naming.n_unmatched_pairs)]
+    notes = [*matched.notes, *unmatched_pairs(request.data.exclude_from, naming.n_unmatched_pairs)]
     if naming.has_unread_grades and not fits and read_grades(expand_metrics(question.metrics, question.k)):
         notes.append(unread_grades("y_true"))
-    return replace(naming, row_names=naming.names_of_rows, notes=notes)
+    return notes

@@ -9,7 +9,7 @@ from typing import Any
 from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.budget import Resources, memory_limit
 from xmleval.base.errors import Keyword, Message, counted
-from xmleval.evaluation.matched import Matched, Named
+from xmleval.evaluation.matched_inputs import MatchedInputs, NamedPieces
 from xmleval.input.pieces import LabelUse, Pieces
 
 MARKED_SHARE = 8  # one byte in so many of memory marks a label that occurs
@@ -17,7 +17,7 @@ COUNT_BYTES = 16  # of a label, once its counts are added up
 
 
 def label_counts_of(
-    rows: Matched, resources: Resources, labels: list[str] | None, n_labels: int | None
+    rows: MatchedInputs, resources: Resources, labels: list[str] | None, n_labels: int | None
 ) -> list[int]:
     """Return the number of labels of each report: without names, what the truth and sets tell.
 
@@ -34,10 +34,10 @@ def label_counts_of(
     common_label_count(sized)
     label_counts = list[int]()
     in_truth: LabelUse | None = None
-    for place, naming in enumerate(rows.namings):
+    for place, notes in enumerate(rows.notes):
         scores = rows.scores[place : place + 1]
         n_own = common_label_count([*sized, *scores])
-        if is_told(n_given, rows, scores):
+        if tells_label_count(n_given, rows, scores):
             label_counts.append(n_own or 0)
             continue
         if in_truth is None:
@@ -52,17 +52,17 @@ def label_counts_of(
             use.read(pieces, resources.lone_piece)
             if n_true < use.n_labels <= MOST_LABELS:  # ids beyond these are refused with their row
                 beyond = f"its ids go beyond the {n_true} of {rows.truth[0]}"
-                naming.notes.append(f"{name}: evaluated with {use.n_labels} labels; {beyond}")
+                notes.append(f"{name}: evaluated with {use.n_labels} labels; {beyond}")
                 n_own = use.n_labels
         if "y_pred" in rows.sets:
             use.read(rows.sets["y_pred"][1], resources.lone_piece)
         if scores or "y_pred" in rows.sets:
-            naming.notes += unused_notes(rows.truth[0], n_own, use.count())
+            notes += unused_notes(rows.truth[0], n_own, use.count())
         label_counts.append(n_own)
     return label_counts
 
 
-def is_told(n_given: int | None, rows: Matched, scores: Sequence[Named]) -> bool:
+def tells_label_count(n_given: int | None, rows: MatchedInputs, scores: Sequence[NamedPieces]) -> bool:
     """Tell whether an input knows the number of labels, more than its largest id."""
     sets = (named for argument, named in rows.sets.items() if argument != "exclude")
     sized = [pieces for _, pieces in (rows.truth, *sets, *scores) if pieces.n_labels is not None]

@@ -13,7 +13,7 @@ REFRESH_SECONDS = 0.1  # of a bar
 
 
 @contextlib.contextmanager
-def progress(n_rows: int | None, skipped: int, shown: Progress) -> Iterator[Callable[[int], object]]:
+def show_progress(n_rows: int | None, skipped: int, shown: Progress) -> Iterator[Callable[[int], object]]:
     """Show in a terminal or a notebook how many rows are counted, how fast, and what time is left.
 
     ``shown`` is whether to show it, or what is called with the rows that are counted and all rows.

@@ -10,8 +10,8 @@ import numpy as np
 
 from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError, counted, other_rows
-from xmleval.evaluation.batch import Batch, Counter, Where
-from xmleval.evaluation.matched import Matched, Named
+from xmleval.evaluation.batch import Batch, BatchSource, Counter
+from xmleval.evaluation.matched_inputs import MatchedInputs, NamedPieces
 from xmleval.input.door import RESTRICTIONS, Door, pairs_of_rows
 from xmleval.input.pieces import Piece, RowReader
 from xmleval.input.rows import rows_by_id
@@ -21,7 +21,7 @@ from xmleval.input.small_texts import noun_of
 
 def count_rows(
     counters: Sequence[Counter],
-    matched: Matched,
+    matched: MatchedInputs,
     resources: Resources,
     skipped: int = 0,
     sources: Mapping[str, str] = MappingProxyType({}),
@@ -55,7 +55,7 @@ class Readers:
     """Readers of inputs whose rows belong together, so many at a time of each."""
 
     def __init__(
-        self, matched: Matched, resources: Resources, skipped: int, sources: Mapping[str, str]
+        self, matched: MatchedInputs, resources: Resources, skipped: int, sources: Mapping[str, str]
     ) -> None:
         named = [matched.truth, *matched.scores, *matched.sets.values()]
         n_bytes, n = resources.piece(len(named)), 1 + len(matched.scores)
@@ -82,7 +82,10 @@ class Readers:
             yield self._empty()
 
     def _take(self, n: int) -> list[Batch]:
-        """Return the next rows, for each model."""
+        """Return the next rows, for each model.
+
+        Readers have gone on when these are counted: errors find their rows by the first row of the batch.
+        """
         first = self.truth.n_taken
         place = self._place(first)
         truth = self.truth.take(n)
@@ -90,7 +93,7 @@ class Readers:
         batches = list[Batch]()
         readers: Sequence[RowReader | None] = self.scores or [None]
         for scores in readers:
-            where = Where({"y_true": self.truth, "y_score": scores, **self.sets}, self.files, first)
+            where = BatchSource({"y_true": self.truth, "y_score": scores, **self.sets}, self.files, first)
             where = where._replace(start=self.matched.start)
             y_score = None if scores is None else scores.take(n)
             batch = self._batch(truth, y_score, sets, first, first + n)
@@ -128,7 +131,7 @@ class Readers:
             return None
         name, row_of_file = self.truth.locate(row)
         source = self.sources.get(name)
-        return None if source is None else (source, row_of_file)
+        return (source, row_of_file) if source else None
 
     def _refuse_other_counts(self) -> None:
         """Refuse inputs that tell another number of rows than the truth."""
@@ -156,7 +159,9 @@ class Readers:
             reader.close()
 
 
-def _refuse_other_count(truth: Named, reader: RowReader, n_rows: int | None, expected: int | None) -> None:
+def _refuse_other_count(
+    truth: NamedPieces, reader: RowReader, n_rows: int | None, expected: int | None
+) -> None:
     if n_rows is None or expected is None or n_rows == expected:
         return
     n = reader.ready()

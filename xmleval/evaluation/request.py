@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, did_you_mean, shown
-from xmleval.input.given import FilePath, ModelsLike, RowsLike, SparseMatrix, ValuesLike
+from xmleval.input.argument_types import FilePath, ModelsLike, RowsLike, SparseMatrix, ValuesLike
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.spec import DEFAULT_K, as_names, conventions_of
 from xmleval.states.effects import given_options

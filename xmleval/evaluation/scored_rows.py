@@ -30,11 +30,12 @@ class ScoredRows:
 
     def add(self, batch: Batch) -> None:
         """Add the rows of a batch."""
+        batch = batch.with_checked_truth(self.n_labels)
         if batch.y_score is None:
             raise InputError("y_score", self.missing)
         if has_scores(batch.y_score) is False:
             raise InputError("y_score", self.bare)
-        rows = Blocks(self._plan, batch.with_truth(self.n_labels), self.resources, 0, self._dtypes)
+        rows = Blocks(self._plan, batch, self.resources, 0, self._dtypes)
         self._states = count(self._plan, self.resources, [self._states], rows)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -10,11 +10,11 @@ from typing import Any
 from xmleval.base.budget import Resources, check_resources
 from xmleval.base.errors import renaming, shown
 from xmleval.evaluation.batch import Batch, open_batch
-from xmleval.evaluation.counts import ALONE, Counted, make_report, with_batch
-from xmleval.evaluation.request import Question, Request
+from xmleval.evaluation.counts import ALONE, Counted, add_batch, make_report
+from xmleval.evaluation.request import Request
 from xmleval.evaluation.settings import check_settings
 from xmleval.input.csr import Source
-from xmleval.input.matching import Rules
+from xmleval.input.match_values import MatchOptions
 from xmleval.input.opened import is_nameless
 from xmleval.input.sets import remembered
 from xmleval.labels.hierarchy import as_edges, nodes_of
@@ -31,9 +31,10 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
     if asked.labels is not None or asked.hierarchy is not None:  # names are those of rows
         question = replace(asked, labels=None, hierarchy=as_edges(asked.hierarchy))
     conventions = question.resolved_conventions
-    rules = Rules(asked.n_labels, asked.labels, conventions.graded, nodes=nodes_of(question.hierarchy))
+    rules = MatchOptions(asked.n_labels, asked.labels, conventions.graded, nodes=nodes_of(question.hierarchy))
     resources = check_resources(request.memory, request.threads, request.running.block_rows)
-    settings_for = _settings_by_labels(question)
+    settings: Settings | None = None
+    labels: tuple[Any, ...] | None = None
     reports = list[Report]()
     for name, (y_score, y_pred) in predictions.items():
         with ExitStack() as errors:
@@ -46,21 +47,12 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
             if is_shared and not isinstance(data.y_true, Source):
                 batch = batch._replace(truth=remembered(batch.truth))
                 data = replace(data, y_true=batch.truth)
-            reports.append(_report_on(settings_for(batch), resources, batch))
+            of_batch = batch.truth.n_labels, batch.naming.label_names, batch.naming.closed
+            if settings is None or of_batch != labels:
+                settings = check_settings(question, *of_batch)
+                labels = of_batch
+            reports.append(_report_on(settings, resources, batch))
     return reports
-
-
-def _settings_by_labels(question: Question) -> Callable[[Batch], Settings]:
-    """Return what gives the settings for the labels of a batch, the same ones while these do not change."""
-    made = list[tuple[tuple[Any, ...], Settings]]()
-
-    def settings_for(batch: Batch) -> Settings:
-        labels = batch.truth.n_labels, batch.naming.label_names, batch.naming.closed
-        if not made or made[-1][0] != labels:
-            made[:] = [(labels, check_settings(question, *labels))]
-        return made[-1][1]
-
-    return settings_for
 
 
 def _report_on(settings: Settings, resources: Resources, batch: Batch) -> Report:
@@ -68,11 +60,11 @@ def _report_on(settings: Settings, resources: Resources, batch: Batch) -> Report
     naming = batch.naming
     if naming.unknown:
         settings = replace(settings, unknown=True)
-    counted = with_batch(settings, resources, Counted(place=(ALONE, 0)), batch)
+    counted = add_batch(settings, resources, Counted(place=(ALONE, 0)), batch)
     return make_report(
         settings,
         counted,
         label_names=naming.label_names,
-        row_names=naming.names_of_rows,
+        row_names=naming.reported_row_names,
         unknown_labels=naming.unknown,
     )

@@ -221,9 +221,9 @@ class Match:
             seen.rows = rows
             seen.n_rows += rows.n_rows
             by = rows.match
-            keys = None if rows.keys is None else [*rows.keys]
+            keys = _as_list(rows.keys)
             if seen.role == "y_true":
-                return self._number_true_rows(seen, rows)
+                return self._number_true_rows(seen, rows, keys)
         if BY_KEY not in (by, self.by):
             refuse_order({argument: keys, self.truth: self.keys})
             if keys is None or self.keys is None or keys == self.keys:
@@ -240,11 +240,10 @@ class Match:
             raise InputError(argument, message + hint * (self.keys is None))
         return self._number_keys(seen, keys)
 
-    def _number_true_rows(self, seen: Seen, rows: Rows) -> Ints | None:
+    def _number_true_rows(self, seen: Seen, rows: Rows, keys: list[Any] | None) -> Ints | None:
         """Return the number of each row of the truth; None for rows in order."""
         self.origin, self.by = rows.origin, rows.match
         self.of_file = rows.places is not None
-        keys = None if rows.keys is None else [*rows.keys]
         if keys is not None and rows.match == BY_KEY:
             return self._number_keys(seen, keys)
         self.keys, self.n_rows = keys, seen.n_rows
@@ -447,6 +446,11 @@ class Match:
             self.note(argument, "rows without candidates", n_empty)
 
 
+def _as_list(keys: Sequence[Any] | None) -> list[Any] | None:
+    """Return names of rows as a list, the same if they are one."""
+    return keys if keys is None or isinstance(keys, list) else [*keys]
+
+
 def _are_integers(keys: Sequence[Any]) -> bool:
     """Tell whether all keys are integers."""
     return all(issubclass(kind, int | np.integer) for kind in {*map(type, keys)})
@@ -554,12 +558,7 @@ class Seen:
 def join_models(models: Sequence[tuple[str, Rows]]) -> tuple[list[Rows], list[Any], list[Any] | None]:
     """Return scores of several models by number, names of labels, later ones first, and of rows, if any."""
     first, rows = models[0]
-    _refuse_other_rows(models)
-    for model, model_rows in models[1:]:
-        are_listed = model_rows.labels.size and rows.labels.size
-        if are_listed and (model_rows.names is None) != (rows.names is None):
-            kinds = ("text", "integers") if model_rows.names is None else ("integers", "text")
-            raise InputError(model, f"its labels are {kinds[1]}, and those of {first} {kinds[0]}")
+    _refuse_unlike_models(models)
     names = _names_of_all(models)
     if not names:
         raise InputError("predictions", "none of them lists a label")
@@ -571,8 +570,8 @@ def join_models(models: Sequence[tuple[str, Rows]]) -> tuple[list[Rows], list[An
     return [as_scores(match.place_rows("y_score", *model), None) for model in models], names, keys
 
 
-def _refuse_other_rows(models: Sequence[tuple[str, Rows]]) -> None:
-    """Refuse models whose rows cannot be matched with those of the first one."""
+def _refuse_unlike_models(models: Sequence[tuple[str, Rows]]) -> None:
+    """Refuse models whose rows cannot be matched with those of the first one, or other kinds of labels."""
     first, rows = models[0]
     keys, by = None, None
     if rows.keys is not None:
@@ -582,6 +581,10 @@ def _refuse_other_rows(models: Sequence[tuple[str, Rows]]) -> None:
     match = Match(first, None, keys=keys, by=by, n_rows=rows.n_rows)
     for model, model_rows in models[1:]:
         match.row_numbers("y_score", model, model_rows)
+        are_listed = model_rows.labels.size and rows.labels.size
+        if are_listed and (model_rows.names is None) != (rows.names is None):
+            kinds = ("text", "integers") if model_rows.names is None else ("integers", "text")
+            raise InputError(model, f"its labels are {kinds[1]}, and those of {first} {kinds[0]}")
 
 
 def _names_of_all(models: Sequence[tuple[str, Rows]]) -> list[Any]:

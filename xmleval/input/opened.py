@@ -30,8 +30,12 @@ from xmleval.input.scores import by_number, is_pair, list_rows, refuse_padding
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
 
-PREDICTIONS = ("y_score", "y_pred")  # arguments with predicted labels
 UNSIZED = "does not tell what labels there are; give "
+
+
+def kind_of(argument: str) -> str:
+    """Return what an argument of `evaluate` holds."""
+    return {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
 
 
 @dataclass(frozen=True)
@@ -93,22 +97,22 @@ class OpenedValue(Opened):
         return is_nameless(self.argument, self.value)
 
     @cached_property
-    def own(self) -> Any:
+    def plain(self) -> Any:
         """The value, with lists and dicts in place of what other libraries have for them."""
         return as_own_rows(self.argument, self.value)
 
     @cached_property
     def rows(self) -> Rows | None:
         """Its rows, or its columns, where these have names; None of numbers alone."""
-        return None if self.is_nameless else read_own_rows(self.argument, self.own, self.labels)
+        return None if self.is_nameless else read_plain_rows(self.argument, self.plain, self.labels)
 
     @property
     def named(self) -> bool:
         """Whether rows or labels have names, as files have them."""
-        return self.rows_beside_files is not None
+        return self.rows_as_in_files is not None
 
     @cached_property
-    def columns_beside_files(self) -> Rows | None:
+    def columns_as_in_files(self) -> Rows | None:
         """Its rows or columns beside files, of label sets those that are in them."""
         with renaming(self.argument, self.name):
             rows = self.rows
@@ -121,13 +125,13 @@ class OpenedValue(Opened):
         return rows._replace(ptr=relevant.ptr, labels=relevant.labels, values=None)
 
     @cached_property
-    def rows_beside_files(self) -> Rows | None:
+    def rows_as_in_files(self) -> Rows | None:
         """Its rows as files have them, None if neither rows nor labels have names.
 
         A matrix lists all columns, or what it stores; a column of ids has the keys; an index that counts is
         none.
         """
-        rows = self.columns_beside_files
+        rows = self.columns_as_in_files
         if rows is None:
             return None
         with renaming("y_score", self.name):
@@ -143,7 +147,7 @@ class OpenedValue(Opened):
 
     def batches(self, kind: str) -> Batches | None:
         """Return what gives all rows, None if they have no names."""
-        rows = self.rows_beside_files
+        rows = self.rows_as_in_files
         return None if rows is None else lambda: [rows]
 
     def pieces(self) -> Pieces:
@@ -156,18 +160,18 @@ class OpenedValue(Opened):
 
     def _rows_by_number(self) -> tuple[Any, int | None]:
         """Return rows by id or an array, and the number of labels that these tell."""
-        rows = self.columns_beside_files
+        rows = self.columns_as_in_files
         if rows is not None and rows.are_columns:
             return self._columns_by_number(rows)
-        if isinstance(self.own, list) and self.n_labels is not None:
-            return rows_of_ids(self.argument, self.own), self.n_labels
+        if isinstance(self.plain, list) and self.n_labels is not None:
+            return rows_of_ids(self.argument, self.plain), self.n_labels
         if rows is not None:
             return self._ids_of(rows), self.n_labels
-        if self.kind == "scores" and is_sparse(self.own):
-            refuse_padding(self.argument, self.own)
-        shape = shape_of(self.own)
-        width = self.n_labels if is_pair(self.own) else None
-        return by_number(self.argument, self.own, width), shape[1] if shape else None
+        if self.kind == "scores" and is_sparse(self.plain):
+            refuse_padding(self.argument, self.plain)
+        shape = shape_of(self.plain)
+        width = self.n_labels if is_pair(self.plain) else None
+        return by_number(self.argument, self.plain, width), shape[1] if shape else None
 
     def _columns_by_number(self, rows: Rows) -> tuple[Any, int]:
         """Return the rows of columns in the order of their numbers, and how many columns there are."""
@@ -208,7 +212,7 @@ def is_nameless(argument: str, value: object) -> bool:
     return True
 
 
-def read_own_rows(argument: str, value: Any, labels: list[Any] | None) -> Rows | None:
+def read_plain_rows(argument: str, value: Any, labels: list[Any] | None) -> Rows | None:
     """Return the rows or columns of a value of `as_own_rows` if they have names, None of numbers alone."""
     if is_nameless(argument, value):
         return None

@@ -17,6 +17,7 @@ from xmleval.base.errors import InputError, Keyword, Message, ScanField, shown
 from xmleval.base.numerals import whole_number
 from xmleval.files.input import InputFile, version_of
 from xmleval.files.remote import RemotePath, as_path, is_there
+from xmleval.input.argument_types import FilePath
 from xmleval.input.columns import is_other_order
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, holds_list, is_other_list
@@ -25,9 +26,8 @@ from xmleval.input.formats.documents import CSV, JSON, JSONL
 from xmleval.input.formats.format import Fields, FileAt, Format, naming
 from xmleval.input.formats.label_lines import LINES, SVMLIGHT, XMC
 from xmleval.input.formats.trec import QRELS, RUN
-from xmleval.input.given import FilePath
-from xmleval.input.match import Batches
-from xmleval.input.opened import PREDICTIONS, Opened
+from xmleval.input.match import PREDICTIONS, Batches
+from xmleval.input.opened import Opened, kind_of
 from xmleval.input.pieces import Pieces
 from xmleval.input.pieces import joined as joined_pieces
 from xmleval.input.scan import Scan
@@ -216,11 +216,6 @@ def takes_fields(path: Path, input_format: str | None) -> bool:
     except (ValueError, OSError):
         return False
     return any(shard.format.for_fields for shard in shards)
-
-
-def kind_of(argument: str) -> str:
-    """Return what an argument of `evaluate` holds."""
-    return {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
 
 
 def find_scan(argument: str, value: FilePath) -> OpenedFiles:

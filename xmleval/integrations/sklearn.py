@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import TIES, InputError, shown
 from xmleval.evaluation.request import Options
-from xmleval.input.given import RowsLike, SparseMatrix, ValuesLike
+from xmleval.input.argument_types import RowsLike, SparseMatrix, ValuesLike
 from xmleval.input.objects.named import class_one_scores
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 

@@ -10,7 +10,7 @@ from xmleval.base.errors import InputError, import_optional
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.request import Options
 from xmleval.files.saved import from_bytes, to_bytes
-from xmleval.input.given import RowsLike
+from xmleval.input.argument_types import RowsLike
 from xmleval.integrations.topk import Cut
 from xmleval.results.report import flat_name
 

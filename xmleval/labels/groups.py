@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from xmleval.base.arrays import Ints
 from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
+from xmleval.input.argument_types import RowsLike
 from xmleval.input.csr import as_array
-from xmleval.input.given import RowsLike
-from xmleval.input.matching import match_truth
+from xmleval.input.match_values import match_truth
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import by_name, for_names, of_labels
 from xmleval.labels.propensity import count_labels_of
@@ -159,7 +159,7 @@ def label_groups(
     limits = _checked(edges)
     if y_train is not None:
         train = match_truth("y_train", y_train, n_labels, labels)
-        for note in train.naming.notes:
+        for note in train.notes:
             warnings.warn(note, stacklevel=2)
         counts = count_labels_of(set_rows("y_train", train.truth, train.n_labels))
         names = train.naming.label_names

@@ -21,10 +21,10 @@ from xmleval.base.errors import (
     positive_integer,
     real_number,
 )
+from xmleval.input.argument_types import RowsLike
 from xmleval.input.canonical import Truth
 from xmleval.input.csr import Source, as_array
-from xmleval.input.given import RowsLike
-from xmleval.input.matching import MatchedValues, match_truth
+from xmleval.input.match_values import MatchedValues, match_truth
 from xmleval.input.objects.named import dense_list
 from xmleval.input.opened import check_labels, has_label_names
 from xmleval.input.sets import set_rows
@@ -157,7 +157,7 @@ def inverse_propensity(
     [12.4551, 9.6493]
     """
     train = None if y_train is None else match_truth("y_train", y_train, n_labels, labels)
-    for note in () if train is None else train.naming.notes:
+    for note in () if train is None else train.notes:
         warnings.warn(note, stacklevel=2)
     return _estimate(train, a, b, label_counts, n_instances, n_labels, labels, dataset)
 
@@ -327,7 +327,7 @@ def _of_training(
     if not in_order and not has_label_names("y_train", y_train):
         raise nameless("y_train")
     train = _match_training(y_train, n_labels)
-    return _estimate(train, **constants), [*train.naming.notes]
+    return _estimate(train, **constants), [*train.notes]
 
 
 def _match_training(y_train: object, n_labels: int) -> MatchedValues:

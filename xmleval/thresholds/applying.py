@@ -13,13 +13,13 @@ import scipy.sparse
 from xmleval.base.budget import MEMORY, Resources, memory_bytes
 from xmleval.base.errors import InputError, Keyword, Message, other_rows
 from xmleval.base.notes import Note
-from xmleval.evaluation.batch import Where
-from xmleval.evaluation.by_name import read_scores_alone
+from xmleval.evaluation.batch import BatchSource
 from xmleval.evaluation.convert import write_data, writer_of
 from xmleval.evaluation.inputs import open_input
-from xmleval.evaluation.progress import progress
+from xmleval.evaluation.match_files import read_scores_alone
+from xmleval.evaluation.progress import show_progress
 from xmleval.evaluation.request import Progress
-from xmleval.input.given import FilePath
+from xmleval.input.argument_types import FilePath
 from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows, rows_by_id
@@ -53,11 +53,11 @@ def apply_to_files(
         files["features"] = features
     reader = RowReader(source.name, pieces, Resources(memory_bytes("memory", MEMORY)).lone_piece)
     sets = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
-    with closing(reader), progress(reader.n_rows, 0, shown) as show:
+    with closing(reader), show_progress(reader.n_rows, 0, shown) as show:
         while n := reader.ready():
             first = reader.n_taken
             features_of_rows = None if looked_at is None else looked_at[first : first + n]
-            with Where({"y_score": reader}, files, first).naming():
+            with BatchSource({"y_score": reader}, files, first).locating_errors():
                 sets.append(rule.apply(reader.take(n), features=features_of_rows))
             show(reader.n_taken)
     if looked_at is not None and looked_at.shape[0] != reader.n_taken:

@@ -70,7 +70,7 @@ class Entries:
 
     def add(self, batch: Batch) -> None:
         """Add the rows of a batch."""
-        truth = batch.with_truth(self.n_labels).truth
+        truth = batch.with_checked_truth(self.n_labels).truth
         if batch.y_score is None:
             raise InputError("y_score", "missing; a rule is fitted to scores")
         how = Reading("y_score", self.n_labels, self.unlisted, None, self.ordered)

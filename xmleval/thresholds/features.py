@@ -10,9 +10,9 @@ from xmleval.base.budget import memory_limit
 from xmleval.base.errors import counted, naming_files
 from xmleval.files.archive import read_arrays
 from xmleval.files.remote import as_path
+from xmleval.input.argument_types import FilePath
 from xmleval.input.formats.arrays import open_array, open_npz, read_matrix
 from xmleval.input.formats.format import naming
-from xmleval.input.given import FilePath
 from xmleval.view.linear import check_features
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from xmleval.base.errors import InputError, naming_files, positive_integer, real
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
 from xmleval.files.remote import is_file
-from xmleval.input.given import FilePath, RowsLike, SparseMatrix
+from xmleval.input.argument_types import FilePath, RowsLike, SparseMatrix
 from xmleval.input.opened import check_labels
 from xmleval.kernels.thresholds import ERRORS, F1, SIZE, sweep_f1, sweep_groups
 from xmleval.metrics.spec import MOST_K, parse_spec
@@ -163,7 +163,7 @@ def fit(
     paths = {name: path for name, path in (("y_score", y_score), ("features", features)) if is_file(path)}
     with naming_files(paths):
         rule_found = fitting.rule_of(entries, features_read)
-    for note in run.rows.namings[0].notes:
+    for note in run.rows.notes[0]:
         warnings.warn(note, stacklevel=2)
     if names is None or names == [*range(len(names))]:  # which name nothing
         return rule_found

@@ -20,10 +20,10 @@ from xmleval.base.notes import Note
 from xmleval.base.numerals import decimal_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
+from xmleval.input.argument_types import RowsLike, SparseMatrix
 from xmleval.input.csr import as_array
-from xmleval.input.given import RowsLike, SparseMatrix
 from xmleval.input.match import as_scores, numbers_of_columns
-from xmleval.input.matching import Rules, match_values
+from xmleval.input.match_values import MatchOptions, match_values
 from xmleval.input.objects.entries import NamedEntries, is_dense, open_entries, read_predictions
 from xmleval.input.objects.named import as_own_rows
 from xmleval.input.opened import OpenedValue
@@ -215,7 +215,7 @@ class Rule:
         scores = as_array("y_score", scores) if is_dense(scores) else scores
         names = None if self.label_names is None else [*self.label_names]
         opened = {"y_score": OpenedValue("y_score", "scores", "y_score", value=scores)}
-        matched = match_values(opened, Rules(self.n_labels, names, fits=True))
+        matched = match_values(opened, MatchOptions(self.n_labels, names, fits=True))
         return self._sets_of(matched.values["y_score"], features)
 
     def _apply_by_name(self, entries: NamedEntries, features: object) -> Any:

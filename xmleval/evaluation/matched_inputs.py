@@ -10,33 +10,34 @@ from typing import Any, NamedTuple
 
 from xmleval.base.notes import Note
 from xmleval.input.door import PAIRS, RESTRICTIONS
-from xmleval.input.matching import Naming
+from xmleval.input.match_values import Naming
 from xmleval.input.opened import Opened, OpenedValue
 from xmleval.input.pieces import Piece, Pieces, RowReader
 from xmleval.input.scores import has_scores
 from xmleval.input.small_texts import Pairs
 from xmleval.metrics.spec import Spec
 
-Named = tuple[str, Pieces]  # an input, and the name that messages call it by
+NamedPieces = tuple[str, Pieces]  # an input, and the name that messages call it by
 LOG = logging.getLogger("xmleval.evaluation")
 FIRST_BYTES = 1 << 16  # read to tell what the values of a file are
 
 
-class Matched(NamedTuple):
+class MatchedInputs(NamedTuple):
     """Inputs whose rows are in one order and whose labels have the truth's numbers.
 
     truth, scores, sets : rows, those of the scores of each model, and sets of labels by argument
-    namings : names of rows and labels, and notes, of each report
+    namings, notes : names of rows and labels of each report, and what was seen in matching them
     by_name : whether rows or labels are matched by name
     pairs : what is excluded by the numbers of a row and a label, from what ``exclude_from`` tells
     of_rows : a name and an entry for each row, by argument
     first_row, start : number of the first row in the whole data of many files, and in these
     """
 
-    truth: Named
-    scores: list[Named]
-    sets: dict[str, Named]
+    truth: NamedPieces
+    scores: list[NamedPieces]
+    sets: dict[str, NamedPieces]
     namings: Sequence[Naming] = ()
+    notes: Sequence[list[str]] = ()
     by_name: bool = False
     pairs: Pairs | None = None
     exclude_from: str = "both"
@@ -56,11 +57,11 @@ class Matched(NamedTuple):
 
     def note(self, notes: Sequence[str]) -> None:
         """Add notes to each report."""
-        for naming in self.namings:
-            naming.notes += notes
+        for of_report in self.notes:
+            of_report += notes
 
 
-class Given(NamedTuple):
+class OpenedInputs(NamedTuple):
     """What is given for each argument that has a row for each instance, before it is matched.
 
     Predicted sets may stand in the truth's own file, which is then both.

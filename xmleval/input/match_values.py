@@ -1,9 +1,9 @@
-"""The law of names applied: rows and labels of predictions and sets in line with those of a truth."""
+"""Arrays and named objects matched: all rows at once, with `xmleval.input.match.Match`."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,13 +20,13 @@ from xmleval.input.sets import list_sets, refuse_ids
 from xmleval.input.tensors import shape_of
 
 
-class Rules(NamedTuple):
+class MatchOptions(NamedTuple):
     """What matching depends on beside the inputs.
 
     n_labels, labels : number of labels, and the names of all, where the caller gives them
     graded : whether values of the truth are grades of relevance; None where they cannot be any
     fits : whether something is fitted, for which all labels must be ``labels``, or become labels
-    nodes : those of a hierarchy; which are no labels have the first numbers behind these
+    nodes : those of a hierarchy; nodes that are not labels are numbered right after the labels
     """
 
     n_labels: int | None = None
@@ -36,9 +36,9 @@ class Rules(NamedTuple):
     nodes: Collection[Any] = ()
 
 
-@dataclass
+@dataclass(frozen=True)
 class Naming:
-    """The names of the rows and labels of a report, and what was noted in matching them.
+    """The names of the rows and labels of a report.
 
     label_names : names of labels by number, None where labels have ids
     closed : whether all labels were known before the rows, in this order
@@ -56,7 +56,6 @@ class Naming:
     unknown: Sequence[Any] = ()
     has_unread_grades: bool = False
     n_unmatched_pairs: int = 0
-    notes: list[str] = field(default_factory=list)
 
     @property
     def keys(self) -> list[Any] | None:
@@ -64,7 +63,7 @@ class Naming:
         return self.row_names if self.by_key else None
 
     @property
-    def names_of_rows(self) -> list[Any] | None:
+    def reported_row_names(self) -> list[Any] | None:
         """Names of rows, None where they are an index that counts, which names nothing."""
         if self.row_names is None or self.row_names == [*range(len(self.row_names))]:
             return None
@@ -85,6 +84,7 @@ class MatchedValues(NamedTuple):
     values: dict[str, Any]
     n_labels: int | None
     naming: Naming
+    notes: list[str]
 
     @property
     def truth(self) -> Any:
@@ -92,14 +92,14 @@ class MatchedValues(NamedTuple):
         return self.values["y_true"]
 
 
-def match_values(opened: Mapping[str, OpenedValue], rules: Rules) -> MatchedValues:
+def match_values(opened: Mapping[str, OpenedValue], rules: MatchOptions) -> MatchedValues:
     """Match rows and labels of values with those of the truth; what has no names stays as it is.
 
     Parameters
     ----------
     opened : dict of str to OpenedValue
         Values by argument, the truth first.
-    rules : Rules
+    rules : MatchOptions
         What the caller gave of labels.
     """
     n_labels = rules.n_labels
@@ -109,7 +109,7 @@ def match_values(opened: Mapping[str, OpenedValue], rules: Rules) -> MatchedValu
     if all(each.is_nameless for each in opened.values()):
         return _match_arrays(opened, n_labels, labels)
     opened = {argument: replace(each, labels=labels) for argument, each in opened.items()}
-    return _ObjectMatch(opened, n_labels, labels, rules).matched()
+    return _ValueMatch(opened, n_labels, labels, rules).matched()
 
 
 def _match_arrays(
@@ -119,11 +119,11 @@ def _match_arrays(
     values = {argument: each.value for argument, each in opened.items()}
     _refuse_transposed(values, n_labels)
     if labels is None:
-        return MatchedValues(values, n_labels, Naming())
-    return MatchedValues(values, len(labels), Naming(labels, notes=missing_names_note(labels)))
+        return MatchedValues(values, n_labels, Naming(), [])
+    return MatchedValues(values, len(labels), Naming(labels), missing_names_note(labels))
 
 
-class _ObjectMatch:
+class _ValueMatch:
     """The match of values of which some have names.
 
     values : all of them, by argument
@@ -136,17 +136,17 @@ class _ObjectMatch:
         opened: Mapping[str, OpenedValue],
         n_labels: int | None,
         labels: list[Any] | None,
-        rules: Rules,
+        rules: MatchOptions,
     ) -> None:
         self.rules = rules
         self.n_labels = n_labels
         self.labels = labels
-        self.values = {argument: each.own for argument, each in opened.items()}
+        self.values = {argument: each.plain for argument, each in opened.items()}
         self.rows = _rows_of(opened)
         self.notes = list[str]()
         self.truth = self.values.get("y_true")
         y_score = opened.get("y_score")
-        if y_score is not None and isinstance(y_score.value, list) and isinstance(y_score.own, np.ndarray):
+        if y_score is not None and isinstance(y_score.value, list) and isinstance(y_score.plain, np.ndarray):
             self.notes.append(CLASS_ONE)
 
     def matched(self) -> MatchedValues:
@@ -162,7 +162,8 @@ class _ObjectMatch:
             argument: self._settled(argument, value, placed.get(argument), match)
             for argument, value in self.values.items()
         }
-        return MatchedValues(values, self.n_labels, self._naming(match))
+        notes = [*match.notes, *missing_names_note(match.number or (), match.unknown_names)]
+        return MatchedValues(values, self.n_labels, self._naming(match), notes)
 
     def _note_columns(self) -> None:
         """Note columns that are labels by their place alone, and what was settled in reading frames."""
@@ -270,7 +271,7 @@ class _ObjectMatch:
         return as_sets(rows, graded)._replace(names=used_names)
 
     def _naming(self, match: Match) -> Naming:
-        """Return the names of rows and labels, and what was noted."""
+        """Return the names of rows and labels."""
         names = match.label_names
         truth = self.rows.get("y_true")
         values = None if truth is None else truth.values
@@ -282,7 +283,6 @@ class _ObjectMatch:
             unknown=match.unknown_names,
             has_unread_grades=not self.rules.graded and values is not None and bool((values > 1).any()),
             n_unmatched_pairs=match.n_unmatched_pairs,
-            notes=[*match.notes, *missing_names_note(match.number or (), match.unknown_names)],
         )
 
 
@@ -292,7 +292,7 @@ def _rows_of(opened: Mapping[str, OpenedValue]) -> dict[str, Rows]:
     if any(each is not None for each in rows.values()):
         for argument, each in opened.items():
             if rows[argument] is None:
-                rows[argument] = without_labels(each.own)
+                rows[argument] = without_labels(each.plain)
     return {argument: each for argument, each in rows.items() if each is not None}
 
 
@@ -394,4 +394,4 @@ def match_truth(argument: str, value: object, n_labels: int | None, labels: obje
         value = read_sets(value)
     opened = {"y_true": OpenedValue(argument, "truth", "y_true", value=value)}
     with renaming("y_true", argument):
-        return match_values(opened, Rules(n_labels, labels))
+        return match_values(opened, MatchOptions(n_labels, labels))

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from xmleval.base.budget import PIECE_BYTES
 from xmleval.base.errors import Keyword, Message, ScanField, shown
 from xmleval.evaluation.label_counts import common_label_count
-from xmleval.evaluation.matched import LOG, Given, Matched, Named, read_grades, unmatched_pairs
+from xmleval.evaluation.matched_inputs import (
+    LOG,
+    MatchedInputs,
+    NamedPieces,
+    OpenedInputs,
+    read_grades,
+    unmatched_pairs,
+)
 from xmleval.evaluation.request import Request
 from xmleval.input.glances import unread_grades
 from xmleval.input.match import (
@@ -20,7 +27,7 @@ from xmleval.input.match import (
     score_pieces,
     set_pieces,
 )
-from xmleval.input.matching import Naming
+from xmleval.input.match_values import Naming
 from xmleval.input.opened import Opened, OpenedValue
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.placed import PlacedRows
@@ -40,14 +47,14 @@ class NamedTruth(NamedTuple):
     has_grades: bool
 
 
-def naming_of(match: Match) -> Naming:
-    """Return what a match settled, but for the names of labels, which all models share."""
+def _naming_of(match: Match, label_names: list[Any] | None) -> Naming:
+    """Return the names that a match settled; all models share those of labels."""
     return Naming(
+        label_names=label_names,
         closed=match.closed,
         row_names=match.keys,
         by_key=match.by == BY_KEY,
         unknown=match.unknown_names,
-        notes=match.notes,
     )
 
 
@@ -58,7 +65,7 @@ def read_truth(
 
     ``labels`` may also name the columns of a truth without names. ``fits`` is that of `Match`.
     """
-    columns = truth.columns_beside_files if isinstance(truth, OpenedValue) else None
+    columns = truth.columns_as_in_files if isinstance(truth, OpenedValue) else None
     names = labels or ()
     if not names and columns is not None and columns.are_columns:
         names = [*(columns.names or ())]
@@ -118,14 +125,14 @@ def notes_of(name: str, facts: Origin | None, *remarks: str) -> list[str]:
     return (facts or Origin()).noted(name, *remarks)
 
 
-class MatchByName:
+class FileMatch:
     """The match of files, and of values beside them, of which some have names.
 
     shared : notes of all reports
     sets : sets of labels beside the truth
     """
 
-    def __init__(self, request: Request, given: Given, labels: list[str] | None, fits: bool) -> None:
+    def __init__(self, request: Request, given: OpenedInputs, labels: list[str] | None, fits: bool) -> None:
         self.request, self.given, self.fits = request, given, fits
         question = request.question
         self.asked = [] if fits else expand_metrics(question.metrics, question.k)
@@ -134,25 +141,27 @@ class MatchByName:
         if not fits:
             self.match.add_nodes(nodes_of(question.hierarchy))
         self.shared = notes_of(given.truth.name, self.match.origin)
-        self.sets = dict[str, Named]()
+        self.sets = dict[str, NamedPieces]()
 
-    def matched(self) -> Matched:
+    def matched(self) -> MatchedInputs:
         """Return the rows of all inputs by name."""
         self._note_truth()
         self._place_restrictions()
-        scores, namings = list[Named](), list[Naming]()
+        scores, matches = list[NamedPieces](), list[Match]()
         for model in self.given.predictions:
             placed = self._place(model)
             if placed.ranks:
                 scores.append((model.name, score_pieces(placed.rows, placed.match)))
-                namings.append(naming_of(placed.match))
-        namings = namings or [naming_of(self.match)]
+                matches.append(placed.match)
         label_names = self.match.label_names or None
-        for naming in namings:
+        namings, notes = list[Naming](), list[list[str]]()
+        for match in matches or [self.match]:
+            naming = _naming_of(match, label_names)
+            namings.append(naming)
             missing = missing_names_note(self.match.number or (), naming.unknown)
-            naming.label_names = label_names
-            naming.notes = [*self.shared, *naming.notes, *missing]
-        return Matched((self.given.truth.name, self.truth.pieces), scores, self.sets, namings, by_name=True)
+            notes.append([*self.shared, *match.notes, *missing])
+        truth = self.given.truth.name, self.truth.pieces
+        return MatchedInputs(truth, scores, self.sets, namings, notes, by_name=True)
 
     def _note_truth(self) -> None:
         """Note grades that nothing reads, and say where a table may hold predictions, too."""
@@ -205,8 +214,8 @@ class MatchByName:
 
     def _batches(self, model: Opened, match: Match) -> Batches:
         """Return what reads predictions; a wide frame tells by its columns what labels there are."""
-        plain = model.rows_beside_files if isinstance(model, OpenedValue) else None
-        columns = model.columns_beside_files if isinstance(model, OpenedValue) else None
+        plain = model.rows_as_in_files if isinstance(model, OpenedValue) else None
+        columns = model.columns_as_in_files if isinstance(model, OpenedValue) else None
         if plain is None or columns is None or not (plain.named and columns.are_columns):
             return prediction_batches(model, self.match.origin)
         id_column = None if columns.origin is None else columns.origin.id_column
