@@ -1,6 +1,9 @@
 """Evaluators know which rows they have counted, and their labels from the columns of the first truth."""
 
+import gc
 import itertools
+import pickle
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.evaluation.data import COPIES
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, Running, evaluate
 
 TRUTH, SCORES = np.eye(6, dtype=int), np.arange(36.0).reshape(6, 6)
 Change = Callable[[Evaluator], Evaluator]
@@ -102,6 +105,17 @@ def test_spans_are_joined() -> None:
     assert [*numbered.counted.spans.values()] == [((0, 27),)]
 
 
+def test_batches_of_a_file_beside_a_truth_in_memory_are_one_span(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    n_rows = 20_000
+    truth = sp.csr_array((np.ones(n_rows, np.uint8), rng.integers(0, 90, n_rows), np.arange(n_rows + 1)))
+    np.save(tmp_path / "m_indices.npy", rng.permuted(np.tile(np.arange(90), (n_rows, 1)), axis=1))
+    running = Running(save=tmp_path / "state.npz")
+    evaluate(truth, tmp_path / "m_indices.npy", metrics="p@1", memory="16MB", running=running)
+    spans = Evaluator.load(tmp_path / "state.npz").counted.spans
+    assert [*spans.values()] == [((0, n_rows),)]
+
+
 # ---------------------------------------------------------------- labels of the first truth
 
 Y = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]])
@@ -178,3 +192,17 @@ def test_merge_gives_the_number_of_labels(n_labels: tuple[int | None, int | None
     with pytest.raises(ValueError, match=r"^merge: metrics differs"):
         Evaluator("p@1").merge(Evaluator("p@3"))
     assert Evaluator("p@1").merge(Evaluator("p@1")).n_labels == 0
+
+
+@pytest.mark.parametrize("n_labels", [4, None])
+def test_training_labels_are_not_kept(n_labels: int | None) -> None:
+    """Once their number is known: propensities are all that is made of them."""
+    y_train = sp.csr_array(np.tile(Y, (500, 1)))
+    size = len(pickle.dumps(y_train))
+    kept = weakref.ref(y_train)
+    evaluator = Evaluator(["psp@1"], n_labels=n_labels, y_train=y_train)
+    evaluator.update(Y, S)
+    assert len(pickle.dumps(evaluator)) < size
+    del y_train
+    gc.collect()
+    assert kept() is None

@@ -156,6 +156,14 @@ def test_batches_merging_and_saving_give_the_same_bits(confidence: float | None,
     assert json.dumps(merged) == json.dumps(whole)
 
 
+def test_unknown_labels_are_named_beside_options_in_files(tmp_path: Path) -> None:
+    path = tmp_path / "labels.txt"
+    path.write_text("".join(f"{name}\n" for name in LABELS))
+    report = evaluate(TRUTH, RUN, metrics="p@1", labels=path)
+    assert report.unknown_labels == evaluate(TRUTH, RUN, metrics="p@1", labels=LABELS).unknown_labels
+    assert {*report.unknown_labels} == {*UNKNOWN}
+
+
 @pytest.mark.parametrize("labels", [LABELS, None])
 def test_unknown_labels_are_excluded_and_are_candidates(labels: list[str] | None) -> None:
     inside = values(TRUTH, INSIDE, labels=labels)

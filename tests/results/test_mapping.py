@@ -4,13 +4,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, get_overloads, get_type_hints
+from typing import get_overloads, get_type_hints
 
 import numpy as np
 import pytest
 
 from xmleval import Comparison, Report, compare, evaluate, scan
 from xmleval.evaluation.request import EvaluateOptions
+from xmleval.input.argument_types import ModelsLike, RowsLike
 
 TYPED = """
 from pathlib import Path
@@ -63,7 +64,12 @@ def test_a_comparison_is_a_mapping_of_reports(files: dict[str, str]) -> None:
 def test_overloads_have_the_arguments_of_evaluate() -> None:
     several, one = [get_type_hints(each)["return"] for each in get_overloads(evaluate)]
     assert (several, one) == (Report | Comparison, Report)
-    types = {**get_type_hints(EvaluateOptions), "y_true": Any, "y_score": Any, "return": Report | Comparison}
+    types = {
+        **get_type_hints(EvaluateOptions),
+        "y_true": RowsLike,
+        "y_score": RowsLike | ModelsLike | None,
+        "return": Report | Comparison,
+    }
     assert types == get_type_hints(evaluate)
 
 

@@ -157,7 +157,7 @@ class Options(TypedDict, total=False):
     k: int | Iterable[int]
     inverse_propensity: ValuesLike | None
     y_train: RowsLike | None
-    decision: str | Rule | Decision | None
+    decision: FilePath | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
     label_groups: ValuesLike | Groups | None
     hierarchy: HierarchyLike | None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from xmleval.input.objects.frames import Columns
-    from xmleval.input.rows import Named
-    from xmleval.input.scan import Scan
+from xmleval.input.objects.frames import Columns
+from xmleval.input.rows import Named
+from xmleval.input.scan import Scan
 
 
 class SparseMatrix(Protocol):
@@ -36,7 +35,7 @@ FilePath: TypeAlias = str | os.PathLike[str]
 Keyed: TypeAlias = Mapping[Any, object]  # by the names of rows, or of labels
 # labels, or labels with scores, of each row; frames of pandas, polars and Arrow, and tensors, are like arrays
 RowsLike: TypeAlias = (
-    "ArrayLike | SparseMatrix | Sequence[object] | Keyed | RowsByKey | FilePath | Named | Columns | Scan"
+    ArrayLike | SparseMatrix | Sequence[object] | Keyed | RowsByKey | FilePath | Named | Columns | Scan
 )
 ModelsLike: TypeAlias = Mapping[str, RowsLike]  # predictions of models by name
 ValuesLike: TypeAlias = ArrayLike | Keyed | FilePath  # a value for each row, or for each label
