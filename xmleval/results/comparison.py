@@ -19,8 +19,9 @@ from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import FIELDS, JACKKNIFE, PLACE, TESTS, Difference, correct, find_differences
 from xmleval.results.fairness import WHOLE, Fairness, grouped_measures
+from xmleval.results.places import GROUPS_OF, KINDS, Place
 from xmleval.results.record import Lines, Number, Record, as_shown, measure_lines, members, symbols_of
-from xmleval.results.report import GROUPS_OF, KINDS, Place, Report, mean_of
+from xmleval.results.report import Report, mean_of
 from xmleval.results.result import Result
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
 from xmleval.version import SCHEMA
