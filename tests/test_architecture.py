@@ -68,6 +68,7 @@ def test_imports_go_down_and_effects_have_their_rooms() -> None:
         assert path.name != "utils.py"
         assert not libraries & {"pickle", "marshal", "shelve"}, path
         assert room == "integrations" or path.match("cluster/dask.py") or not libraries & HOSTS, path
+        assert "matplotlib" not in libraries or path.match("show/drawing.py"), path
         assert "numba" not in libraries or path.match("kernels/compiling.py"), path
         assert "scipy" not in libraries or room not in ("kernels", "metrics"), path
         assert not libraries & {"click", "typer"} or room == "cli", path

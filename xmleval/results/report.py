@@ -34,6 +34,7 @@ from xmleval.results.record import (
 )
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec, read_results
+from xmleval.results.shown import Shown
 from xmleval.show.tables import Cell, Table, table_of
 from xmleval.states.results import ListLength, Results
 from xmleval.statistics.jackknife import Estimate, estimate
@@ -436,8 +437,8 @@ class Report(Result[Record], Mapping[str, float]):
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
         return replace(super().worded(say), not_computed=missing)
 
-    def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Mapping[str, Report], None]:
-        return {"": self}, None
+    def _shown(self, specs: Sequence[Spec]) -> Shown:
+        return Shown({"": self}, specs)
 
     def footnotes(self) -> list[str]:
         results, lines = self.results, [*filter(None, [self.signature()])]
