@@ -12,7 +12,7 @@ import pytest
 from xmleval import Comparison, compare, evaluate, label_groups, rank
 from xmleval.results.figures import diagrams_of_ranks
 from xmleval.show.drawing import plot
-from xmleval.show.panels import Panel
+from xmleval.show.panels import DotPanel, Panel
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
@@ -78,6 +78,16 @@ def test_numbers_are_those_of_the_report(kind: str) -> None:
                 assert [row[column] for column in ("value", "lower", "upper")] == [
                     f"{value:.4g}" for value in (part[name], *ends)
                 ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_axes_show_the_numbers_of_panels(kind: str) -> None:
+    for axes, panel in zip(panels_of(compared(), kind), compared().panels(kind), strict=True):
+        points = points_of(axes)
+        assert [*points] == [series.name for series in panel.series]
+        for series in panel.series:
+            x, y = points[series.name]
+            np.testing.assert_array_equal(x if isinstance(panel, DotPanel) else y, series.values)
 
 
 def test_differences_are_full_where_they_are_significant() -> None:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, compress, product
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -24,10 +24,12 @@ from xmleval.results.record import Lines, Number, Record, as_shown, measure_line
 from xmleval.results.report import Report, mean_of
 from xmleval.results.result import Result
 from xmleval.results.shown import Shown
-from xmleval.show.page import Section
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
+
+if TYPE_CHECKING:
+    from xmleval.show.page import Section
 
 MOST_CHANGED = 20  # rows, and labels, on a page, unless their number is given
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,15 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, counted, printable
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.figures import Kind
 from xmleval.results.record import Lines, Number, as_shown, fields_of, signed
 from xmleval.results.report import Report
 from xmleval.results.result import Result
-from xmleval.show.page import Section
 from xmleval.show.tables import ARROWS, MARKDOWN, Table, folded, rows_of, short
 from xmleval.version import SCHEMA
+
+if TYPE_CHECKING:
+    from xmleval.results.figures import Kind
+    from xmleval.show.page import Section
 
 LISTED = 5  # labels of a row that are shown where the measure has no cutoff
 LISTS = "truth", "list_a", "list_b"
@@ -206,6 +208,8 @@ class Diff(Result[Change]):
 
     def sections(self) -> Iterator[Section]:
         """Yield what a page of both models shows (@private)."""
+        from xmleval.show.page import Section
+
         tables = self.change_tables()
         if self.labels:
             yield Section("Labels that changed most", tables[-1:])

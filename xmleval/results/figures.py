@@ -32,12 +32,12 @@ BAR_ENDS = 0.008  # of the width of a diagram of ranks, by which a bar is longer
 
 
 class Kind(NamedTuple):
-    """A figure: what makes its panels, what it shows and needs, and its heading and caption on a page."""
+    """A kind of figure: a function that makes its panels, and texts about it."""
 
     make: Callable[[Shown], Sequence[Panel]]
     shows: str = ""
-    needs: str | Keyword = ""
-    heading: str = ""
+    needs: str | Keyword = ""  # results without which there are no panels
+    heading: str = ""  # on a page
     caption: str = ""
     of_tables: bool = False  # shows the measures that the table shows; else all that were computed
     against_k: bool = False  # shows a measure at several cutoffs
@@ -230,7 +230,7 @@ def lines_of_calibration(shown: Shown) -> list[Panel]:
 
 
 def _calibration_by_bins(shown: Shown) -> list[Panel]:
-    """Make a panel for the first measure of each table of bins that measures share."""
+    """Make a panel for each table of bins, under the first of its measures."""
     kept = {name: report.results.reliability for name, report in shown.models.items()}
     tables = dict[object, Spec]()
     for spec in shown.specs:
@@ -308,7 +308,7 @@ def points_of_labels(shown: Shown) -> list[Panel]:
 def _shared_column(
     specs: Sequence[Spec], of_first: Mapping[str, Floats], of_second: Mapping[str, Floats]
 ) -> str | None:
-    """Return what is compared by label: the first measure that both models have by label."""
+    """Return the first measure with values by label of both models."""
     columns = [spec.label_column for spec in specs]
     columns += ["f1", "ap", "auc", *(f"f1@{spec.k}" for spec in specs)]
     return next((name for name in columns if name in of_first and name in of_second), None)
@@ -333,7 +333,7 @@ def dots_of_average_ranks(rankings: Sequence[Ranked]) -> list[Panel]:
 
 
 def diagrams_of_ranks(rankings: Sequence[Ranked]) -> list[Panel]:
-    """Make the critical difference diagram of each ranking (Demsar 2006), of several under its measure."""
+    """Make critical difference diagrams (Demsar 2006); of several rankings, each under its measure."""
     panels = list[Panel]()
     for ranking in rankings:
         names = ranking.names
@@ -352,7 +352,7 @@ def diagrams_of_ranks(rankings: Sequence[Ranked]) -> list[Panel]:
 
 
 def _bars(ranking: Ranked) -> list[tuple[float, float]]:
-    """Return the ranks of each group; with a control, those that do not differ from its own."""
+    """Return the first and last rank of each group; with a control, of all ranks similar to its own."""
     ranks = ranking.average_ranks
     low = 1
     high = max(len(ranks), 2)
@@ -430,7 +430,7 @@ def _ticks(specs: Sequence[Spec]) -> dict[Spec, str]:
 
 
 def _series(name: str, places: Values, cells: Sequence[tuple[Reported, Spec]]) -> Series:
-    """Return the value of each measure in its report, and the ends of their confidence intervals, if any."""
+    """Return the value of each measure in its report, with the confidence intervals if there are any."""
     values = np.array([report[spec.name] for report, spec in cells])
     ends = np.array([(report.estimates.get(spec.name) or UNDEFINED)[:2] for report, spec in cells]).T
     return Series(name, places, values, None if np.isnan(ends).all() else ends)

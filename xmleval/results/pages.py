@@ -20,7 +20,7 @@ MOST_ROWS = 1000  # of the tables below a figure
 EXTREMES: dict[str, tuple[str, Any]] = {"up": ("highest", max), "down": ("lowest", min)}
 
 
-class Contents(NamedTuple):
+class PageContents(NamedTuple):
     """What a page is made of."""
 
     data: str  # its size in words
@@ -31,7 +31,7 @@ class Contents(NamedTuple):
     figures: Mapping[str, tuple[Kind, Sequence[Panel]]]
 
 
-def page_of(contents: Contents, title: str | None, about: Mapping[str, str] | None) -> str:
+def page_of(contents: PageContents, title: str | None, about: Mapping[str, str] | None) -> str:
     """Return the page of a result."""
     models = contents.shown.models
     default = f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation"
@@ -39,7 +39,7 @@ def page_of(contents: Contents, title: str | None, about: Mapping[str, str] | No
     return as_page(title or default, summary_of(contents), _sections(contents), facts)
 
 
-def _sections(contents: Contents) -> Iterator[Section]:
+def _sections(contents: PageContents) -> Iterator[Section]:
     """Yield the results, the figures that they suffice for, and further tables."""
     compared = contents.shown.compared
     tables = contents.tables
@@ -65,7 +65,7 @@ def _figure_section(kind: Kind, panels: Sequence[Panel], tables: Sequence[Table]
     return Section(kind.heading, tables[:n_shown], lines, panels, kind.caption)
 
 
-def _truth_sections(contents: Contents) -> Iterator[Section]:
+def _truth_sections(contents: PageContents) -> Iterator[Section]:
     """Yield the measures of the truth alone, of the first model, that the tables leave out."""
     for report in [*contents.shown.models.values()][:1]:
         of_truth = [spec for spec in report.specs if not spec.needs and spec not in contents.specs]
@@ -76,7 +76,7 @@ def _truth_sections(contents: Contents) -> Iterator[Section]:
             )
 
 
-def summary_of(contents: Contents) -> list[str]:
+def summary_of(contents: PageContents) -> list[str]:
     """Return the decision in a sentence, by the first measure, and in another how all tests ended."""
     models, _, comparison = contents.shown
     spec = next((spec for spec in contents.specs if spec.metric.direction in EXTREMES), None)
@@ -92,24 +92,38 @@ def summary_of(contents: Contents) -> list[str]:
     superlative, extreme = EXTREMES[spec.metric.direction]
     best = extreme(values, key=values.__getitem__)
     equal = [name for name, value in values.items() if subtract(value, values[best]) == 0]
-    start = f"{_listed(equal)} {'have' if equal[1:] else 'has'} the {superlative} {spec.symbol}"
-    start += f", {models[best].record(spec).text()}, on {rows}"
+    verb = "have" if equal[1:] else "has"
+    value = models[best].record(spec).text()
+    start = f"{_listed(equal)} {verb} the {superlative} {spec.symbol}, {value}, on {rows}"
     if comparison is None or not comparison.pairs:
         return [f"{start}; the models were not compared: whether the difference is real is not known."]
     return ["; ".join([start, *_decision(comparison, spec, best)]) + ".", *_tests(comparison)]
 
 
 def _decision(comparison: Compared, spec: Spec, best: str) -> list[str]:
-    """Return what is known of the differences to the best model."""
-    worse, similar, untested = list[str](), list[str](), list[str]()
+    """Say how the best model differs from the others."""
+    worse = list[str]()
+    similar = list[str]()
+    untested = list[str]()
     for each in comparison.differences:
         pair = [comparison.names[each.a], comparison.names[each.b]]
-        if each.name == spec.name and not each.kind and best in pair:
-            undecided = untested if math.isnan(each.p_value) else similar
-            (undecided if each.better is None else worse).append(pair[pair[0] == best])
-    parts = [f"significantly better than {_listed(worse)}"] if worse else []
-    parts += [f"no significant difference is seen between {best} and {_listed(similar)}"] if similar else []
-    return parts + ([f"differences to {_listed(untested)} could not be tested"] if untested else [])
+        if each.name != spec.name or each.kind or best not in pair:
+            continue
+        other = pair[1] if pair[0] == best else pair[0]
+        if each.better is not None:
+            worse.append(other)
+        elif math.isnan(each.p_value):
+            untested.append(other)
+        else:
+            similar.append(other)
+    parts = list[str]()
+    if worse:
+        parts.append(f"significantly better than {_listed(worse)}")
+    if similar:
+        parts.append(f"no significant difference is seen between {best} and {_listed(similar)}")
+    if untested:
+        parts.append(f"differences to {_listed(untested)} could not be tested")
+    return parts
 
 
 def _tests(comparison: Compared) -> list[str]:
@@ -125,15 +139,17 @@ def _tests(comparison: Compared) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def page_of_ranks(
     rankings: Sequence[Ranked], title: str | None = None, about: Mapping[str, str] | None = None
 ) -> str:
     """Return a page of rankings by one or more measures."""
-    summary, sections = [*map(_best, rankings)], _rank_sections(rankings)
-    return as_page(title or "Ranking of models", summary, sections, about or {})
+    summary = [*map(_best, rankings)]
+    return as_page(title or "Ranking of models", summary, _rank_sections(rankings), about or {})
 
 
 def _rank_sections(rankings: Sequence[Ranked]) -> Iterator[Section]:
@@ -158,15 +174,17 @@ def _rank_sections(rankings: Sequence[Ranked]) -> Iterator[Section]:
 
 
 def _best(ranking: Ranked) -> str:
-    """Return the best model and those that do not differ from it, in a sentence."""
-    names, control = ranking.names, ranking.control
+    """Return the best model and the models that do not differ from it, in a sentence."""
+    names = ranking.names
+    control = ranking.control
     best, rank = next(iter(ranking.average_ranks.items()))
-    if control in (None, best):
-        near = next((group for group in ranking.groups if best in group), [best])
-        similar = ", ".join(names[model] for model in near if model != best)
-        undecided = f"no significant difference is seen to {similar}"
-        decision = undecided if similar else "all others differ significantly"
+    near = next((group for group in ranking.groups if best in group), [])
+    similar = ", ".join(names[model] for model in near if model != best)
+    if control is not None and control != best:
+        seen = "no significant" if near else "a significant"
+        decision = f"{seen} difference is seen to {names[control]}, the control"
+    elif similar:
+        decision = f"no significant difference is seen to {similar}"
     else:
-        seen = "no significant" if any(best in group for group in ranking.groups) else "a significant"
-        decision = f"{seen} difference is seen to {names[control or '']}, the control"
+        decision = "all others differ significantly"
     return f"{names[best]} has the best average rank by {ranking.symbol}, {rank:.3g}; {decision}."

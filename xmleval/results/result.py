@@ -7,19 +7,19 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from xmleval.base.errors import InputError, Message, did_you_mean, import_optional, shown
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
-from xmleval.results.figures import KINDS, Kind
-from xmleval.results.pages import Contents, page_of
 from xmleval.results.record import Lines, Number, as_shown, listed, one_number_of_digits
 from xmleval.results.shown import Shown
-from xmleval.show import drawing
-from xmleval.show.drawing import SomeAxes
-from xmleval.show.panels import Panel
 from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text
+
+if TYPE_CHECKING:
+    from xmleval.results.figures import Kind
+    from xmleval.show.drawing import SomeAxes
+    from xmleval.show.panels import Panel
 
 AnyRecord = TypeVar("AnyRecord")
 
@@ -290,10 +290,12 @@ class Result(Protocol[AnyRecord]):
         >>> report.plot("cutoffs").get_title(loc="left")
         'P'
         """
+        from xmleval.show.drawing import plot  # only here: few look at pictures
+
         kinds = self._kinds()
         kind = next(iter(kinds), "") if kind is None else kind
         panels = self.panels(kind, metrics)
-        return drawing.plot(panels, ax, Message(f"kind: {shown(kind)} needs ", kinds[kind].needs))
+        return plot(panels, ax, Message(f"kind: {shown(kind)} needs ", kinds[kind].needs))
 
     def panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> Sequence[Panel]:
         """Return the panels that `plot` draws; none without the results that they need (@private)."""
@@ -334,7 +336,9 @@ class Result(Protocol[AnyRecord]):
         >>> page[page.index("<title>") :].splitlines()[0]
         '<title>Identity</title>'
         """
-        contents = Contents(
+        from xmleval.results.pages import PageContents, page_of
+
+        contents = PageContents(
             self._title(),
             self._shown([]),
             self._specs(),
@@ -376,6 +380,8 @@ class Result(Protocol[AnyRecord]):
         return self.tables(number), ""
 
     def _kinds(self) -> Mapping[str, Kind]:
+        from xmleval.results.figures import KINDS
+
         return KINDS
 
     def _shown(self, specs: Sequence[Spec]) -> Shown:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from xmleval.base.arrays import Floats
 from xmleval.metrics.spec import Spec
-from xmleval.results.differences import Difference
 from xmleval.results.record import Record
-from xmleval.show.page import Section
 from xmleval.show.tables import Table
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate
+
+if TYPE_CHECKING:
+    from xmleval.results.differences import Difference
+    from xmleval.show.page import Section
 
 Curve = tuple[Floats, Floats, Floats]
 

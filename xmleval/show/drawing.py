@@ -296,7 +296,7 @@ def _add_series(axes: Any, name: str, lines: Sequence[Any], intervals: Sequence[
 
 
 def as_image(panels: Sequence[Panel]) -> str:
-    """Return the address of a figure for a page, which holds it as SVG."""
+    """Return a figure as SVG, in the address of an image of a page."""
     file = io.BytesIO()
     save(draw(panels), file, "svg")
     return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode()}"

@@ -26,7 +26,7 @@ class Section(NamedTuple):
 
     @property
     def numbers(self) -> list[Table]:
-        """The numbers of each panel, thinned out evenly where they are many."""
+        """The numbers of each panel, or of many an even selection."""
         tables = []
         for panel in self.panels:
             header, *rows = panel.numbers()
