@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count, pairwise, takewhile
 from typing import NamedTuple
 
@@ -144,25 +144,29 @@ def lines_of_groups(shown: Shown) -> list[Panel]:
     """Make a panel for each measure, at its last cutoff, within groups of labels in their order."""
     groups = {model: report.groups for model, report in shown.models.items()}
     first = next(iter(groups))
-    names = [name for name in groups[first] if all(name in of_model for of_model in groups.values())]
+    ranges = dict(zip(groups[first], shown.models[first].group_ranges, strict=False))
+    names = _from_head_to_tail(_in_all(groups[first], groups.values()), ranges)
     if not names:
         return []
-    ranges = dict(zip(groups[first], shown.models[first].group_ranges, strict=False))
-    names = _from_head_to_tail(names, ranges)
     parts = {model: [of_model[name] for name in names] for model, of_model in groups.items()}
     measured = [part.results.values for of_model in parts.values() for part in of_model]
     deepest = {spec.family: spec for spec in shown.specs}.values()
-    shared = [spec for spec in deepest if all(spec.name in values for values in measured)]
+    specs = {spec.name: spec for spec in deepest}
     ticks = [abridged(ranges.get(name, name), LONGEST_RANGE) for name in names]
     x_label = "labels by training rows" if ranges else "labels"
     panels = list[Panel]()
-    for spec in shared[:MOST_PANELS]:
+    for measure in _in_all(specs, measured)[:MOST_PANELS]:
+        spec = specs[measure]
         lines = [
             _series(model, range(len(names)), [(part, spec) for part in of_model])
             for model, of_model in parts.items()
         ]
         panels.append(LinePanel(lines, spec.symbol, x_label, "value", ticks))
     return panels
+
+
+def _in_all(names: Iterable[str], mappings: Collection[Mapping[str, object]]) -> list[str]:
+    return [name for name in names if all(name in each for each in mappings)]
 
 
 def _from_head_to_tail(names: list[str], ranges: Mapping[str, str]) -> list[str]:
