@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 from types import GenericAlias
@@ -68,6 +69,7 @@ def test_imports_go_down_and_effects_have_their_rooms() -> None:
         assert path.name != "utils.py"
         assert not libraries & {"pickle", "marshal", "shelve"}, path
         assert room == "integrations" or path.match("cluster/dask.py") or not libraries & HOSTS, path
+        assert "matplotlib" not in libraries or path.match("show/drawing.py"), path
         assert "numba" not in libraries or path.match("kernels/compiling.py"), path
         assert "scipy" not in libraries or room not in ("kernels", "metrics"), path
         assert not libraries & {"click", "typer"} or room == "cli", path
@@ -83,6 +85,19 @@ def test_imports_go_down_and_effects_have_their_rooms() -> None:
     assert not {edge for edge in inside if ROOMS[edge[0]] >= ROOMS[edge[1]]}
     expected = {f"files/{name}" for name in ("output.py", "spill.py")}
     assert writers == expected | {f"cli/{name}" for name in ("messages.py", "output.py")}
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    names = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in SOURCES}
+    graph = {
+        name: {
+            each if each in names else each.rpartition(".")[0]
+            for each in imports(ast.parse(path.read_text()))
+        }
+        for name, path in names.items()
+        if path.name != "__init__.py"
+    }
+    TopologicalSorter({name: of & graph.keys() for name, of in graph.items()}).prepare()  # refuses circles
 
 
 def test_kernels_take_no_more_than_types_from_elsewhere() -> None:

@@ -9,21 +9,23 @@ from typing import Any
 import numpy as np
 
 from xmleval.results.figures import X_LABEL
-from xmleval.show.drawing import NewAxes, draw, draw_dots, save
+from xmleval.show.drawing import draw, save
+from xmleval.show.panels import DotPanel, Series
+from xmleval.show.style import abridged
 
 METHODS = "LIMO", "LIMO-label", "LIMO-inst", "BR-SVM", "ML-kNN", "GFM"
 
 
-def draw_methods(
-    new_axes: NewAxes, values: Mapping[tuple[str, str], float], measures: Mapping[str, str], x_label: str
-) -> None:
-    """Draw a row of dots per measure; ``measures`` maps names to titles."""
-    series = {
-        method: (np.array([values.get((measure, method), np.nan) for measure in measures]), None, True)
+def dots_of_methods(
+    values: Mapping[tuple[str, str], float], measures: Mapping[str, str], x_label: str
+) -> DotPanel:
+    """Make a row of dots per measure; ``measures`` maps names to titles."""
+    series = [
+        Series(method, range(len(measures)), [values.get((measure, method), np.nan) for measure in measures])
         for method in METHODS
         if any((measure, method) in values for measure in measures)
-    }
-    draw_dots(new_axes, x_label, [*measures.values()], series)
+    ]
+    return DotPanel(series, x_label=x_label, ticks=[*map(abridged, measures.values())])
 
 
 def write(axes: Any, path: Path) -> Path:
@@ -34,8 +36,8 @@ def write(axes: Any, path: Path) -> Path:
 
 def draw_ranks(folder: Path, ranks: Mapping[tuple[str, str], float], measures: Mapping[str, str]) -> Path:
     """Draw average ranks (figure 4 of the paper)."""
-    (axes,) = draw(lambda new_axes: draw_methods(new_axes, ranks, measures, X_LABEL))
-    return write(axes, folder / "average_ranks.svg")
+    panels = [dots_of_methods(ranks, measures, X_LABEL)]
+    return write(draw(panels), folder / "average_ranks.svg")
 
 
 def draw_relative(
@@ -43,9 +45,6 @@ def draw_relative(
 ) -> Path:
     """Draw relative values under both rules side by side (figures 2 and 3 of the paper)."""
     x_label = "relative value (1 is best, 0 is worst)"
-
-    def draw_both(new_axes: NewAxes) -> None:
-        for of_rule, names in zip(values, measures, strict=True):
-            draw_methods(new_axes, of_rule, names, x_label)
-
-    return write(draw(draw_both)[0], folder / "relative_values.svg")
+    pairs = zip(values, measures, strict=True)
+    panels = [dots_of_methods(of_rule, names, x_label) for of_rule, names in pairs]
+    return write(draw(panels), folder / "relative_values.svg")

@@ -3,15 +3,16 @@
 import io
 import itertools
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 from xmleval import Comparison, compare, evaluate, label_groups, rank
-from xmleval.results.figures import draw_critical_differences
-from xmleval.show.drawing import plot, read
+from xmleval.results.figures import diagrams_of_ranks
+from xmleval.show.drawing import plot
+from xmleval.show.panels import DotPanel, Panel
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
@@ -48,9 +49,9 @@ def points_of(axes: Any) -> dict[str, Any]:
     return {series.get_label(): series[0].get_xydata().T for series in axes.containers}
 
 
-def table_of(axes: Any) -> list[dict[str, str]]:
+def table_of(panel: Panel) -> list[dict[str, str]]:
     """Return the numbers that a page has below a figure, by column."""
-    header, *rows = read(axes)[0]
+    header, *rows = panel.numbers()
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
@@ -58,8 +59,10 @@ def table_of(axes: Any) -> list[dict[str, str]]:
 def test_numbers_are_those_of_the_report(kind: str) -> None:
     comparison = compared()
     symbols = {spec.symbol: spec.name for spec in comparison.specs}
-    for axes in panels_of(comparison, kind):
-        title, points, table = axes.get_title(loc="left"), points_of(axes), table_of(axes)
+    for axes, panel in zip(panels_of(comparison, kind), comparison.panels(kind), strict=True):
+        title = axes.get_title(loc="left")
+        points = points_of(axes)
+        table = table_of(panel)
         assert [*points] == [*comparison.reports]
         for model, report in comparison.reports.items():
             x, y = points[model]
@@ -77,6 +80,16 @@ def test_numbers_are_those_of_the_report(kind: str) -> None:
                 ]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_axes_show_the_numbers_of_panels(kind: str) -> None:
+    for axes, panel in zip(panels_of(compared(), kind), compared().panels(kind), strict=True):
+        points = points_of(axes)
+        assert [*points] == [series.name for series in panel.series]
+        for series in panel.series:
+            x, y = points[series.name]
+            np.testing.assert_array_equal(x if isinstance(panel, DotPanel) else y, series.values)
+
+
 def test_differences_are_full_where_they_are_significant() -> None:
     comparison = compared()
     (axes,) = panels_of(comparison, "differences", metrics=["p@1", "lrap"])
@@ -87,7 +100,7 @@ def test_differences_are_full_where_they_are_significant() -> None:
         assert np.isnan(drawn).tolist() == [difference.better is not None for difference in differences]
     lines = panels_of(compared(12), "ranks")[0].containers
     assert not any(band.get_visible() for _, _, bands in lines for band in bands)  # they cover each other
-    assert all(row["lower"] for row in table_of(lines[0][0].axes))
+    assert all(row["lower"] for row in table_of(compared(12).panels("ranks")[0]))
 
 
 def test_precision_at_a_rank_is_the_share_of_relevant_labels_there() -> None:
@@ -97,7 +110,8 @@ def test_precision_at_a_rank_is_the_share_of_relevant_labels_there() -> None:
         order = np.argsort(-scores, axis=1, kind="stable")[:, :5]
         np.testing.assert_allclose(y, np.take_along_axis(truth, order, 1).mean(0))
     value = "share of rows with a relevant label there"
-    assert all(float(row["lower"]) <= float(row[value]) <= float(row["upper"]) for row in table_of(axes))
+    table = table_of(compared().panels("ranks")[0])
+    assert all(float(row["lower"]) <= float(row[value]) <= float(row["upper"]) for row in table)
     report = evaluate(np.eye(3), np.eye(3), metrics=[f"p@{k}" for k in range(1, 6)])
     for kind in ("cutoffs", "ranks"):
         (axes,) = panels_of(report, kind)
@@ -206,7 +220,7 @@ def test_each_measure_has_a_critical_difference_diagram(measures: list[str], con
         for i in range(12)
     }
     rankings = [rank(results, name, control=control) for name in measures]
-    diagrams = np.atleast_1d(plot(partial(draw_critical_differences, rankings)))
+    diagrams = np.atleast_1d(plot(diagrams_of_ranks(rankings)))
     titles = [ranking.symbol for ranking in rankings]
     assert [ax.get_title(loc="left") for ax in diagrams] == (titles if measures[1:] else [""])
     for ranking, ax in zip(rankings, diagrams, strict=True):

@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import click
@@ -20,7 +19,7 @@ from xmleval.cli.types import NAMES, NUMBER, Choice
 from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import parse_spec
 from xmleval.results import ranking as ranks
-from xmleval.results.figures import draw_critical_differences
+from xmleval.results.figures import diagrams_of_ranks
 from xmleval.results.pages import page_of_ranks
 from xmleval.show import drawing
 from xmleval.show.tables import as_csv
@@ -69,7 +68,7 @@ def rank(
     if html is not None:
         write_text(page_of_ranks(rankings, about=about([*files.values()])), html)
     if plot is not None:
-        write_figure(drawing.plot(partial(draw_critical_differences, rankings)), plot)
+        write_figure(drawing.plot(diagrams_of_ranks(rankings)), plot)
     if output_format == "csv":
         text = as_csv(*ranks.rank_lines(rankings))
     elif output_format == "json" and len(rankings) > 1:

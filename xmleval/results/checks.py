@@ -14,8 +14,9 @@ from xmleval.base.errors import InputError, did_you_mean, shown
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import bound_rounding, subtract
+from xmleval.results.places import KINDS, SIZES
 from xmleval.results.record import SIGNS
-from xmleval.results.report import KINDS, SIZES, Report
+from xmleval.results.report import Report
 from xmleval.results.saved_results import known_spec
 from xmleval.statistics.jackknife import Estimate, estimate
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, compress, product
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -19,13 +19,19 @@ from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import FIELDS, JACKKNIFE, PLACE, TESTS, Difference, correct, find_differences
 from xmleval.results.fairness import WHOLE, Fairness, grouped_measures
+from xmleval.results.places import GROUPS_OF, KINDS, Place
 from xmleval.results.record import Lines, Number, Record, as_shown, measure_lines, members, symbols_of
-from xmleval.results.report import GROUPS_OF, KINDS, Place, Report, mean_of
+from xmleval.results.report import Report, mean_of
 from xmleval.results.result import Result
+from xmleval.results.shown import Shown
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
 
+if TYPE_CHECKING:
+    from xmleval.show.page import Section
+
+MOST_CHANGED = 20  # rows, and labels, on a page, unless their number is given
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -206,6 +212,13 @@ class Comparison(Result[Record], Mapping[str, Report]):
         a, b = map(self.names.__getitem__, models)
         return replace(find_changes(self.specs, models, worst, self.lists_of), a=a, b=b)
 
+    def change_sections(self) -> list[Section]:
+        """Return what a page shows of rows and labels that changed most (@private)."""
+        if len(self.reports) == 1:
+            return []
+        diff = self.changes or self.diff_of_first(MOST_CHANGED)
+        return [*diff.sections()]
+
     def difference(self, name: str, a: str, b: str, group: str = "", kind: str | None = None) -> Difference:
         """Return the difference of a measure of two models that were compared.
 
@@ -255,12 +268,13 @@ class Comparison(Result[Record], Mapping[str, Report]):
     def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
         return self.specs if of_tables else self._shared
 
-    def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Mapping[str, Report], Comparison]:
+    def _shown(self, specs: Sequence[Spec]) -> Shown:
         unlike = [spec for spec in self._with_unlike_lists(WHOLE) if spec in specs]
         lengths = self._fairness.longest(WHOLE, unlike)
         too_short = {name: f" (lists of {length:.3g})" for name, length in lengths.items()}
         models = self.reports.items()
-        return {f"{self.names[name]}{too_short.get(name, '')}": report for name, report in models}, self
+        named = {f"{self.names[name]}{too_short.get(name, '')}": report for name, report in models}
+        return Shown(named, specs, self)
 
     def footnotes(self) -> list[str]:
         specs = tuple(self.specs)

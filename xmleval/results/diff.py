@@ -14,13 +14,14 @@ from xmleval.base.errors import InputError, counted, printable
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.record import Lines, Number, as_shown, fields_of, signed
+from xmleval.results.report import Report
 from xmleval.results.result import Result
 from xmleval.show.tables import ARROWS, MARKDOWN, Table, folded, rows_of, short
 from xmleval.version import SCHEMA
 
 if TYPE_CHECKING:
     from xmleval.results.figures import Kind
-    from xmleval.results.report import Report
+    from xmleval.show.page import Section
 
 LISTED = 5  # labels of a row that are shown where the measure has no cutoff
 LISTS = "truth", "list_a", "list_b"
@@ -204,6 +205,17 @@ class Diff(Result[Change]):
             lines = self.label_lines(self.a, self.b, number)
             tables.append(Table(f"labels {changed} {self.label_column}", rows_of(lines), "labels"))
         return tables
+
+    def sections(self) -> Iterator[Section]:
+        """Yield what a page of both models shows (@private)."""
+        from xmleval.show.page import Section
+
+        tables = self.change_tables()
+        if self.labels:
+            yield Section("Labels that changed most", tables[-1:])
+        if self.rows:
+            marks = ["* relevant"] if self.rows[0].lists else []
+            yield Section("Rows that changed most", tables[:1], [self._title(), *marks])
 
     def label_lines(self, a: str, b: str, number: Number = as_shown, sign: int = 1) -> list[list[str]]:
         """Return the header and the lines of a table of labels, with changes or minus these (@private)."""

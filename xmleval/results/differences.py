@@ -13,8 +13,18 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, Keyword, Message, shown
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import bound_rounding, subtract
-from xmleval.results.record import ESTIMATED, MEASURE, SIGNS, Fields, Number, fields_of, half_width, signed
-from xmleval.results.report import GROUPS_OF, UNKNOWN
+from xmleval.results.places import GROUPS_OF
+from xmleval.results.record import (
+    ESTIMATED,
+    MEASURE,
+    SIGNS,
+    UNKNOWN,
+    Fields,
+    Number,
+    fields_of,
+    half_width,
+    signed,
+)
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import Outcomes, holm, paired_t_p, sign_flip_p, wilcoxon_p, wins_ties_losses

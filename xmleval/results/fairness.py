@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from xmleval.metrics.spec import Spec
-from xmleval.results.report import Place, Report
+from xmleval.results.places import Place
+from xmleval.results.report import Report
 from xmleval.states.results import ListLength
 
 SAME_MEAN = 1.01  # ratio of the numbers of labels a row lists up to which these are taken for equal

@@ -1,157 +1,204 @@
-"""The kinds of figures of results: functions that ask ``new_axes`` for each panel and draw into it."""
+"""The kinds of figures of results: functions that make panels of numbers."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count, pairwise, takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import Keyword, counted
 from xmleval.metrics.spec import Spec
-from xmleval.show.drawing import NewAxes, add_series, draw_diagonal, draw_dots, draw_lines
-from xmleval.show.style import COLOURS, INK, abridged
+from xmleval.results.differences import Difference
+from xmleval.results.shown import Compared, Ranked, Reported, Shown
+from xmleval.show.panels import DotPanel, LinePanel, Panel, PointPanel, RankPanel, Series, Values
+from xmleval.show.style import abridged
 from xmleval.show.tables import TEXT_TAILS
 from xmleval.statistics.jackknife import estimate
 
-if TYPE_CHECKING:
-    from xmleval.results.comparison import Comparison
-    from xmleval.results.ranking import Ranking
-    from xmleval.results.report import Report
-
-Models = Mapping[str, "Report"]
-Specs = Sequence[Spec]
-Compared = Optional["Comparison"]
 UNDEFINED = (math.nan, math.nan)  # ends of an interval
 MOST_PANELS = 6  # of groups
 BINS = 10  # of scores
 MOST_OUTLIERS = 6
 MOST_PAIRS = 6
-FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
-CELLS = 48  # a side
-STEP = 0.36  # inches between names of models in a diagram of ranks
-WIDTH, MARGIN = 7.2, 0.9  # of this diagram, and above its axis, in inches
-MOST_TICKS = 20  # with a number
+RELEVANT_SHARE = "share that is relevant"
 X_LABEL = "average rank over data sets (1 is best)"
-MOST_ACROSS = 36  # characters of names below a panel; beyond these they are turned
+LONGEST_RANGE = 14  # characters below a panel of groups
+BAR_ENDS = 0.008  # of the width of a diagram of ranks, by which a bar is longer than its group
 
 
 class Kind(NamedTuple):
-    """A figure: how it is drawn, what it shows, what it needs, and its heading and caption on a page."""
+    """A kind of figure: a function that makes its panels, and texts about it."""
 
-    draw: Callable[[NewAxes, Models, Specs, Compared], None]
+    make: Callable[[Shown], Sequence[Panel]]
     shows: str = ""
-    needs: str | Keyword = ""
-    heading: str = ""
+    needs: str | Keyword = ""  # results without which there are no panels
+    heading: str = ""  # on a page
     caption: str = ""
     of_tables: bool = False  # shows the measures that the table shows; else all that were computed
     against_k: bool = False  # shows a measure at several cutoffs
 
 
-def draw_values(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
-    """Draw a row of dots for each measure with values within [0, 1]."""
-    symbols = _symbols(specs)
-    if symbols:
-        level = next(iter(models.values())).confidence_level
-        x_label = "value" if level is None else f"value, {level:.4g} interval"
-        series = {n: (*_values_of([(report, s) for s in symbols]), True) for n, report in models.items()}
-        draw_dots(new_axes, x_label, [*symbols.values()], series)
+def dots_of_values(shown: Shown) -> list[Panel]:
+    """Make a row of dots for each measure with values within [0, 1]."""
+    ticks = _ticks(shown.specs)
+    if not ticks:
+        return []
+    level = next(iter(shown.models.values())).confidence_level
+    x_label = "value" if level is None else f"value, {level:.4g} interval"
+    series = [
+        _series(name, range(len(ticks)), [(report, spec) for spec in ticks])
+        for name, report in shown.models.items()
+    ]
+    return [DotPanel(series, x_label=x_label, ticks=[*ticks.values()])]
 
 
-def draw_differences(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
-    """Draw differences of each pair with their intervals, full where they are significant."""
-    symbols = _symbols(specs)
-    if comparison is None or not comparison.pairs or not symbols:
-        return
-    names = dict(zip(comparison.reports, map(abridged, models), strict=True))
-    wins = [difference.better for difference in comparison.differences if not difference.kind]
-    best = max(comparison.reports, key=wins.count)
-    series, is_few = {}, len(comparison.pairs) <= MOST_PAIRS
-    for a, b in [pair for pair in comparison.pairs if is_few or best in pair]:
-        differences = [comparison.difference(spec.name, a, b) for spec in symbols]
-        rows = [(d.value, *(d.estimate or UNDEFINED)[:2], d.better is not None) for d in differences]
-        values, *ends, is_significant = np.array(rows).T
-        series[f"{names[a]} - {names[b]}"] = values, ends, is_significant
-    pair = next(iter(series)) if len(series) == 1 else "difference"
-    x_label = f"{pair}, {comparison.level:.4g} interval (full: significant)"
-    axes = draw_dots(new_axes, x_label, [*symbols.values()], series)
-    axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
+def dots_of_differences(shown: Shown) -> list[Panel]:
+    """Make dots of the differences of pairs with their intervals, full where they are significant."""
+    ticks = _ticks(shown.specs)
+    compared = shown.compared
+    if compared is None or not compared.pairs or not ticks:
+        return []
+    names = dict(zip(compared.names, map(abridged, shown.models), strict=True))
+    series = [
+        _differences(f"{names[a]} - {names[b]}", [compared.difference(spec.name, a, b) for spec in ticks])
+        for a, b in _pairs_to_draw(compared)
+    ]
+    subject = series[0].name if len(series) == 1 else "difference"
+    x_label = f"{subject}, {compared.level:.4g} interval (full: significant)"
+    return [DotPanel(series, x_label=x_label, ticks=[*ticks.values()], has_zero=True)]
 
 
-def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
-    """Draw a panel for each measure with two or more cutoffs."""
+def _pairs_to_draw(compared: Compared) -> list[tuple[str, str]]:
+    """Return all pairs where they are few, or those with the model that is better most often."""
+    if len(compared.pairs) <= MOST_PAIRS:
+        return compared.pairs
+    wins = [difference.better for difference in compared.differences if not difference.kind]
+    best = max(compared.names, key=wins.count)
+    return [pair for pair in compared.pairs if best in pair]
+
+
+def _differences(name: str, differences: Sequence[Difference]) -> Series:
+    """Return the differences of two models."""
+    values = np.array([each.value for each in differences])
+    ends = np.array([(each.estimate or UNDEFINED)[:2] for each in differences]).T
+    is_significant = np.array([each.better is not None for each in differences])
+    return Series(name, range(len(differences)), values, ends, is_significant)
+
+
+def lines_of_cutoffs(shown: Shown) -> list[Panel]:
+    """Make a panel for each measure with two or more cutoffs."""
     families: dict[str, dict[int, Spec]] = {}
-    for spec in specs:
-        if _is_within(spec, models):
+    for spec in shown.specs:
+        if _is_within(spec, shown.models):
             families.setdefault(spec.family, {})[int(spec.cutoff)] = spec
+    panels = list[Panel]()
     for title, members in families.items():
         ks = sorted(members)
         if len(ks) > 1:
-            lines = {n: (ks, *_values_of([(report, members[k]) for k in ks])) for n, report in models.items()}
-            axes = draw_lines(new_axes, {"title": title, "xlabel": "k", "ylabel": "value"}, lines)
-            axes.xaxis.get_major_locator().set_params(integer=True)
+            lines = [
+                _series(name, ks, [(report, members[k]) for k in ks]) for name, report in shown.models.items()
+            ]
+            panels.append(LinePanel(lines, title, "k", "value", are_whole=True))
+    return panels
 
 
-def draw_ranks(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
-    """Draw precision at each rank alone, from P@1, P@2, ... without a gap."""
-    names = {int(s.cutoff): s.name for s in specs if s.metric.name == "p" and _is_within(s, models)}
+def lines_of_ranks(shown: Shown) -> list[Panel]:
+    """Make lines of precision at each rank alone, from P@1, P@2, ... without a gap."""
+    names = {
+        int(spec.cutoff): spec.name
+        for spec in shown.specs
+        if spec.metric.name == "p" and _is_within(spec, shown.models)
+    }
     ranks = [*takewhile(names.__contains__, count(1))]
     if len(ranks) < 2:
-        return
-    lines = {}
-    for name, report in models.items():
-        results, level, ends = report.results, report.confidence_level, None
-        sums = [k * np.r_[results.values[names[k]], results.replicates.get(names[k], ())] for k in ranks]
-        values = np.diff(sums, axis=0, prepend=0)  # of all rows, and without each jackknife group
-        if level is not None and values.shape[1] > 1:
-            estimates = [estimate(float(each[0]), each[1:], level, 0.0, 1.0) for each in values]
-            ends = np.array([(each or UNDEFINED)[:2] for each in estimates]).T
-        lines[name] = ranks, values[:, 0], ends
+        return []
+    measures = [names[k] for k in ranks]
+    lines = [_precision_by_rank(name, report, measures) for name, report in shown.models.items()]
     y_label = "share of rows with a relevant label there"
-    labels = {"title": "Precision at each rank", "xlabel": "rank", "ylabel": y_label}
-    axes = draw_lines(new_axes, labels, lines)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    return [LinePanel(lines, "Precision at each rank", "rank", y_label, are_whole=True)]
 
 
-def draw_groups(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
-    """Draw a panel for each measure, at its last cutoff, within groups of labels in their order."""
-    first, *_ = models.values()
-    names = [name for name in first.groups if all(name in report.groups for report in models.values())]
-    ranges = dict(zip(first.groups, first.group_ranges, strict=False))
-    n_rows = {name: int((re.findall(r"\d+", ranges.get(name, "")) or [0])[0]) for name in names}
-    if any(n_rows[a] > n_rows[b] for a, b in pairwise(names)):  # from head to tail, zero-shot labels last
-        names.sort(key=lambda name: -n_rows[name])
-    parts = {model: [report.groups[name] for name in names] for model, report in models.items()}
-    deepest = {spec.family: spec for spec in specs}.values()
-    shared = [s for s in deepest if all(s.name in part for of_model in parts.values() for part in of_model)]
-    ticks, places = [abridged(ranges.get(name, name), 14) for name in names], range(len(names))
-    is_turned = len(ticks) * max(map(len, ticks), default=0) > MOST_ACROSS
-    turned = {"rotation": 40, "ha": "right"} if is_turned else {}
+def _precision_by_rank(name: str, report: Reported, measures: Sequence[str]) -> Series:
+    """Return precision at ranks 1, 2, ... alone, from measures P@1, P@2, ..."""
+    ranks = range(1, len(measures) + 1)
+    results = report.results
+    sums = [
+        k * np.r_[results.values[measure], results.replicates.get(measure, ())]
+        for k, measure in zip(ranks, measures, strict=True)
+    ]
+    values = np.diff(sums, axis=0, prepend=0)  # of all rows, and without each jackknife group
+    level = report.confidence_level
+    if level is None or values.shape[1] == 1:
+        return Series(name, ranks, values[:, 0])
+    estimates = [estimate(float(each[0]), each[1:], level, 0.0, 1.0) for each in values]
+    ends = np.array([(each or UNDEFINED)[:2] for each in estimates]).T
+    return Series(name, ranks, values[:, 0], ends)
+
+
+def lines_of_groups(shown: Shown) -> list[Panel]:
+    """Make a panel for each measure, at its last cutoff, within groups of labels in their order."""
+    groups = {model: report.groups for model, report in shown.models.items()}
+    first = next(iter(groups))
+    ranges = dict(zip(groups[first], shown.models[first].group_ranges, strict=False))
+    names = _from_head_to_tail(_in_all(groups[first], groups.values()), ranges)
+    if not names:
+        return []
+    parts = {model: [of_model[name] for name in names] for model, of_model in groups.items()}
+    measured = [part.results.values for of_model in parts.values() for part in of_model]
+    deepest = {spec.family: spec for spec in shown.specs}.values()
+    specs = {spec.name: spec for spec in deepest}
+    ticks = [abridged(ranges.get(name, name), LONGEST_RANGE) for name in names]
     x_label = "labels by training rows" if ranges else "labels"
-    for spec in shared[:MOST_PANELS] if names else ():
-        lines = {m: (places, *_values_of([(part, spec) for part in of_m])) for m, of_m in parts.items()}
-        axes = draw_lines(new_axes, {"title": spec.symbol, "xlabel": x_label, "ylabel": "value"}, lines)
-        axes.set_xticks(places, ticks, **turned)
+    panels = list[Panel]()
+    for measure in _in_all(specs, measured)[:MOST_PANELS]:
+        spec = specs[measure]
+        lines = [
+            _series(model, range(len(names)), [(part, spec) for part in of_model])
+            for model, of_model in parts.items()
+        ]
+        panels.append(LinePanel(lines, spec.symbol, x_label, "value", ticks))
+    return panels
 
 
-def draw_roc(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
-    """Draw ROC curves of all entries."""
-    curves = {name: _listed_part(*report.roc_curve()) for name, report in _with_curves(models).items()}
-    labels = {"xlabel": "share of irrelevant entries", "ylabel": "share of relevant entries"}
-    if curves:
-        draw_diagonal(draw_lines(new_axes, {"title": "ROC", **labels}, curves, most_markers=0))
+def _in_all(names: Iterable[str], mappings: Collection[Mapping[str, object]]) -> list[str]:
+    return [name for name in names if all(name in each for each in mappings)]
 
 
-def draw_precision_recall(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
-    """Draw precision-recall curves of all entries."""
-    curves = {name: _listed_part(*report.pr_curve())[::-1] for name, report in _with_curves(models).items()}
-    labels = {"title": "Precision and recall", "xlabel": "recall", "ylabel": "precision"}
-    if curves:
-        draw_lines(new_axes, labels, curves, most_markers=0)
+def _from_head_to_tail(names: list[str], ranges: Mapping[str, str]) -> list[str]:
+    """Return groups by falling numbers of training rows, zero-shot labels last, unless these rise already."""
+    firsts = {name: re.findall(r"\d+", ranges.get(name, "")) for name in names}
+    n_rows = {name: int(numbers[0]) if numbers else 0 for name, numbers in firsts.items()}
+    if any(n_rows[a] > n_rows[b] for a, b in pairwise(names)):
+        return sorted(names, key=lambda name: -n_rows[name])
+    return names
+
+
+def roc_curves(shown: Shown) -> list[Panel]:
+    """Make ROC curves of all entries."""
+    curves = [
+        Series(name, *_listed_part(*report.roc_curve())) for name, report in _with_curves(shown).items()
+    ]
+    if not curves:
+        return []
+    x_label = "share of irrelevant entries"
+    y_label = "share of relevant entries"
+    return [LinePanel(curves, "ROC", x_label, y_label, most_markers=0, has_diagonal=True)]
+
+
+def precision_recall_curves(shown: Shown) -> list[Panel]:
+    """Make precision-recall curves of all entries."""
+    curves = list[Series]()
+    for name, report in _with_curves(shown).items():
+        precision, recall = _listed_part(*report.pr_curve())
+        curves.append(Series(name, recall, precision))
+    if not curves:
+        return []
+    return [LinePanel(curves, "Precision and recall", "recall", "precision", most_markers=0)]
 
 
 def _listed_part(x: Floats, y: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
@@ -160,45 +207,67 @@ def _listed_part(x: Floats, y: Floats, thresholds: Floats) -> tuple[Floats, Floa
     return x[is_drawn], y[is_drawn]
 
 
-def _with_curves(models: Models) -> Models:
-    return {name: report for name, report in models.items() if "micro" in report.results.points}
+def _with_curves(shown: Shown) -> dict[str, Reported]:
+    return {name: report for name, report in shown.models.items() if "micro" in report.results.points}
 
 
-def draw_scores(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
-    """Draw shares of listed entries above each score, relevant and irrelevant; a panel for each model."""
-    for name, report in _with_curves(models).items():
-        lines, (fpr, tpr, thresholds) = {}, report.roc_curve()
+def curves_of_scores(shown: Shown) -> list[Panel]:
+    """Make shares of listed entries above each score, relevant and irrelevant; a panel for each model."""
+    panels = list[Panel]()
+    for name, report in _with_curves(shown).items():
+        fpr, tpr, thresholds = report.roc_curve()
         is_listed = np.isfinite(thresholds)
+        lines = list[Series]()
         for kind, shares in (("relevant", tpr[is_listed]), ("irrelevant", fpr[is_listed])):
-            lines[kind] = thresholds[is_listed], shares / (shares.max(initial=0) or 1)
-        y_label = f"share of listed at or {'above' if report.higher_is_better else 'below'}"
-        labels = {"title": abridged(name), "xlabel": "score", "ylabel": y_label}
-        draw_lines(new_axes, labels, lines, most_markers=0)
+            largest = shares.max(initial=0) or 1
+            lines.append(Series(kind, thresholds[is_listed], shares / largest))
+        side = "above" if report.higher_is_better else "below"
+        panels.append(
+            LinePanel(lines, abridged(name), "score", f"share of listed at or {side}", most_markers=0)
+        )
+    return panels
 
 
-def draw_calibration(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
-    """Draw the share of relevant entries by score: of bins of measures, or by points of a curve."""
-    y_label = "share that is relevant"
-    tables: dict[tuple[Any, ...], Spec] = {}  # the first measure of each table of bins that measures share
-    for spec in specs:
-        if any(spec.name in report.reliability for report in models.values()):
+def lines_of_calibration(shown: Shown) -> list[Panel]:
+    """Make the share of relevant entries by score: of bins of measures, or by points of a curve."""
+    return _calibration_by_bins(shown) or _calibration_by_points(shown)
+
+
+def _calibration_by_bins(shown: Shown) -> list[Panel]:
+    """Make a panel for each table of bins, under the first of its measures."""
+    kept = {name: report.results.reliability for name, report in shown.models.items()}
+    tables = dict[object, Spec]()
+    for spec in shown.specs:
+        if any(spec.name in of_model for of_model in kept.values()):
             tables.setdefault((spec.state, spec.params, spec.k), spec)
+    panels = list[Panel]()
     for spec in tables.values():
-        bins = [(name, report.results.reliability.get(spec.name)) for name, report in models.items()]
-        lines = {n: np.array([b.mean_score, b.hit_rate])[:, b.n > 0] for n, b in bins if b is not None}
-        x_label = f"mean score of each bin of {f'first {spec.k} entries' if spec.k else 'listed entries'}"
-        labels = {"title": f"Calibration, {spec.symbol}", "xlabel": x_label, "ylabel": y_label}
-        draw_diagonal(draw_lines(new_axes, labels, lines))
-    curves = {}
-    for name, report in () if tables else _with_curves(models).items():
+        lines = list[Series]()
+        for name, of_model in kept.items():
+            if spec.name in of_model:
+                bins = of_model[spec.name]
+                is_filled = bins.n > 0
+                lines.append(Series(name, bins.mean_score[is_filled], bins.hit_rate[is_filled]))
+        entries = f"first {spec.k} entries" if spec.k else "listed entries"
+        x_label = f"mean score of each bin of {entries}"
+        title = f"Calibration, {spec.symbol}"
+        panels.append(LinePanel(lines, title, x_label, RELEVANT_SHARE, has_diagonal=True))
+    return panels
+
+
+def _calibration_by_points(shown: Shown) -> list[Panel]:
+    """Make one panel of the models whose scores are within 0 and 1."""
+    curves = list[Series]()
+    for name, report in _with_curves(shown).items():
         points = report.results.points["micro"]
         points = points[np.isfinite(points[:, 0])]
         is_share = len(points) > 1 and points[0, 0] <= 1 and points[-1, 0] >= 0
         if is_share and report.higher_is_better:  # distances are no probabilities
-            curves[name] = _shares_by_score(points)
-    labels = {"title": "Calibration", "xlabel": "score (bins of listed entries)", "ylabel": y_label}
-    if curves:
-        draw_diagonal(draw_lines(new_axes, labels, curves, most_markers=0))
+            curves.append(Series(name, *_shares_by_score(points)))
+    if not curves:
+        return []
+    x_label = "score (bins of listed entries)"
+    return [LinePanel(curves, "Calibration", x_label, RELEVANT_SHARE, most_markers=0, has_diagonal=True)]
 
 
 def _shares_by_score(points: Floats) -> tuple[Floats, Floats]:
@@ -209,163 +278,163 @@ def _shares_by_score(points: Floats) -> tuple[Floats, Floats]:
     for start, end in pairwise(edges.tolist()):
         hits, misses = points[end, 1:] - (points[start, 1:] if start else 0)
         share = hits / (hits + misses) if hits + misses else math.nan
-        lines.append([(points[end, 0], share), (points[start, 0], share), (math.nan, math.nan)])
+        lines.append([(points[end, 0], share), (points[start, 0], share), UNDEFINED])
     x, y = np.array(lines[::-1]).reshape(-1, 2)[:-1].T
     return x, y
 
 
-def draw_labels(new_axes: NewAxes, models: Models, specs: Specs, comparison: Compared) -> None:
-    """Draw values by label of the first two models; the labels that differ most have their names."""
-    if len(models) < 2:
-        return
-    (a, first), (b, second) = [*models.items()][:2]
-    of_first, of_second = first.results.labels, second.results.labels
-    choices = [*(spec.label_column for spec in specs), "f1", "ap", "auc", *(f"f1@{spec.k}" for spec in specs)]
-    column = next((name for name in choices if name in of_first and name in of_second), None)
+def points_of_labels(shown: Shown) -> list[Panel]:
+    """Make a point for each label by the first two models; the labels that differ most have their names."""
+    if len(shown.models) < 2:
+        return []
+    (a, first), (b, second) = [*shown.models.items()][:2]
+    of_first = first.results.labels
+    of_second = second.results.labels
+    column = _shared_column(shown.specs, of_first, of_second)
     if column is None:
-        return
-    n = min(of_first[column].size, of_second[column].size)
-    x, y = (columns[column][:n].astype(np.float64) for columns in (of_first, of_second))
-    labels = np.flatnonzero(~np.isnan(x + y) & (of_first["support"][:n] > 0))
+        return []
+    n_labels = min(of_first[column].size, of_second[column].size)
+    x = of_first[column][:n_labels].astype(np.float64)
+    y = of_second[column][:n_labels].astype(np.float64)
+    labels = np.flatnonzero(~np.isnan(x + y) & (of_first["support"][:n_labels] > 0))
     if not labels.size:
-        return
-    x, y = x[labels], y[labels]
-    x_label, y_label = f"{column} of {abridged(a)}", f"{column} of {abridged(b)}"
-    axes = new_axes(title=counted(labels.size, "labels"), xlabel=x_label, ylabel=y_label)
-    if labels.size <= FEW_POINTS:
-        axes.plot(x, y, "o", color=COLOURS[0], markersize=3, alpha=0.5, markeredgewidth=0)
-    else:
-        from matplotlib.ticker import EngFormatter
-
-        counts = {"gridsize": CELLS, "mincnt": 1, "bins": "log", "cmap": "viridis_r", "linewidths": 0.1}
-        bar = {"label": "labels", "location": "top", "shrink": 0.6, "format": EngFormatter(sep="")}
-        axes.figure.colorbar(axes.hexbin(x, y, **counts), ax=axes, **bar).minorticks_off()
-    draw_diagonal(axes, min(x.min(), y.min()), max(x.max(), y.max()))
-    axes.set_aspect("equal")
-    away = np.abs(y - x)
-    farthest = [n for n in np.argsort(-away, kind="stable")[:MOST_OUTLIERS].tolist() if away[n] > 0]
-    heights = (np.argsort(np.argsort(y[farthest], kind="stable")) + 0.5) / max(len(farthest), 1)
-    arrow = {"arrowstyle": "-", "color": COLOURS[1], "linewidth": 0.5, "shrinkA": 2, "shrinkB": 2}
-    for n, height in zip(farthest, heights, strict=True):
-        name = str(labels[n] if first.label_names is None else first.label_names[labels[n]])
-        add_series(axes, name, axes.plot(x[n], y[n], "o", color=COLOURS[1], markersize=4))
-        axes.annotate(  # in a column on the right, where no name covers another or a point
-            abridged(name, 20), (x[n], y[n]), (1.04, height), textcoords="axes fraction", va="center",
-            fontsize=8, annotation_clip=False, arrowprops=arrow,
-        )  # fmt: skip
+        return []
+    x = x[labels]
+    y = y[labels]
+    names = range(n_labels) if first.label_names is None else first.label_names
+    outliers = [Series(str(names[int(labels[n])]), x[[n]], y[[n]]) for n in _farthest(np.abs(y - x))]
+    x_label = f"{column} of {abridged(a)}"
+    y_label = f"{column} of {abridged(b)}"
+    title = counted(labels.size, "labels")
+    return [PointPanel(series=outliers, title=title, x_label=x_label, y_label=y_label, x=x, y=y)]
 
 
-def draw_average_ranks(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
-    """Draw a row of dots for each ranking, a dot for each model."""
-    names = {model: shown for ranking in rankings for model, shown in ranking.names.items()}
-    series = {names[m]: ([r.average_ranks.get(m, math.nan) for r in rankings], None, True) for m in names}
-    draw_dots(new_axes, X_LABEL, [ranking.symbol for ranking in rankings], series)
+def _shared_column(
+    specs: Sequence[Spec], of_first: Mapping[str, Floats], of_second: Mapping[str, Floats]
+) -> str | None:
+    """Return the first measure with values by label of both models."""
+    columns = [spec.label_column for spec in specs]
+    columns += ["f1", "ap", "auc", *(f"f1@{spec.k}" for spec in specs)]
+    return next((name for name in columns if name in of_first and name in of_second), None)
 
 
-def draw_critical_differences(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
-    """Draw the critical difference diagram of each ranking (Demsar 2006), of several under its measure.
+def _farthest(distances: Floats) -> list[int]:
+    """Return the numbers of the points farthest from the diagonal."""
+    farthest = np.argsort(-distances, kind="stable")[:MOST_OUTLIERS].tolist()
+    return [n for n in farthest if distances[n] > 0]
 
-    Models hang from an axis of average ranks, the best on the left. Bars join models that are not
-    significantly different; with a control, a bar spans the ranks that are not significantly different from
-    its own.
-    """
+
+def dots_of_average_ranks(rankings: Sequence[Ranked]) -> list[Panel]:
+    """Make a row of dots for each ranking, a dot for each model."""
+    names = {model: name for ranking in rankings for model, name in ranking.names.items()}
+    places = range(len(rankings))
+    series = [
+        Series(name, places, [ranking.average_ranks.get(model, math.nan) for ranking in rankings])
+        for model, name in names.items()
+    ]
+    ticks = [abridged(ranking.symbol) for ranking in rankings]
+    return [DotPanel(series, x_label=X_LABEL, ticks=ticks)]
+
+
+def diagrams_of_ranks(rankings: Sequence[Ranked]) -> list[Panel]:
+    """Make critical difference diagrams (Demsar 2006); of several rankings, each under its measure."""
+    panels = list[Panel]()
     for ranking in rankings:
-        title = ranking.symbol if len(rankings) > 1 else ""
-        ranks, difference, control = ranking.average_ranks, ranking.critical_difference, ranking.control
-        low, high = 1, max(len(ranks), 2)
-        width = high - low
-        bars = [(ranks[a] - 0.008 * width, ranks[b] + 0.008 * width) for a, *_, b in ranking.groups]
-        if control is not None:
-            bars = [(max(low, ranks[control] - difference), min(high, ranks[control] + difference))]
-        depth = 0.5 + 0.25 * len(bars)  # inches from the axis to the first name
-        half = -(-len(ranks) // 2)
-        height = depth + STEP * half
-        axes = new_axes(title=title, xlabel=X_LABEL, size=(WIDTH, height + MARGIN))
-        axes.set(xlim=(low - 0.42 * width, high + 0.42 * width), ylim=(height, -0.75))
-        axes.set_yticks([0], [ranking.symbol])  # for the numbers
-        axes.axis("off")
-        axes.plot([low, high], [0, 0], color=INK, linewidth=1)
-        for tick in range(low, high + 1):
-            axes.plot([tick, tick], [0, -0.1], color=INK, linewidth=1)
-            if (tick - low) % -(-high // MOST_TICKS) == 0:
-                axes.text(tick, -0.16, str(tick), ha="center", va="bottom")
-        axes.plot([low, low + difference], [-0.58, -0.58], color=INK, linewidth=2.2)
-        axes.text(low + difference, -0.58, f"  critical difference {difference:.3g}", va="center")
-        for n, model in enumerate(ranks):
-            is_left, rank, name = n < half, ranks[model], abridged(ranking.names[model])
-            y = depth + STEP * (n if is_left else len(ranks) - 1 - n) + 0.1
-            end = low - 0.04 * width if is_left else high + 0.04 * width
-            axes.plot([rank, rank, end], [0, y, y], color=INK, linewidth=0.8)
-            add_series(axes, ranking.names[model], axes.plot([rank], [0], "o", color=INK, markersize=3))
-            text = f"{name} ({rank:.3g}) " if is_left else f" ({rank:.3g}) {name}"
-            weight = "bold" if model == control else "normal"
-            axes.text(end, y, text, ha="right" if is_left else "left", va="center", weight=weight)
-        for n, bar in enumerate(bars):
-            axes.plot(bar, [0.25 + 0.25 * n] * 2, color=INK, linewidth=3.2)
+        names = ranking.names
+        panels.append(
+            RankPanel(
+                [Series(names[model], [0], [rank]) for model, rank in ranking.average_ranks.items()],
+                title=ranking.symbol if len(rankings) > 1 else "",
+                x_label=X_LABEL,
+                ticks=[ranking.symbol],
+                critical_difference=ranking.critical_difference,
+                control=None if ranking.control is None else names[ranking.control],
+                bars=_bars(ranking),
+            )
+        )
+    return panels
+
+
+def _bars(ranking: Ranked) -> list[tuple[float, float]]:
+    """Return the first and last rank of each group; with a control, of all ranks similar to its own."""
+    ranks = ranking.average_ranks
+    low = 1
+    high = max(len(ranks), 2)
+    if ranking.control is not None:
+        center = ranks[ranking.control]
+        difference = ranking.critical_difference
+        return [(max(low, center - difference), min(high, center + difference))]
+    longer = BAR_ENDS * (high - low)
+    return [(ranks[group[0]] - longer, ranks[group[-1]] + longer) for group in ranking.groups]
 
 
 OF_CURVES = "scores, and curve_points="
 KINDS = {
     "values": Kind(
-        draw_values, "values of measures with their intervals", "measures within 0 and 1", "Values",
+        dots_of_values, "values of measures with their intervals", "measures within 0 and 1", "Values",
         "Values of each measure; lines are confidence intervals where there are any.", of_tables=True,
     ),
     "differences": Kind(
-        draw_differences, "differences of models with their intervals", "a comparison", "Differences",
+        dots_of_differences, "differences of models with their intervals", "a comparison", "Differences",
         "Differences of pairs with their intervals; full marks are significant after Holm's correction.",
         of_tables=True,
     ),
     "cutoffs": Kind(
-        draw_cutoffs, "measures against k", "measures at two cutoffs or more, such as p@1 and p@5",
+        lines_of_cutoffs, "measures against k", "measures at two cutoffs or more, such as p@1 and p@5",
         "Measures against k", "Bands are confidence intervals of each value alone.", against_k=True,
     ),
     "ranks": Kind(
-        draw_ranks, "precision at each rank", "p@1, p@2 and so on, without a gap", "Precision at each rank",
-        "The share of rows whose label at this rank alone is relevant.", against_k=True,
+        lines_of_ranks, "precision at each rank", "p@1, p@2 and so on, without a gap",
+        "Precision at each rank", "The share of rows whose label at this rank alone is relevant.",
+        against_k=True,
     ),
     "groups": Kind(
-        draw_groups, "measures within groups of labels", Keyword("label_groups"), "Groups of labels",
+        lines_of_groups, "measures within groups of labels", Keyword("label_groups"), "Groups of labels",
         "Measures within groups of labels: truth and ranking are restricted to the group, and rows without "
         "its labels are left out.", of_tables=True,
     ),
     "precision_recall": Kind(
-        draw_precision_recall, "precision-recall curves", OF_CURVES, "Precision-recall curve",
+        precision_recall_curves, "precision-recall curves", OF_CURVES, "Precision-recall curve",
         "Precision and recall of all entries, by threshold of scores. A curve ends where lists end.",
     ),
     "roc": Kind(
-        draw_roc, "ROC curves", OF_CURVES, "ROC curve",
+        roc_curves, "ROC curves", OF_CURVES, "ROC curve",
         "Shares of relevant and of irrelevant entries, by threshold of scores. A curve ends where lists end.",
     ),
     "scores": Kind(
-        draw_scores, "scores of listed entries, relevant and irrelevant", OF_CURVES, "Scores",
+        curves_of_scores, "scores of listed entries, relevant and irrelevant", OF_CURVES, "Scores",
         "Shares of listed entries with this score or a better one, relevant and irrelevant.",
     ),
     "calibration": Kind(
-        draw_calibration, "share of relevant entries by score",
+        lines_of_calibration, "share of relevant entries by score",
         "ece, or scores within 0 and 1 and curve_points=", "Calibration",
         "The share of relevant entries in bins of scores; the bins of calibrated scores cross the diagonal.",
         of_tables=True,
     ),
     "labels": Kind(
-        draw_labels, "values by label of two models",
+        points_of_labels, "values by label of two models",
         "two models and per_label=True, with a label that both have a value for", "Labels",
         "Each relevant label by both models; those that differ most have their names.",
     ),
 }  # fmt: skip
 
 
-def _is_within(spec: Spec, models: Models) -> bool:
-    """Tell whether a measure has a cutoff that is no larger than the number of labels."""
+def _is_within(spec: Spec, models: Mapping[str, Reported]) -> bool:
+    """Return whether a measure has a cutoff that is no larger than the number of labels."""
     return spec.cutoff.isdigit() and int(spec.cutoff) <= max(report.n_labels for report in models.values())
 
 
-def _symbols(specs: Specs) -> dict[Spec, str]:
+def _ticks(specs: Sequence[Spec]) -> dict[Spec, str]:
     """Return the symbols of measures with values within [0, 1], with the direction of better values."""
-    return {s: f"{s.symbol}{TEXT_TAILS[s.metric.direction]}" for s in specs if s.metric.range == (0, 1)}
+    return {
+        spec: abridged(f"{spec.symbol}{TEXT_TAILS[spec.metric.direction]}")
+        for spec in specs
+        if spec.metric.range == (0, 1)
+    }
 
 
-def _values_of(pairs: Sequence[tuple[Report, Spec]]) -> tuple[Floats, Floats | None]:
-    """Return the value of each measure in its report, and the ends of their confidence intervals, if any."""
-    values = np.array([report[spec.name] for report, spec in pairs])
-    ends = np.array([(report.estimates.get(spec.name) or UNDEFINED)[:2] for report, spec in pairs]).T
-    return values, None if np.isnan(ends).all() else ends
+def _series(name: str, places: Values, cells: Sequence[tuple[Reported, Spec]]) -> Series:
+    """Return the value of each measure in its report, with the confidence intervals if there are any."""
+    values = np.array([report[spec.name] for report, spec in cells])
+    ends = np.array([(report.estimates.get(spec.name) or UNDEFINED)[:2] for report, spec in cells]).T
+    return Series(name, places, values, None if np.isnan(ends).all() else ends)

@@ -4,65 +4,82 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.figures import Compared, Models, draw_average_ranks, draw_critical_differences
-from xmleval.show.drawing import draw
+from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
+from xmleval.results.shown import Compared, Ranked, Shown
 from xmleval.show.page import Section, as_page
+from xmleval.show.panels import Panel
 from xmleval.show.tables import Table, rows_of, short
 
-if TYPE_CHECKING:
-    from xmleval.results.comparison import Comparison
-    from xmleval.results.ranking import Ranking
-    from xmleval.results.result import Result
-
 MOST_ROWS = 1000  # of the tables below a figure
-MOST_CHANGED = 20  # rows, and labels, unless their number is given
 EXTREMES: dict[str, tuple[str, Any]] = {"up": ("highest", max), "down": ("lowest", min)}
 
 
-def page_of(result: Result[Any], title: str | None, about: Mapping[str, str] | None) -> str:
+class PageContents(NamedTuple):
+    """What a page is made of."""
+
+    data: str  # its size in words
+    shown: Shown
+    specs: Sequence[Spec]  # of the tables
+    tables: Sequence[Table]
+    footnotes: Sequence[str]
+    figures: Mapping[str, tuple[Kind, Sequence[Panel]]]
+
+
+def page_of(contents: PageContents, title: str | None, about: Mapping[str, str] | None) -> str:
     """Return the page of a result."""
-    models, comparison = result._shown()
-    title = title or (f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation")
-    summary, sections = summary_of(result, models, comparison), _sections(result, models, comparison)
-    return as_page(title, summary, sections, {"Data": result._title()} | dict(about or {}))
+    models = contents.shown.models
+    default = f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation"
+    facts = {"Data": contents.data} | dict(about or {})
+    return as_page(title or default, summary_of(contents), _sections(contents), facts)
 
 
-def _sections(result: Result[Any], models: Models, comparison: Compared) -> Iterator[Section]:
+def _sections(contents: PageContents) -> Iterator[Section]:
     """Yield the results, the figures that they suffice for, and further tables."""
-    tables = [table for table in result.tables() if comparison is None or table.kind != "labels"]
-    panels = {name: axes for name in result._kinds() if (axes := draw(result.drawing(name)))}
-    yield Section("Results", [table for table in tables if table.kind not in panels], result.footnotes())
-    for name, axes in panels.items():
-        kind, below = result._kinds()[name], [table for table in tables if table.kind == name]
-        n_shown = sum(n <= MOST_ROWS for n in accumulate(len(table.rows) for table in below))
-        n_left = counted(len(below) - n_shown, "more tables", "more table")
-        lines = [f"{n_left}; CSV and JSON have all."] * (n_shown < len(below))
-        yield Section(kind.heading, below[:n_shown], lines, axes, kind.caption)
-    if comparison is not None and len(models) > 1:
-        diff = comparison.changes or comparison.diff_of_first(MOST_CHANGED)
-        changes = diff.change_tables()
-        if diff.labels:
-            yield Section("Labels that changed most", changes[-1:])
-        if diff.rows:
-            marks = ["* relevant"] if diff.rows[0].lists else []
-            yield Section("Rows that changed most", changes[:1], [diff._title(), *marks])
-    for report in [*models.values()][:1]:
-        of_truth = [spec for spec in report.specs if not spec.needs and spec not in result._specs()]
-        rows = [["measure", "value"], *([spec.symbol, short(report[spec.name])] for spec in of_truth)]
-        if of_truth:
-            yield Section("Data set", [Table("measures of the truth", rows_of(rows))])
+    compared = contents.shown.compared
+    tables = contents.tables
+    if compared is not None:
+        tables = [table for table in tables if table.kind != "labels"]
+    figures = {name: figure for name, figure in contents.figures.items() if figure[1]}
+    first = [table for table in tables if table.kind not in figures]
+    yield Section("Results", first, contents.footnotes)
+    for name, (kind, panels) in figures.items():
+        yield _figure_section(kind, panels, [table for table in tables if table.kind == name])
+    if compared is not None:
+        yield from compared.change_sections()
+    yield from _truth_sections(contents)
 
 
-def summary_of(result: Result[Any], models: Models, comparison: Compared) -> list[str]:
+def _figure_section(kind: Kind, panels: Sequence[Panel], tables: Sequence[Table]) -> Section:
+    """Return a figure with the first of its tables."""
+    n_shown = sum(n <= MOST_ROWS for n in accumulate(len(table.rows) for table in tables))
+    lines = []
+    if n_shown < len(tables):
+        n_left = counted(len(tables) - n_shown, "more tables", "more table")
+        lines = [f"{n_left}; CSV and JSON have all."]
+    return Section(kind.heading, tables[:n_shown], lines, panels, kind.caption)
+
+
+def _truth_sections(contents: PageContents) -> Iterator[Section]:
+    """Yield the measures of the truth alone, of the first model, that the tables leave out."""
+    for report in [*contents.shown.models.values()][:1]:
+        of_truth = [spec for spec in report.specs if not spec.needs and spec not in contents.specs]
+        rows = [[spec.symbol, short(report[spec.name])] for spec in of_truth]
+        if rows:
+            yield Section(
+                "Data set", [Table("measures of the truth", rows_of([["measure", "value"], *rows]))]
+            )
+
+
+def summary_of(contents: PageContents) -> list[str]:
     """Return the decision in a sentence, by the first measure, and in another how all tests ended."""
-    spec = next((spec for spec in result._specs() if spec.metric.direction in EXTREMES), None)
+    models, _, comparison = contents.shown
+    spec = next((spec for spec in contents.specs if spec.metric.direction in EXTREMES), None)
     if spec is None or not models:
         return []
     first = next(iter(models.values()))
@@ -75,27 +92,41 @@ def summary_of(result: Result[Any], models: Models, comparison: Compared) -> lis
     superlative, extreme = EXTREMES[spec.metric.direction]
     best = extreme(values, key=values.__getitem__)
     equal = [name for name, value in values.items() if subtract(value, values[best]) == 0]
-    start = f"{_listed(equal)} {'have' if equal[1:] else 'has'} the {superlative} {spec.symbol}"
-    start += f", {models[best].record(spec).text()}, on {rows}"
+    verb = "have" if equal[1:] else "has"
+    value = models[best].record(spec).text()
+    start = f"{_listed(equal)} {verb} the {superlative} {spec.symbol}, {value}, on {rows}"
     if comparison is None or not comparison.pairs:
         return [f"{start}; the models were not compared: whether the difference is real is not known."]
     return ["; ".join([start, *_decision(comparison, spec, best)]) + ".", *_tests(comparison)]
 
 
-def _decision(comparison: Comparison, spec: Spec, best: str) -> list[str]:
-    """Return what is known of the differences to the best model."""
-    worse, similar, untested = list[str](), list[str](), list[str]()
+def _decision(comparison: Compared, spec: Spec, best: str) -> list[str]:
+    """Say how the best model differs from the others."""
+    worse = list[str]()
+    similar = list[str]()
+    untested = list[str]()
     for each in comparison.differences:
         pair = [comparison.names[each.a], comparison.names[each.b]]
-        if each.name == spec.name and not each.kind and best in pair:
-            undecided = untested if math.isnan(each.p_value) else similar
-            (undecided if each.better is None else worse).append(pair[pair[0] == best])
-    parts = [f"significantly better than {_listed(worse)}"] if worse else []
-    parts += [f"no significant difference is seen between {best} and {_listed(similar)}"] if similar else []
-    return parts + ([f"differences to {_listed(untested)} could not be tested"] if untested else [])
+        if each.name != spec.name or each.kind or best not in pair:
+            continue
+        other = pair[1] if pair[0] == best else pair[0]
+        if each.better is not None:
+            worse.append(other)
+        elif math.isnan(each.p_value):
+            untested.append(other)
+        else:
+            similar.append(other)
+    parts = list[str]()
+    if worse:
+        parts.append(f"significantly better than {_listed(worse)}")
+    if similar:
+        parts.append(f"no significant difference is seen between {best} and {_listed(similar)}")
+    if untested:
+        parts.append(f"differences to {_listed(untested)} could not be tested")
+    return parts
 
 
-def _tests(comparison: Comparison) -> list[str]:
+def _tests(comparison: Compared) -> list[str]:
     if not comparison.n_tests or comparison.level is None:
         return []
     tests = [each for each in comparison.differences if not each.same_as]
@@ -108,45 +139,52 @@ def _tests(comparison: Comparison) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def page_of_ranks(
-    rankings: Sequence[Ranking], title: str | None = None, about: Mapping[str, str] | None = None
+    rankings: Sequence[Ranked], title: str | None = None, about: Mapping[str, str] | None = None
 ) -> str:
     """Return a page of rankings by one or more measures."""
-    summary, sections = [*map(_best, rankings)], _rank_sections(rankings)
-    return as_page(title or "Ranking of models", summary, sections, about or {})
+    summary = [*map(_best, rankings)]
+    return as_page(title or "Ranking of models", summary, _rank_sections(rankings), about or {})
 
 
-def _rank_sections(rankings: Sequence[Ranking]) -> Iterator[Section]:
+def _rank_sections(rankings: Sequence[Ranked]) -> Iterator[Section]:
     are_many = len(rankings) > 1
     named = [(ranking.symbol, table) for ranking in rankings for table in ranking.tables()]
     tables = [table._replace(caption=f"{symbol}: {table.caption}") for symbol, table in named]
-    starts = [(f"{ranking.symbol}: " * are_many, ranking.footnotes()) for ranking in rankings]
-    yield Section("Results", tables, [f"{start}{line}" for start, lines in starts for line in lines])
+    lines = list[str]()
+    for ranking in rankings:
+        start = f"{ranking.symbol}: " if are_many else ""
+        lines += [f"{start}{line}" for line in ranking.footnotes()]
+    yield Section("Results", tables, lines)
     if are_many:
-        axes = draw(partial(draw_average_ranks, rankings))
-        yield Section("Average ranks", axes=axes, caption="Average rank of each model by each measure.")
+        dots = dots_of_average_ranks(rankings)
+        yield Section("Average ranks", panels=dots, caption="Average rank of each model by each measure.")
     for ranking in rankings:
         heading = f"Critical differences by {ranking.symbol}" if are_many else "Critical differences"
         caption = "Models that a bar joins are not significantly different."
         if ranking.control is not None:
             control = ranking.names[ranking.control]
             caption = f"Models within the bar are not significantly different from {control}, the control."
-        yield Section(heading, axes=draw(partial(draw_critical_differences, [ranking])), caption=caption)
+        yield Section(heading, panels=diagrams_of_ranks([ranking]), caption=caption)
 
 
-def _best(ranking: Ranking) -> str:
-    """Return the best model and those that do not differ from it, in a sentence."""
-    names, control = ranking.names, ranking.control
+def _best(ranking: Ranked) -> str:
+    """Return the best model and the models that do not differ from it, in a sentence."""
+    names = ranking.names
+    control = ranking.control
     best, rank = next(iter(ranking.average_ranks.items()))
-    if control in (None, best):
-        near = next((group for group in ranking.groups if best in group), [best])
-        similar = ", ".join(names[model] for model in near if model != best)
-        undecided = f"no significant difference is seen to {similar}"
-        decision = undecided if similar else "all others differ significantly"
+    near = next((group for group in ranking.groups if best in group), [])
+    similar = ", ".join(names[model] for model in near if model != best)
+    if control is not None and control != best:
+        seen = "no significant" if near else "a significant"
+        decision = f"{seen} difference is seen to {names[control]}, the control"
+    elif similar:
+        decision = f"no significant difference is seen to {similar}"
     else:
-        seen = "no significant" if any(best in group for group in ranking.groups) else "a significant"
-        decision = f"{seen} difference is seen to {names[control or '']}, the control"
+        decision = "all others differ significantly"
     return f"{names[best]} has the best average rank by {ranking.symbol}, {rank:.3g}; {decision}."

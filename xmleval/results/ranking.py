@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations, compress, product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import differing_settings
 from xmleval.results.fairness import MOST_TIED
+from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
+from xmleval.results.pages import page_of_ranks
 from xmleval.results.record import Lines, Number, as_shown
 from xmleval.results.report import Report, load_results
 from xmleval.results.result import Result
@@ -29,9 +31,6 @@ from xmleval.show.tables import Cell, Table, short, short_names
 from xmleval.statistics import friedman
 from xmleval.statistics.friedman import OmnibusTest
 from xmleval.version import __version__
-
-if TYPE_CHECKING:
-    from xmleval.results.figures import Kind
 
 FEW_DATA_SETS, FEW_MODELS = 10, 5  # up to which chi-square is no good approximation
 SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
@@ -165,16 +164,12 @@ class Ranking(Result[Rank]):
         return dict(zip(self.average_ranks, short_names([*self.average_ranks]), strict=True))
 
     def _kinds(self) -> Mapping[str, Kind]:
-        from xmleval.results.figures import Kind, draw_average_ranks, draw_critical_differences
-
         return {
-            "critical_difference": Kind(lambda new_axes, *_: draw_critical_differences([self], new_axes)),
-            "average_ranks": Kind(lambda new_axes, *_: draw_average_ranks([self], new_axes)),
+            "critical_difference": Kind(lambda _: diagrams_of_ranks([self])),
+            "average_ranks": Kind(lambda _: dots_of_average_ranks([self])),
         }
 
     def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
-        from xmleval.results.pages import page_of_ranks
-
         return page_of_ranks([self], title, about)
 
     def _lines(self, bounded: bool) -> Lines:

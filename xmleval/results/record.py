@@ -7,12 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from xmleval.base.arrays import Floats
 from xmleval.metrics.spec import Spec
 from xmleval.show.tables import Cell, short
 from xmleval.statistics.jackknife import Estimate
 
 SIGNS = {"up": 1, "down": -1, "none": 0}  # by the direction of a measure
 Number = Callable[[Spec, float], str]  # how a value of a measure is written
+UNKNOWN: Floats = np.empty(0)  # values without each jackknife group of a measure that has none
 
 
 def as_shown(spec: Spec, value: float) -> str:

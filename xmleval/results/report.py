@@ -20,27 +20,30 @@ from xmleval.base.errors import ALL_LABELS, counted, shown
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
 from xmleval.metrics.spellings import not_there
-from xmleval.results.record import BOUNDS, Lines, Number, Record, as_shown, listed, measure_lines, symbols_of
+from xmleval.results.places import KINDS, SIZES, Place
+from xmleval.results.record import (
+    BOUNDS,
+    UNKNOWN,
+    Lines,
+    Number,
+    Record,
+    as_shown,
+    listed,
+    measure_lines,
+    symbols_of,
+)
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec, read_results
+from xmleval.results.shown import Shown
 from xmleval.show.tables import Cell, Table, table_of
 from xmleval.states.results import ListLength, Results
 from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
 
 T = TypeVar("T")
-KINDS = {  # of groups: fields of results, and captions of their tables
-    "groups": "within groups of labels",
-    "shares": "shares of groups of labels",
-    "row_groups": "groups of rows",
-}
-GROUPS_OF = {"": "", "groups": "labels", "shares": "shares", "row_groups": "rows"}
-Place = tuple[str, str]  # kind and name of a group; empty for all rows and labels
-SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows",)}
 # settings that affect only the measures that need any of these inputs
 NEEDED = {"decision": {"sets"}, "propensity": {"propensity", "training"}, "hierarchy": {"hierarchy"}}
 ROUNDING = 2.0**-40
-UNKNOWN: Floats = np.empty(0)  # values without each jackknife group of a measure that has none
 FEW_GROUPS = 10  # of rows, below which a standard error is rough
 
 
@@ -434,8 +437,8 @@ class Report(Result[Record], Mapping[str, float]):
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
         return replace(super().worded(say), not_computed=missing)
 
-    def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Mapping[str, Report], None]:
-        return {"": self}, None
+    def _shown(self, specs: Sequence[Spec]) -> Shown:
+        return Shown({"": self}, specs)
 
     def footnotes(self) -> list[str]:
         results, lines = self.results, [*filter(None, [self.signature()])]

@@ -13,11 +13,13 @@ from xmleval.base.errors import InputError, Message, did_you_mean, import_option
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
 from xmleval.results.record import Lines, Number, as_shown, listed, one_number_of_digits
+from xmleval.results.shown import Shown
 from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text
 
 if TYPE_CHECKING:
-    from xmleval.results.figures import Compared, Kind, Models
-    from xmleval.show.drawing import Draw, SomeAxes
+    from xmleval.results.figures import Kind
+    from xmleval.show.drawing import SomeAxes
+    from xmleval.show.panels import Panel
 
 AnyRecord = TypeVar("AnyRecord")
 
@@ -292,12 +294,11 @@ class Result(Protocol[AnyRecord]):
 
         kinds = self._kinds()
         kind = next(iter(kinds), "") if kind is None else kind
-        return plot(
-            self.drawing(kind, metrics), ax, Message(f"kind: {shown(kind)} needs ", kinds[kind].needs)
-        )
+        panels = self.panels(kind, metrics)
+        return plot(panels, ax, Message(f"kind: {shown(kind)} needs ", kinds[kind].needs))
 
-    def drawing(self, kind: str, metrics: str | Iterable[str] | None = None) -> Draw:
-        """Return what draws a figure into axes that it asks for, see `plot` (@private)."""
+    def panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> Sequence[Panel]:
+        """Return the panels that `plot` draws; none without the results that they need (@private)."""
         kinds = self._kinds()
         if not kinds:
             raise ValueError(f"a {type(self).__name__} has no figures")
@@ -308,8 +309,7 @@ class Result(Protocol[AnyRecord]):
         if metrics is not None and not specs:
             raise InputError("metrics", f"no measure of this {type(self).__name__} is known; leave this out")
         chosen = specs if metrics is None else _chosen(specs, metrics, kinds[kind].against_k)
-        models, comparison = self._shown(chosen)
-        return lambda new_axes: kinds[kind].draw(new_axes, models, chosen, comparison)
+        return kinds[kind].make(self._shown(chosen))
 
     def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
         """Return a page with tables and figures, as one HTML file that needs no network.
@@ -336,9 +336,17 @@ class Result(Protocol[AnyRecord]):
         >>> page[page.index("<title>") :].splitlines()[0]
         '<title>Identity</title>'
         """
-        from xmleval.results.pages import page_of
+        from xmleval.results.pages import PageContents, page_of
 
-        return page_of(self, title, about)
+        contents = PageContents(
+            self._title(),
+            self._shown([]),
+            self._specs(),
+            self.tables(),
+            self.footnotes(),
+            {name: (kind, self.panels(name)) for name, kind in self._kinds().items()},
+        )
+        return page_of(contents, title, about)
 
     def worded(self, say: Callable[[str], str]) -> Self:
         """Return it with notes, and what is missing, in other words (@private)."""
@@ -376,9 +384,9 @@ class Result(Protocol[AnyRecord]):
 
         return KINDS
 
-    def _shown(self, specs: Sequence[Spec] = ()) -> tuple[Models, Compared]:
-        """Return reports by name, with lengths of lists too short for measures; and itself if it compares."""
-        return {}, None
+    def _shown(self, specs: Sequence[Spec]) -> Shown:
+        """Return reports by name, with lengths of lists that are too short for measures."""
+        return Shown({}, specs)
 
 
 def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str], against_k: bool) -> list[Spec]:

@@ -1,11 +1,11 @@
-"""Figures with matplotlib: axes that a figure asks for, series in them, and their numbers read back."""
+"""Figures with matplotlib: panels drawn into axes, side by side and below one another."""
 
 from __future__ import annotations
 
 import base64
 import io
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
@@ -13,58 +13,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.errors import InputError, counted, import_optional
-from xmleval.show.style import INK, SETTINGS, abridged, look
+from xmleval.show.panels import DotPanel, LinePanel, Panel, PointPanel, RankPanel, Series
+from xmleval.show.style import COLOURS, INK, SETTINGS, abridged, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_BANDS = 6  # series whose intervals are drawn; more cover each other
-MOST_MARKERS = 25  # of a line; beyond these it has none
 MOST_BELOW = 4  # wide panels in one column
-SIZE, ALONE, WIDE = (3.4, 2.7), (4.6, 3.6), 7.0  # of a panel, of one without others, in inches
+MOST_ACROSS = 36  # characters of names below a panel; beyond these they are turned
+MOST_TICKS = 20  # of ranks, with a number
+FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
+CELLS = 48  # a side
+# Inches: of a panel, of one without others, of rows of dots, and of diagrams of ranks.
+SIZE = (3.4, 2.7)
+ALONE = (4.6, 3.6)
+WIDTH_OF_DOTS = 5.6
+WIDTH_OF_RANKS = 7.2
+WIDE = 7.0  # from which on panels are below one another
+STEP = 0.36  # between names of models in a diagram of ranks
+BAR_STEP = 0.25  # between its bars
+MARGIN = 0.9  # above its axis
 
-NewAxes = Callable[..., Any]  # of title=, xlabel=, ylabel= and size=, in inches
-Draw = Callable[[NewAxes], object]  # asks for the axes of each panel, and draws into them
 SomeAxes: TypeAlias = "Axes | Sequence[Axes] | NDArray[np.object_]"  # of one panel, or of several
 
 
-def plot(draw_panels: Draw, ax: SomeAxes | None = None, missing: str = "") -> Any:
+def plot(panels: Sequence[Panel], ax: SomeAxes | None = None, missing: str = "") -> Any:
     """Draw panels into a figure of pyplot, or axes of the caller, and return Axes or an array of them."""
     import_optional("matplotlib", "plot()", "plot")
     from matplotlib import pyplot
 
-    axes = draw(draw_panels, pyplot.figure, ax)
+    axes = draw(panels, pyplot.figure, ax)
     if not axes:
         raise ValueError(missing)
     return axes[0] if len(axes) == 1 else np.array(axes, object)
 
 
 def draw(
-    draw_panels: Draw, new_figure: Callable[..., Figure] | None = None, ax: SomeAxes | None = None
+    panels: Sequence[Panel],
+    new_figure: Callable[..., Figure] | None = None,
+    ax: SomeAxes | None = None,
 ) -> list[Axes]:
     """Draw panels into a new figure, by default one that no window shows, or axes of the caller."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    to_fill = None if ax is None else iter(_checked(ax, len(draw(draw_panels))))
-    axes: list[Axes] = []
-    sizes: list[tuple[float, float]] = []
-
-    def new_axes(size: tuple[float, float] = SIZE, **labels: str) -> Axes:
-        if to_fill is None:
-            figure = axes[0].figure if axes else (new_figure or Figure)(layout="constrained")
-            axes.append(figure.add_subplot())
-        else:
-            axes.append(next(to_fill))
-        axes[-1].set(**labels)
-        sizes.append(size)
-        return axes[-1]
-
+    axes = [] if ax is None else _checked(ax, len(panels))
+    if not panels:
+        return []
     with mpl.rc_context(SETTINGS):
-        draw_panels(new_axes)
-        if axes and to_fill is None:
-            _arrange(axes, [ALONE] if sizes == [SIZE] else sizes)
+        if ax is None:
+            figure = (new_figure or Figure)(layout="constrained")
+            axes = [figure.add_subplot() for _ in panels]
+        for each, panel in zip(axes, panels, strict=True):
+            labels = {"title": panel.title, "xlabel": panel.x_label, "ylabel": panel.y_label}
+            each.set(**{name: text for name, text in labels.items() if text})
+            DRAWERS[type(panel)](each, panel)
+        if ax is None:
+            _arrange(axes, [*map(_size_of, panels)])
         elif len(_legend(axes)) > 1:
             axes[0].legend(_legend(axes).values(), _legend(axes))
     return axes
@@ -83,18 +90,34 @@ def _checked(ax: SomeAxes, n_panels: int) -> list[Axes]:
     return axes
 
 
+def _size_of(panel: Panel) -> tuple[float, float]:
+    if isinstance(panel, RankPanel):
+        return WIDTH_OF_RANKS, _height_of(panel) + MARGIN
+    if isinstance(panel, DotPanel):
+        height = 1.0 + max(0.3, 0.1 * len(panel.series)) * len(panel.ticks)
+        return WIDTH_OF_DOTS, max(height, 1.8)
+    return SIZE
+
+
 def _arrange(axes: Sequence[Any], sizes: Sequence[tuple[float, float]]) -> None:
     """Put panels side by side and below one another, and each series once into a legend below them."""
-    figure, width = axes[0].figure, max(width for width, _ in sizes)
-    columns = columns_of(len(axes)) if width < WIDE else 1 if len(axes) <= MOST_BELOW else 2
+    if sizes == [SIZE]:
+        sizes = [ALONE]
+    figure = axes[0].figure
+    width = max(width for width, _ in sizes)
+    columns = columns_of(len(axes))
+    if width >= WIDE:
+        columns = 1 if len(axes) <= MOST_BELOW else 2
     rows = [sizes[start : start + columns] for start in range(0, len(sizes), columns)]
     heights = [max(height for _, height in row) for row in rows]
     grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
     for each, place in zip(axes, grid, strict=False):
         each.set_subplotspec(place)
-    series, n_lines = _legend(axes), 0
+    series = _legend(axes)
+    n_lines = 0
     if len(series) > 1:
-        across = min(len(series), max(1, int(width * columns / (0.09 * max(map(len, series)) + 0.55))))
+        longest = max(map(len, series))
+        across = min(len(series), max(1, int(width * columns / (0.09 * longest + 0.55))))
         n_lines = -(-len(series) // across)
         figure.legend(series.values(), series, loc="outside lower center", ncols=across)
     figure.set_size_inches(width * columns, sum(heights) + 0.2 * n_lines)
@@ -105,49 +128,166 @@ def columns_of(n_panels: int) -> int:
     return min(3, n_panels) if n_panels != 4 else 2
 
 
-def _legend(axes: Sequence[Any]) -> dict[str, Any]:
-    """Return the series of panels by name, as a legend has them; not of panels whose texts name them."""
+def _legend(axes: Iterable[Any]) -> Mapping[str, Any]:
+    """Return the series by name, as a legend has them; not of axes whose texts name them."""
     series = {each.get_label(): each for panel in axes if not panel.texts for each in panel.containers}
     names = [*map(abridged, series)]
-    return dict(zip(names if len({*names}) == len(names) else series, series.values(), strict=True))
+    are_unique = len({*names}) == len(names)
+    return dict(zip(names if are_unique else series, series.values(), strict=True))
 
 
-def draw_lines(
-    new_axes: NewAxes, labels: Mapping[str, str], series: Mapping[str, Any], most_markers: int = MOST_MARKERS
-) -> Any:
-    """Draw series as lines: of each x and y, and where there are any, the ends of intervals, with a band."""
-    axes = new_axes(**labels)
-    for name, (x, y, *ends) in series.items():
-        style = look(len(axes.containers)) | ({"marker": ""} if len(x) > most_markers else {})
-        band = {"color": style["color"], "alpha": 0.15, "linewidth": 0, "visible": len(series) <= MOST_BANDS}
-        bands = [axes.fill_between(x, *each, **band) for each in ends if each is not None]
-        add_series(axes, name, axes.plot(x, y, **style), bands)
-    return axes
+def _draw_lines(axes: Any, panel: LinePanel) -> None:
+    has_bands = len(panel.series) <= MOST_BANDS
+    n_before = len(axes.containers)  # of the caller
+    for n, (name, x, y, ends, _) in enumerate(panel.series, n_before):
+        style = look(n)
+        if len(x) > panel.most_markers:
+            style["marker"] = ""
+        bands = []
+        if ends is not None:
+            band = {"color": style["color"], "alpha": 0.15, "linewidth": 0, "visible": has_bands}
+            bands = [axes.fill_between(x, *ends, **band)]
+        _add_series(axes, name, axes.plot(x, y, **style), bands)
+    if panel.ticks:
+        are_turned = len(panel.ticks) * max(map(len, panel.ticks)) > MOST_ACROSS
+        turned = {"rotation": 40, "ha": "right"} if are_turned else {}
+        axes.set_xticks(range(len(panel.ticks)), panel.ticks, **turned)
+    if panel.are_whole:
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    if panel.has_diagonal:
+        _draw_diagonal(axes, 0, 1)
 
 
-def draw_dots(new_axes: NewAxes, x_label: str, ticks: Sequence[str], series: Mapping[str, Any]) -> Any:
-    """Draw a row of dots for each tick: of each series its values, the ends of intervals, which are full."""
-    height = 1.0 + max(0.3, 0.1 * len(series)) * len(ticks)
-    axes = new_axes(xlabel=x_label, size=(5.6, max(height, 1.8)))
-    for n, (name, (x, ends, is_full)) in enumerate(series.items()):
-        y = np.arange(len(ticks)) + ((n + 0.5) / len(series) - 0.5) * 0.7
+def _draw_dots(axes: Any, panel: DotPanel) -> None:
+    n_rows = len(panel.ticks)
+    for n, (name, rows, x, ends, is_full) in enumerate(panel.series):
+        y = np.asarray(rows) + ((n + 0.5) / len(panel.series) - 0.5) * 0.7
         style = look(n) | {"linestyle": ""}
-        intervals = [] if ends is None else [axes.hlines(y, *ends, color=style["color"], linewidth=1.4)]
-        add_series(axes, name, axes.plot(x, y, **style), intervals)
+        intervals = []
+        if ends is not None:
+            intervals = [axes.hlines(y, *ends, color=style["color"], linewidth=1.4)]
+        _add_series(axes, name, axes.plot(x, y, **style), intervals)
         axes.plot(np.where(is_full, np.nan, x), y, **style, markerfacecolor="white")
-    axes.set(yticks=range(len(ticks)), yticklabels=map(abridged, ticks), ylim=(len(ticks) - 0.5, -0.5))
+    axes.set(yticks=range(n_rows), yticklabels=panel.ticks, ylim=(n_rows - 0.5, -0.5))
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    return axes
+    if panel.has_zero:
+        axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 
 
-def draw_diagonal(axes: Axes, low: float = 0, high: float = 1) -> None:
+def _draw_points(axes: Any, panel: PointPanel) -> None:
+    x = panel.x
+    y = panel.y
+    if x.size <= FEW_POINTS:
+        axes.plot(x, y, "o", color=COLOURS[0], markersize=3, alpha=0.5, markeredgewidth=0)
+    else:
+        _draw_counts(axes, panel)
+    _draw_diagonal(axes, min(x.min(), y.min()), max(x.max(), y.max()))
+    axes.set_aspect("equal")
+    _draw_names(axes, panel.series)
+
+
+def _draw_names(axes: Any, series: Sequence[Series]) -> None:
+    """Draw points with their names, in a column on the right where no name covers another or a point."""
+    order = np.argsort([each.values[0] for each in series], kind="stable")
+    heights = (np.argsort(order) + 0.5) / max(len(series), 1)
+    arrow = {"arrowstyle": "-", "color": COLOURS[1], "linewidth": 0.5, "shrinkA": 2, "shrinkB": 2}
+    for (name, x, y, *_), height in zip(series, heights, strict=True):
+        _add_series(axes, name, axes.plot(x, y, "o", color=COLOURS[1], markersize=4))
+        axes.annotate(
+            abridged(name, 20),
+            (x[0], y[0]),
+            (1.04, height),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=8,
+            annotation_clip=False,
+            arrowprops=arrow,
+        )
+
+
+def _draw_counts(axes: Any, panel: PointPanel) -> None:
+    """Draw how many points there are in each cell of a square."""
+    from matplotlib.ticker import EngFormatter
+
+    cells = axes.hexbin(
+        panel.x, panel.y, gridsize=CELLS, mincnt=1, bins="log", cmap="viridis_r", linewidths=0.1
+    )
+    bar = axes.figure.colorbar(
+        cells, ax=axes, label="labels", location="top", shrink=0.6, format=EngFormatter(sep="")
+    )
+    bar.minorticks_off()
+
+
+def _draw_ranks(axes: Any, panel: RankPanel) -> None:
+    """Draw a critical difference diagram (Demsar 2006).
+
+    Models hang from an axis of average ranks, the best on the left. Bars join models that are not
+    significantly different; with a control, a bar spans the ranks that are not significantly different from
+    its own.
+    """
+    n_models = len(panel.series)
+    low = 1
+    high = max(n_models, 2)
+    width = high - low
+    n_left = _n_left(panel)
+    axes.set(xlim=(low - 0.42 * width, high + 0.42 * width), ylim=(_height_of(panel), -0.75))
+    axes.set_yticks([0], panel.ticks)
+    axes.axis("off")
+    axes.plot([low, high], [0, 0], color=INK, linewidth=1)
+    for tick in range(low, high + 1):
+        axes.plot([tick, tick], [0, -0.1], color=INK, linewidth=1)
+        if (tick - low) % -(-high // MOST_TICKS) == 0:
+            axes.text(tick, -0.16, str(tick), ha="center", va="bottom")
+    end = low + panel.critical_difference
+    axes.plot([low, end], [-0.58, -0.58], color=INK, linewidth=2.2)
+    axes.text(end, -0.58, f"  critical difference {panel.critical_difference:.3g}", va="center")
+    for n, series in enumerate(panel.series):
+        (rank,) = series.values
+        is_left = n < n_left
+        from_top = n if is_left else n_models - 1 - n
+        y = _depth_of(panel) + STEP * from_top + 0.1
+        end = low - 0.04 * width if is_left else high + 0.04 * width
+        axes.plot([rank, rank, end], [0, y, y], color=INK, linewidth=0.8)
+        _add_series(axes, series.name, axes.plot([rank], [0], "o", color=INK, markersize=3))
+        name = abridged(series.name)
+        text = f"{name} ({rank:.3g}) " if is_left else f" ({rank:.3g}) {name}"
+        weight = "bold" if series.name == panel.control else "normal"
+        axes.text(end, y, text, ha="right" if is_left else "left", va="center", weight=weight)
+    for n, bar in enumerate(panel.bars, 1):
+        axes.plot(bar, [BAR_STEP * n, BAR_STEP * n], color=INK, linewidth=3.2)
+
+
+def _n_left(panel: RankPanel) -> int:
+    """Return how many models have their names on the left of a diagram of ranks."""
+    return -(-len(panel.series) // 2)
+
+
+def _depth_of(panel: RankPanel) -> float:
+    """Return how far the first names are below the axis of a diagram of ranks."""
+    return 0.5 + BAR_STEP * len(panel.bars)
+
+
+def _height_of(panel: RankPanel) -> float:
+    """Return how far a diagram of ranks reaches below its axis."""
+    return _depth_of(panel) + STEP * _n_left(panel)
+
+
+DRAWERS: dict[type[Panel], Callable[[Axes, Any], None]] = {
+    LinePanel: _draw_lines,
+    DotPanel: _draw_dots,
+    PointPanel: _draw_points,
+    RankPanel: _draw_ranks,
+}
+
+
+def _draw_diagonal(axes: Any, low: float, high: float) -> None:
     """Draw the line on which x and y are equal."""
     axes.plot([low, high], [low, high], color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
 
 
-def add_series(axes: Axes, name: str, lines: Sequence[Any], intervals: Sequence[Any] = ()) -> None:
-    """Note which line, and which intervals, are a series, for the legend and the numbers."""
+def _add_series(axes: Any, name: str, lines: Sequence[Any], intervals: Sequence[Any] = ()) -> None:
+    """Keep the line and the intervals of a series under its name, for the legend."""
     from matplotlib.container import ErrorbarContainer
 
     series = ErrorbarContainer((*lines, (), tuple(intervals)))
@@ -155,49 +295,10 @@ def add_series(axes: Axes, name: str, lines: Sequence[Any], intervals: Sequence[
     series.set_label(name)  # only now: matplotlib puts a name of its own for an empty one
 
 
-def read(axes: Axes) -> tuple[list[list[str]], str]:
-    """Return a header and the numbers that axes show, and a sentence that stands for the picture."""
-    from matplotlib.ticker import ScalarFormatter
-
-    title = f"{axes.get_title(loc='left')}: ".removeprefix(": ")
-    x_label, y_label = axes.get_xlabel(), axes.get_ylabel()
-    tick_texts = [axis.get_major_formatter() for axis in (axes.xaxis, axes.yaxis)]
-    have_names = [not isinstance(each, ScalarFormatter) for each in tick_texts]
-    are_labels = not axes.containers or (axes.texts and not any(have_names))  # some points have names
-    place = int(have_names[1])  # the axis, 0 or 1, along which values are at places
-    labels = [y_label or "measure", x_label] if place else [x_label, y_label]
-    rows, ranges = [["label" if are_labels else "series", *labels, "lower", "upper"]], []
-    for series in axes.containers:
-        name, points = str(series.get_label()), series[0].get_xydata()
-        ends: dict[float, list[float]] = {}
-        for vertex in (vertex for each in series[2] for path in each.get_paths() for vertex in path.vertices):
-            ends.setdefault(vertex[place], []).append(vertex[1 - place])
-        for at, value in points[~np.isnan(points[:, place])][:, [place, 1 - place]]:  # without gaps of a line
-            bounds = ends.get(at, [np.nan])
-            text = tick_texts[place](round(at)) if have_names[place] else shown(at)
-            rows.append([name, text, *map(shown, (value, min(bounds), max(bounds)))])
-        values = points[~np.isnan(points[:, 1 - place]), 1 - place]
-        if values.size:
-            ranges.append(f"{name} from {shown(values.min())} to {shown(values.max())}".lstrip())
-    bounded = any(intervals for _, _, intervals in axes.containers)
-    columns = slice(0 if are_labels or any(row[0] for row in rows[1:]) else 1, 5 if bounded else 3)
-    content = x_label if place else f"{y_label} against {x_label}"
-    names = ", ".join(str(series.get_label()) for series in axes.containers)
-    text = f"; {', '.join(ranges) or 'no value is defined'}."
-    if are_labels:
-        text = f". Farthest from the diagonal: {names}." if names else "."
-    return [row[columns] for row in rows], f"{title}{content}{text}"
-
-
-def shown(value: float) -> str:
-    """Return a number with four digits; nothing if it is undefined."""
-    return "" if np.isnan(value) else f"{value:.4g}"
-
-
-def as_image(axes: SomeAxes) -> str:
-    """Return the address of the figure of axes for a page, which holds it as SVG."""
+def as_image(panels: Sequence[Panel]) -> str:
+    """Return a figure as SVG, in the address of an image of a page."""
     file = io.BytesIO()
-    save(axes, file, "svg")
+    save(draw(panels), file, "svg")
     return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xmleval.base.errors import import_optional, printable
-from xmleval.show.drawing import as_image, columns_of, read
+from xmleval.show.drawing import as_image, columns_of
+from xmleval.show.panels import Panel
 from xmleval.show.tables import ARROWS, Table, rows_of
 from xmleval.version import __version__
 
@@ -20,19 +21,19 @@ class Section(NamedTuple):
     heading: str
     tables: Sequence[Table] = ()
     lines: Sequence[str] = ()  # notes on the tables
-    axes: Sequence[Any] = ()  # the panels of the figure
+    panels: Sequence[Panel] = ()  # of the figure
     caption: str = ""  # what the figure shows
 
     @property
     def numbers(self) -> list[Table]:
-        """The numbers of each panel, thinned out evenly where they are many."""
+        """The numbers of each panel, or of many an even selection."""
         tables = []
-        for axes in self.axes:
-            header, *rows = read(axes)[0]
-            chosen = rows[:: -(-len(rows) * len(self.axes) // MOST_ROWS) or 1]
-            thinned = f" ({len(chosen)} of {len(rows)} rows)" if len(chosen) < len(rows) else ""
-            caption = axes.get_title(loc="left") or self.heading
-            tables.append(Table(f"{caption}{thinned}", rows_of([header, *chosen])))
+        for panel in self.panels:
+            header, *rows = panel.numbers()
+            step = -(-len(rows) * len(self.panels) // MOST_ROWS) or 1
+            chosen = rows[::step]
+            thinned = f" ({len(chosen)} of {len(rows)} rows)" if step > 1 else ""
+            tables.append(Table(f"{panel.title or self.heading}{thinned}", rows_of([header, *chosen])))
         return tables
 
 
@@ -45,6 +46,6 @@ def as_page(title: str, summary: Sequence[str], sections: Iterable[Section], abo
     environment.filters["shown"] = printable
     return str(environment.get_template("page.html.jinja").render(
         title=title, summary=summary, sections=[*sections], about={"xmleval": __version__} | dict(about),
-        as_image=as_image, columns_of=columns_of, read=read, arrows=ARROWS, spoken=SPOKEN,
+        as_image=as_image, columns_of=columns_of, arrows=ARROWS, spoken=SPOKEN,
         is_number=lambda cell: cell.text.startswith(tuple("+-0123456789<")), version=__version__,
     ))  # fmt: skip

@@ -1,0 +1,128 @@
+"""Panels of figures as numbers and names, which `drawing` draws, and pages list and put in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.base.arrays import Bools, Floats
+
+MOST_MARKERS = 25  # of a line
+Values = Sequence[float] | Floats
+
+
+class Series(NamedTuple):
+    """Values at places, under a name."""
+
+    name: str
+    places: Values  # NaN in the gaps of a line
+    values: Values
+    ends: Floats | None = None  # of intervals, lower and upper: (2, n), NaN where there is none
+    is_full: Bools | bool = True  # whether marks are full; others are hollow
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Series under a title, with the labels of the two axes."""
+
+    series: Sequence[Series]
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    ticks: Sequence[str] = ()  # names of the places 0, 1 and so on, where places have names
+
+    def numbers(self) -> list[list[str]]:
+        """Return a header and the numbers, with the columns that are needed."""
+        rows = [row for each in self.series for row in self._rows_of(each)]
+        is_unnamed = [each.name for each in self.series] == [""]
+        have_ends = any(each.ends is not None for each in self.series)
+        first = 1 if is_unnamed else 0
+        last = 5 if have_ends else 3
+        return [row[first:last] for row in [[*self._heads(), "lower", "upper"], *rows]]
+
+    def words(self) -> str:
+        """Return a sentence that can replace the picture."""
+        start = f"{self.title}: " if self.title else ""
+        return f"{start}{self._content()}{self._findings()}."
+
+    def _rows_of(self, series: Series) -> Iterator[list[str]]:
+        """Yield name, place, value and ends as texts, without the gaps of a line."""
+        no_ends = np.full((2, len(series.places)), np.nan)
+        ends = no_ends if series.ends is None else series.ends
+        for place, *numbers in zip(series.places, series.values, *ends, strict=True):
+            if not np.isnan(place):
+                text = self.ticks[int(place)] if self.ticks else shown(place)
+                yield [series.name, text, *map(shown, numbers)]
+
+    def _heads(self) -> list[str]:
+        return ["series", self.x_label, self.y_label]
+
+    def _content(self) -> str:
+        return f"{self.y_label} against {self.x_label}"
+
+    def _findings(self) -> str:
+        ranges = filter(None, map(_range_of, self.series))
+        return f"; {', '.join(ranges) or 'no value is defined'}"
+
+
+@dataclass(frozen=True, eq=False)
+class LinePanel(Panel):
+    """Lines, with bands of intervals."""
+
+    most_markers: int = MOST_MARKERS  # longer lines have none
+    has_diagonal: bool = False
+    are_whole: bool = False  # places are whole numbers
+
+
+@dataclass(frozen=True, eq=False)
+class DotPanel(Panel):
+    """Dots with intervals: a row for each tick, in which each series has a dot."""
+
+    has_zero: bool = False  # whether there is a line at 0
+
+    def _heads(self) -> list[str]:
+        return ["series", "measure", self.x_label]
+
+    def _content(self) -> str:
+        return self.x_label
+
+
+@dataclass(frozen=True, eq=False)
+class RankPanel(DotPanel):
+    """Average ranks of models in a diagram: a series for each model, the best first."""
+
+    critical_difference: float = np.nan
+    control: str | None = None  # name of the series with which others are compared
+    bars: Sequence[tuple[float, float]] = ()  # ranks that do not differ significantly
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PointPanel(Panel):
+    """Many points in a square; the series are single points that have names."""
+
+    x: Floats
+    y: Floats
+
+    def _heads(self) -> list[str]:
+        return ["label", self.x_label, self.y_label]
+
+    def _findings(self) -> str:
+        names = ", ".join(each.name for each in self.series)
+        return f". Farthest from the diagonal: {names}" if names else ""
+
+
+def _range_of(series: Series) -> str:
+    """Return the lowest and the highest value; nothing if none is defined."""
+    values = np.asarray(series.values, np.float64)
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return ""
+    return f"{series.name} from {shown(values.min())} to {shown(values.max())}".lstrip()
+
+
+def shown(value: float) -> str:
+    """Return a number with four digits; nothing if it is undefined."""
+    return "" if np.isnan(value) else f"{value:.4g}"
