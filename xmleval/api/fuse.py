@@ -23,7 +23,7 @@ from xmleval.base.errors import (
     real_number,
     shown,
 )
-from xmleval.evaluation.batch import BatchSource
+from xmleval.evaluation.batch import BatchLocation
 from xmleval.evaluation.inputs import open_input
 from xmleval.evaluation.label_counts import common_label_count
 from xmleval.evaluation.match_files import notes_of, prediction_batches
@@ -143,7 +143,7 @@ def fuse_rows(predictions: Any, fusion: Fusion) -> tuple[Any, int]:
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
     models = _read_models(predictions, n_labels)
-    with models.where.locating_errors():
+    with models.location.locating_errors():
         fused = _Fused(fusion, models, constant, weights, k)
         starts = range(0, max(fused.n_rows, 1), fused.size)
         resources = check_resources(MEMORY, fusion.threads)
@@ -168,7 +168,7 @@ class _Models:
     names: list[str]
     rows: Sequence[Any]
     n_labels: int | None
-    where: BatchSource
+    location: BatchLocation
     row_names: list[Any] | None = None
     label_names: list[Any] | None = None
 
@@ -183,11 +183,11 @@ def _read_models(predictions: Sequence[Any], n_labels: int | None) -> _Models:
     if any(model.named for model in models):
         named_rows = zip(names, map(_read_names, models), strict=True)
         rows, label_names, row_names = join_models([*named_rows])
-        return _Models(arguments, names, rows, None, BatchSource({}, files), row_names, label_names)
+        return _Models(arguments, names, rows, None, BatchLocation({}, files), row_names, label_names)
     numbered, readers = zip(*map(_read_numbers, models), strict=True)
     n_labels = n_labels or common_label_count([*zip(names, readers, strict=True)])
-    where = BatchSource(dict(zip(arguments, readers, strict=True)), files)
-    return _Models(arguments, names, numbered, n_labels, where)
+    location = BatchLocation(dict(zip(arguments, readers, strict=True)), files)
+    return _Models(arguments, names, numbered, n_labels, location)
 
 
 class _Fused:

@@ -20,7 +20,7 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.input.argument_types import RowsLike
 from xmleval.input.csr import as_array
 from xmleval.input.objects.entries import open_entries, read_predictions, refuse_no_scores
-from xmleval.input.objects.named import as_own_rows
+from xmleval.input.objects.named import as_plain_rows
 from xmleval.input.rows import Rows
 from xmleval.input.scores import is_pair, pair_members
 from xmleval.input.tensors import as_plain, is_sparse
@@ -104,7 +104,7 @@ class Calibrator:
         if isinstance(y_score, Rows):
             rows = np.repeat(np.arange(y_score.n_rows), np.diff(y_score.ptr))
             return y_score._replace(values=self._of_list(y_score.labels, y_score.values, rows))
-        y_score = read_predictions(y_score) if is_file(y_score) else as_own_rows("y_score", y_score)
+        y_score = read_predictions(y_score) if is_file(y_score) else as_plain_rows("y_score", y_score)
         if (entries := open_entries("y_score", y_score)) is not None:
             listed = refuse_no_scores("y_score", entries, "probabilities")
             return entries.with_scores(self._mapped(listed, entries.row_of))

@@ -23,7 +23,7 @@ OF_ROWS = ("sample_weight", "clusters", "row_groups")  # arguments with a value 
 NO_NAMES = Naming()
 
 
-class BatchSource(NamedTuple):
+class BatchLocation(NamedTuple):
     """Where the rows of a batch come from.
 
     readers : of arguments that are read row by row
@@ -70,7 +70,7 @@ class Batch(NamedTuple):
     notes : what was seen in matching and in the values
     first_row : number of the first row in the whole data, where it is known
     place : source of the rows, and the number of the first in it, where these are known
-    where : what they were read from; None of values that were given
+    location : what they were read from; None of values that were given
     """
 
     truth: Any
@@ -85,7 +85,7 @@ class Batch(NamedTuple):
     notes: Sequence[str] = ()
     first_row: int | None = None
     place: tuple[str, int] | None = None
-    where: BatchSource | None = None
+    location: BatchLocation | None = None
 
     def with_checked_truth(self, n_labels: int | None, gains: str | None = None) -> Batch:
         """Return the batch with a truth of so many labels as a source of checked rows."""
@@ -99,7 +99,7 @@ class Counter(Protocol):
         """Add the rows of a batch, or refuse them all."""
 
 
-def open_batch(data: Data, rules: MatchOptions, conventions: Conventions, look_at: bool) -> Batch:
+def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look_at: bool) -> Batch:
     """Return values as a batch, their rows and labels matched.
 
     ``look_at`` tells whether to look if grades and scores are swapped.
@@ -111,11 +111,11 @@ def open_batch(data: Data, rules: MatchOptions, conventions: Conventions, look_a
         raise InputError("y_true", MISSING)
     given = {"y_true": data.y_true, "y_score": data.y_score, "y_pred": data.y_pred, **door.sets}
     opened = {
-        argument: OpenedValue(argument, kind_of(argument), argument, value=value, n_labels=rules.n_labels)
+        argument: OpenedValue(argument, kind_of(argument), argument, value=value, n_labels=options.n_labels)
         for argument, value in given.items()
         if value is not None
     }
-    values, n_labels, naming, matched_notes = match_values(opened, rules)
+    values, n_labels, naming, matched_notes = match_values(opened, options)
     if door.sets:
         door = door.with_sets([values[name] for name in door.sets], naming.n_unmatched_pairs)
     inputs: dict[str, Any] = {name: values[name] for name in PREDICTIONS if name in values}

@@ -15,7 +15,7 @@ from xmleval.base.budget import PIECE_BYTES, Resources
 from xmleval.base.errors import naming_files, positive_integer
 from xmleval.base.notes import Note
 from xmleval.base.numerals import id_number
-from xmleval.evaluation.batch import BatchSource
+from xmleval.evaluation.batch import BatchLocation
 from xmleval.evaluation.label_counts import refuse_many_labels
 from xmleval.evaluation.match_files import notes_of, read_truth
 from xmleval.evaluation.matched_inputs import MatchedInputs
@@ -33,6 +33,7 @@ from xmleval.view.block import Hierarchy
 from xmleval.view.rule import Rule
 
 Counts = tuple[Ints, int]  # how many training rows have each label, and how many rows there are
+IN_NOTES = ("sample_weight", "row_groups", "clusters")  # values of rows, in the order of their notes
 
 
 def training_counts(
@@ -69,7 +70,7 @@ def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> C
     counts = np.zeros(n_labels, np.int64)
     with closing(RowReader(name, pieces, n_bytes)) as reader:
         while n := reader.ready():
-            with BatchSource({"y_train": reader}, first=reader.n_taken).locating_errors():
+            with BatchLocation({"y_train": reader}, first=reader.n_taken).locating_errors():
                 count_labels_of(set_rows("y_train", reader.take(n), n_labels), counts)
     return counts, reader.n_taken
 
@@ -131,7 +132,7 @@ def with_values_of_rows(rows: MatchedInputs, request: Request) -> MatchedInputs:
     vectors, names = dict[str, tuple[str, Any]](), rows.row_names
     if request.question.confidence is not None and names is not None and rows.namings[0].by_key:
         vectors["clusters"] = rows.truth[0], names
-    for argument in ("sample_weight", "row_groups", "clusters"):  # in the order of their notes
+    for argument in IN_NOTES:
         value = getattr(request.data, argument)
         path = file_of(argument, value)
         if path is None and value is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.errors import InputError, counted
-from xmleval.evaluation.batch import BatchSource
+from xmleval.evaluation.batch import BatchLocation
 from xmleval.evaluation.inputs import open_input
 from xmleval.evaluation.match_files import notes_of, prediction_batches, read_scores_alone, read_truth
 from xmleval.evaluation.progress import show_progress
@@ -176,7 +176,7 @@ def write_rows(
 
     def changed(show: Callable[[int], object]) -> Iterator[Any]:
         for n in iter(reader.ready, 0):
-            with BatchSource(arguments, first=reader.n_taken).locating_errors():
+            with BatchLocation(arguments, first=reader.n_taken).locating_errors():
                 rows = as_rows(change(reader.take(n)), kind)
                 _refuse_bare_list(target, writer, rows)
                 reordered.append(_count_reordered(writer, rows, n_labels) if kind == "scores" else 0)
@@ -184,7 +184,7 @@ def write_rows(
             yield rows
             show(reader.n_taken)
 
-    source = BatchSource(arguments)
+    source = BatchLocation(arguments)
     with closing(reader), show_progress(reader.n_rows, 0, shown) as show, source.locating_errors():
         rows = changed(show)
         width = max(n_labels or 0, pieces.n_labels or 0)

@@ -60,7 +60,8 @@ class Counted:
 def add_batch(settings: Settings, resources: Resources, counted: Counted, batch: Batch) -> Counted:
     """Return the counts after adding rows, whose places earlier ones must have left free.
 
-    Lists that are all empty do not tell whether lists have scores: rows are counted both ways until one does.
+    The truth must be checked, by `Batch.with_checked_truth`. Lists that are all empty do not tell whether
+    lists have scores: rows are counted both ways until one does.
     """
     if batch.place is not None:
         counted = _at_place(counted, batch.place)
@@ -210,10 +211,10 @@ def _counted_or_waiting(
     return count(plan, resources, earlier, None if is_small else blocks, waiting), (), 0
 
 
-def settled(resources: Resources, counted: Counted) -> Counted:
+def with_waiting_counted(resources: Resources, counted: Counted) -> Counted:
     """Return the counts with all waiting rows counted."""
     if counted.unscored is not None:
-        counted = replace(counted, unscored=settled(resources, counted.unscored))
+        counted = replace(counted, unscored=with_waiting_counted(resources, counted.unscored))
     if not counted.waiting or counted.plan is None:
         return counted
     earlier = [] if counted.states is None else [counted.states]
@@ -236,7 +237,7 @@ def add_counts(settings: Settings, resources: Resources, counted: Counted, added
     row_groups = counted.row_groups | added.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
     spans, row_keys = united(counted.spans, added.spans), united_keys(counted.row_keys, added.row_keys)
-    mine = settled(resources, counted).states if counted.n_rows else None
+    mine = with_waiting_counted(resources, counted).states if counted.n_rows else None
     theirs = added.states
     if settings.per_row and COMMON not in added.spans:  # rows of files, which follow one another
         if COMMON in counted.spans:

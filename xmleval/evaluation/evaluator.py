@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.evaluation.batch import Batch, open_batch
-from xmleval.evaluation.counts import Counted, add_batch, add_counts, make_report, settled
+from xmleval.evaluation.counts import Counted, add_batch, add_counts, make_report, with_waiting_counted
 from xmleval.evaluation.request import Data, Metrics, Options, Question, refuse_unknown
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import check_settings
@@ -164,10 +164,10 @@ class Evaluator:
         first_labels = None if self._settings.n_labels else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
-            settings = self._settings if first_labels is None else self._settled(*first_labels)
+            settings = self._settings if first_labels is None else self._settings_for(*first_labels)
             batch = _open_batch(settings, data, is_first=not counted.place[0])
             after = add_batch(settings, self._resources, counted, batch._replace(first_row=first_row))
-            self._settle(settings)
+            self._keep_settings(settings)
             return after
 
         self.change(change)
@@ -207,26 +207,26 @@ class Evaluator:
             raise TypeError(f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones")
         with self._lock:
             bound = self._settings if self.n_labels else other._settings
-            mine, theirs = (each._settled(bound.n_labels, bound.labels) for each in (self, other))
+            mine, theirs = (each._settings_for(bound.n_labels, bound.labels) for each in (self, other))
         if differs := first_difference(mine.as_dict(), theirs.as_dict()) or mine.unlike(theirs):
             raise InputError("merge", differs)
-        added = settled(other._resources, other._counted)
+        added = with_waiting_counted(other._resources, other._counted)
 
         def change(counted: Counted) -> Counted:
             after = add_counts(mine, self._resources, counted, added)
             if bound.n_labels:
-                self._settle(mine)
+                self._keep_settings(mine)
             return after
 
         self.change(change)
         return self
 
-    def _settle(self, settings: Settings) -> None:
+    def _keep_settings(self, settings: Settings) -> None:
         """Keep settings for a known number of labels, and nothing else of the question."""
         self._settings = settings
         self._question = None
 
-    def _settled(self, n_labels: int, labels: list[Any] | None) -> Settings:
+    def _settings_for(self, n_labels: int, labels: list[Any] | None) -> Settings:
         """Return the settings for so many labels, if their number was not known; 0 leaves it unknown."""
         if self._settings.n_labels or self._question is None or not n_labels:
             return self._settings
@@ -305,7 +305,7 @@ class Evaluator:
     @property
     def counted(self) -> Counted:
         """What was counted of all rows (@private)."""
-        return self.change(partial(settled, self._resources))
+        return self.change(partial(with_waiting_counted, self._resources))
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""
@@ -375,8 +375,8 @@ def _open_batch(settings: Settings, data: Data, is_first: bool) -> Batch:
     """Return the rows of an update, whose labels may have no names but those that the settings list."""
     conventions = settings.conventions
     nodes = settings.hierarchy.names if settings.hierarchy else ()
-    rules = MatchOptions(settings.n_labels, settings.labels, conventions.graded, nodes=nodes)
-    batch = open_batch(data, rules, conventions, look_at=conventions.graded and is_first)
+    options = MatchOptions(settings.n_labels, settings.labels, conventions.graded, nodes=nodes)
+    batch = open_batch(data, options, conventions, look_at=conventions.graded and is_first)
     are_unlisted = settings.labels is None and not batch.naming.by_id  # names may differ between batches
     if are_unlisted or not batch.naming.closed:
         needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"

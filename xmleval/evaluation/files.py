@@ -184,7 +184,7 @@ def _names_of_labels(question: Question) -> list[Any] | None:
     return check_labels(question.labels, question.n_labels)
 
 
-def settle(run: Run) -> None:
+def make_evaluators(run: Run) -> None:
     """Check what is asked, and make an evaluator for each report."""
     rows, question = run.rows, run.request.question
     given = question.given_options(max(run.label_counts))
@@ -302,7 +302,7 @@ def evaluate_files(
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
     checkpoint = request.running.checkpoint
     with open_run(request, scores) as run, contextlib.ExitStack() as opened:
-        settle(run)
+        make_evaluators(run)
         states = _files_for_states(run)
         if count_run is None and checkpoint is not None:
             (WRITING.get() or opened).enter_context(_resumed(run, as_path(checkpoint)))

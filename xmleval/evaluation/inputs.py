@@ -131,7 +131,7 @@ def _match_values(
 ) -> MatchedInputs:
     """Return the rows of inputs of which none is a file, each model matched with the truth alone."""
     question = request.question
-    rules = MatchOptions(
+    options = MatchOptions(
         question.n_labels,
         labels,
         graded=None if fits else given.truth.kind == "grades",
@@ -143,7 +143,7 @@ def _match_values(
     models: Sequence[Opened | None] = given.models or [None]
     for model in models:
         with renaming("y_score", "y_score" if model is None else model.name):
-            of_model = match_values(_values_with(given, model), rules)
+            of_model = match_values(_values_with(given, model), options)
         if not shared:
             shared = _pieces_of_sets(given, of_model)
         if model is not None:

@@ -37,7 +37,7 @@ def label_counts_of(
     for place, notes in enumerate(rows.notes):
         scores = rows.scores[place : place + 1]
         n_own = common_label_count([*sized, *scores])
-        if tells_label_count(n_given, rows, scores):
+        if is_label_count_known(n_given, rows, scores):
             label_counts.append(n_own or 0)
             continue
         if in_truth is None:
@@ -62,7 +62,7 @@ def label_counts_of(
     return label_counts
 
 
-def tells_label_count(n_given: int | None, rows: MatchedInputs, scores: Sequence[NamedPieces]) -> bool:
+def is_label_count_known(n_given: int | None, rows: MatchedInputs, scores: Sequence[NamedPieces]) -> bool:
     """Tell whether an input knows the number of labels, more than its largest id."""
     sets = (named for argument, named in rows.sets.items() if argument != "exclude")
     sized = [pieces for _, pieces in (rows.truth, *sets, *scores) if pieces.n_labels is not None]

@@ -37,7 +37,7 @@ class MatchedInputs(NamedTuple):
     scores: list[NamedPieces]
     sets: dict[str, NamedPieces]
     namings: Sequence[Naming] = ()
-    notes: Sequence[list[str]] = ()
+    notes: Sequence[list[str]] = ()  # which grow
     by_name: bool = False
     pairs: Pairs | None = None
     exclude_from: str = "both"

@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError, counted, other_rows
-from xmleval.evaluation.batch import Batch, BatchSource, Counter
+from xmleval.evaluation.batch import Batch, BatchLocation, Counter
 from xmleval.evaluation.matched_inputs import MatchedInputs, NamedPieces
 from xmleval.input.door import RESTRICTIONS, Door, pairs_of_rows
 from xmleval.input.pieces import Piece, RowReader
@@ -46,9 +46,9 @@ def add_located(counter: Counter, batch: Batch) -> None:
     try:
         counter.add(batch)
     except InputError as error:
-        if batch.where is None:
+        if batch.location is None:
             raise
-        raise batch.where.located(error) from None
+        raise batch.location.located(error) from None
 
 
 class Readers:
@@ -93,11 +93,11 @@ class Readers:
         batches = list[Batch]()
         readers: Sequence[RowReader | None] = self.scores or [None]
         for scores in readers:
-            where = BatchSource({"y_true": self.truth, "y_score": scores, **self.sets}, self.files, first)
-            where = where._replace(start=self.matched.start)
+            readers_of = {"y_true": self.truth, "y_score": scores, **self.sets}
+            location = BatchLocation(readers_of, self.files, first, self.matched.start)
             y_score = None if scores is None else scores.take(n)
             batch = self._batch(truth, y_score, sets, first, first + n)
-            batches.append(batch._replace(place=place, where=where))
+            batches.append(batch._replace(place=place, location=location))
         return batches
 
     def _empty(self) -> list[Batch]:

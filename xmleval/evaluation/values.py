@@ -23,15 +23,18 @@ from xmleval.states.plan import Settings
 
 
 def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]) -> list[Report]:
-    """Return a report for the scores and the sets of each model, by name.
+    """Return a report for the scores and the sets of each model, in their order.
 
     Several models share a truth without names, which is checked once, and settings for the same labels.
     """
-    asked, question, data = request.question, request.question, request.data
-    if asked.labels is not None or asked.hierarchy is not None:  # names are those of rows
+    asked = question = request.question
+    data = request.data
+    if asked.labels is not None or asked.hierarchy is not None:  # the match takes these
         question = replace(asked, labels=None, hierarchy=as_edges(asked.hierarchy))
     conventions = question.resolved_conventions
-    rules = MatchOptions(asked.n_labels, asked.labels, conventions.graded, nodes=nodes_of(question.hierarchy))
+    options = MatchOptions(
+        asked.n_labels, asked.labels, conventions.graded, nodes=nodes_of(question.hierarchy)
+    )
     resources = check_resources(request.memory, request.threads, request.running.block_rows)
     settings: Settings | None = None
     labels: tuple[Any, ...] | None = None
@@ -42,7 +45,7 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
                 data = replace(data, y_score=y_score, y_pred=y_pred)
                 errors.enter_context(renaming("y_score", f"y_score of {shown(name)}"))
                 errors.enter_context(renaming("y_pred", f"y_pred of {shown(name)}"))
-            batch = open_batch(data, rules, conventions, look_at=conventions.graded)
+            batch = open_batch(data, options, conventions, look_at=conventions.graded)
             is_shared = len(predictions) > 1 and is_nameless("y_true", data.y_true)
             if is_shared and not isinstance(data.y_true, Source):
                 batch = batch._replace(truth=remembered(batch.truth))

@@ -21,7 +21,7 @@ from xmleval.input.tensors import shape_of
 
 
 class MatchOptions(NamedTuple):
-    """What matching depends on beside the inputs.
+    """What matching depends on in addition to the inputs.
 
     n_labels, labels : number of labels, and the names of all, where the caller gives them
     graded : whether values of the truth are grades of relevance; None where they cannot be any
@@ -38,7 +38,7 @@ class MatchOptions(NamedTuple):
 
 @dataclass(frozen=True)
 class Naming:
-    """The names of the rows and labels of a report.
+    """The names of the rows and labels of a report, and what was counted as they were matched.
 
     label_names : names of labels by number, None where labels have ids
     closed : whether all labels were known before the rows, in this order
@@ -92,24 +92,24 @@ class MatchedValues(NamedTuple):
         return self.values["y_true"]
 
 
-def match_values(opened: Mapping[str, OpenedValue], rules: MatchOptions) -> MatchedValues:
+def match_values(opened: Mapping[str, OpenedValue], options: MatchOptions) -> MatchedValues:
     """Match rows and labels of values with those of the truth; what has no names stays as it is.
 
     Parameters
     ----------
     opened : dict of str to OpenedValue
         Values by argument, the truth first.
-    rules : MatchOptions
-        What the caller gave of labels.
+    options : MatchOptions
+        Settings of the match.
     """
-    n_labels = rules.n_labels
+    n_labels = options.n_labels
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)
-    labels = None if rules.labels is None else check_labels(rules.labels, n_labels)
+    labels = None if options.labels is None else check_labels(options.labels, n_labels)
     if all(each.is_nameless for each in opened.values()):
         return _match_arrays(opened, n_labels, labels)
     opened = {argument: replace(each, labels=labels) for argument, each in opened.items()}
-    return _ValueMatch(opened, n_labels, labels, rules).matched()
+    return _ValueMatch(opened, n_labels, labels, options).matched()
 
 
 def _match_arrays(
@@ -136,9 +136,9 @@ class _ValueMatch:
         opened: Mapping[str, OpenedValue],
         n_labels: int | None,
         labels: list[Any] | None,
-        rules: MatchOptions,
+        options: MatchOptions,
     ) -> None:
-        self.rules = rules
+        self.options = options
         self.n_labels = n_labels
         self.labels = labels
         self.values = {argument: each.plain for argument, each in opened.items()}
@@ -159,7 +159,7 @@ class _ValueMatch:
         placed = self._place(match)
         self._settle_labels(match)
         values = {
-            argument: self._settled(argument, value, placed.get(argument), match)
+            argument: self._as_batch_value(argument, value, placed.get(argument), match)
             for argument, value in self.values.items()
         }
         notes = [*match.notes, *missing_names_note(match.number or (), match.unknown_names)]
@@ -178,7 +178,7 @@ class _ValueMatch:
     def _numbering(self) -> Match:
         """Return the numbers of the labels that are known before the rows."""
         names = self._known_names()
-        match = Match("y_true", names, listed=self.rules.labels is not None, fits=self.rules.fits)
+        match = Match("y_true", names, listed=self.options.labels is not None, fits=self.options.fits)
         match.notes = self.notes
         match.n_labels = max(self.n_labels or 0, match.n_labels)
         if "y_true" not in self.rows and any(rows.match == BY_KEY for rows in self.rows.values()):
@@ -223,7 +223,7 @@ class _ValueMatch:
                     raise match.unlike(argument)
                 match.row_numbers(argument, argument, None)
             if argument == "y_true":
-                match.add_nodes(self.rules.nodes)
+                match.add_nodes(self.options.nodes)
         return placed
 
     def _place_rows(self, match: Match, argument: str, rows: Rows) -> Rows:
@@ -231,14 +231,14 @@ class _ValueMatch:
         if self.truth is None:
             rows = rows._replace(keys=None, match=None)
         if argument != "y_score" and not rows.are_columns:
-            refuse_scores(argument, rows, self.rules.graded)
+            refuse_scores(argument, rows, self.options.graded)
             if rows.are_lists and rows.names is None and rows.values is None:
                 refuse_vectors(argument, rows.ptr, rows.labels, match.n_labels)
         return match.place_rows(argument, argument, rows)
 
     def _settle_labels(self, match: Match) -> None:
         """Settle the number of labels, once all names are known."""
-        if self.rules.fits:
+        if self.options.fits:
             match.know_all()
         if match.number is not None:
             if self.n_labels and len(match.number) > self.n_labels:
@@ -247,7 +247,7 @@ class _ValueMatch:
         if self.rows and not self.n_labels:
             raise _unsized(self.rows, "y_score" if self.truth is None else "y_true")
 
-    def _settled(self, argument: str, value: Any, placed: Rows | None, match: Match) -> Any:
+    def _as_batch_value(self, argument: str, value: Any, placed: Rows | None, match: Match) -> Any:
         """Return a value as batches take it."""
         if placed is not None:
             return self._with_names(argument, placed, match)
@@ -267,7 +267,7 @@ class _ValueMatch:
         used_names = names[:width] if is_ordered or width != n_labels else None
         if argument == "y_score":
             return as_scores(rows, used_names)
-        graded = self.rules.graded if argument == "y_true" else None
+        graded = self.options.graded if argument == "y_true" else None
         return as_sets(rows, graded)._replace(names=used_names)
 
     def _naming(self, match: Match) -> Naming:
@@ -281,7 +281,7 @@ class _ValueMatch:
             row_names=match.keys,
             by_key=match.by == BY_KEY,
             unknown=match.unknown_names,
-            has_unread_grades=not self.rules.graded and values is not None and bool((values > 1).any()),
+            has_unread_grades=not self.options.graded and values is not None and bool((values > 1).any()),
             n_unmatched_pairs=match.n_unmatched_pairs,
         )
 

@@ -16,7 +16,7 @@ from xmleval.input.match import Batches, Match, as_scores, as_sets, numbers_of_c
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
 from xmleval.input.objects.named import (
     PAIRED,
-    as_own_rows,
+    as_plain_rows,
     is_pair_dict,
     numbered_labels,
     read_array,
@@ -99,7 +99,7 @@ class OpenedValue(Opened):
     @cached_property
     def plain(self) -> Any:
         """The value, with lists and dicts in place of what other libraries have for them."""
-        return as_own_rows(self.argument, self.value)
+        return as_plain_rows(self.argument, self.value)
 
     @cached_property
     def rows(self) -> Rows | None:
@@ -113,7 +113,7 @@ class OpenedValue(Opened):
 
     @cached_property
     def columns_as_in_files(self) -> Rows | None:
-        """Its rows or columns beside files, of label sets those that are in them."""
+        """Rows or columns as a file would hold them; of label sets, only the relevant labels."""
         with renaming(self.argument, self.name):
             rows = self.rows
             if rows is None or self.argument == "y_score" or self.kind == "grades":
@@ -213,7 +213,7 @@ def is_nameless(argument: str, value: object) -> bool:
 
 
 def read_plain_rows(argument: str, value: Any, labels: list[Any] | None) -> Rows | None:
-    """Return the rows or columns of a value of `as_own_rows` if they have names, None of numbers alone."""
+    """Return the rows or columns of a value of `as_plain_rows` if they have names, None of numbers alone."""
     if is_nameless(argument, value):
         return None
     if isinstance(value, np.ndarray) and value.ndim == 2:

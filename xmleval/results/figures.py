@@ -63,7 +63,7 @@ def dots_of_differences(shown: Shown) -> list[Panel]:
     compared = shown.compared
     if compared is None or not compared.pairs or not ticks:
         return []
-    names = dict(zip(compared.names, map(abridged, shown.models), strict=True))
+    names = dict(zip(compared.names, _distinct_names(shown.models), strict=True))
     series = [
         _differences(f"{names[a]} - {names[b]}", [compared.difference(spec.name, a, b) for spec in ticks])
         for a, b in _pairs_to_draw(compared)
@@ -71,6 +71,13 @@ def dots_of_differences(shown: Shown) -> list[Panel]:
     subject = series[0].name if len(series) == 1 else "difference"
     x_label = f"{subject}, {compared.level:.4g} interval (full: significant)"
     return [DotPanel(series, x_label=x_label, ticks=[*ticks.values()], has_zero=True)]
+
+
+def _distinct_names(names: Iterable[str]) -> list[str]:
+    """Return names cut to fit, or in full where cut ones would be the same."""
+    full = [*names]
+    cut = [*map(abridged, full)]
+    return cut if len({*cut}) == len({*full}) else full
 
 
 def _pairs_to_draw(compared: Compared) -> list[tuple[str, str]]:

@@ -338,6 +338,8 @@ class Result(Protocol[AnyRecord]):
         """
         from xmleval.results.pages import PageContents, page_of
 
+        import_optional("jinja2", "to_html()", "html")  # before anything is made for it
+        import_optional("matplotlib", "to_html()", "html")
         contents = PageContents(
             self._title(),
             self._shown([]),
@@ -385,7 +387,7 @@ class Result(Protocol[AnyRecord]):
         return KINDS
 
     def _shown(self, specs: Sequence[Spec]) -> Shown:
-        """Return reports by name, with lengths of lists that are too short for measures."""
+        """Return the reports by the names that are shown, the measures, and the comparison, if any."""
         return Shown({}, specs)
 
 

@@ -26,7 +26,7 @@ class Section(NamedTuple):
 
     @property
     def numbers(self) -> list[Table]:
-        """The numbers of each panel, or of many an even selection."""
+        """Tables of the numbers of each panel; above MOST_ROWS rows, evenly spaced ones."""
         tables = []
         for panel in self.panels:
             header, *rows = panel.numbers()
@@ -38,7 +38,7 @@ class Section(NamedTuple):
 
 
 def as_page(title: str, summary: Sequence[str], sections: Iterable[Section], about: Mapping[str, str]) -> str:
-    """Return a page as HTML: a summary, sections (made once the libraries are there), how it was made."""
+    """Return a page as HTML: a summary, sections, how it was made."""
     jinja2 = import_optional("jinja2", "to_html()", "html")
     import_optional("matplotlib", "to_html()", "html")
     loader = jinja2.PackageLoader("xmleval.show", ".")

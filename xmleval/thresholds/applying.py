@@ -13,7 +13,7 @@ import scipy.sparse
 from xmleval.base.budget import MEMORY, Resources, memory_bytes
 from xmleval.base.errors import InputError, Keyword, Message, other_rows
 from xmleval.base.notes import Note
-from xmleval.evaluation.batch import BatchSource
+from xmleval.evaluation.batch import BatchLocation
 from xmleval.evaluation.convert import write_data, writer_of
 from xmleval.evaluation.inputs import open_input
 from xmleval.evaluation.match_files import read_scores_alone
@@ -57,7 +57,7 @@ def apply_to_files(
         while n := reader.ready():
             first = reader.n_taken
             features_of_rows = None if looked_at is None else looked_at[first : first + n]
-            with BatchSource({"y_score": reader}, files, first).locating_errors():
+            with BatchLocation({"y_score": reader}, files, first).locating_errors():
                 sets.append(rule.apply(reader.take(n), features=features_of_rows))
             show(reader.n_taken)
     if looked_at is not None and looked_at.shape[0] != reader.n_taken:

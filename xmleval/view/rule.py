@@ -25,7 +25,7 @@ from xmleval.input.csr import as_array
 from xmleval.input.match import as_scores, numbers_of_columns
 from xmleval.input.match_values import MatchOptions, match_values
 from xmleval.input.objects.entries import NamedEntries, is_dense, open_entries, read_predictions
-from xmleval.input.objects.named import as_own_rows
+from xmleval.input.objects.named import as_plain_rows
 from xmleval.input.opened import OpenedValue
 from xmleval.input.rows import pointer, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
@@ -202,7 +202,7 @@ class Rule:
         """
         if y_score is None:
             raise InputError("y_score", "missing; a rule is applied to scores")
-        scores = read_predictions(y_score) if is_file(y_score) else as_own_rows("y_score", y_score)
+        scores = read_predictions(y_score) if is_file(y_score) else as_plain_rows("y_score", y_score)
         entries = open_entries("y_score", scores)
         origin = None if entries is None else entries.rows.origin
         for note in [] if origin is None else origin.noted("y_score"):

@@ -455,7 +455,7 @@ def _is_other_list(value: object) -> TypeGuard[Sequence[Any]]:
     return not is_own and isinstance(value, Sequence) and as_list(value) is None
 
 
-def as_own_rows(argument: str, value: object) -> Any:
+def as_plain_rows(argument: str, value: object) -> Any:
     """Return ranx objects as dicts, lists of arrays as one array or pair and other sequences as lists."""
     if isinstance(value, list) and value and all(map(shape_of, value)):
         return _as_pair_or_array(argument, value)
