@@ -90,6 +90,15 @@ def test_axes_show_the_numbers_of_panels(kind: str) -> None:
             np.testing.assert_array_equal(x if isinstance(panel, DotPanel) else y, series.values)
 
 
+def test_models_with_long_names_have_differences_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random((40, 5)) < 0.3
+    names = [f"{'a' * 40}{middle}{'z' * 40}" for middle in "xyw"]
+    models = {name: truth + rng.normal(size=truth.shape) for name in names}
+    (panel,) = compare(truth, models, metrics=["p@1"]).panels("differences")
+    assert len({series.name for series in panel.series}) == 3
+
+
 def test_differences_are_full_where_they_are_significant() -> None:
     comparison = compared()
     (axes,) = panels_of(comparison, "differences", metrics=["p@1", "lrap"])
