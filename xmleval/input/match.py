@@ -420,16 +420,23 @@ class Match:
             text = f"{argument}: {unknown[0]!r} is text, which is a name; integers are places in "
             self.notes.append(Message(text, Keyword("labels")))
 
+    def _refuse_more_rows(self, seen: Seen) -> None:
+        """Refuse rows by index that the truth does not have."""
+        if not seen.ignored:
+            return
+        hint = f"; leave it out, or add it to {self.truth}"
+        if seen.n_rows == self.n_rows:
+            hint = SAME_ROWS
+        extra = f"row {shown(next(iter(seen.ignored)))} is not one of {self.truth}"
+        raise InputError(seen.argument, extra + hint)
+
     def _note_rows(self, seen: Seen, present: NDArray[np.bool_]) -> None:
         """Note rows by key that one side alone has, or refuse them."""
         argument, n_empty = seen.argument, int((~present).sum())
         missing = [*self.row_number][int(present.argmin())] if n_empty else None
         if seen.by_index:
             self.notes.append(f"{argument}: rows were brought in the order of {self.truth}'s index")
-            if seen.ignored:
-                extra = f"row {shown(next(iter(seen.ignored)))} is not one of {self.truth}"
-                out = f"; leave it out, or add it to {self.truth}"
-                raise InputError(argument, extra + (SAME_ROWS if seen.n_rows == self.n_rows else out))
+            self._refuse_more_rows(seen)
         expects_rows = seen.role != "exclude" and not seen.by_index and bool(seen.n_rows and present.size)
         if expects_rows and n_empty == present.size:
             extra, expected = (shown(next(iter(names))) for names in (seen.ignored, self.row_number))
