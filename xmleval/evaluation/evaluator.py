@@ -228,9 +228,10 @@ class Evaluator:
 
     def _settings_for(self, n_labels: int, labels: list[Any] | None) -> Settings:
         """Return the settings for so many labels, if their number was not known; 0 leaves it unknown."""
-        if self._settings.n_labels or self._question is None or not n_labels:
+        question = self._question  # which a signal handler may settle meanwhile
+        if question is None or not n_labels:
             return self._settings
-        return check_settings(replace(self._question, labels=labels), n_labels)
+        return check_settings(replace(question, labels=labels), n_labels)
 
     def compute(self) -> Report:
         """Compute the values of all rows counted so far.

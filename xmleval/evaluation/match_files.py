@@ -20,13 +20,7 @@ from xmleval.evaluation.matched_inputs import (
 )
 from xmleval.evaluation.request import Request
 from xmleval.input.glances import unread_grades
-from xmleval.input.match import (
-    Batches,
-    Match,
-    as_scores,
-    score_pieces,
-    set_pieces,
-)
+from xmleval.input.match import Batches, Match, as_scores, score_pieces, set_pieces
 from xmleval.input.match_values import Naming
 from xmleval.input.opened import Opened, OpenedValue
 from xmleval.input.pieces import Pieces, RowReader
@@ -214,14 +208,15 @@ class FileMatch:
 
     def _batches(self, model: Opened, match: Match) -> Batches:
         """Return what reads predictions; a wide frame tells by its columns what labels there are."""
-        plain = model.rows_as_in_files if isinstance(model, OpenedValue) else None
-        columns = model.columns_as_in_files if isinstance(model, OpenedValue) else None
-        if plain is None or columns is None or not (plain.named and columns.are_columns):
+        if not isinstance(model, OpenedValue):
+            return prediction_batches(model, self.match.origin)
+        file_rows, columns = model.rows_as_in_files, model.columns_as_in_files
+        if file_rows is None or columns is None or not (file_rows.named and columns.are_columns):
             return prediction_batches(model, self.match.origin)
         id_column = None if columns.origin is None else columns.origin.id_column
         if id_column is not None:
             match.notes.append(f"{model.name}: rows are matched by column {shown(id_column)}")
-        rows = columns.part(0, columns.n_rows)._replace(keys=plain.keys, match=plain.match)
+        rows = columns.part(0, columns.n_rows)._replace(keys=file_rows.keys, match=file_rows.match)
         return lambda: [rows]
 
 

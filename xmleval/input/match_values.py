@@ -128,7 +128,7 @@ class _ValueMatch:
 
     values : all of them, by argument
     rows : the rows of those with names
-    width : number of labels that any of them tells, 0 if none does
+    n_labels : number of labels, as far as it is known
     """
 
     def __init__(
@@ -158,12 +158,14 @@ class _ValueMatch:
         self._read_dense_lists(match)
         placed = self._place(match)
         self._settle_labels(match)
+        names = match.names
         values = {
-            argument: self._as_batch_value(argument, value, placed.get(argument), match)
+            argument: self._as_batch_value(argument, value, placed.get(argument), names)
             for argument, value in self.values.items()
         }
-        notes = [*match.notes, *missing_names_note(match.number or (), match.unknown_names)]
-        return MatchedValues(values, self.n_labels, self._naming(match), notes)
+        naming = self._naming(match)
+        notes = [*match.notes, *missing_names_note(match.number or (), naming.unknown)]
+        return MatchedValues(values, self.n_labels, naming, notes)
 
     def _note_columns(self) -> None:
         """Note columns that are labels by their place alone, and what was settled in reading frames."""
@@ -247,21 +249,20 @@ class _ValueMatch:
         if self.rows and not self.n_labels:
             raise _unsized(self.rows, "y_score" if self.truth is None else "y_true")
 
-    def _as_batch_value(self, argument: str, value: Any, placed: Rows | None, match: Match) -> Any:
+    def _as_batch_value(self, argument: str, value: Any, placed: Rows | None, names: list[Any]) -> Any:
         """Return a value as batches take it."""
         if placed is not None:
-            return self._with_names(argument, placed, match)
+            return self._with_names(argument, placed, names)
         if argument == "y_score" and isinstance(value, list) and self.n_labels is not None:
             return rows_of_ids(argument, value)._replace(best_first=True)
         if isinstance(value, list) or argument not in PAIRED:
             return list_sets(argument, value, self.n_labels)
         return value
 
-    def _with_names(self, argument: str, rows: Rows, match: Match) -> Rows:
+    def _with_names(self, argument: str, rows: Rows, names: list[Any]) -> Rows:
         """Return placed rows with the names that order equal scores, or that go beyond the labels."""
         n_labels = self.n_labels or 0
         width = max(n_labels, int(rows.labels.max(initial=-1)) + 1)
-        names = match.names
         are_texts = bool(names) and isinstance(names[0], str)
         is_ordered = argument == "y_score" and are_texts and self.rows[argument].names is not None
         used_names = names[:width] if is_ordered or width != n_labels else None

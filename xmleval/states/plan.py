@@ -146,8 +146,9 @@ class Plan(Settings):
 
     @cached
     def unlisted(self) -> float | None:
-        """Score of unlisted labels in rankings; None below all."""
-        return unlisted_score(self)
+        """Score of unlisted labels in rankings, where distances are negated; None below all."""
+        level = self.conventions.unlisted_score
+        return level if self.higher_is_better or level is None else 0 - level
 
     @property
     def required_gapless(self) -> list[Spec]:
@@ -170,14 +171,13 @@ class Plan(Settings):
         assert decision is not None
         return decision
 
-    def part(self, inputs: frozenset[str] | None = None, **changed: Any) -> Plan:
+    def part(self, specs: tuple[Spec, ...] | None = None, **changed: Any) -> Plan:
         """Return the plan for a part of the data, of which nothing is kept but values."""
         settings: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(Settings)}
         settings |= {"per_row": False, "per_label": False, "bounds": False}
         settings |= {"curve_points": 0, "label_groups": None}
-        specs = changed.pop("specs", self.specs)
-        inputs = self.inputs - {"row_groups", WITHIN} if inputs is None else inputs
-        return make_plan(Settings(**settings | changed), specs, inputs)
+        specs = self.specs if specs is None else specs
+        return make_plan(Settings(**settings | changed), specs, self.inputs - {"row_groups", WITHIN})
 
     def state_of(self, spec: Spec) -> str:
         """Return the state that a spec reads; empty if it is computed from other measures."""
@@ -225,12 +225,6 @@ def make_plan(
         probable=_probable(settings, all_specs, inputs),
         states=_states(settings, all_specs, inputs, has_curves, bool(kept_decisions)),
     )
-
-
-def unlisted_score(settings: Settings) -> float | None:
-    """Return the score of unlisted labels in rankings, where distances are negated; None below all."""
-    level = settings.conventions.unlisted_score
-    return level if settings.higher_is_better or level is None else 0 - level
 
 
 def _keeps_curves(settings: Settings, specs: Sequence[Spec], inputs: frozenset[str]) -> bool:
