@@ -1,7 +1,8 @@
-"""The cases that are timed: measures, their inputs, and what each case is timed beside.
+"""Timed cases: measures, their inputs, and the comparisons in which they are timed.
 
-`benchmarks.run` times a case beside other libraries, on one thread beside all, with more and more data, or
-with intervals beside without; `benchmarks.versions` times those of the first two axes with two versions.
+`benchmarks.run` times a case next to other libraries, on one thread and on all, with more and more
+data, or with and without intervals; `benchmarks.versions` times the cases of the first two
+comparisons with two versions.
 """
 
 from __future__ import annotations
@@ -102,28 +103,41 @@ class Case(NamedTuple):
     """Measures computed together from one kind of input."""
 
     title: str
-    metrics: list[str]  # none: the scores are sorted, a part on each thread
+    metrics: list[str]  # if empty, the scores are sorted, a part on each thread
     inputs: Inputs
     depth: int = 5  # of the rankings, 0 for dense scores
-    libraries: tuple[str, ...] = ()  # workloads on which other libraries are timed, see `benchmarks.peers`
-    threads: str = ""  # workload on which one thread is timed beside all
+    # workloads on which other libraries are timed, see `benchmarks.peers`
+    libraries: tuple[str, ...] = ()
+    threads: str = ""  # workload that is timed on one thread and on all
     growth: bool = False  # whether it is timed with more and more data
-    intervals: bool = False  # whether it is timed with intervals beside without
-    is_update: bool = False  # whether an evaluator is updated, without asking it for values
+    intervals: bool = False  # whether it is timed with and without intervals
+    is_update: bool = False  # whether an evaluator is updated without computing values
 
 
-LARGE, FULL = ("W1", "W2", "W3", "W4"), ("W0b", "W0c", "W1d")
+LARGE = ("W1", "W2", "W3", "W4")
+FULL = ("W0b", "W0c", "W1d")
 CASES: dict[str, Case] = {
     "P": Case("P@5 from top-5 arrays", ["p@5"], lists, 5, LARGE, "W4", intervals=True),
     "small P": Case("P@5 of a small call", ["p@5"], lists, 5, ("S1", "S600")),
     "update": Case("update for P@5, many labels", ["p@5"], lists, 5, ("S32",), is_update=True),
     "at_k_lists": Case(
         "P, nDCG, R, PSP, PSnDCG at 1, 3, 5 from top-5 arrays",
-        AT_K, lists_of_five, 5, LARGE, "W4", intervals=True,
+        AT_K,
+        lists_of_five,
+        5,
+        LARGE,
+        "W4",
+        intervals=True,
     ),
     "sets": Case(
         "F1 micro, macro, samples from sparse 0/1 predictions, 5 per row",
-        SETS, sets, 5, LARGE, "W4", growth=True, intervals=True,
+        SETS,
+        sets,
+        5,
+        LARGE,
+        "W4",
+        growth=True,
+        intervals=True,
     ),
     "LabelTotals and RowSums, sparse sets, instance weights": Case(
         "the same with instance weights", SETS, weighted(sets), threads="W4"
@@ -137,27 +151,49 @@ CASES: dict[str, Case] = {
     "Brier score": Case("Brier score, log loss", ["brier@5", "log_loss@5"], lists, intervals=True),
     "Calibration, top-5 arrays": Case("ECE", ["ece@5"], lists, threads="W4", intervals=True),
     "PairScores, top-5 arrays": Case("ACE", ["ace@5"], lists, threads="W4", intervals=True),
-    "TopScores, top-5 arrays": Case("area under the risk-coverage curve", ["aurc@5"], lists, threads="W4"),
+    "TopScores, top-5 arrays": Case(
+        "area under the risk-coverage curve", ["aurc@5"], lists, threads="W4"
+    ),
     "selective classification": Case(
         "selective classification", ["risk(coverage=0.8)@1", "aurc@1"], lists, intervals=True
     ),
-    "hierarchical F1": Case("hierarchical F1", ["h_f1.micro@5", "h_f1.samples@5"], nested, intervals=True),
+    "hierarchical F1": Case(
+        "hierarchical F1", ["h_f1.micro@5", "h_f1.samples@5"], nested, intervals=True
+    ),
     "graded nDCG": Case("graded nDCG", ["ndcg@5"], graded, intervals=True),
     "judged": Case("judged", ["judged@5"], graded, intervals=True),
     "P from 100": Case("P from 100", ["p@5"], lists, 100, intervals=True),
-    "at_k of 100": Case("P, nDCG, R, PSP, PSnDCG from top-100 arrays", AT_K, deep_lists, 100, growth=True),
+    "at_k of 100": Case(
+        "P, nDCG, R, PSP, PSnDCG from top-100 arrays", AT_K, deep_lists, 100, growth=True
+    ),
     "at_k_matrix": Case(
         "P, nDCG, R, PSP, PSnDCG at 1, 3, 5 from CSR scores, 100 per row",
-        AT_K, matrix, 100, LARGE, "W4", growth=True,
+        AT_K,
+        matrix,
+        100,
+        LARGE,
+        "W4",
+        growth=True,
     ),
     "RowSums, top-100 arrays": Case(
         "one-error, coverage, ranking loss, LRAP, row AUC from top-100 arrays",
-        RANKING, lists, 100, threads="W4", growth=True, intervals=True,
+        RANKING,
+        lists,
+        100,
+        threads="W4",
+        growth=True,
+        intervals=True,
     ),
     "geometric mean AP": Case("geometric mean AP", ["ap.geometric"], lists, 100, intervals=True),
     "micro_auc": Case(
         "micro-AUC from sparse scores, 100 per row",
-        ["auc.micro"], lists, 100, ("W2", "W3", "W4"), "W4", growth=True, intervals=True,
+        ["auc.micro"],
+        lists,
+        100,
+        ("W2", "W3", "W4"),
+        "W4",
+        growth=True,
+        intervals=True,
     ),
     "ScoreRuns, micro-AP of top-100 arrays": Case(
         "micro-AP", ["ap.micro"], lists, 100, threads="W4", intervals=True
@@ -165,17 +201,24 @@ CASES: dict[str, Case] = {
     "WeightedScores, micro-AUC of top-100 arrays, instance weights": Case(
         "micro-AUC with instance weights", ["auc.micro"], weighted(lists), 100, threads="W4"
     ),
-    "np.sort": Case("`np.sort` of top-100 scores, a part on each thread", [], lists, 100, threads="W4"),
+    "np.sort": Case(
+        "`np.sort` of top-100 scores, a part on each thread", [], lists, 100, threads="W4"
+    ),
     "partial AUC": Case("partial AUC", ["auc.micro(max_fpr=0.1)"], lists, 100, intervals=True),
     "operating points": Case("operating points", POINTS, lists, 100, intervals=True),
     "macro-AUC": Case("macro-AUC", ["auc.macro"], lists, 100, intervals=True),
     "macro-AP": Case("macro-AP", ["ap.macro"], lists, 100, intervals=True),
     "ranking": Case(
-        "one-error, coverage, ranking loss, LRAP, row AUC from dense scores", RANKING, dense, 0, FULL, "W1d"
+        "one-error, coverage, ranking loss, LRAP, row AUC from dense scores",
+        RANKING,
+        dense,
+        0,
+        FULL,
+        "W1d",
     ),
     "macro_auc": Case("macro-AUC from dense scores", ["auc.macro"], dense, 0, FULL, "W1d"),
     "LabelExtremes, full scores": Case("macro margins", ["margin.macro"], dense, 0, threads="W1d"),
-}  # fmt: skip
+}
 
 
 def is_ours(library: str) -> bool:
@@ -184,24 +227,25 @@ def is_ours(library: str) -> bool:
 
 
 def prepare(name: str, library: str, workload: Workload) -> Prepared:
-    """Prepare a case for one of our columns: xmleval or np.sort, perhaps with its number of threads."""
+    """Prepare a case for xmleval or np.sort, whose name may end in a number of threads."""
     case = CASES[name]
     package, _, threads = library.partition(" threads=")
     n_threads = int(threads) if threads else None
     if package == "np.sort" or not case.metrics:
-        return sorted_scores(workload, n_threads or available_processors())
-    return evaluated(case, workload, threads=n_threads)
+        return prepare_sorting(workload, n_threads or available_processors())
+    return prepare_evaluation(case, workload, threads=n_threads)
 
 
-def evaluated(case: Case, workload: Workload, **options: Any) -> Prepared:
-    """Compute all measures of a case in one call."""
+def prepare_evaluation(case: Case, workload: Workload, **options: Any) -> Prepared:
+    """Prepare one call that computes all measures of a case."""
     import xmleval  # missing in the interpreters of other libraries
 
     compile_kernels()
     arguments = case.inputs(workload)
-    n_bytes = sum(map(bytes_of, arguments.values()))
+    n_bytes = sum(map(count_bytes, arguments.values()))
     if case.is_update:
-        return Prepared({"all": updating(case, workload, arguments, **options)}, n_bytes)
+        update = prepare_update(case, workload, arguments, **options)
+        return Prepared({"all": update}, n_bytes)
 
     def call() -> dict[str, float]:
         return dict(xmleval.evaluate(**arguments, metrics=case.metrics, **options))
@@ -209,8 +253,10 @@ def evaluated(case: Case, workload: Workload, **options: Any) -> Prepared:
     return Prepared({"all": call}, n_bytes)
 
 
-def updating(case: Case, workload: Workload, arguments: dict[str, Any], **options: Any) -> Call:
-    """Return a call that updates an evaluator with the same rows, whose mean stays what it is."""
+def prepare_update(
+    case: Case, workload: Workload, arguments: dict[str, Any], **options: Any
+) -> Call:
+    """Return a call that updates an evaluator with the same rows, so that the values stay equal."""
     import xmleval
 
     evaluator = xmleval.Evaluator(n_labels=workload.truth.shape[1], metrics=case.metrics, **options)
@@ -225,15 +271,15 @@ def updating(case: Case, workload: Workload, arguments: dict[str, Any], **option
 
 
 def compile_kernels() -> None:
-    """Compile kernels from the first call on, as after much work, in versions that would otherwise wait."""
+    """Compile kernels at the first call, which some versions do only after much work."""
     with contextlib.suppress(ImportError):
         from xmleval.base.work import WORK
 
         WORK.is_small = False
 
 
-def sorted_scores(workload: Workload, threads: int) -> Prepared:
-    """Sort the stored scores, a part per thread: a lower bound for methods that sort."""
+def prepare_sorting(workload: Workload, threads: int) -> Prepared:
+    """Prepare sorting the stored scores, a part per thread: a lower bound for methods that sort."""
     parts = np.array_split(workload.scores.ravel(), threads)
     pool = ThreadPoolExecutor(threads)
 
@@ -245,13 +291,19 @@ def sorted_scores(workload: Workload, threads: int) -> Prepared:
 
 
 def available_processors() -> int:
-    """Return how many threads an evaluation takes."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the number of threads that an evaluation uses."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
-def bytes_of(value: Any) -> int:
+def count_bytes(value: Any) -> int:
     """Return the bytes of an array, of a pair of arrays, or of a sparse matrix."""
+    parts: tuple[Any, ...]
     if sp.issparse(value):
-        value = (value.data, value.indices, value.indptr)
-    parts = value if isinstance(value, tuple) else (value,)
+        parts = (value.data, value.indices, value.indptr)
+    elif isinstance(value, tuple):
+        parts = value
+    else:
+        parts = (value,)
     return sum(int(getattr(part, "nbytes", 0)) for part in parts)

@@ -17,7 +17,9 @@ from benchmarks.worker import Worker, interleaved
 from benchmarks.workloads import Workload, generate
 
 TURN = 0.3  # seconds of calls in a turn, at least one call
-SLOW, VERY_SLOW = 5.0, 60.0  # seconds of the first call, above which there is one more call, or none
+# seconds of the first call, above which there is one more call, or none
+SLOW = 5.0
+VERY_SLOW = 60.0
 LARGE = 10**7  # number of scores above which only one other library at a time is in memory
 
 
@@ -27,49 +29,59 @@ class Library(Worker):
     def __init__(self, python: str, library: str, name: str, workload: str, folder: Path) -> None:
         """Prepare a case, and call it once, or twice if that may have compiled."""
         super().__init__(python)
-        self.library, self.runs = library, list[dict[str, float]]()
-        self.last: dict[str, Any] = {}
+        self.library = library
+        self.runs = list[dict[str, float]]()
+        self.last_answer: dict[str, Any] = {}
         self.inputs = self.prepare(name, library, workload, folder)
-        self.first = self.time(0)
-        self.once = self.first > SLOW and not is_ours(library)
-        if not self.once or self.first <= VERY_SLOW:
+        first_seconds = self.time(0)
+        self.is_slow = first_seconds > SLOW and not is_ours(library)
+        if not self.is_slow or first_seconds <= VERY_SLOW:
             self.runs.clear()
-        if self.once and not self.runs:
+        if self.is_slow and not self.runs:
             self.time(0)
 
     def time(self, budget: float = TURN) -> float:
         """Time calls until the budget of seconds is spent; return the seconds of the first one."""
-        answer = {} if "absent" in self.inputs else self.turn(budget)
+        if "absent" in self.inputs:
+            return 0.0
+        answer = self.turn(budget)
         if not answer:
             return 0.0
-        self.last = answer
+        self.last_answer = answer
         self.runs += answer["runs"]
-        return total(answer["runs"][0])
+        return total_seconds(answer["runs"][0])
 
     def record(self, expected: dict[str, float]) -> dict[str, Any]:
-        """Return the medians, the memory and the values, or why there are none."""
+        """Return the medians, the memory and the values, or why the library has no result."""
         if "absent" in self.inputs:
             return {"absent": self.inputs["absent"]}
         if self.failed:
             return {"failed": self.failed, "crashed": self.crashed}
-        seconds = [total(run) for run in self.runs]
+        seconds = [total_seconds(run) for run in self.runs]
+        step_seconds = {
+            step: statistics.median(run[step] for run in self.runs) for step in self.runs[0]
+        }
+        values = self.last_answer["values"]
         return {
             **self.inputs,
             "seconds": statistics.median(seconds),
             "runs": len(seconds),
-            "steps": {step: statistics.median(run[step] for run in self.runs) for step in self.runs[0]},
-            "above_bytes": self.last["above_bytes"],  # peak since the inputs were ready
-            "values": self.last["values"],
-            "difference": difference(self.last["values"], expected),
+            "steps": step_seconds,
+            "above_bytes": self.last_answer["above_bytes"],  # peak since the inputs were ready
+            "values": values,
+            "difference": difference(values, expected),
         }
 
 
 def compare(name: str, workload: Workload, peers: str, rounds: int) -> list[dict[str, Any]]:
     """Time the libraries of a case on one workload and return their records."""
-    packages = ["xmleval", "np.sort"] if name == "micro_auc" else ["xmleval"]
-    ours = [f"{package}{words}" for package in packages for words in ("", " threads=1")]
+    ours = ["xmleval", "xmleval threads=1"]
+    if name == "micro_auc":
+        ours += ["np.sort", "np.sort threads=1"]
     theirs = list(PEERS[name])
-    batches = [[library] for library in theirs] if workload.scores.size >= LARGE else [theirs]
+    batches = [theirs]
+    if workload.scores.size >= LARGE:
+        batches = [[library] for library in theirs]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         workload.save(Path(folder))
 
@@ -82,18 +94,19 @@ def compare(name: str, workload: Workload, peers: str, rounds: int) -> list[dict
         if processes[0].failed:
             raise SystemExit(f"{ours[0]} {processes[0].failed}")
         for batch in batches:
-            beside = [start(interpreter_of(library, peers), library) for library in batch]
-            timed = [process for process in processes[: len(ours)] + beside if not process.once]
-            interleaved({process.library: process.time for process in timed}, (rounds, rounds))
-            for process in beside:
+            peer_processes = [start(interpreter_of(library, peers), library) for library in batch]
+            candidates = processes[: len(ours)] + peer_processes
+            calls = {process.library: process.time for process in candidates if not process.is_slow}
+            interleaved(calls, (rounds, rounds))
+            for process in peer_processes:
                 process.close()
-            processes += beside
-        expected = processes[0].last["values"]
+            processes += peer_processes
+        expected = processes[0].last_answer["values"]
     case = {"family": name, "workload": workload.name}
     return [case | {"library": process.library} | process.record(expected) for process in processes]
 
 
-def total(run: dict[str, float]) -> float:
+def total_seconds(run: dict[str, float]) -> float:
     """Return the seconds of all steps."""
     return sum(run.values())
 
@@ -112,16 +125,19 @@ def difference(values: dict[str, float], expected: dict[str, float]) -> float:
     return max(gaps)
 
 
-def measure_comparison(names: list[str], workloads: list[str], peers: str, rounds: int, scale: float) -> Any:
-    """Compare on one workload after another."""
+def measure_comparison(
+    names: list[str], workloads: list[str], peers: str, rounds: int, scale: float
+) -> Any:
+    """Compare libraries on one workload after another."""
     records: list[dict[str, Any]] = []
     for title in workloads:
         cases = [name for name in names if title in CASES[name].libraries]
         for depth in sorted({CASES[name].depth for name in cases}):
             workload = generate(title, depth, scale)
             for name in cases:
-                if CASES[name].depth == depth:
-                    start = time.perf_counter()
-                    records += compare(name, workload, peers, rounds)
-                    print(f"{name} {title}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+                if CASES[name].depth != depth:
+                    continue
+                start = time.perf_counter()
+                records += compare(name, workload, peers, rounds)
+                print(f"{name} {title}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
     return {"records": records}

@@ -1,4 +1,4 @@
-"""Evaluation of files whose rows and labels have names, beside other libraries that only read them."""
+"""Evaluation of files with row and label names, compared with libraries that only read them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,20 @@ from benchmarks.cases import compile_kernels
 from benchmarks.worker import interleaved
 from benchmarks.workloads import Size, Workload, generate_size
 
-SIZE, DEPTH = Size(100_000, 600_000, 5.0, 0.01, 400_000), 100  # 10 million scores
-TITLES = {"run": "TREC run", "csv": "CSV, a line for each label", "jsonl": "JSON Lines, a line for each row"}
+# 10 million scores
+SIZE = Size(100_000, 600_000, 5.0, 0.01, 400_000)
+DEPTH = 100
+TITLES = {
+    "run": "TREC run",
+    "csv": "CSV, a line for each label",
+    "jsonl": "JSON Lines, a line for each row",
+}
 READING = "evaluated by xmleval"
 Reader = Callable[[Path], Any]
 
 
 class Named(NamedTuple):
-    """A file of judgements, and files of the same scores by their form."""
+    """A file of judgements, and files of the same scores by their format."""
 
     truth: Path
     scores: dict[str, Path]
@@ -38,17 +44,20 @@ def write_named(workload: Workload, folder: Path) -> Named:
     judged = zip(rows, workload.truth.indices.tolist(), strict=True)
     truth.write_text("".join(f"query{row} 0 document{label} 1\n" for row, label in judged))
     files = {form: folder / f"scores.{form}" for form in TITLES}
-    with files["run"].open("w") as run, files["csv"].open("w") as csv, files["jsonl"].open("w") as jsonl:
+    with (
+        files["run"].open("w") as run,
+        files["csv"].open("w") as csv,
+        files["jsonl"].open("w") as jsonl,
+    ):
         csv.write("query_id,doc_id,score\n")
         for row, (labels, scores) in enumerate(zip(workload.labels, workload.scores, strict=True)):
-            names, values = [f"document{label}" for label in labels], scores.astype(float).tolist()
-            pairs = [*zip(names, values, strict=True)]
-            lines = [
-                f"query{row} Q0 {label} {rank} {value!r} t\n" for rank, (label, value) in enumerate(pairs, 1)
-            ]
-            run.writelines(lines)
-            csv.writelines(f"query{row},{label},{value!r}\n" for label, value in pairs)
-            jsonl.write(json.dumps({"query_id": f"query{row}", "labels": names, "scores": values}) + "\n")
+            names = [f"document{label}" for label in labels]
+            values = scores.astype(float).tolist()
+            for rank, (label, value) in enumerate(zip(names, values, strict=True), 1):
+                run.write(f"query{row} Q0 {label} {rank} {value!r} t\n")
+                csv.write(f"query{row},{label},{value!r}\n")
+            record = {"query_id": f"query{row}", "labels": names, "scores": values}
+            jsonl.write(json.dumps(record) + "\n")
     return Named(truth, files)
 
 
@@ -80,8 +89,8 @@ def read_json_lines(path: Path) -> list[Any]:
 
 
 def readers() -> dict[str, dict[str, Reader]]:
-    """Return what else reads each form: a plain loop, and libraries that are installed."""
-    found: dict[str, dict[str, Reader]] = {
+    """Return the readers to compare with by format: a plain loop, and installed libraries."""
+    by_format: dict[str, dict[str, Reader]] = {
         "run": {"a plain loop": read_run},
         "csv": {"a plain loop": read_csv},
         "jsonl": {"a plain loop": read_json_lines},
@@ -90,24 +99,28 @@ def readers() -> dict[str, dict[str, Reader]]:
     with suppress(ModuleNotFoundError):
         import pandas as pd
 
-        found["run"]["pandas"] = partial(pd.read_csv, sep=" ", header=None, names=columns)
-        found["csv"]["pandas"] = pd.read_csv
+        by_format["run"]["pandas"] = partial(pd.read_csv, sep=" ", header=None, names=columns)
+        by_format["csv"]["pandas"] = pd.read_csv
     with suppress(ModuleNotFoundError):
         from pyarrow import csv
 
-        with_names, blanks = csv.ReadOptions(column_names=columns), csv.ParseOptions(delimiter=" ")
-        found["run"]["pyarrow"] = partial(csv.read_csv, read_options=with_names, parse_options=blanks)
-        found["csv"]["pyarrow"] = csv.read_csv
-    return found
+        with_names = csv.ReadOptions(column_names=columns)
+        blanks = csv.ParseOptions(delimiter=" ")
+        by_format["run"]["pyarrow"] = partial(
+            csv.read_csv, read_options=with_names, parse_options=blanks
+        )
+        by_format["csv"]["pyarrow"] = csv.read_csv
+    return by_format
 
 
 def measure_files(rounds: int, scale: float) -> dict[str, Any]:
-    """Return the median seconds of an evaluation of each file, and of others that read it."""
+    """Return the median seconds of evaluating each file, and of only reading it."""
     import xmleval
 
     compile_kernels()
     workload = generate_size("named", SIZE.scaled(scale), DEPTH)
-    expected = xmleval.evaluate(workload.truth, (workload.labels, workload.scores), metrics="p@5")["p@5"]
+    lists = (workload.labels, workload.scores)
+    expected = xmleval.evaluate(workload.truth, lists, metrics="p@5")["p@5"]
     records = []
     with tempfile.TemporaryDirectory() as folder:
         named = write_named(workload, Path(folder))
@@ -120,14 +133,15 @@ def measure_files(rounds: int, scale: float) -> dict[str, Any]:
             calls = {READING: evaluate} | readers()[form]
             timed = {name: partial(seconds_of, call, path) for name, call in calls.items()}
             interleaved(timed, (1, 1))  # compiles, or loads compiled kernels
-            spent = interleaved(timed, (rounds, rounds))
-            seconds = {name: statistics.median(each) for name, each in spent.items()}
-            records.append({"title": TITLES[form], "n_bytes": path.stat().st_size, "seconds": seconds})
+            runs = interleaved(timed, (rounds, rounds))
+            medians = {name: statistics.median(seconds) for name, seconds in runs.items()}
+            n_bytes = path.stat().st_size
+            records.append({"title": TITLES[form], "n_bytes": n_bytes, "seconds": medians})
     return {"n_scores": workload.scores.size, "files": records}
 
 
 def seconds_of(call: Reader, path: Path) -> float:
-    """Return the seconds that a call takes for a file."""
+    """Return the seconds of a call for a file."""
     start = time.perf_counter()
     call(path)
     return time.perf_counter() - start

@@ -18,8 +18,12 @@ READ_BYTES = 1 << 28  # of an array that is larger than caches
 
 
 def machine(scale: float = 1.0) -> dict[str, Any]:
-    """Return the processor and the rates of reading and sorting; ``scale`` shrinks the sorted array."""
-    read, keys = np.ones(READ_BYTES // 8), max(1000, int(SORT_KEYS * scale))
+    """Return the processor, and the rates of reading and of sorting.
+
+    ``scale`` shrinks the sorted array.
+    """
+    read = np.ones(READ_BYTES // 8)
+    keys = max(1000, int(SORT_KEYS * scale))
     sort = np.random.default_rng(0).random(keys, np.float32)
     threads = sorted({1, available_processors()})
     return {
@@ -28,14 +32,20 @@ def machine(scale: float = 1.0) -> dict[str, Any]:
         "platform": platform.platform(),
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "read_bytes_per_second": {str(n): READ_BYTES / fastest(np.sum, read, n, 8) for n in threads},
+        "read_bytes_per_second": {
+            str(n): READ_BYTES / fastest(np.sum, read, n, 8) for n in threads
+        },
         "sort_keys_per_second": {str(n): keys / fastest(np.sort, sort, n, 3) for n in threads},
     }
 
 
 def fastest(function: Callable[..., Any], values: Any, threads: int, repeats: int) -> float:
-    """Return the seconds in which threads apply a function to a part of the values each: other load slows."""
-    parts, seconds = np.array_split(values, threads), []
+    """Return the seconds of applying a function to the values, a part on each thread.
+
+    It is the minimum of the repetitions, because other load slows them down.
+    """
+    parts = np.array_split(values, threads)
+    seconds = []
     with ThreadPoolExecutor(threads) as pool:
         for _ in range(repeats):
             start = time.perf_counter()
@@ -45,9 +55,11 @@ def fastest(function: Callable[..., Any], values: Any, threads: int, repeats: in
 
 
 def processor() -> str:
-    """Return the name of the processor, if the system tells it."""
+    """Return the name of the processor; empty if the system does not report it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), ""
+    )

@@ -1,7 +1,7 @@
 """The families of measures in other libraries, each from the inputs that suit it best.
 
-Converting inputs (to lists, dictionaries, tensors) is not timed. Measures that a library lacks or defines
-differently are left out.
+Converting inputs (to lists, dictionaries, tensors) is not timed. Measures that a library lacks or
+defines differently are omitted.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ TINY = 1e-300  # added to denominators by xCOLUMNs, so that 0/0 is 0
 
 
 def napkinxc_at_k(workload: Workload, predictions: Any) -> Prepared:
-    """Call five functions at k = 5, each of which returns the values at every cutoff up to 5.
+    """Call five functions at k = 5; each returns the values at every cutoff up to 5.
 
-    Lists with a dictionary of propensities are its fastest inputs; CSR predictions stay CSR, because ranking
-    them is part of the task.
+    Lists with a dictionary of propensities are its fastest inputs; CSR predictions stay CSR,
+    because ranking them is part of the task.
     """
     from napkinxc import metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     truth = _lists(workload.truth)
     propensity = dict(enumerate(workload.propensity.tolist()))
     functions = {
-        "p": metrics.precision_at_k, "ndcg": metrics.ndcg_at_k, "r": metrics.recall_at_k,
+        "p": metrics.precision_at_k,
+        "ndcg": metrics.ndcg_at_k,
+        "r": metrics.recall_at_k,
         "psp": partial(metrics.psprecision_at_k, inv_ps=propensity),
         "psndcg": partial(metrics.psndcg_at_k, inv_ps=propensity),
-    }  # fmt: skip
+    }
 
     def step(name: str) -> Call:
         return lambda: _at_cutoffs(name, functions[name](truth, predictions, k=5))
@@ -51,24 +53,27 @@ def ranx_lists(workload: Workload) -> Prepared:
 
     labels, scores = workload.top(5)
     run = np.stack([labels.astype(np.float64), scores.astype(np.float64)], axis=2)
-    indptr, indices = workload.truth.indptr, workload.truth.indices
+    indptr = workload.truth.indptr
+    indices = workload.truth.indices
     relevant = np.stack([indices.astype(np.float64), np.ones(len(indices))], axis=1)
     qrels = List.empty_list(types.float64[:, ::1])
     for start, stop in pairwise(indptr.tolist()):
         qrels.append(relevant[start:stop])
     names = {"p": "precision", "r": "recall", "ndcg": "ndcg"}
-    asked = {f"{ours}@{k}": f"{theirs}@{k}" for ours, theirs in names.items() for k in CUTOFFS}
+    their_names = {
+        f"{ours}@{k}": f"{theirs}@{k}" for ours, theirs in names.items() for k in CUTOFFS
+    }
 
     def call() -> dict[str, float]:
-        values = evaluate(qrels, run, list(asked.values()))
-        return {ours: float(values[theirs]) for ours, theirs in asked.items()}
+        values = evaluate(qrels, run, list(their_names.values()))
+        return {ours: float(values[theirs]) for ours, theirs in their_names.items()}
 
     return Prepared({"all": call})
 
 
 def libpecos_at_k(workload: Workload, predictions: Any) -> Prepared:
     """P and R of CSR scores."""
-    from pecos.utils.smat_util import Metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from pecos.utils.smat_util import Metrics  # type: ignore[import,unused-ignore]
 
     truth = workload.truth
 
@@ -80,15 +85,22 @@ def libpecos_at_k(workload: Workload, predictions: Any) -> Prepared:
 
 
 def pyxclib_at_k(workload: Workload, predictions: Any) -> Prepared:
-    """Call one class for P, nDCG, PSP and PSnDCG, which share the search for hits, and a function for R."""
-    from xclib.evaluation import xc_metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    """Call one class for P, nDCG, PSP and PSnDCG, and a function for R.
 
-    truth, in_order = workload.truth, isinstance(predictions, dict)
+    The measures of the class share the search for hits.
+    """
+    from xclib.evaluation import xc_metrics  # type: ignore[import,unused-ignore]
+
+    truth = workload.truth
+    in_order = isinstance(predictions, dict)
     measures = xc_metrics.Metrics(truth, inv_psp=workload.propensity)
 
     def shared() -> dict[str, float]:
-        values = zip(("p", "ndcg", "psp", "psndcg"), measures.eval(predictions, 5, in_order), strict=True)
-        return {name: value for each in values for name, value in _at_cutoffs(*each).items()}
+        arrays = measures.eval(predictions, 5, in_order)
+        values: dict[str, float] = {}
+        for name, array in zip(("p", "ndcg", "psp", "psndcg"), arrays, strict=True):
+            values |= _at_cutoffs(name, array)
+        return values
 
     def recall() -> dict[str, float]:
         return _at_cutoffs("r", xc_metrics.recall(predictions, truth, 5, in_order))
@@ -100,18 +112,24 @@ def pyxclib_p(workload: Workload) -> Prepared:
     """P of top-5 arrays."""
     from xclib.evaluation import xc_metrics
 
-    truth, predictions = workload.truth, _top_five(workload)
-    return Prepared({"p": lambda: {"p@5": float(xc_metrics.precision(predictions, truth, 5, True)[4])}})
+    truth = workload.truth
+    predictions = _top_five(workload)
+    return Prepared(
+        {"p": lambda: {"p@5": float(xc_metrics.precision(predictions, truth, 5, True)[4])}}
+    )
 
 
 def sklearn_sets(workload: Workload) -> Prepared:
     """F1 micro, macro and samples, with 0/0 = 0."""
     from sklearn.metrics import f1_score
 
-    truth, sets = workload.truth.astype(np.int8), workload.sets().astype(np.int8)
+    truth = workload.truth.astype(np.int8)
+    sets = workload.sets().astype(np.int8)
 
     def step(average: str) -> Call:
-        return lambda: {f"f1.{average}": float(f1_score(truth, sets, average=average, zero_division=0))}
+        return lambda: {
+            f"f1.{average}": float(f1_score(truth, sets, average=average, zero_division=0))
+        }
 
     return Prepared({average: step(average) for average in ("micro", "macro", "samples")})
 
@@ -120,7 +138,8 @@ def xcolumns_sets(workload: Workload) -> Prepared:
     """F1 micro and macro; for sparse input, F1 samples of 0.0.2 averages over labels, too."""
     from xcolumns import metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-    truth, sets = workload.truth.astype(np.float64), workload.sets().astype(np.float64)
+    truth = workload.truth.astype(np.float64)
+    sets = workload.sets().astype(np.float64)
 
     functions = {"micro": metrics.micro_f1_score, "macro": metrics.macro_f1_score}
 
@@ -134,7 +153,8 @@ def napkinxc_sets(workload: Workload) -> Prepared:
     """F1 of lists; its macro average ignores labels above the largest one that occurs."""
     from napkinxc import metrics
 
-    truth, sets = _lists(workload.truth), _lists(workload.sets())
+    truth = _lists(workload.truth)
+    sets = _lists(workload.sets())
 
     def step(average: str) -> Call:
         return lambda: {f"f1.{average}": float(metrics.f1_measure(truth, sets, average=average))}
@@ -146,14 +166,21 @@ def sklearn_ranking(workload: Workload) -> Prepared:
     """Measures of dense scores; it has no one-error, and its coverage is larger by 1."""
     from sklearn import metrics
 
-    truth, scores = workload.truth.toarray().astype(np.int8), workload.scores
+    truth = workload.truth.toarray().astype(np.int8)
+    scores = workload.scores
 
     return Prepared(
         {
             "coverage": lambda: {"coverage": float(metrics.coverage_error(truth, scores)) - 1},
-            "ranking loss": lambda: {"ranking_loss": float(metrics.label_ranking_loss(truth, scores))},
-            "AP": lambda: {"lrap": float(metrics.label_ranking_average_precision_score(truth, scores))},
-            "AUC": lambda: {"auc.samples": float(metrics.roc_auc_score(truth, scores, average="samples"))},
+            "ranking loss": lambda: {
+                "ranking_loss": float(metrics.label_ranking_loss(truth, scores))
+            },
+            "AP": lambda: {
+                "lrap": float(metrics.label_ranking_average_precision_score(truth, scores))
+            },
+            "AUC": lambda: {
+                "auc.samples": float(metrics.roc_auc_score(truth, scores, average="samples"))
+            },
         }
     )
 
@@ -161,7 +188,7 @@ def sklearn_ranking(workload: Workload) -> Prepared:
 def torchmetrics_ranking(workload: Workload) -> Prepared:
     """Measures of dense scores, in single precision; its coverage is larger by 1."""
     import torch  # type: ignore[import-not-found,unused-ignore]
-    from torchmetrics.functional import classification  # type: ignore[import-not-found,unused-ignore]
+    from torchmetrics.functional import classification  # type: ignore[import,unused-ignore]
 
     n_labels = workload.truth.shape[1]
     truth = torch.from_numpy(workload.truth.toarray().astype(np.int64))
@@ -183,9 +210,10 @@ def sklearn_micro_auc(workload: Workload) -> Prepared:
     """AUC of stored scores as one flat array; hits are found beforehand."""
     from sklearn.metrics import roc_auc_score
 
-    hits, scores = workload.hits().ravel(), workload.scores.ravel()
-    whole = _of_all_entries(workload, int(hits.sum()))
-    return Prepared({"all": lambda: {"auc.micro": whole(float(roc_auc_score(hits, scores)))}})
+    hits = workload.hits().ravel()
+    scores = workload.scores.ravel()
+    extend = _extend_to_all_entries(workload, int(hits.sum()))
+    return Prepared({"all": lambda: {"auc.micro": extend(float(roc_auc_score(hits, scores)))}})
 
 
 def torchmetrics_micro_auc(workload: Workload) -> Prepared:
@@ -193,10 +221,13 @@ def torchmetrics_micro_auc(workload: Workload) -> Prepared:
     import torch
     from torchmetrics.functional import classification
 
-    hits, scores = workload.hits().ravel(), torch.from_numpy(workload.scores.ravel())
-    whole = _of_all_entries(workload, int(hits.sum()))
+    hits = workload.hits().ravel()
+    scores = torch.from_numpy(workload.scores.ravel())
+    extend = _extend_to_all_entries(workload, int(hits.sum()))
     truth = torch.from_numpy(hits.astype(np.int64))
-    return Prepared({"all": lambda: {"auc.micro": whole(float(classification.binary_auroc(scores, truth)))}})
+    return Prepared(
+        {"all": lambda: {"auc.micro": extend(float(classification.binary_auroc(scores, truth)))}}
+    )
 
 
 def sklearn_macro_auc(workload: Workload) -> Prepared:
@@ -204,7 +235,9 @@ def sklearn_macro_auc(workload: Workload) -> Prepared:
     from sklearn.metrics import roc_auc_score
 
     truth, scores = _columns_with_both(workload)
-    return Prepared({"all": lambda: {"auc.macro": float(roc_auc_score(truth, scores, average="macro"))}})
+    return Prepared(
+        {"all": lambda: {"auc.macro": float(roc_auc_score(truth, scores, average="macro"))}}
+    )
 
 
 def torchmetrics_macro_auc(workload: Workload) -> Prepared:
@@ -213,13 +246,15 @@ def torchmetrics_macro_auc(workload: Workload) -> Prepared:
     from torchmetrics.functional import classification
 
     columns, values = _columns_with_both(workload)
-    truth, scores = torch.from_numpy(columns.astype(np.int64)), torch.from_numpy(values)
+    truth = torch.from_numpy(columns.astype(np.int64))
+    scores = torch.from_numpy(values)
     area = partial(classification.multilabel_auroc, num_labels=columns.shape[1])
     return Prepared({"all": lambda: {"auc.macro": float(area(scores, truth))}})
 
 
 def _lists(matrix: Any) -> list[list[int]]:
-    indptr, indices = matrix.indptr.tolist(), matrix.indices.tolist()
+    indptr = matrix.indptr.tolist()
+    indices = matrix.indices.tolist()
     return [indices[start:stop] for start, stop in pairwise(indptr)]
 
 
@@ -228,13 +263,16 @@ def _at_cutoffs(name: str, values: Any) -> dict[str, float]:
 
 
 def _columns_with_both(workload: Workload) -> tuple[Any, Any]:
-    """Leave out labels of a single class: their AUC is undefined, and libraries treat it differently."""
+    """Return truth and scores of the labels with both classes.
+
+    The AUC of other labels is undefined, and libraries treat it differently.
+    """
     truth = workload.truth.toarray().astype(np.int8)
     both = np.flatnonzero((truth.min(axis=0) == 0) & (truth.max(axis=0) == 1))
     return np.ascontiguousarray(truth[:, both]), np.ascontiguousarray(workload.scores[:, both])
 
 
-def _of_all_entries(workload: Workload, hits: int) -> Callable[[float], float]:
+def _extend_to_all_entries(workload: Workload, hits: int) -> Callable[[float], float]:
     """Return a function from the AUC of stored scores to that of all entries.
 
     Entries without a score rank below all others and are tied.
@@ -253,19 +291,20 @@ def _top_five(workload: Workload) -> dict[str, Any]:
     return {"indices": labels, "scores": scores}
 
 
-def _five(workload: Workload) -> Workload:
+def _cut_to_five(workload: Workload) -> Workload:
     labels, scores = workload.top(5)
     return replace(workload, labels=labels, scores=scores)
 
 
-PEERS: dict[str, dict[str, Callable[[Workload], Prepared]]] = {  # by the case, see `benchmarks.cases`
+# by case, see `benchmarks.cases`
+PEERS: dict[str, dict[str, Callable[[Workload], Prepared]]] = {
     "P": {"pyxclib": pyxclib_p},
     "small P": {"pyxclib": pyxclib_p},
     "update": {"pyxclib": pyxclib_p},
     "at_k_lists": {
         "pyxclib": lambda workload: pyxclib_at_k(workload, _top_five(workload)),
         "ranx": ranx_lists,
-        "libpecos": lambda workload: libpecos_at_k(workload, _five(workload).score_matrix()),
+        "libpecos": lambda workload: libpecos_at_k(workload, _cut_to_five(workload).score_matrix()),
         "napkinxc": lambda workload: napkinxc_at_k(workload, workload.top(5)[0].tolist()),
     },
     "at_k_matrix": {
@@ -287,14 +326,19 @@ def prepare(name: str, library: str, workload: Workload) -> Prepared:
 
 def module_of(library: str) -> str:
     """Return the module of a library."""
-    return {"scikit-learn": "sklearn", "libpecos": "pecos", "pyxclib": "xclib"}.get(library, library)
+    return {"scikit-learn": "sklearn", "libpecos": "pecos", "pyxclib": "xclib"}.get(
+        library, library
+    )
 
 
-def interpreter_of(library: str, others: str) -> str:
+def interpreter_of(library: str, default: str) -> str:
     """Return the interpreter of a library: PYXCLIB names that of pyxclib, which is not on PyPI."""
-    return os.environ.get("PYXCLIB", others) if library == "pyxclib" else others
+    if library == "pyxclib":
+        return os.environ.get("PYXCLIB", default)
+    return default
 
 
 def tolerance_of(library: str) -> float:
     """Return the tolerated difference of a library's values from ours."""
-    return {"torchmetrics": 2e-3, "pyxclib": 1e-4}.get(library, 1e-9)  # which sum in single precision
+    # libraries that sum in single precision
+    return {"torchmetrics": 2e-3, "pyxclib": 1e-4}.get(library, 1e-9)

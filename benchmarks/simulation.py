@@ -1,13 +1,13 @@
-"""Simulated test sets: power-law labels, and the scores of a fitted model whose quality varies by row.
+"""Simulated test sets: power-law labels, and scores of a model whose quality varies by row.
 
-Labels appeal to a row by a linear function of its features, on top of their Zipf frequency. Those drawn in
-proportion to the exponential of their appeal are relevant, and their number is log-normal. The model knows
-the weights of a label the worse, the rarer it is, and sees the features the worse, the harder the row. Rows
-of a cluster, such as the sentences of a document, share half of the variance of their features, their mean
-number of labels and how hard they are.
+Labels appeal to a row by a linear function of its features, on top of their Zipf frequency. Those
+drawn in proportion to the exponential of their appeal are relevant, and their number is log-normal.
+The model knows the weights of a label the worse, the rarer it is, and sees the features the worse,
+the harder the row. Rows of a cluster, such as the sentences of a document, share half of the
+variance of their features, their mean number of labels and how hard they are.
 
-A large pool of clusters is drawn once. It is the population: data sets are clusters drawn from it with
-replacement, so that values of the population are known.
+A large pool of clusters is drawn once. It is the population: data sets are clusters drawn from it
+with replacement, so that values of the population are known.
 """
 
 from __future__ import annotations
@@ -20,9 +20,14 @@ from scipy import sparse
 
 from xmleval import inverse_propensity
 
-N_FEATURES, STRENGTH = 8, 6.0
-ROW_MEAN, SPREAD = 4.0, 0.6  # labels per row after the first, log-normal
-TRAIN_ROWS, SHRINK = 20_000, 20.0  # training rows, and training positives at which a weight is half noise
+N_FEATURES = 8
+STRENGTH = 6.0
+# labels per row after the first, log-normal
+ROW_MEAN = 4.0
+SPREAD = 0.6
+# training rows, and training positives at which a weight is half noise
+TRAIN_ROWS = 20_000
+SHRINK = 20.0
 NOISE = 0.15  # mean noise of the features that the model sees
 CHUNK = 4096
 Scores = tuple[NDArray[np.int32], NDArray[np.float32]]
@@ -30,7 +35,7 @@ Scores = tuple[NDArray[np.int32], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Rows:
-    """Truth, the top of the scores, and the cluster of each row."""
+    """Rows with their relevant labels, best scores and cluster ids."""
 
     truth: sparse.csr_matrix[np.float32]
     scores: Scores
@@ -51,7 +56,10 @@ class Population:
         return self.starts.size <= int(self.starts[-1])
 
     def draw(self, n_rows: int, random: np.random.Generator) -> Rows:
-        """Draw clusters with replacement, of about as many rows, or exactly if they have one row each."""
+        """Draw clusters with replacement, of about ``n_rows`` rows.
+
+        The number of rows is exact if each cluster has one row.
+        """
         sizes = np.diff(self.starts)
         chosen = random.integers(sizes.size, size=round(n_rows * sizes.size / self.starts[-1]))
         counts = sizes[chosen]
@@ -78,8 +86,9 @@ def make_population(
     sizes = random.integers(1, 2 * cluster_mean, size=max(1, n_rows // cluster_mean))
     starts = np.concatenate(([0], np.cumsum(sizes)))
     cluster = np.repeat(np.arange(sizes.size), sizes)
-    of_cluster = random.standard_normal((sizes.size, N_FEATURES))
-    features = np.sqrt(0.5) * (of_cluster[cluster] + random.standard_normal((starts[-1], N_FEATURES)))
+    cluster_features = random.standard_normal((sizes.size, N_FEATURES))
+    row_features = random.standard_normal((starts[-1], N_FEATURES))
+    features = np.sqrt(0.5) * (cluster_features[cluster] + row_features)
     level = np.exp(SPREAD * random.standard_normal(sizes.size) - SPREAD**2 / 2)
     n_relevant = np.minimum(1 + random.poisson(ROW_MEAN * level[cluster]), n_labels)
     hardness = random.gamma(2.0, 0.5, sizes.size)[cluster]
@@ -98,11 +107,13 @@ def make_population(
     truth = sparse.csr_matrix(sparse.vstack(truths))
     counts = random.binomial(TRAIN_ROWS, np.asarray(truth.mean(axis=0)).ravel())
     q = np.asarray(inverse_propensity(label_counts=counts, n_instances=TRAIN_ROWS))
-    return Population(Rows(truth, joined(lists), cluster), starts, q)
+    return Population(Rows(truth, join_lists(lists), cluster), starts, q)
 
 
-def leading(appeal: NDArray[np.float32], counts: NDArray[np.int64]) -> sparse.csr_matrix[np.float32]:
-    """Return the labels of the highest numbers of each row, as many as ``counts``."""
+def leading(
+    appeal: NDArray[np.float32], counts: NDArray[np.int64]
+) -> sparse.csr_matrix[np.float32]:
+    """Return a matrix of ones: row i has its ``counts[i]`` most appealing labels."""
     labels, _ = top(appeal, int(counts.max()))
     kept = np.arange(labels.shape[1]) < counts[:, None]
     ptr = np.concatenate(([0], np.cumsum(counts)))
@@ -111,15 +122,18 @@ def leading(appeal: NDArray[np.float32], counts: NDArray[np.int64]) -> sparse.cs
     return truth
 
 
-def joined(lists: list[Scores]) -> Scores:
-    """Join lists, and turn scores into probabilities: on average, as many as are relevant exceed 0.5."""
+def join_lists(lists: list[Scores]) -> Scores:
+    """Join lists, and turn scores into probabilities.
+
+    On average, the number of probabilities above 0.5 is that of relevant labels.
+    """
     labels, scores = (np.concatenate(arrays) for arrays in zip(*lists, strict=True))
     middle = np.quantile(scores, 1 - (1 + ROW_MEAN) / scores.shape[1])
     return labels, 1 / (1 + np.exp(middle - scores))
 
 
 def top(scores: NDArray[np.float32], depth: int) -> Scores:
-    """Return the labels and scores of the highest scores of each row, best first."""
+    """Return labels and scores of the first ``depth`` ranks by row, best first."""
     labels = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
     order = np.argsort(-np.take_along_axis(scores, labels, axis=1), axis=1)
     labels = np.take_along_axis(labels, order, axis=1)

@@ -34,9 +34,9 @@ COLD_RUNS = 3  # with all kernels compiled anew
 
 
 class Case(NamedTuple):
-    """Arguments of Python: a script that prints its time, or a command; cold without compiled kernels."""
+    """Arguments of Python, and whether it starts without compiled kernels."""
 
-    words: list[str]
+    words: list[str]  # a script that prints its seconds, or a command
     cold: bool = False
 
 
@@ -66,19 +66,22 @@ def cases() -> dict[str, Case]:
 
 
 def measure_startup(rounds: int) -> dict[str, Any]:
-    """Return the median seconds of each case by its name."""
+    """Return the median seconds by name of the case."""
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as warm:
         for name, case in cases().items():
             if not case.cold:
-                measure(case, warm)  # which compiles
+                measure(case, warm)  # compiles
             runs = COLD_RUNS if case.cold else rounds
             seconds[name] = statistics.median(measure(case, warm) for _ in range(runs))
     return {"seconds": seconds}
 
 
 def measure(case: Case, warm: str, checkout: Path = ROOT) -> float:
-    """Return the seconds of a case, with the package of a checkout and compiled kernels in a folder."""
+    """Return the seconds of a case with the package of a checkout.
+
+    Compiled kernels are in the folder ``warm``, unless the case is cold.
+    """
     if case.cold:
         with tempfile.TemporaryDirectory() as empty:
             return measure(case._replace(cold=False), empty, checkout)
@@ -86,5 +89,10 @@ def measure(case: Case, warm: str, checkout: Path = ROOT) -> float:
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
     command = [sys.executable, *case.words]
     start = time.perf_counter()
-    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=True)
-    return float(done.stdout) if case.words[0] == "-c" else time.perf_counter() - start
+    done = subprocess.run(
+        command, cwd=checkout, env=environment, capture_output=True, text=True, check=True
+    )
+    seconds = time.perf_counter() - start
+    if case.words[0] == "-c":
+        return float(done.stdout)
+    return seconds

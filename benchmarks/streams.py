@@ -1,7 +1,7 @@
 """Pooled measures of more scores than fit in memory: python -m benchmarks.streams --help.
 
-Generates scores block by block for one evaluator. Prints the seconds of updates and of computing, the memory
-of the process with the first rows and at its peak, and the size of the saved state.
+Generates scores block by block for one evaluator. Prints the seconds of updates and of computing,
+the memory of the process with the first rows and at its peak, and the size of the saved state.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ from benchmarks.tables import MIB, table
 from benchmarks.worker import start_peak, status_bytes
 from xmleval import Evaluator
 
-ROWS, N_LABELS, N_RELEVANT = 10_000, 1000, 10
+ROWS = 10_000
+N_LABELS = 1000
+N_RELEVANT = 10
 SHAPE = (ROWS, N_LABELS)
-KEYS = ("stream", "scores", "memory", "threads")  # of which a file holds one record
+KEYS = ("stream", "scores", "memory", "threads")  # a file has one record for each combination
 METRICS = ["auc.micro", "ap.micro", "peak_f1.micro"]
 DISTRIBUTIONS: dict[str, Callable[[np.random.Generator], Any]] = {
     "uniform": lambda rng: rng.random(SHAPE, np.float32),
-    "beta": lambda rng: np.sin(rng.random(SHAPE, np.float32) * np.float32(np.pi / 2)) ** 2,  # Beta(.5, .5)
+    # Beta(.5, .5)
+    "beta": lambda rng: np.sin(rng.random(SHAPE, np.float32) * np.float32(np.pi / 2)) ** 2,
     "logits": lambda rng: rng.standard_normal(SHAPE, np.float32),
     "rounded": lambda rng: rng.random(SHAPE, np.float32).round(3),
     "equal": lambda rng: np.full(SHAPE, 0.5, np.float32),
@@ -38,31 +41,42 @@ DISTRIBUTIONS: dict[str, Callable[[np.random.Generator], Any]] = {
 
 
 def measure(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Evaluate a stream; return what it takes, in seconds and bytes, and the values."""
+    """Evaluate a stream; return its record of seconds, bytes and values."""
     rng = np.random.default_rng(7)
     evaluator = Evaluator(METRICS, n_labels=N_LABELS, memory=args.memory, threads=args.threads)
-    seconds, before, n_blocks = 0.0, 0.0, max(1, int(args.scores) // (ROWS * N_LABELS))
+    seconds = 0.0
+    before = 0.0
+    n_blocks = max(1, int(args.scores) // (ROWS * N_LABELS))
     for number in range(n_blocks):
         labels = np.sort(rng.integers(0, N_LABELS // N_RELEVANT, (ROWS, N_RELEVANT)), axis=1)
         labels += np.arange(N_RELEVANT) * (N_LABELS // N_RELEVANT)
         ptr = np.arange(ROWS + 1) * N_RELEVANT
         truth = sp.csr_array((np.ones(labels.size, np.uint8), labels.ravel(), ptr), shape=SHAPE)
         scores = DISTRIBUTIONS[name](rng)
-        before = before if number else start_peak()
+        if number == 0:
+            before = start_peak()
         start = time.perf_counter()
         evaluator.update(truth, scores)
         seconds += time.perf_counter() - start
     start = time.perf_counter()
     values = dict(evaluator.compute())
-    computing, peak = time.perf_counter() - start, status_bytes("VmHWM")
+    computing = time.perf_counter() - start
+    peak = status_bytes("VmHWM")
     with tempfile.TemporaryDirectory() as folder:
         evaluator.save(Path(folder) / "state.npz")
         size = (Path(folder) / "state.npz").stat().st_size
     return {
-        "stream": name, "scores": n_blocks * ROWS * N_LABELS, "memory": args.memory, "threads": args.threads,
-        "updates": seconds, "compute": computing, "start_bytes": before, "peak_bytes": peak,
-        "state_bytes": size, "values": values,
-    }  # fmt: skip
+        "stream": name,
+        "scores": n_blocks * ROWS * N_LABELS,
+        "memory": args.memory,
+        "threads": args.threads,
+        "updates": seconds,
+        "compute": computing,
+        "start_bytes": before,
+        "peak_bytes": peak,
+        "state_bytes": size,
+        "values": values,
+    }
 
 
 def table_of(records: list[dict[str, Any]]) -> str:
@@ -90,13 +104,22 @@ def main(arguments: list[str] | None = None) -> None:
     add("--output", type=Path, help="file of records to add to, as JSON")
     args = parser.parse_args(arguments)
     for name in args.distributions:
-        with ProcessPoolExecutor(1, get_context("spawn")) as alone:  # whose peak is that of one stream
-            record = alone.submit(measure, name, args).result()
+        # in a new process, whose peak of memory is that of one stream
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            record = pool.submit(measure, name, args).result()
         print(table_of([record]), record["values"], sep="\n", flush=True)
         if args.output:
-            records = json.loads(args.output.read_text()) if args.output.exists() else []
-            records = [each for each in records if any(each[key] != record[key] for key in KEYS)]
-            args.output.write_text("[\n" + ",\n".join(map(json.dumps, [*records, record])) + "\n]\n")
+            add_record(args.output, record)
+
+
+def add_record(path: Path, record: dict[str, Any]) -> None:
+    """Add a record to a file, in place of an earlier one with the same `KEYS`."""
+    records = []
+    if path.exists():
+        records = json.loads(path.read_text())
+    records = [former for former in records if any(former[key] != record[key] for key in KEYS)]
+    records.append(record)
+    path.write_text("[\n" + ",\n".join(map(json.dumps, records)) + "\n]\n")
 
 
 if __name__ == "__main__":

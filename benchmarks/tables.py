@@ -32,9 +32,10 @@ SHORT = (
 def table(header: Sequence[str], align: str, rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table; ``align`` has an l or r for each column."""
     marks = {"l": "---", "r": "---:"}
-    lines = [" | ".join(header), *(" | ".join(row) for row in rows)]
-    lines.insert(1, "|".join(marks[side] for side in align))
-    return "\n".join(f"|{line}|" if line is lines[1] else f"| {line} |" for line in lines)
+    lines = [f"| {' | '.join(cells)} |" for cells in (header, *rows)]
+    rule = "|".join(marks[side] for side in align)
+    lines.insert(1, f"|{rule}|")
+    return "\n".join(lines)
 
 
 def write_report(folder: Path) -> str:
@@ -52,9 +53,17 @@ def read_results(folder: Path) -> dict[str, dict[str, Any]]:
 
 def report(results: dict[str, dict[str, Any]]) -> str:
     """Return all tables."""
-    writers = comparison_tables, files_table, threads_table, startup_table, growth_table, intervals_table
+    writers = (
+        comparison_tables,
+        files_table,
+        threads_table,
+        startup_table,
+        growth_table,
+        intervals_table,
+    )
     parts = zip(PARTS, writers, strict=True)
-    return "\n\n".join(write(results[part]) for part, write in parts if part in results) + "\n"
+    tables = [write(results[part]) for part, write in parts if part in results]
+    return "\n\n".join(tables) + "\n"
 
 
 def short_table(results: dict[str, Any]) -> str:
@@ -69,9 +78,12 @@ def short_table(results: dict[str, Any]) -> str:
             for library, record in records.items()
             if "seconds" in record and not is_ours(library)
         ]
-        spent, shown, note = min(rivals)
-        ratio = ", ".join(filter(None, [times(spent / ours["seconds"]), note]))
-        rows.append([title, f"{size.rows:,} x {size.labels:,}", seconds(ours), f"{shown} ({ratio})"])
+        fewest_seconds, rival, note = min(rivals)
+        ratio = times(fewest_seconds / ours["seconds"])
+        if note:
+            ratio += f", {note}"
+        shape = f"{size.rows:,} x {size.labels:,}"
+        rows.append([title, shape, seconds(ours), f"{rival} ({ratio})"])
     return table(["measures", "rows x labels", "xmleval, s", "fastest other, s"], "llrl", rows)
 
 
@@ -86,49 +98,63 @@ def records_of(results: dict[str, Any], name: str, workload: str) -> dict[str, d
 
 def share_of(record: dict[str, Any], ours: dict[str, Any]) -> str:
     """Return how many of our values another library computes, if not all."""
-    n_values, n_ours = len(record["values"]), len(ours["values"])
-    return f"{n_values} of {n_ours} values" if n_values < n_ours else ""
+    n_values = len(record["values"])
+    n_ours = len(ours["values"])
+    if n_values < n_ours:
+        return f"{n_values} of {n_ours} values"
+    return ""
 
 
 def threads_table(results: dict[str, Any]) -> str:
-    """Return the times of each case by number of threads."""
+    """Return a table of seconds by case and number of threads."""
     counts = list(results["cases"][0]["seconds"])
-    columns = [f"{threads} thread{'s' if threads != '1' else ''}, s" for threads in counts]
+    columns = []
+    for threads in counts:
+        noun = "thread" if threads == "1" else "threads"
+        columns.append(f"{threads} {noun}, s")
     rows = []
     for case in results["cases"]:
-        spent = [case["seconds"][threads] for threads in counts]
-        cells = [*(f"{one:.3g}" for one in spent), times(spent[0] / spent[-1])]
-        rows.append([CASES[case["case"]].title, case["workload"], *cells])
+        values = [case["seconds"][threads] for threads in counts]
+        cells = [f"{value:.3g}" for value in values]
+        ratio = times(values[0] / values[-1])
+        rows.append([CASES[case["case"]].title, case["workload"], *cells, ratio])
     return table(["by threads", "data", *columns, "ratio"], "ll" + "r" * (len(counts) + 1), rows)
 
 
 def growth_table(results: dict[str, Any]) -> str:
-    """Return the seconds of each case by rows, and by labels."""
+    """Return tables of seconds by case and number of rows, and by case and number of labels."""
     tables = []
     for along, fixed in (("rows", "labels"), ("labels", "rows")):
         points = results[f"by_{along}"]
         sizes = list(dict.fromkeys(point[along] for point in points))
-        cases: dict[str, list[str]] = {}
+        cells: dict[str, list[str]] = {}
         for point in points:
-            cases.setdefault(CASES[point["case"]].title, []).append(f"{point['seconds']:.2g}")
-        header = [f"{points[0][fixed]:,} {fixed}, seconds by {along}", *(f"{size:,}" for size in sizes)]
-        tables.append(table(header, "l" + "r" * len(sizes), [[name, *cases[name]] for name in cases]))
+            cells.setdefault(CASES[point["case"]].title, []).append(f"{point['seconds']:.2g}")
+        caption = f"{points[0][fixed]:,} {fixed}, seconds by {along}"
+        header = [caption, *(f"{size:,}" for size in sizes)]
+        rows = [[name, *row] for name, row in cells.items()]
+        tables.append(table(header, "l" + "r" * len(sizes), rows))
     return "\n\n".join(tables)
 
 
 def intervals_table(results: dict[str, Any]) -> str:
-    """Return the seconds of each case, their ratio to P@5 of the same lists, and the cost of intervals."""
-    spent = {(case["case"], case["workload"]): case for case in results["cases"]}
-    names, workloads = (list(dict.fromkeys(parts)) for parts in zip(*spent, strict=True))
+    """Return a table of seconds by case, with two ratios for each workload.
+
+    They are the ratio to P@5 of the same lists, and the cost of intervals.
+    """
+    cases = {(case["case"], case["workload"]): case for case in results["cases"]}
+    names = list(dict.fromkeys(name for name, _ in cases))
+    workloads = list(dict.fromkeys(workload for _, workload in cases))
     rows = []
     for name in names:
+        depth = CASES[name].depth
+        precision = "P" if depth == 5 else "P from 100"
         cells = [CASES[name].title]
         for workload in workloads:
-            case, base = (
-                spent[name, workload],
-                spent["P" if CASES[name].depth == 5 else "P from 100", workload],
-            )
-            ratio, cost = case["alone"] / base["alone"], case["intervals"] / case["alone"]
+            case = cases[name, workload]
+            base = cases[precision, workload]
+            ratio = case["alone"] / base["alone"]
+            cost = case["intervals"] / case["alone"]
             cells += [f"{case['alone']:.3g}", f"{ratio:.1f}", f"{cost:.2f}"]
         rows.append(cells)
     header = [title for name in workloads for title in (f"{name}, s", "x p@5", "intervals")]
@@ -136,32 +162,42 @@ def intervals_table(results: dict[str, Any]) -> str:
 
 
 def startup_table(results: dict[str, Any]) -> str:
-    """Return start-up times."""
+    """Return a table of start-up times."""
     rows = [[name, f"{value:.2f}"] for name, value in results["seconds"].items()]
     return table(["start-up", "seconds"], "lr", rows)
 
 
 def files_table(results: dict[str, Any]) -> str:
-    """Return the seconds of an evaluation of each file, and of other libraries that only read it."""
-    libraries = list(dict.fromkeys(library for file in results["files"] for library in file["seconds"]))
+    """Return a table of the seconds of evaluating each file, and of only reading it."""
+    columns: dict[str, None] = {}
+    for file in results["files"]:
+        columns |= dict.fromkeys(file["seconds"])
+    libraries = list(columns)
     rows = []
     for file in results["files"]:
-        cells = [f"{file['seconds'][name]:.3g}" if name in file["seconds"] else "" for name in libraries]
-        rows.append([file["title"], f"{file['n_bytes'] / MIB:.0f}", *cells])
+        row = [file["title"], f"{file['n_bytes'] / MIB:.0f}"]
+        for library in libraries:
+            value = file["seconds"].get(library)
+            row.append("" if value is None else f"{value:.3g}")
+        rows.append(row)
     header = [f"P@5 of {results['n_scores']:,} scores, seconds", "MiB", *libraries]
     return table(header, "lr" + "r" * len(libraries), rows)
 
 
 def comparison_tables(results: dict[str, Any]) -> str:
-    """Say what the machine can do, and lay out a table for each case, with a row for each workload."""
-    machine, scale = results["machine"], results["scale"]
+    """Return the speed of the machine, and a table for each case with a row for each workload."""
+    machine = results["machine"]
+    scale = results["scale"]
     read = " and ".join(f"{rate / 1e9:.0f}" for rate in machine["read_bytes_per_second"].values())
     sort = " and ".join(f"{rate / 1e6:.0f}" for rate in machine["sort_keys_per_second"].values())
     threads = " and ".join(machine["read_bytes_per_second"])
-    tables = [
+    speed = (
         f"{machine['processor']}, {machine['cores']} cores: {threads} threads read {read} GB/s and "
-        f"sort {sort} million float32 keys a second." + (f" Sizes times {scale:g}." if scale != 1 else "")
-    ]
+        f"sort {sort} million float32 keys a second."
+    )
+    if scale != 1:
+        speed += f" Sizes times {scale:g}."
+    tables = [speed]
     for name in PEERS:
         workloads = [workload for workload in SIZES if records_of(results, name, workload)]
         rows = [case_row(name, workload, results) for workload in workloads]
@@ -173,14 +209,16 @@ def comparison_tables(results: dict[str, Any]) -> str:
 def case_row(name: str, workload: str, results: dict[str, Any]) -> list[str]:
     """Return the row of one case."""
     records = records_of(results, name, workload)
-    ours, single = records.pop("xmleval"), records.pop("xmleval threads=1")
-    others = [f"{library} {outcome(record, ours)}" for library, record in records.items()]
-    memory, bound = f"{ours['above_bytes'] / MIB:.0f}", limit(ours, records, results["machine"])
-    return [workload, seconds(ours), outcome(single), bound, memory, ", ".join(others)]
+    ours = records.pop("xmleval")
+    single = records.pop("xmleval threads=1")
+    rivals = [f"{library} {outcome(record, ours)}" for library, record in records.items()]
+    memory = f"{ours['above_bytes'] / MIB:.0f}"
+    bound = limit(ours, records, results["machine"])
+    return [workload, seconds(ours), outcome(single), bound, memory, ", ".join(rivals)]
 
 
 def outcome(record: dict[str, Any], ours: dict[str, Any] | None = None) -> str:
-    """Return the time of a library and its ratio to ours, or why there is none."""
+    """Return the time of a library and its ratio to ours, or why the library has no time."""
     if "absent" in record:
         return "absent"
     if "failed" in record:
@@ -201,14 +239,20 @@ def seconds(record: dict[str, Any]) -> str:
 
 def times(ratio: float) -> str:
     """Format a ratio."""
-    return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
+    if ratio >= 10:
+        return f"{ratio:.0f}x"
+    return f"{ratio:.2g}x"
 
 
-def limit(record: dict[str, Any], others: dict[str, dict[str, Any]], machine: dict[str, Any]) -> str:
+def limit(
+    record: dict[str, Any], other_records: dict[str, dict[str, Any]], machine: dict[str, Any]
+) -> str:
     """Compare with reading the inputs once or, if scores must be sorted, with `np.sort`."""
     if record["family"] == "micro_auc":
-        bound = others["np.sort"].get("seconds")
-        return f"{times(record['seconds'] / bound)} sorting" if bound else ""
+        bound = other_records["np.sort"].get("seconds")
+        if not bound:
+            return ""
+        return f"{times(record['seconds'] / bound)} sorting"
     if record["inputs_bytes"] < LEAST_READ:
         return ""
     bound = record["inputs_bytes"] / max(machine["read_bytes_per_second"].values())

@@ -1,6 +1,7 @@
-"""Time our calls of each case, and check that installed libraries agree.
+"""Benchmark the calls of xmleval, and check that installed libraries agree.
 
-XMLEVAL_BENCH_SCALE shrinks the workloads, for quick test runs; XMLEVAL_BENCH_W4=1 adds the largest workload.
+XMLEVAL_BENCH_SCALE shrinks the workloads, for quick test runs; XMLEVAL_BENCH_W4=1 adds the largest
+workload.
 """
 
 from __future__ import annotations
@@ -60,4 +61,6 @@ def test_peers_agree(name: str, library: str) -> None:
     expected = values_of(prepare(name, "xmleval", workload))
     values = values_of(peers.prepare(name, library, workload))
     assert values
-    assert values == pytest.approx({name: expected[name] for name in values}, abs=peers.tolerance_of(library))
+    assert values == pytest.approx(
+        {name: expected[name] for name in values}, abs=peers.tolerance_of(library)
+    )

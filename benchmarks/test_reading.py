@@ -23,7 +23,9 @@ from xmleval.io import read_scores, read_truth, write_xmc
 
 SCALE = float(os.environ.get("XMLEVAL_BENCH_SCALE", "1"))
 FORMS: dict[str, Callable[[Path], Any]] = {"features": read_truth, "scores": read_scores}
-N_FEATURES, ROW_FEATURES, DEPTH = 100_000, 75, 50
+N_FEATURES = 100_000
+ROW_FEATURES = 75
+DEPTH = 50
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def written(name: str, form: str, folder: Path) -> tuple[Path, Path]:
     """Write a workload with a header for xmleval, and without one for scikit-learn."""
     workload = generate(name, DEPTH, SCALE)
-    ours, theirs = folder / "ours.txt", folder / "theirs.svm"
+    ours = folder / "ours.txt"
+    theirs = folder / "theirs.svm"
     if form == "features":
         rng = np.random.default_rng(0)
         lines = [f"{workload.truth.shape[0]} {N_FEATURES} {workload.truth.shape[1]}"]
@@ -53,7 +56,9 @@ def written(name: str, form: str, folder: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize("library", ["xmleval", "sklearn"])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["W1", "W2"])
-def test_reading(benchmark: BenchmarkFixture, folder: Path, name: str, form: str, library: str) -> None:
+def test_reading(
+    benchmark: BenchmarkFixture, folder: Path, name: str, form: str, library: str
+) -> None:
     """Time one library on one kind of file."""
     sklearn = pytest.importorskip("sklearn.datasets")
     ours, theirs = written(name, form, folder)
@@ -73,7 +78,7 @@ def test_reading(benchmark: BenchmarkFixture, folder: Path, name: str, form: str
 
 @cache
 def named(name: str, folder: Path) -> tuple[Named, float]:
-    """Write a workload with names; return its P@5 beside."""
+    """Write a workload with names; return its files and its P@5."""
     workload = generate(name, DEPTH, SCALE)
     expected = evaluate(workload.truth, (workload.labels, workload.scores), metrics="p@5")
     return write_named(workload, folder), expected["p@5"]
@@ -88,9 +93,10 @@ def test_evaluating_files_with_names(benchmark: BenchmarkFixture, folder: Path, 
 
 
 @pytest.mark.parametrize(
-    ("form", "library"), [(form, library) for form, others in readers().items() for library in others]
+    ("form", "library"),
+    [(form, library) for form, libraries in readers().items() for library in libraries],
 )
 def test_reading_alone(benchmark: BenchmarkFixture, folder: Path, form: str, library: str) -> None:
-    """Time others on the same files, which only read them."""
+    """Time other readers on the same files."""
     files, _ = named("W1", folder)
     benchmark(readers()[form][library], files.scores[form])

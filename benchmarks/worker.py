@@ -1,7 +1,7 @@
-"""A process that times one library, or one version of xmleval, on request: both ends of its pipes.
+"""A process that times one library, or one version of xmleval, on request.
 
-A request is a line of JSON: to prepare a case for a library, or to run it for some seconds. The interpreter
-needs the library, NumPy and SciPy.
+A request is a line of JSON: to prepare a case for a library, or to run it for some seconds. The
+interpreter needs the library, NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -36,14 +36,17 @@ Key = TypeVar("Key")
 
 
 class Worker:
-    """The process, seen from outside: `failed` says why it gives no times, if so."""
+    """The process, as its parent sees it; `failed` is the reason why it returns no times."""
 
     def __init__(self, python: str = sys.executable, checkout: Path = ROOT) -> None:
         """Start the process, with the package of a checkout."""
         self.process = subprocess.Popen(
             [python, "-m", "benchmarks.worker", str(checkout)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, text=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            text=True,
+        )
         self.failed = ""
         self.crashed = False  # whether the process ended by itself
 
@@ -52,7 +55,10 @@ class Worker:
         return self._ask(prepare=[name, library, workload, str(folder)])
 
     def turn(self, budget: float) -> dict[str, Any]:
-        """Return the seconds of runs until the budget is spent, at least one, their values and the memory."""
+        """Return the seconds of runs, their values and the memory.
+
+        There is at least one run, and others until the budget of seconds is spent.
+        """
         return self._ask(seconds=budget)
 
     def seconds(self, budget: float) -> float:
@@ -70,7 +76,7 @@ class Worker:
             return {}
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # the exit code says why
+        with contextlib.suppress(BrokenPipeError):  # the exit code is reported below
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
         if not select.select([self.process.stdout], [], [], TOO_LONG)[0]:
@@ -80,7 +86,10 @@ class Worker:
         line = self.process.stdout.readline()
         if not line:
             code = self.process.wait()
-            self.failed = f"killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            if code < 0:
+                self.failed = f"killed by signal {-code}"
+            else:
+                self.failed = f"ended with exit code {code}"
             self.crashed = True
             return {}
         return dict(json.loads(line))
@@ -89,7 +98,10 @@ class Worker:
 def interleaved(
     calls: Mapping[Key, Callable[[], float]], rounds: tuple[int, int], budget: float = math.inf
 ) -> dict[Key, list[float]]:
-    """Let calls take turns: the fewest and most rounds, and the seconds after which no more begin."""
+    """Let calls take turns; return their seconds by name.
+
+    ``rounds`` are the fewest and the most; after ``budget`` seconds no more rounds begin.
+    """
     seconds: dict[Key, list[float]] = {name: [] for name in calls}
     until = time.perf_counter() + budget
     for number in range(rounds[1]):
@@ -106,17 +118,24 @@ def main(checkout: str) -> None:
     os.dup2(2, 1)  # output of the library is not an answer
     sys.path.insert(0, checkout)  # of xmleval, as all modules of this folder are imported
     load = lru_cache(maxsize=1)(lambda name, folder: Workload.load(name, Path(folder)))
-    prepared, base = Prepared({}), 0.0
+    prepared = Prepared({})
+    base_bytes = 0.0
     for request in map(json.loads, sys.stdin):
         if "prepare" in request:
             name, library, *place = request["prepare"]
             prepared = Prepared({})  # the former inputs are freed first
-            make = prepare if is_ours(library) else peers.prepare
+            make = peers.prepare
+            if is_ours(library):
+                make = prepare
             try:
-                # a first call that compiles, starts threads and loads modules: memory that is not counted
+                # a first call that compiles, starts threads and loads modules: memory that is not
+                # counted
                 run(make(name, library, generate(place[0], CASES[name].depth, WARMING)), 0)
                 prepared = make(name, library, load(*place))
-                answer = {"version": version_of(library.split()[0]), "inputs_bytes": prepared.n_bytes}
+                answer = {
+                    "version": version_of(library.split()[0]),
+                    "inputs_bytes": prepared.n_bytes,
+                }
             except ModuleNotFoundError as error:
                 if (error.name or "").split(".")[0] not in (peers.module_of(library), "torch"):
                     raise
@@ -125,10 +144,11 @@ def main(checkout: str) -> None:
                 if not is_ours(library):
                     raise
                 answer = {"refused": str(error)}  # by a version without the measure
-            base = start_peak()
+            base_bytes = start_peak()
         else:
             runs, values = run(prepared, request["seconds"])
-            answer = {"runs": runs, "values": values, "above_bytes": status_bytes("VmHWM") - base}
+            above_bytes = status_bytes("VmHWM") - base_bytes
+            answer = {"runs": runs, "values": values, "above_bytes": above_bytes}
         print(json.dumps(answer), file=answers, flush=True)
 
 

@@ -1,11 +1,11 @@
 """Generated workloads of the sizes of published multi-label data sets.
 
-W1 is like Eurlex-4K, W2 like AmazonCat-13K, W3 like Amazon-670K, W4 like Amazon-3M: test rows, labels and
-labels per row, Zipf label frequencies with label ids in random order (so that memory access by label is as
-scattered as in the original), and rankings with the hit rates of a good model. S1, S600 and S32 have as many
-rows, and S32 the labels of Amazon-670K. W0b is like bibtex, W0c like
-corel5k and W1d like Eurlex-4K, with dense scores. Needs only NumPy and SciPy, which every library's
-environment has.
+W1 is like Eurlex-4K, W2 like AmazonCat-13K, W3 like Amazon-670K, W4 like Amazon-3M: test rows,
+labels and labels per row, Zipf label frequencies with label ids in random order (so that memory
+access by label is as scattered as in the original), and rankings with the hit rates of a good
+model. S1, S600 and S32 have as many rows, and S32 the labels of Amazon-670K. W0b is like bibtex,
+W0c like corel5k and W1d like Eurlex-4K, with dense scores. Needs only NumPy and SciPy, which every
+library's environment has.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from scipy import sparse
 
 BLOCK_ROWS = 1 << 15  # limits memory, and rows to 15 bits of a packed key
 ZIPF_ROUNDS = 6  # later redraws are uniform, so that rows with all frequent labels do not stall
-FIRST_HIT, HIT_DECAY = 0.8, 0.33  # probability of a hit at rank r, while relevant labels last: 0.8 r^-0.33
+# probability of a hit at rank r, while relevant labels last: 0.8 r^-0.33
+FIRST_HIT = 0.8
+HIT_DECAY = 0.33
 SIGNAL = np.float32(2.5)  # added to the logit of relevant entries
 FOUND = 0.85  # share of the relevant labels after the first that the model finds at any depth
 
 
 @dataclass(frozen=True)
 class Size:
-    """Size of a data set: test rows, labels, labels per row, share of rows with the most frequent label."""
+    """Size of a data set, and the constants of its propensity model."""
 
-    rows: int
+    rows: int  # of the test data
     labels: int
-    row_mean: float
-    head_share: float
+    row_mean: float  # labels per row
+    head_share: float  # share of rows with the most frequent label
     train_rows: int
     a: float = 0.55
     b: float = 1.5
@@ -66,7 +68,8 @@ class Workload:
     name: str
     truth: sparse.csr_matrix[np.float32]  # (m, l), ones, sorted indices
     labels: NDArray[np.int32]  # (m, k), best first, distinct in a row; k = 0 for dense scores
-    scores: NDArray[np.float32]  # (m, k), positive, strictly descending in a row; or (m, l), in 0..1
+    # (m, k), positive, strictly descending in a row; or (m, l), in 0..1
+    scores: NDArray[np.float32]
     propensity: NDArray[np.float64]  # (l,), inverse propensities from training counts
 
     def top(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -90,7 +93,8 @@ class Workload:
     def sets(self) -> sparse.csr_matrix[np.float32]:
         """Return the best five labels of every row as predicted sets: ones, sorted indices."""
         labels = np.sort(self.labels[:, :5], axis=1)
-        ones, indptr = np.ones(labels.size, np.float32), np.arange(len(labels) + 1) * labels.shape[1]
+        ones = np.ones(labels.size, np.float32)
+        indptr = np.arange(len(labels) + 1) * labels.shape[1]
         return _csr(ones, labels.ravel(), indptr, self.truth.shape[1])
 
     def hits(self) -> NDArray[np.bool_]:
@@ -98,9 +102,13 @@ class Workload:
         hits = np.empty(self.labels.shape, bool)
         for start in range(0, len(hits), BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
-            truth, labels = self.truth[part], self.labels[part].astype(np.int64)
-            keys = np.repeat(np.arange(len(labels)), np.diff(truth.indptr)) * truth.shape[1] + truth.indices
-            hits[part] = np.isin(np.arange(len(labels))[:, None] * truth.shape[1] + labels, keys)
+            truth = self.truth[part]
+            n_labels = truth.shape[1]
+            labels = self.labels[part].astype(np.int64)
+            rows = np.arange(len(labels))
+            relevant_keys = np.repeat(rows, np.diff(truth.indptr)) * n_labels + truth.indices
+            ranked_keys = rows[:, None] * n_labels + labels
+            hits[part] = np.isin(ranked_keys, relevant_keys)
         return hits
 
     def save(self, folder: Path) -> None:
@@ -113,7 +121,8 @@ class Workload:
     def load(cls, name: str, folder: Path) -> Workload:
         """Read the files of `save`."""
         arrays = {file.stem: np.load(file, allow_pickle=False) for file in folder.glob("*.npy")}
-        indices, indptr = arrays.pop("indices"), arrays.pop("indptr")
+        indices = arrays.pop("indices")
+        indptr = arrays.pop("indptr")
         truth = _csr(np.ones(len(indices), np.float32), indices, indptr, len(arrays["propensity"]))
         return cls(name, truth, **arrays)
 
@@ -123,7 +132,8 @@ class _Zipf:
 
     def __init__(self, rng: np.random.Generator, n_labels: int, top: float) -> None:
         """Fit the offset so that the most frequent label has probability ``top``."""
-        low, high = 1e-6, 1e9
+        low = 1e-6
+        high = 1e9
         for _ in range(100):
             self.offset = (low * high) ** 0.5
             self.log_range = np.log1p(n_labels / self.offset)
@@ -131,7 +141,8 @@ class _Zipf:
                 low = self.offset
             else:
                 high = self.offset
-        self.rng, self.n_labels = rng, n_labels
+        self.rng = rng
+        self.n_labels = n_labels
         self.ids: NDArray[np.int32] = rng.permutation(n_labels).astype(np.int32)
 
     def draw(self, size: int) -> NDArray[np.int64]:
@@ -147,10 +158,13 @@ class _Zipf:
         probabilities[self.ids] = np.diff(edges)
         return probabilities
 
-    def draw_distinct(self, counts: NDArray[np.int64], taken: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw counts[i] distinct labels that are not taken for each row i: sorted keys row * l + label.
+    def draw_distinct(
+        self, counts: NDArray[np.int64], taken: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Draw counts[i] distinct labels that are not taken for each row i.
 
-        The lowest bit marks drawn keys, so that the later one of two equal keys is always a drawn one.
+        Labels are returned, and taken, as sorted keys row * l + label. While they are drawn, the
+        lowest bit marks drawn keys, so that the later one of two equal keys is always a drawn one.
         """
         rows = np.repeat(np.arange(len(counts)), counts)
         drawn = rows * self.n_labels + self.draw(len(rows))
@@ -160,9 +174,12 @@ class _Zipf:
             equal = np.flatnonzero(keys[1:] >> 1 == keys[:-1] >> 1) + 1
             if not len(equal):
                 return np.asarray(keys[keys & 1 == 1] >> 1)
-            zipfian = attempt < ZIPF_ROUNDS
-            again = self.draw(len(equal)) if zipfian else self.rng.integers(self.n_labels, size=len(equal))
-            keys[equal] = ((keys[equal] >> 1) // self.n_labels * self.n_labels + again) << 1 | 1
+            if attempt < ZIPF_ROUNDS:
+                redrawn = self.draw(len(equal))
+            else:
+                redrawn = self.rng.integers(self.n_labels, size=len(equal))
+            first_keys = (keys[equal] >> 1) // self.n_labels * self.n_labels
+            keys[equal] = (first_keys + redrawn) << 1 | 1
         raise RuntimeError("rows need more distinct labels than exist")
 
 
@@ -189,24 +206,33 @@ def generate_size(name: str, size: Size, k: int, seed: int = 0) -> Workload:
         if not size.dense:
             labels[start : start + len(part)] = _rank(zipf, part, keys, k)
     truth = _csr(np.ones(len(indices), np.float32), indices, indptr, size.labels)
-    scores = _dense_scores(rng, truth, counts) if size.dense else _scores(rng, size.rows, k)
-    return Workload(name, truth, labels, scores, propensity)
+    if size.dense:
+        dense_scores = _dense_scores(rng, truth, counts)
+        return Workload(name, truth, labels, dense_scores, propensity)
+    return Workload(name, truth, labels, _scores(rng, size.rows, k), propensity)
 
 
-def inverse_propensity(counts: NDArray[np.int64], n: int, a: float, b: float) -> NDArray[np.float64]:
+def inverse_propensity(
+    counts: NDArray[np.int64], n: int, a: float, b: float
+) -> NDArray[np.float64]:
     """Return 1 + C (N_j + b)^-a of Jain et al. 2016, independently of the libraries compared."""
     weights: NDArray[np.float64] = 1 + (np.log(n) - 1) * (b + 1) ** a * (counts + b) ** -a
     return weights
 
 
 def _row_lengths(rng: np.random.Generator, size: Size) -> NDArray[np.int64]:
-    """Draw the number of labels of each row, 1 to 100, from a shifted negative binomial distribution."""
+    """Draw 1 to 100 labels per row from a shifted negative binomial distribution."""
     lengths = 1 + rng.negative_binomial(3, 3 / (3 + size.row_mean - 1), size.rows)
     return np.minimum(lengths, min(100, size.labels // 4))
 
 
-def _rank(zipf: _Zipf, lengths: NDArray[np.int64], truth: NDArray[np.int64], k: int) -> NDArray[np.int32]:
-    """Rank k distinct labels for each row of a block, given its truth as sorted keys row * l + label."""
+def _rank(
+    zipf: _Zipf, lengths: NDArray[np.int64], truth: NDArray[np.int64], k: int
+) -> NDArray[np.int32]:
+    """Rank k distinct labels for each row of a block.
+
+    ``truth`` has its relevant labels, as sorted keys row * l + label, and ``lengths`` their number.
+    """
     chances = FIRST_HIT * np.arange(1, k + 1) ** -HIT_DECAY
     hit = zipf.rng.random((len(lengths), k), np.float32) < chances
     hit &= np.cumsum(hit, axis=1) <= 1 + zipf.rng.binomial(lengths - 1, FOUND)[:, None]

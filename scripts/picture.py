@@ -1,6 +1,7 @@
 """Draw the picture of the README: python scripts/picture.py.
 
-It compares three models on the real data set bibtex, which the variable XMLEVAL_DATA must name a folder of.
+It compares three models on the real data set bibtex, from the folder that the environment variable
+XMLEVAL_DATA names.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ METRICS = ["p@1", "p@3", "p@5", "ndcg@5", "psp@5", "f1.macro@5"]
 
 
 def main() -> None:
-    """Draw the values of each model with their intervals."""
+    """Draw the values of the models with their confidence intervals."""
     mpl.use("Agg")
     folder = Path(os.environ["XMLEVAL_DATA"]) / "bibtex"
     train, test = (sp.load_npz(folder / f"Y_{part}.npz") for part in ("train", "test"))
@@ -29,8 +30,8 @@ def main() -> None:
         name: tuple(np.load(folder / f"topk_{file}_{part}.npy") for part in ("indices", "scores"))
         for name, file in MODELS.items()
     }
-    compared = xmleval.compare(test, models, metrics=METRICS, y_train=train)
-    save(compared.plot("values"), PICTURE, "svg")
+    comparison = xmleval.compare(test, models, metrics=METRICS, y_train=train)
+    save(comparison.plot("values"), PICTURE, "svg")
 
 
 if __name__ == "__main__":

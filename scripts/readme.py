@@ -5,9 +5,9 @@ python scripts/readme.py command test       print the first command that install
 python scripts/readme.py command demo       print the first command that installs and runs
 python scripts/readme.py shell              print the xmleval commands of all examples
 
-Tables are between `<!-- NAME: written by scripts/readme.py -->` and `<!-- end of NAME -->`. In `console`
-blocks, lines that start with `$ ` are run and followed by their output; in `sh` blocks, lines that start with
-`xmleval ` are run without showing output.
+Tables are between `<!-- NAME: written by scripts/readme.py -->` and `<!-- end of NAME -->`. In
+`console` blocks, lines that start with `$ ` are run and followed by their output; in `sh` blocks,
+lines that start with `xmleval ` are run without showing output.
 """
 
 from __future__ import annotations
@@ -29,11 +29,18 @@ DOCUMENTS = (
     *(
         ROOT / folder / "README.md"
         for folder in (
-            "xmleval/cli", "xmleval/cluster", "xmleval/input", "xmleval/metrics", "xmleval/thresholds",
-            "xmleval/integrations", "benchmarks", "scripts/limo",
+            "xmleval/cli",
+            "xmleval/cluster",
+            "xmleval/input",
+            "xmleval/metrics",
+            "xmleval/thresholds",
+            "xmleval/integrations",
+            "benchmarks",
+            "scripts/limo",
+            "tests",
         )
     ),
-)  # fmt: skip
+)
 RESULTS = ROOT / "benchmarks" / "results"
 EXAMPLES = re.compile(r"```(console|sh)\n(.*?)```", re.S)
 PROMPT = {"console": "$ ", "sh": ""}
@@ -42,8 +49,11 @@ INSTALL = re.compile(r"^(python3 -m venv .*)$", re.M)
 
 def to_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    lines = []
+    for row in (header, ["---"] * len(header), *rows):
+        cells = [cell.replace("|", r"\|") for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def measures_table() -> str:
@@ -52,13 +62,12 @@ def measures_table() -> str:
     from xmleval.metrics import TABLE
     from xmleval.show.tables import ARROWS
 
-    of_family: dict[str, list[str]] = {}
+    names_by_family: dict[str, list[str]] = {}
     for metric in TABLE:
         name = f"`{name_of(metric, '|'.join(metric.averages))}` {ARROWS[metric.direction]}".rstrip()
-        of_family.setdefault(metric.family, []).append(name)
-    return to_table(
-        ["family", "measures"], [[family, ", ".join(names)] for family, names in of_family.items()]
-    )
+        names_by_family.setdefault(metric.family, []).append(name)
+    rows = [[family, ", ".join(names)] for family, names in names_by_family.items()]
+    return to_table(["family", "measures"], rows)
 
 
 def records_table() -> str:
@@ -69,11 +78,15 @@ def records_table() -> str:
 
     rows = [
         [
-            f"`{name_of(metric, '|'.join(metric.averages))}`", metric.title, ARROWS[metric.direction],
-            range_of(metric), metric.formula, metric.reference,
+            f"`{name_of(metric, '|'.join(metric.averages))}`",
+            metric.title,
+            ARROWS[metric.direction],
+            range_of(metric),
+            metric.formula,
+            metric.reference,
         ]
         for metric in TABLE
-    ]  # fmt: skip
+    ]
     return to_table(["name", "measure", "", "range", "formula", "source"], rows)
 
 
@@ -93,9 +106,12 @@ def formats_table() -> str:
     from xmleval.input.shards import FORMATS
 
     rows = []
-    for known in FORMATS:
-        holds, files = " and ".join(known.holds), ", ".join(known.extensions)
-        rows.append([f"`{known.name}`", known.title, files, holds, "yes" if known.write else ""])
+    for file_format in FORMATS:
+        name = f"`{file_format.name}`"
+        files = ", ".join(file_format.extensions)
+        contents = " and ".join(file_format.holds)
+        written = "yes" if file_format.write else ""
+        rows.append([name, file_format.title, files, contents, written])
     return to_table(["format", "what it is", "files", "holds", "written"], rows)
 
 
@@ -132,10 +148,12 @@ TABLES: Mapping[str, Callable[[], str]] = {
 def with_tables(text: str) -> str:
     """Return a text with updated tables."""
     for name, write in TABLES.items():
-        begin, end = f"<!-- {name}: written by scripts/readme.py -->", f"<!-- end of {name} -->"
+        begin = f"<!-- {name}: written by scripts/readme.py -->"
+        end = f"<!-- end of {name} -->"
         if begin in text:
-            head, rest = text.split(begin)
-            text = f"{head}{begin}\n{write()}\n{end}{rest.split(end)[1]}"
+            before, section = text.split(begin)
+            after = section.split(end)[1]
+            text = f"{before}{begin}\n{write()}\n{end}{after}"
     return text
 
 
@@ -144,30 +162,39 @@ def with_outputs(text: str) -> str:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
 
         def run(block: re.Match[str]) -> str:
-            shown = "".join(f"$ {line}\n{output(line)}" for line in commands_of(block))
-            return f"```console\n{shown}```" if block[1] == "console" else block[0]
+            lines = "".join(f"$ {line}\n{output(line)}" for line in commands_of(block))
+            if block[1] == "console":
+                return f"```console\n{lines}```"
+            return block[0]
 
         return EXAMPLES.sub(run, text)
 
 
 def output(command: str) -> str:
-    """Return what a command prints, which must succeed; on standard error, only lines of its own."""
+    """Run a command, and return its standard error and output.
+
+    It must succeed, and write to standard error only lines that begin with ``xmleval: ``.
+    """
     from xmleval.cli import main
 
-    out, err = io.StringIO(), io.StringIO()
+    out = io.StringIO()
+    err = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(shlex.split(command)[1:])
-    said = err.getvalue()
-    if code or any(not line.startswith("xmleval: ") for line in said.splitlines()):
-        raise RuntimeError(f"{command}: exit {code}\n{said}")
-    return "".join(f"{line.rstrip()}\n" for line in (said + out.getvalue()).splitlines())
+    messages = err.getvalue()
+    if code or any(not line.startswith("xmleval: ") for line in messages.splitlines()):
+        raise RuntimeError(f"{command}: exit {code}\n{messages}")
+    lines = (messages + out.getvalue()).splitlines()
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def commands_of(block: re.Match[str]) -> list[str]:
     """Return the commands of a block that are run."""
     prompt = PROMPT[block[1]]
     return [
-        line.removeprefix(prompt) for line in block[2].splitlines() if line.startswith(f"{prompt}xmleval ")
+        line.removeprefix(prompt)
+        for line in block[2].splitlines()
+        if line.startswith(f"{prompt}xmleval ")
     ]
 
 
@@ -188,9 +215,13 @@ def main(arguments: list[str]) -> None:
     if arguments == ["write"]:
         sys.path.insert(0, str(ROOT))
         for path in DOCUMENTS:
-            path.write_text(with_outputs(with_tables(path.read_text(encoding="utf-8"))), encoding="utf-8")
+            text = with_tables(path.read_text(encoding="utf-8"))
+            path.write_text(with_outputs(text), encoding="utf-8")
     elif arguments == ["shell"]:
-        print("\n".join(line for path in DOCUMENTS for line in shell_commands(path.read_text("utf-8"))))
+        commands: list[str] = []
+        for path in DOCUMENTS:
+            commands += shell_commands(path.read_text("utf-8"))
+        print("\n".join(commands))
     elif arguments[:1] == ["command"]:
         print(install_command(README.read_text("utf-8"), arguments[1]))
     else:

@@ -1,4 +1,4 @@
-"""Commands that tests run: a folder of small inputs, and what is printed or refused."""
+"""Commands that tests run on a folder of small inputs, and their output."""
 
 import contextlib
 import io
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command line that succeeds, and return what it printed."""
+    """Run a command line that succeeds, and return its output."""
 
     def runs(line: str) -> str:
         code = main(shlex.split(line))
@@ -75,10 +75,15 @@ def json_of(line: str) -> Any:
     return json.loads(out.getvalue())
 
 
-def process(*words: str, python: str = "-m", **more: Any) -> subprocess.CompletedProcess[str]:
+def process(*words: str, python: str = "-m", **options: Any) -> subprocess.CompletedProcess[str]:
     """Run Python on a module or, with ``-c``, on a script."""
-    env = {**os.environ, "PYTHONPATH": PATHS, **more.pop("env", {})}
+    env = {**os.environ, "PYTHONPATH": PATHS, **options.pop("env", {})}
     return subprocess.run(
-        [sys.executable, python, *words], text=True, encoding="utf-8", env=env, timeout=300, check=False,
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
-    )  # fmt: skip
+        [sys.executable, python, *words],
+        text=True,
+        encoding="utf-8",
+        env=env,
+        timeout=300,
+        check=False,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
+    )

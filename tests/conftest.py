@@ -1,4 +1,4 @@
-"""What tests share: settings, real data, and the row lengths and types that kernels are tried with."""
+"""Settings that tests share, real data, and the row lengths and types to try kernels with."""
 
 import importlib
 import itertools
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, seed, settings
 from hypothesis import strategies as st
 from numba.core import caching
 
@@ -44,6 +44,9 @@ settings.register_profile(
     derandomize=False,
 )
 settings.load_profile("xmleval")
+# seed of other problems in tests/laws than the usual ones
+SEED = os.environ.get("XMLEVAL_SEED")
+LAWS = Path(__file__).parent / "laws"
 
 # row lengths on both sides of every length at which a kernel changes its way
 STEPS = (WIDTH, RUN, VECTOR, COMPARED)
@@ -66,7 +69,7 @@ float_types = st.sampled_from([np.dtype(np.float32), np.dtype(np.float64)])
 
 @pytest.fixture(autouse=True)
 def _closed_figures() -> Iterator[None]:
-    """Close the figures of a test, of which matplotlib warns once there are many."""
+    """Close the figures of a test; matplotlib warns once there are many."""
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
@@ -93,23 +96,40 @@ TOO_LARGE = {
 }
 
 
+def pytest_report_header() -> list[str]:
+    return [f"laws: problems of XMLEVAL_SEED={SEED}"] if SEED else []
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items if os.environ["XMLEVAL_WAY"] == "plain" else ():
-        for name, reason in TOO_LARGE.items():
-            if item.nodeid.startswith(name):
-                item.add_marker(pytest.mark.skip(f"{reason}, too much for plain Python"))
+    if SEED:
+        for item in items:
+            if not (isinstance(item, pytest.Function) and LAWS in item.path.parents):
+                continue
+            if is_hypothesis_test(item.obj):
+                seed(int(SEED))(item.obj)
+    if os.environ["XMLEVAL_WAY"] == "plain":
+        for item in items:
+            for name, reason in TOO_LARGE.items():
+                if item.nodeid.startswith(name):
+                    item.add_marker(pytest.mark.skip(f"{reason}, too much for plain Python"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     is_parallel = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
     if is_parallel and not any(Path(xmleval.__file__).parent.glob("kernels/__pycache__/*.nbi")):
         # or each process would compile the same kernels
-        subprocess.run([sys.executable, "-m", "xmleval", "warmup"], stdout=subprocess.DEVNULL, check=True)
-    absent = [path for module, paths in EXAMPLES_OF.items() if find_spec(module) is None for path in paths]
+        subprocess.run(
+            [sys.executable, "-m", "xmleval", "warmup"], stdout=subprocess.DEVNULL, check=True
+        )
+    absent = [
+        path for module, paths in EXAMPLES_OF.items() if find_spec(module) is None for path in paths
+    ]
     ignored = [str(config.rootpath / path) for path in absent]
     config.option.ignore = [*(config.option.ignore or ()), *ignored]
-    pytest.MonkeyPatch().setattr("xmleval.evaluation.files.LEAST_MEMORY", 1)  # small files are cut, too
-    # processes that tests start would go on ignoring the signals that this one ignores, as under nohup
+    # small files are cut, too
+    pytest.MonkeyPatch().setattr("xmleval.evaluation.files.LEAST_MEMORY", 1)
+    # processes that tests start would go on ignoring the signals that this one ignores, as under
+    # nohup
     usual_handlers: dict[int, Any] = {
         signal.SIGINT: signal.default_int_handler,
         signal.SIGHUP: signal.SIG_DFL,
@@ -119,16 +139,20 @@ def pytest_configure(config: pytest.Config) -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, usual_handlers)
-    # any test may be the first that needs a kernel, whatever of the system it breaks and whatever it prints
+    # any test may be the first that needs a kernel, whatever of the system it breaks and whatever
+    # it prints
     caching.os = SimpleNamespace(**vars(os))
     os.environ.setdefault("XMLEVAL_WAY", "compiled")  # or "plain", as `tests.ways` reads it
     importlib.import_module("tests.ways.sitecustomize")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+def pytest_collect_file(
+    file_path: Path,
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     found = yield
-    return [one for one in found if type(one) is pytest.Module]  # tests have no examples to look for
+    # tests have no examples to look for
+    return [one for one in found if type(one) is pytest.Module]
 
 
 def csr(lists: Sequence[Sequence[Any]], dtype: Any) -> tuple[Any, Any]:

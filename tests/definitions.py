@@ -1,4 +1,4 @@
-"""Values of measures from their definitions in `oracles`, for the problems that Hypothesis draws."""
+"""Values of measures by their definitions in `oracles`, for the problems that Hypothesis draws."""
 
 from tests.oracles import (
     abstaining,
@@ -15,37 +15,49 @@ from tests.oracles.metrics import Case
 from tests.oracles.propensity import rounded_once
 from tests.problems import Problem, Spec
 
-MEASURES = metrics.MEASURES.union(
-    *(each.MEASURES for each in (abstaining, calibration, curves, hierarchy)),
-    *(each.MEASURES for each in (judged, losses, margins, predicted)),
+MEASURES = (
+    metrics.MEASURES
+    | abstaining.MEASURES
+    | calibration.MEASURES
+    | curves.MEASURES
+    | hierarchy.MEASURES
+    | judged.MEASURES
+    | losses.MEASURES
+    | margins.MEASURES
+    | predicted.MEASURES
 )
 
 
 def case_of(problem: Problem) -> Case:
-    """Return what the definitions take."""
-    arguments, q, counts = problem.arguments, problem.arguments.get("inverse_propensity"), None
-    if "y_train" in arguments:
-        y_train = problem.options()["y_train"]
-        counts = y_train.sum(axis=0).astype(int).tolist()
-        q = [rounded_once(count, y_train.shape[0]) for count in counts]
-    return Case(
+    """Return the problem as the definitions take it."""
+    arguments = problem.arguments
+    case = Case(
         truth=problem.relevant(),
         n_labels=problem.n_labels,
-        listed=None if problem.form == "none" else problem.listed,
-        kind="list" if problem.form in ("list", "ragged") else "matrix",
         pred=arguments.get("y_pred"),
         weights=arguments.get("sample_weight"),
-        inverse_propensity=q,
+        inverse_propensity=arguments.get("inverse_propensity"),
         edges=arguments.get("hierarchy", []),
-        label_counts=counts,
         conventions=vars(problem.conventions),
-        grades=problem.truth if problem.conventions.graded else None,
     )
+    if problem.form != "none":
+        case.listed = problem.listed
+    if problem.form in ("list", "ragged"):
+        case.kind = "list"
+    if "y_train" in arguments:
+        rows = arguments["y_train"]
+        counts = [sum(j in row for row in rows) for j in range(problem.n_labels)]
+        case.label_counts = counts
+        case.inverse_propensity = [rounded_once(count, len(rows)) for count in counts]
+    if problem.conventions.graded:
+        case.grades = problem.truth
+    return case
 
 
 def value_of(spec: Spec, case: Case) -> float:
     """Return the value of a measure."""
-    name, params = spec.metric.name, dict(spec.params)
+    name = spec.metric.name
+    params = dict(spec.params)
     if spec.metric.family == "curves":
         return curves.value(name, case, spec.average, **params)
     if spec.metric.family == "hierarchy":
@@ -64,8 +76,9 @@ def value_of(spec: Spec, case: Case) -> float:
 
 
 def rows_of(spec: Spec, case: Case) -> list[float] | None:
-    """Return the values of rows, NaN where one does not count; None if there are none."""
-    name, params = spec.metric.name, dict(spec.params)
+    """Return the values of rows, NaN for skipped ones; None if the measure is no mean of rows."""
+    name = spec.metric.name
+    params = dict(spec.params)
     if spec.metric.family in ("curves", "abstaining", "calibration", "predicted"):
         return None
     if spec.metric.family == "hierarchy":

@@ -1,4 +1,4 @@
-"""Limits of the package made small, so that few rows reach what is done with many."""
+"""Limits of the package made small, so that few rows take the code paths of many."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,7 +13,7 @@ SMALL = {
     "files.remote": {"MOST_BLOCK_BYTES": 128},
     "input.csr": {"MOST_ROWS": 2},
     "input.lines": {"SPLIT_BYTES": 16},
-    "input.match": {"HELD_SHARE": 1 << 40},
+    "input.match": {"MATCHED_SHARE": 1 << 40},
     "input.rows": {"CHECKED_BYTES": 64},
     "input.writing": {"PIECE_BYTES": 64},
     "labels.propensity": {"LABELS_AT_A_TIME": 3},
@@ -30,12 +30,12 @@ SMALL = {
     "states.label_slots": {"LABELS_AT_A_TIME": 2},
     "states.score_runs": {"GROUPED": 0, "SMALL": 2},
 }
-OF_NAMES = {name: SMALL[name] for name in ("files.spill", "input.match", "input.rows")}
+NAME_LIMITS = {name: SMALL[name] for name in ("files.spill", "input.match", "input.rows")}
 
 
 @contextmanager
 def small_limits(values: dict[str, dict[str, int]] = SMALL) -> Iterator[None]:
-    """Make all limits small at once, or some as small as their values say."""
+    """Make all limits small, or set some of them to these values."""
     with ExitStack() as stack:
         for place, limits in values.items():
             module = import_module(f"xmleval.{place}")

@@ -12,7 +12,11 @@ LISTS = [[3, 1], [], [0], [2, 0, 3]]
 
 
 def save(
-    folder: Path, columns: dict[str, Any], ending: str = "parquet", n_labels: Any = None, size: int = 2
+    folder: Path,
+    columns: dict[str, Any],
+    ending: str = "parquet",
+    n_labels: Any = None,
+    size: int = 2,
 ) -> Path:
     """Save columns in row groups or record batches of some rows."""
     table = pa.table(columns)
@@ -22,7 +26,8 @@ def save(
     if ending == "parquet":
         pq.write_table(table, path, row_group_size=size)
     else:
-        make = ipc.new_stream if ending.startswith("stream") else ipc.new_file
+        is_stream = ending.startswith("stream")
+        make = ipc.new_stream if is_stream else ipc.new_file
         with make(path, table.schema) as writer:
             writer.write_table(table, max_chunksize=size)
     return path

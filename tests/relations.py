@@ -1,7 +1,7 @@
 """Changes of a problem whose effect on every measure is known.
 
-A relation changes a problem; values of both are the same, or as `expected` says, for the measures that it
-`holds` for.
+A relation changes a problem. For the measures that it `holds` for, the values of both problems are
+equal, or `expected` computes those of the changed one.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,19 +16,25 @@ from tests.routes import comparable, contents_of, differences, usual_tolerance
 
 Contents = dict[str, Any]
 VALUES = (
-    "values", "intervals", "confidence", "standard_errors", "thresholds", "reliability",
-    "groups", "row_groups",
-)  # fmt: skip
+    "values",
+    "intervals",
+    "confidence",
+    "standard_errors",
+    "thresholds",
+    "reliability",
+    "groups",
+    "row_groups",
+)
 KEPT = (*VALUES, "per_row", "per_label", "curves")
 ROUNDED = 1e-12  # sums of other terms
 
 
 @dataclass(frozen=True)
 class Relation:
-    """How a problem is changed, and what is then the same.
+    """A change of a problem, and the contents of its report that are compared.
 
-    ``base`` makes of a drawn problem one that can be changed; ``expected`` makes of the contents of its
-    report those of the changed one, of which ``parts`` are compared.
+    ``base`` prepares a drawn problem for the change; ``expected`` turns the contents of its report
+    into those of the changed problem, of which ``parts`` are compared.
     """
 
     change: Callable[[Problem, Draw], Problem]
@@ -44,53 +50,69 @@ class Relation:
 
 
 def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
-    """Return how the changed problem differs from what is expected of it."""
+    """Return the differences of the changed problem's report from the expected contents."""
     relation = RELATIONS[name]
     names = [spec.name for spec in problem.specs if relation.holds(spec)]
     if not names:
         return []
     changed = relation.change(problem, draw)
     names = [name for name in names if problems.is_allowed(problems.parse_spec(name), changed)]
-    asked = draw(st.sets(st.sampled_from(names), min_size=1, max_size=2)) if relation.fewer else {*names}
-    if not asked:
+    compared = {*names}
+    if relation.fewer:
+        compared = draw(st.sets(st.sampled_from(names), min_size=1, max_size=2))
+    if not compared:
         return []
-    pair = asking(problem, names), asking(changed, [name for name in names if name in asked])
-    before, after = (comparable(contents_of(each.evaluate())) for each in pair)
-    for contents in (before, after):  # such notes name how an option was given
-        contents["notes"] = [note for note in contents["notes"] if " no effect on " not in note]
-    before = relation.expected(before, *pair)
-    ignored = {*relation.ignored, *({*names} - asked)}
-    before, after = (without_names(picked(each, relation.parts), ignored) for each in (before, after))
+    problem = with_metrics(problem, names)
+    changed = with_metrics(changed, [name for name in names if name in compared])
+    expected = relation.expected(contents_to_compare(problem), problem, changed)
+    actual = contents_to_compare(changed)
+    ignored = {*relation.ignored} | ({*names} - compared)
     usual = usual_tolerance(problem)
-    return differences(before, after, lambda place: max_of(usual(place), relation.tolerance))
+    return differences(
+        without_names(pick(expected, relation.parts), ignored),
+        without_names(pick(actual, relation.parts), ignored),
+        lambda place: max_of(usual(place), relation.tolerance),
+    )
 
 
-def picked(contents: Contents, names: Sequence[str]) -> Contents:
+def contents_to_compare(problem: Problem) -> Contents:
+    """Return the contents of a report, without notes that name how an option was given."""
+    contents = comparable(contents_of(problem.evaluate()))
+    contents["notes"] = [note for note in contents["notes"] if " no effect on " not in note]
+    return contents
+
+
+def pick(contents: Contents, names: Sequence[str]) -> Contents:
     return {name: contents.get(name, {}) for name in names}
 
 
 def without_names(contents: Any, names: set[str]) -> Any:
-    """Return nested contents without some names, and without what has no others."""
+    """Return nested contents without some names, and without dicts that become empty."""
     if not isinstance(contents, dict):
         return contents
-    kept = {name: without_names(value, names) for name, value in contents.items() if name not in names}
-    return {name: value for name, value in kept.items() if value not in ({}, [])}
+    kept = {}
+    for name, content in contents.items():
+        if name not in names:
+            kept[name] = without_names(content, names)
+    return {name: content for name, content in kept.items() if content not in ({}, [])}
 
 
 def max_of(*tolerances: float | None) -> float | None:
-    return max((each for each in tolerances if each is not None), default=None)
+    return max((value for value in tolerances if value is not None), default=None)
 
 
-def asking(problem: Problem, metrics: Sequence[str]) -> Problem:
-    """Return the problem with these measures, of which all values by row and by label are kept."""
+def with_metrics(problem: Problem, metrics: Sequence[str]) -> Problem:
+    """Return the problem with these measures, all of them by row and by label where any are."""
     kept = {name: True for name in (PER_ROW, PER_LABEL) if problem.has(name)}
-    return problems.mend(replace(problem.with_arguments(**kept), metrics=(*metrics,)), problems.IDLE)
+    changed = replace(problem.with_arguments(**kept), metrics=(*metrics,))
+    return problems.mend(changed, problems.IDLE)
 
 
-def numbered(problem: Problem, draw: Draw) -> Problem:
-    """Return the problem with a cluster for each row, by its number, as if there were no clusters."""
-    missing = problem.has("confidence") and not problem.has(CLUSTERS)
-    return problem.with_arguments(**{CLUSTERS: [*range(problem.n_rows)]}) if missing else problem
+def with_row_clusters(problem: Problem, draw: Draw) -> Problem:
+    """Return the problem with row numbers as clusters, which are the default."""
+    if not problem.has("confidence") or problem.has(CLUSTERS):
+        return problem
+    return problem.with_arguments(**{CLUSTERS: [*range(problem.n_rows)]})
 
 
 def order_rows(problem: Problem, draw: Draw) -> Problem:
@@ -98,12 +120,12 @@ def order_rows(problem: Problem, draw: Draw) -> Problem:
 
 
 def with_values(name: str, *values: Any) -> Callable[[Problem, Draw], Problem]:
-    """Give rows, or labels if they are to be grouped, drawn values."""
+    """Return a change that gives every row a drawn value, or every label its group."""
 
     def give(problem: Problem, draw: Draw) -> Problem:
         n = problem.n_labels if name == "label_groups" else problem.n_rows
         drawn = draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
-        return numbered(problem, draw).with_arguments(**{name: drawn})
+        return with_row_clusters(problem, draw).with_arguments(**{name: drawn})
 
     return give
 
@@ -115,7 +137,8 @@ def repeat_rows(problem: Problem, draw: Draw) -> Problem:
 
 
 def drop_weightless(problem: Problem, draw: Draw) -> Problem:
-    return problem.take(row for row, weight in enumerate(problem.arguments["sample_weight"]) if weight)
+    weights = problem.arguments["sample_weight"]
+    return problem.take(row for row, weight in enumerate(weights) if weight)
 
 
 def rename_labels(problem: Problem, draw: Draw) -> Problem:
@@ -129,38 +152,46 @@ def rename_labels(problem: Problem, draw: Draw) -> Problem:
         if name in arguments:
             arguments[name] = [arguments[name][label] for label in old]
     if "hierarchy" in arguments:
-        arguments["hierarchy"] = [(new[child], new[parent]) for child, parent in arguments["hierarchy"]]
+        edges = arguments["hierarchy"]
+        arguments["hierarchy"] = [(new[child], new[parent]) for child, parent in edges]
     truth = [{new[label]: grade for label, grade in row.items()} for row in problem.truth]
     listed = [[(new[label], score) for label, score in row] for row in problem.listed]
     return replace(problem, truth=truth, listed=listed, arguments=arguments)
 
 
 def without_pairs(problem: Problem, draw: Draw) -> Problem:
-    gone, predictions_alone = problem.arguments["exclude"], problem.has("exclude_from")
-    truth = [
-        row if predictions_alone else {label: grade for label, grade in row.items() if label not in out}
-        for row, out in zip(problem.truth, gone, strict=True)
-    ]
-    rows = zip(problem.listed, gone, strict=True)
-    listed = [[entry for entry in row if entry[0] not in out] for row, out in rows]
-    form = "csr" if problem.form == "dense" else problem.form
-    problem = replace(problem, truth=truth, listed=listed, form=form)
+    excluded = problem.arguments["exclude"]
+    truth = problem.truth
+    if not problem.has("exclude_from"):  # which keeps the truth
+        rows = zip(problem.truth, excluded, strict=True)
+        truth = [{j: grade for j, grade in row.items() if j not in out} for row, out in rows]
+    listed = []
+    for row, out in zip(problem.listed, excluded, strict=True):
+        listed.append([(label, score) for label, score in row if label not in out])
+    problem = replace(problem, truth=truth, listed=listed, form=form_with_gaps(problem))
     if problem.has("y_pred"):
-        pairs = zip(problem.arguments["y_pred"], gone, strict=True)
+        pairs = zip(problem.arguments["y_pred"], excluded, strict=True)
         problem = problem.with_arguments(y_pred=[row - out for row, out in pairs])
     return problem.without("exclude", "exclude_from")
 
 
+def form_with_gaps(problem: Problem) -> str:
+    """Return the form of scores, or CSR for dense ones."""
+    return "csr" if problem.form == "dense" else problem.form
+
+
 def within_candidates(problem: Problem, draw: Draw) -> Problem:
-    rows = zip(problem.listed, problem.arguments["candidates"], strict=True)
-    listed = [[entry for entry in row if entry[0] in among] for row, among in rows]
-    form = "csr" if problem.form == "dense" else problem.form
+    listed = []
+    for row, candidates in zip(problem.listed, problem.arguments["candidates"], strict=True):
+        listed.append([(label, score) for label, score in row if label in candidates])
+    form = form_with_gaps(problem)
     return replace(problem, listed=listed, form=form).without("candidates")
 
 
 def with_sets(name: str) -> Callable[[Problem, Draw], Problem]:
     def give(problem: Problem, draw: Draw) -> Problem:
-        labels, n = st.sets(st.integers(0, problem.n_labels - 1)), problem.n_rows
+        labels = st.sets(st.integers(0, problem.n_labels - 1))
+        n = problem.n_rows
         sets = problem.arguments.get(name) or draw(st.lists(labels, min_size=n, max_size=n))
         return problem.with_arguments(**{name: sets})
 
@@ -175,8 +206,9 @@ def map_scores(problem: Problem, change: Callable[[float], float]) -> Problem:
     if rule.startswith("threshold"):
         threshold = change(float(rule.removeprefix("threshold")))
         problem = problem.with_arguments(decision=f"threshold{threshold!r}")
-    level = problem.unlisted
-    return problem if level is None else problem.with_conventions(unlisted=change(level))
+    if problem.unlisted is None:
+        return problem
+    return problem.with_conventions(unlisted=change(problem.unlisted))
 
 
 def negated(problem: Problem, draw: Draw) -> Problem:
@@ -188,31 +220,39 @@ def stretched(problem: Problem, draw: Draw) -> Problem:
 
 
 def plain(problem: Problem, draw: Draw) -> Problem:
-    """Return the problem without pairs, candidates and distances, which the definitions do not know."""
+    """Return the problem without pairs, candidates and distances, as for the definitions."""
     if problem.has("exclude"):
         problem = without_pairs(problem, draw)
     if problem.has("candidates"):
         problem = within_candidates(problem, draw)
-    return negated(problem, draw) if problem.has(HIGHER) else problem
+    if problem.has(HIGHER):
+        problem = negated(problem, draw)
+    return problem
 
 
 def negate_thresholds(contents: Contents, problem: Problem, changed: Problem) -> Contents:
-    """Return contents with thresholds of scores that are negated; JSON has infinite ones as texts."""
-
-    def negate(value: Any) -> Any:
-        if isinstance(value, list):
-            return [negate(each) for each in value]
-        number = value if value is None else 0.0 - float(value)
-        return str(number) if isinstance(value, str) else number
-
-    columns = contents.get("per_label", {})
-    thresholds = {name: negate(column) for name, column in columns.items() if name.startswith("threshold")}
-    curves = contents.get("curves", [])
+    """Return the contents with negated thresholds, by label and on curves, too."""
+    columns = dict(contents.get("per_label", {}))
+    for name, column in columns.items():
+        if name.startswith("threshold"):
+            columns[name] = negate(column)
+    curves = [*contents.get("curves", [])]
+    curves[2::3] = map(negate, curves[2::3])  # x, y and thresholds of each curve
     return contents | {
         "thresholds": {name: negate(value) for name, value in contents["thresholds"].items()},
-        "per_label": columns | thresholds,
-        "curves": [negate(each) if place % 3 == 2 else each for place, each in enumerate(curves)],
+        "per_label": columns,
+        "curves": curves,
     }
+
+
+def negate(value: Any) -> Any:
+    """Return a number or list of numbers negated; infinite ones are texts in JSON."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [negate(each) for each in value]
+    number = 0.0 - float(value)
+    return str(number) if isinstance(value, str) else number
 
 
 def in_groups_of(contents: Contents, problem: Problem, changed: Problem) -> Contents:
@@ -223,7 +263,7 @@ def in_groups_of(contents: Contents, problem: Problem, changed: Problem) -> Cont
 
 
 def has_no_sets_of_labels(spec: Spec) -> bool:
-    """Whether a measure is none of the numbers of different label sets, which have no weights."""
+    """Whether a measure is weighted, as all are but the numbers of distinct label sets."""
     return spec.metric.name not in ("label_diversity", "proportional_diversity")
 
 
@@ -241,33 +281,40 @@ def with_some_weights(problem: Problem, draw: Draw) -> Problem:
 
 
 def without_ones(problem: Problem, draw: Draw) -> Problem:
-    """Return a problem in which rows without relevant labels do not count 1, or groups had no shares."""
-    return problem.with_conventions(empty="zero") if problem.conventions.empty == "one" else problem
+    """Return a problem whose rows without relevant labels do not count 1."""
+    if problem.conventions.empty == "one":
+        return problem.with_conventions(empty="zero")
+    return problem
 
 
 def by_fields(problem: Problem, draw: Draw) -> Problem:
-    """Give the conventions in another way."""
-    fields, preset = problem.conventions.as_dict(), draw(st.sampled_from([*problems.PRESETS]))
+    """Write the conventions as a record, a dict or a text, after a preset or alone."""
+    fields = problem.conventions.as_dict()
+    preset = draw(st.sampled_from([*problems.PRESETS]))
     text = ",".join(f"{name}={value}" for name, value in fields.items())
     ways = [problem.conventions, vars(problem.conventions), fields, text, f"{preset},{text}"]
     return problem.with_arguments(conventions=draw(st.sampled_from(ways)))
 
 
 def ranked(problem: Problem, row: int) -> list[tuple[int, float]]:
-    """Return labels and scores, best first; without scores their places stand for these."""
+    """Return labels and scores, best first; a list without scores gets falling ones."""
     sign = problem.sign
-    listed = [(j, -float(n) if s is None else sign * s) for n, (j, s) in enumerate(problem.listed[row])]
+    entries = []
+    for place, (label, score) in enumerate(problem.listed[row]):
+        entries.append((label, -float(place) if score is None else sign * score))
     if problem.unlisted is not None:
-        unlisted = {*range(problem.n_labels)} - {label for label, _ in listed}
-        listed += [(label, sign * problem.unlisted) for label in sorted(unlisted)]
-    order = sorted(listed) if problem.form in ("csr", "dense") else listed
-    return sorted(order, key=lambda entry: -entry[1])
+        unlisted = {*range(problem.n_labels)} - {label for label, _ in entries}
+        entries += [(label, sign * problem.unlisted) for label in sorted(unlisted)]
+    if problem.form in ("csr", "dense"):
+        entries = sorted(entries)
+    return sorted(entries, key=lambda entry: -entry[1])
 
 
 def with_sets_of_decision(problem: Problem, draw: Draw) -> Problem:
-    if not problem.has("decision"):  # which was refused
+    if not problem.has("decision"):  # was refused
         return problem
-    rule, sign = problem.arguments["decision"], problem.sign
+    rule = problem.arguments["decision"]
+    sign = problem.sign
     rows = [ranked(problem, row) for row in range(problem.n_rows)]
     if rule.startswith("top"):
         sets = [{label for label, _ in row[: int(rule.removeprefix("top"))]} for row in rows]
@@ -283,19 +330,26 @@ def with_decision(problem: Problem, draw: Draw) -> Problem:
 
 
 def in_form(problem: Problem, draw: Draw) -> Problem:
-    """Return the same scores in lists, or with only stored entries."""
-    forms, listed = ["list", "ragged"], problem.listed
-    if problem.form in ("csr", "dense"):
-        forms.append("csr")
-        listed = [sorted(row, key=lambda entry: -problem.sign * (entry[1] or 0.0)) for row in listed]
-    form = draw(st.sampled_from(forms))
-    return replace(problem, listed=problem.listed if form == "csr" else listed, form=form)
+    """Return the same scores in lists, or a matrix with the listed entries alone."""
+    is_matrix = problem.form in ("csr", "dense")
+    form = draw(st.sampled_from(["list", "ragged", "csr"] if is_matrix else ["list", "ragged"]))
+    listed = problem.listed
+    if is_matrix and form != "csr":
+        listed = [best_first(row, problem.sign) for row in listed]
+    return replace(problem, listed=listed, form=form)
+
+
+def best_first(row: list[tuple[int, float | None]], sign: float) -> list[tuple[int, float | None]]:
+    return sorted(row, key=lambda entry: -sign * (entry[1] or 0.0))
 
 
 def filled(problem: Problem, draw: Draw) -> Problem:
     """Return dense scores, those of unlisted labels included."""
-    rows = (dict.fromkeys(range(problem.n_labels), problem.unlisted) | dict(row) for row in problem.listed)
-    return listed_below(replace(problem, listed=[[*row.items()] for row in rows], form="dense"), draw)
+    listed = []
+    for row in problem.listed:
+        scores = dict.fromkeys(range(problem.n_labels), problem.unlisted) | dict(row)
+        listed.append([*scores.items()])
+    return listed_below(replace(problem, listed=listed, form="dense"), draw)
 
 
 def with_unlisted_score(problem: Problem, draw: Draw) -> Problem:
@@ -305,9 +359,8 @@ def with_unlisted_score(problem: Problem, draw: Draw) -> Problem:
 
 
 def without_extras(problem: Problem, draw: Draw) -> Problem:
-    return problem.without(
-        CLUSTERS, *draw(st.sets(st.sampled_from(problems.EXTRAS), min_size=1)), "confidence"
-    )
+    extras = draw(st.sets(st.sampled_from(problems.EXTRAS), min_size=1))
+    return problem.without(CLUSTERS, *extras, "confidence")
 
 
 def one_row_group(problem: Problem, draw: Draw) -> Problem:
@@ -318,21 +371,23 @@ def one_row_group(problem: Problem, draw: Draw) -> Problem:
 
 
 def part_of(kind: str, option: str) -> Callable[[Contents, Problem, Problem], Contents]:
-    """Return what takes the part of the only group that the changed problem has."""
+    """Return the contents of the only group of the changed problem."""
     return lambda contents, problem, changed: contents[kind][changed.arguments[option][0]]
 
 
 def one_label_group(problem: Problem, draw: Draw) -> Problem:
-    """Return the problem of the labels of a group, in the rows that have relevant ones of them."""
+    """Return the problem of the labels of a group, in the rows where any of them is relevant."""
     groups = problem.arguments["label_groups"]
     group = draw(st.sampled_from(sorted({*groups})))
-    new = {old: label for label, old in enumerate(j for j, name in enumerate(groups) if name == group)}
+    labels = [label for label, name in enumerate(groups) if name == group]
+    new = {label: number for number, label in enumerate(labels)}
     arguments = dict(problem.arguments)
     if "y_train" in arguments:
-        arguments["y_train"] = [{new[label] for label in row if label in new} for row in arguments["y_train"]]
+        rows = arguments["y_train"]
+        arguments["y_train"] = [{new[label] for label in row if label in new} for row in rows]
     for name in ("label_groups", "inverse_propensity"):
         if name in arguments:
-            arguments[name] = [arguments[name][old] for old in new]
+            arguments[name] = [arguments[name][label] for label in labels]
     truth = [{new[j]: grade for j, grade in row.items() if j in new} for row in problem.truth]
     listed = [[(new[j], score) for j, score in row if j in new] for row in problem.listed]
     part = replace(problem, n_labels=len(new), truth=truth, listed=listed, arguments=arguments)
@@ -340,10 +395,10 @@ def one_label_group(problem: Problem, draw: Draw) -> Problem:
 
 
 def is_of_ranked_rows(spec: Spec) -> bool:
-    """Whether a measure is a mean over rows that reads ranked labels, of which no set was made before."""
+    """Whether a measure is a mean over rows that reads ranked labels, not predicted sets."""
     families = ("sets", "curves", "calibration", "abstaining", "statistics", "predicted")
-    of_rows = spec.average in (None, "samples") and spec.metric.name != "label_coverage"
-    return of_rows and spec.metric.family not in families
+    is_mean_of_rows = spec.average in (None, "samples") and spec.metric.name != "label_coverage"
+    return is_mean_of_rows and spec.metric.family not in families
 
 
 def binary(problem: Problem, draw: Draw) -> Problem:
@@ -353,13 +408,20 @@ def binary(problem: Problem, draw: Draw) -> Problem:
 
 SCORED = {"forms": ("csr", "dense", "list", "ragged")}
 RELATIONS = {
-    "permuted rows": Relation(order_rows, base=numbered),
+    "permuted rows": Relation(order_rows, base=with_row_clusters),
     "weight 2 is the row twice": Relation(
-        repeat_rows, base=with_values("sample_weight", 1.0, 2.0), holds=has_no_sets_of_labels,
-        ignored=("n_rows",), tolerance=ROUNDED, without=("bounds",),  # of auc, there are some without weights
+        repeat_rows,
+        base=with_values("sample_weight", 1.0, 2.0),
+        holds=has_no_sets_of_labels,
+        ignored=("n_rows",),
+        tolerance=ROUNDED,
+        without=("bounds",),  # those of auc exist only without weights
     ),
     "weight 0 is no row": Relation(
-        drop_weightless, base=with_some_weights, holds=has_no_sets_of_labels, ignored=("n_rows",),
+        drop_weightless,
+        base=with_some_weights,
+        holds=has_no_sets_of_labels,
+        ignored=("n_rows",),
         expected=in_groups_of,
     ),
     "renamed labels": Relation(
@@ -373,39 +435,60 @@ RELATIONS = {
         within_candidates, base=with_sets("candidates"), limits={"forms": ("csr", "dense", "list")}
     ),
     "distances are negated scores": Relation(
-        negated, base=lambda p, draw: p.with_arguments(**{HIGHER: False}), expected=negate_thresholds,
+        negated,
+        base=lambda p, draw: p.with_arguments(**{HIGHER: False}),
+        expected=negate_thresholds,
         parts=KEPT,
     ),
-    "conventions by fields": Relation(by_fields, parts=(*KEPT, "conventions", "notes", "not_computed")),
+    "conventions by fields": Relation(
+        by_fields, parts=(*KEPT, "conventions", "notes", "not_computed")
+    ),
     "sets of a decision": Relation(
-        with_sets_of_decision, base=with_decision, parts=(*VALUES, "per_label"),
-        without=("exclude", "candidates"), limits=SCORED,
+        with_sets_of_decision,
+        base=with_decision,
+        parts=(*VALUES, "per_label"),
+        without=("exclude", "candidates"),
+        limits=SCORED,
     ),
     "other forms": Relation(
-        in_form, base=lambda p, draw: replace(listed_below(p, draw), dtype="float64"), parts=KEPT,
+        in_form,
+        base=lambda p, draw: replace(listed_below(p, draw), dtype="float64"),
+        parts=KEPT,
         limits=SCORED,
     ),
     "unlisted scores are stored": Relation(
-        filled, base=with_unlisted_score, parts=KEPT,
+        filled,
+        base=with_unlisted_score,
+        parts=KEPT,
         holds=lambda spec: spec.metric.family != "losses",
-        without=("exclude", "candidates", "bounds", "curve_points"), limits={"forms": ("csr",)},
+        without=("exclude", "candidates", "bounds", "curve_points"),
+        limits={"forms": ("csr",)},
     ),
     "losses of unlisted scores, of stored ones": Relation(
-        filled, base=with_unlisted_score, parts=KEPT,
-        holds=lambda spec: spec.metric.family == "losses", tolerance=ROUNDED,
-        without=("exclude", "candidates", "bounds", "curve_points"), limits={"forms": ("csr",)},
+        filled,
+        base=with_unlisted_score,
+        parts=KEPT,
+        holds=lambda spec: spec.metric.family == "losses",
+        tolerance=ROUNDED,
+        without=("exclude", "candidates", "bounds", "curve_points"),
+        limits={"forms": ("csr",)},
     ),
     "few measures": Relation(unchanged, fewer=True),
     "without extras": Relation(without_extras, parts=("values", "thresholds")),
     "a group of rows": Relation(
-        one_row_group, base=with_values("row_groups", "r", "s"), expected=part_of("row_groups", "row_groups"),
-        parts=("values", "confidence", "standard_errors"), limits={"least_rows": 1},
+        one_row_group,
+        base=with_values("row_groups", "r", "s"),
+        expected=part_of("row_groups", "row_groups"),
+        parts=("values", "confidence", "standard_errors"),
+        limits={"least_rows": 1},
     ),
     "a group of labels": Relation(
-        one_label_group, base=with_values("label_groups", "head", "tail"), holds=is_of_ranked_rows,
+        one_label_group,
+        base=with_values("label_groups", "head", "tail"),
+        holds=is_of_ranked_rows,
         expected=part_of("groups", "label_groups"),
         parts=("values", "confidence", "standard_errors"),
         without=("exclude", "candidates", "hierarchy", "y_pred", "decision"),
     ),
-    "rows are clusters": Relation(numbered, parts=(*KEPT, "notes"), without=(CLUSTERS,)),
-}  # fmt: skip
+    "rows are clusters": Relation(with_row_clusters, parts=(*KEPT, "notes"), without=(CLUSTERS,)),
+}

@@ -1,7 +1,7 @@
-"""Ways from a problem to its report, which all give the same bytes.
+"""Routes from a problem to its report, which must all give the same bytes.
 
-A route is a function of a problem and of a source of choices, such as where to cut. `ROUTES` lists the
-options that each does not take.
+A route is a function of a problem and of a source of choices, such as where to cut. `ROUTES` lists
+them with the options that they do not take.
 """
 
 import copy
@@ -26,9 +26,29 @@ from hypothesis import strategies as st
 
 from tests import forms
 from tests.cluster.executors import ShuffledExecutor, count_leaves, job_of, leaf
-from tests.file_routes import NAMED, ODD, beside, from_files, keys_of, merged_files, names_of, resumed
+from tests.file_routes import (
+    NAMED,
+    ODD,
+    from_files,
+    keys_of,
+    merged_files,
+    names_of,
+    resumed,
+    with_companion,
+)
 from tests.limits import small_limits
-from tests.problems import CLUSTERS, KEPT, PER_ROW, SETS, VECTORS, Draw, Problem, parse_spec, unchanged
+from tests.problems import (
+    CLUSTERS,
+    KEPT,
+    PER_ROW,
+    SETS,
+    VECTORS,
+    Draw,
+    Problem,
+    Spec,
+    parse_spec,
+    unchanged,
+)
 from tests.ways.both import both_ways
 from xmleval import Evaluator, Report, evaluate
 
@@ -37,28 +57,44 @@ try:
 except ImportError:  # pragma: no cover
     pandas = None
 
-Forms = dict[str, Callable[[Any], Any]]  # in which rows are held
+Forms = dict[str, Callable[[Any], Any]]  # containers of rows
 Tolerance = Callable[[tuple[str, ...]], float | None]  # relative, by place; None for the same bits
-TINY, ENOUGH = 1, 1 << 23  # bytes of memory: the tables of intervals must fit
-BLANK = (" ", "a b", "\t", "\xa0", "tail ", "\u2028", "a\nb", *ODD)  # names that lines cannot hold
+# bytes of memory; the tables of intervals must fit
+TINY = 1
+ENOUGH = 1 << 23
+BLANK = (
+    " ",
+    "a b",
+    "\t",
+    "\xa0",
+    "tail ",
+    "\u2028",
+    "a\nb",
+    *ODD,
+)  # not all can be written in lines
 ENVIRONMENT = ("version", "exclude", "candidates")  # files and their checksums
 
 
 def contents_of(report: Report) -> dict[str, Any]:
-    """Return everything that a report says, as plain values by name."""
+    """Return all contents of a report, as plain values by name."""
     contents = report.to_dict()
-    kept = {"per_row": report.per_row} if report.keeps_rows else {}
-    kept |= {"per_label": report.per_label} if report.results.labels else {}
-    for kind, columns in kept.items():
-        contents[kind] = {name: values.tolist() for name, values in columns().items() if name != "name"}
+    if report.keeps_rows:
+        contents["per_row"] = as_lists(report.per_row())
+    if report.results.labels:
+        contents["per_label"] = as_lists(report.per_label())
     if report.results.points:
         contents["curves"] = [curve.tolist() for curve in (*report.roc_curve(), *report.pr_curve())]
     return contents
 
 
+def as_lists(columns: dict[str, Any]) -> dict[str, list[Any]]:
+    return {name: values.tolist() for name, values in columns.items() if name != "name"}
+
+
 def comparable(contents: dict[str, Any], ignored: Sequence[str] = ()) -> dict[str, Any]:
     """Return contents without files, checksums and versions, and notes in one order."""
-    contents = {name: value for name, value in contents.items() if name not in (*ENVIRONMENT, *ignored)}
+    omitted = {*ENVIRONMENT, *ignored}
+    contents = {name: value for name, value in contents.items() if name not in omitted}
     if "notes" in contents:
         contents["notes"] = sorted(contents["notes"])
     plain: dict[str, Any] = json.loads(json.dumps(contents))
@@ -70,51 +106,73 @@ def flat(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
     if not isinstance(value, dict | list) or not value:
         yield place, value
         return
-    for name, member in value.items() if isinstance(value, dict) else enumerate(value):
+    members = value.items() if isinstance(value, dict) else enumerate(value)
+    for name, member in members:
         yield from flat(member, (*place, str(name)))
 
 
-def differences(expected: dict[str, Any], actual: dict[str, Any], tolerance: Tolerance) -> list[str]:
+def differences(
+    expected: dict[str, Any], actual: dict[str, Any], tolerance: Tolerance
+) -> list[str]:
     """Return the places at which two contents differ, and both values."""
-    before, after = dict(flat(expected)), dict(flat(actual))
-    values = [(place, before.get(place, "absent"), after.get(place, "absent")) for place in before | after]
-    differ = [each for each in values if not agree(each[1], each[2], tolerance(each[0]))]
-    return [f"{'/'.join(place)}: {first!r} != {second!r}" for place, first, second in differ]
+    before = dict(flat(expected))
+    after = dict(flat(actual))
+    differing = []
+    for place in before | after:
+        first = before.get(place, "absent")
+        second = after.get(place, "absent")
+        if not agree(first, second, tolerance(place)):
+            differing.append(f"{'/'.join(place)}: {first!r} != {second!r}")
+    return differing
 
 
 def agree(expected: Any, actual: Any, tolerance: float | None) -> bool:
     if isinstance(expected, float) and isinstance(actual, float):
-        same = expected.hex() == actual.hex()  # NaN, too
-        return same or (tolerance is not None and math.isclose(expected, actual, rel_tol=tolerance))
+        if expected.hex() == actual.hex():  # NaN, too
+            return True
+        return tolerance is not None and math.isclose(expected, actual, rel_tol=tolerance)
     return type(expected) is type(actual) and bool(expected == actual)
 
 
 def usual_tolerance(problem: Problem) -> Tolerance:
     """Return the documented exceptions: standard errors, and curves of weighted scores."""
-    weighted = {
-        spec.name for spec in problem.specs
-        for part in (spec, *map(parse_spec, spec.metric.parts)) if part.metric.weighted_state
-    } if problem.has("sample_weight") else set()  # fmt: skip
+    weighted: set[str] = set()
+    if problem.has("sample_weight"):
+        weighted = {spec.name for spec in problem.specs if has_weighted_state(spec)}
 
     def tolerance(place: tuple[str, ...]) -> float | None:
         if {"confidence", "standard_errors"} & {*place}:
             return 1e-9
-        return 1e-14 if weighted & {*place} or (weighted and place[0] in ("per_label", "curves")) else None
+        is_of_labels = place[0] in ("per_label", "curves")
+        if weighted & {*place} or (weighted and is_of_labels):
+            return 1e-14
+        return None
 
     return tolerance
 
 
-def cut(problem: Problem, draw: Draw, most: int = 4, least: int = 1) -> list[tuple[int, Problem]]:
-    """Cut the rows at drawn places, also into batches of no rows; return first rows and batches."""
-    cuts = draw(st.lists(st.integers(0, problem.n_rows), min_size=least - 1, max_size=most - 1))
+def has_weighted_state(spec: Spec) -> bool:
+    parts = [spec, *map(parse_spec, spec.metric.parts)]
+    return any(part.metric.weighted_state for part in parts)
+
+
+def cut(
+    problem: Problem, draw: Draw, max_batches: int = 4, min_batches: int = 1
+) -> list[tuple[int, Problem]]:
+    """Cut the rows at drawn places, some into empty batches; return first rows and batches."""
+    cuts = draw(
+        st.lists(st.integers(0, problem.n_rows), min_size=min_batches - 1, max_size=max_batches - 1)
+    )
     ends = itertools.pairwise([0, *sorted(cuts), problem.n_rows])
     return [(lo, problem.take(range(lo, hi))) for lo, hi in ends]
 
 
 def resources(problem: Problem, draw: Draw) -> dict[str, Any]:
-    memory = [ENOUGH] if problem.has("confidence") else [ENOUGH, TINY, 300, 3000]
+    limits = [ENOUGH, TINY, 300, 3000]
+    if problem.has("confidence"):
+        limits = [ENOUGH]
     return {
-        "memory": draw(st.sampled_from(memory)),
+        "memory": draw(st.sampled_from(limits)),
         "threads": draw(st.integers(1, 2)),
         "block_rows": draw(st.sampled_from([None, 1, 2, 3, 4])),
     }
@@ -134,23 +192,26 @@ def in_blocks(problem: Problem, draw: Draw) -> Report:
 def in_both_ways(problem: Problem, _: Draw) -> Report:
     """Run every kernel as plain Python and compiled, which must leave the same bits."""
     with both_ways():
-        return problem.evaluate(threads=1)  # others write to other parts of the same table
+        return problem.evaluate(threads=1)  # threads would write to parts of one table
 
 
 def in_tiny_memory(problem: Problem, draw: Draw) -> Report:
-    memory = ENOUGH if problem.has("confidence") else draw(st.sampled_from([TINY, 300, 3000]))
+    memory = ENOUGH
+    if not problem.has("confidence"):
+        memory = draw(st.sampled_from([TINY, 300, 3000]))
     return problem.evaluate(memory=memory, block_rows=draw(st.integers(1, 4)))
 
 
 def saved(problem: Problem, draw: Draw) -> Report:
-    """Save before, between and after batches, and go on with what is loaded."""
-    evaluator, memory = problem.evaluator(**resources(problem, draw)), ENOUGH
+    """Save after some batches, and go on with the loaded state."""
+    evaluator = problem.evaluator(**resources(problem, draw))
     with tempfile.TemporaryDirectory() as folder:
         for number, (_, batch) in enumerate(cut(problem, draw)):
             evaluator.update(**batch.rows())
             if draw(st.booleans()):
-                evaluator.save(Path(folder) / f"{number}")
-                evaluator = Evaluator.load(Path(folder) / f"{number}", memory=memory)
+                path = Path(folder) / f"{number}"
+                evaluator.save(path)
+                evaluator = Evaluator.load(path, memory=ENOUGH)
     return evaluator.compute()
 
 
@@ -162,15 +223,16 @@ def in_copies(problem: Problem, draw: Draw) -> Report:
     """Go on with a copy, while the original counts other rows."""
     evaluator = problem.evaluator(**resources(problem, draw))
     for _, batch in cut(problem, draw):
-        copied = draw(st.sampled_from([copy.copy, copy.deepcopy, pickled]))
-        before, evaluator = evaluator, copied(evaluator)
+        make_copy = draw(st.sampled_from([copy.copy, copy.deepcopy, pickled]))
+        original = evaluator
+        evaluator = make_copy(original)
         evaluator.update(**batch.rows())
-        before.update(**problem.rows())
+        original.update(**problem.rows())
     return evaluator.compute()
 
 
 def disturbed(problem: Problem, draw: Draw) -> Report:
-    """Compute, forget and be refused in between."""
+    """Reset after other rows; refuse rows and compute between batches."""
     evaluator = problem.evaluator(**resources(problem, draw))
     evaluator.update(**problem.rows())
     evaluator.reset()
@@ -188,39 +250,47 @@ def disturbed(problem: Problem, draw: Draw) -> Report:
 
 def merged(problem: Problem, draw: Draw) -> Report:
     """Merge shards of drawn resources in a drawn tree, some of them saved and loaded."""
-    numbered = needs_numbers(problem) or draw(st.booleans())
+    with_row_numbers = needs_numbers(problem) or draw(st.booleans())
     shards = []
     with tempfile.TemporaryDirectory() as folder:
         for first, rows in cut(problem, draw, 5):
             shard = problem.evaluator(**resources(problem, draw))
-            for piece_first, piece in cut(rows, draw, 2):
-                shard.update(**piece.rows(), first_row=first + piece_first if numbered else None)
+            for first_in_shard, batch in cut(rows, draw, 2):
+                first_row = first + first_in_shard if with_row_numbers else None
+                shard.update(**batch.rows(), first_row=first_row)
             if draw(st.booleans()):
-                shard.save(Path(folder) / "shard")
-                shard = Evaluator.load(Path(folder) / "shard", memory=ENOUGH)
+                path = Path(folder) / "shard"
+                shard.save(path)
+                shard = Evaluator.load(path, memory=ENOUGH)
             shards.append(shard)
     shards = draw(st.permutations(shards))
     while len(shards) > 1:
         place = draw(st.integers(0, len(shards) - 2))
-        shards[place : place + 2] = [shards[place].merge(shards[place + 1])]
+        left, right = shards[place : place + 2]
+        shards[place : place + 2] = [left.merge(right)]
     whole: Evaluator = shards[0]
     return whole.compute()
 
 
 def needs_numbers(problem: Problem) -> bool:
-    """Whether shards are merged only with the numbers of their rows."""
+    """Whether merging needs the row numbers of shards."""
     return problem.has(PER_ROW) or (problem.has("confidence") and not problem.has(CLUSTERS))
 
 
 def by_workers(problem: Problem, draw: Draw) -> Report:
     """Count tasks in any order, some of them twice; many are merged by tasks."""
-    pieces = cut(problem, draw, 14, draw(st.sampled_from([1, 10])))
+    tasks = cut(problem, draw, 14, draw(st.sampled_from([1, 10])))
     leaves = [
-        leaf(first, task.rows(), task.n_rows, f"{number:032x}") for number, (first, task) in enumerate(pieces)
+        leaf(first, task.rows(), task.n_rows, f"{number:032x}")
+        for number, (first, task) in enumerate(tasks)
     ]
     job = job_of(problem.evaluator())
-    with tempfile.TemporaryDirectory() as folder, ShuffledExecutor(draw(st.integers(0, 99))) as executor:
-        parts = Path(folder) if draw(st.integers(0, 3)) == 3 else None
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ShuffledExecutor(draw(st.integers(0, 99))) as executor,
+    ):
+        is_in_folder = draw(st.integers(0, 3)) == 3
+        parts = Path(folder) if is_in_folder else None
         return count_leaves(job, leaves, executor, parts).compute()
 
 
@@ -233,8 +303,14 @@ def pandas_series(rows: list[Any]) -> Any:
 
 
 def paired(make: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
-    """Return what makes a pair of columns, of labels and of their scores, from lists of pairs."""
-    return lambda rows: tuple(make([[pair[part] for pair in row] for row in rows]) for part in (0, 1))
+    """Return a function that makes a column of labels and one of scores from lists of pairs."""
+
+    def make_pair(rows: list[Any]) -> Any:
+        labels = [[label for label, _ in row] for row in rows]
+        scores = [[score for _, score in row] for row in rows]
+        return make(labels), make(scores)
+
+    return make_pair
 
 
 def list_frame(rows: list[Any]) -> Any:
@@ -242,45 +318,58 @@ def list_frame(rows: list[Any]) -> Any:
     return pandas.DataFrame({"labels": pandas_series(labels), "scores": pandas_series(scores)})
 
 
+def mapping_of_mappings(rows: dict[Any, Any]) -> Any:
+    rows = dict(rows)
+    for key, row in rows.items():
+        if isinstance(row, dict):
+            rows[key] = UserDict(row)
+    return MappingProxyType(rows)
+
+
 BY_KEY: Forms = {
     "dict": dict,
     "mapping": UserDict,
-    "mapping of mappings": lambda rows: MappingProxyType(
-        {key: UserDict(row) if isinstance(row, dict) else row for key, row in rows.items()}
-    ),
+    "mapping of mappings": mapping_of_mappings,
 }
 IN_ORDER: Forms = {"list": list, "deque": deque, "object array": object_array}
-IN_ORDER |= {"Series": pandas_series} if pandas else {}
+if pandas:
+    IN_ORDER["Series"] = pandas_series
 PAIRED: Forms = {f"pair of {name}s": paired(make) for name, make in IN_ORDER.items()}
-PAIRED |= {"frame": list_frame} if pandas else {}
+if pandas:
+    PAIRED["frame"] = list_frame
 
 
 def in_other_forms(problem: Problem, draw: Draw) -> Report:
     """Give each array another type, memory layout or format, in one call or in batches."""
     if draw(st.booleans()):
-        report: Report = evaluate(**forms.of_rows(problem, draw), **forms.of_options(problem, draw))
+        report: Report = evaluate(
+            **forms.vary_rows(problem, draw), **forms.vary_options(problem, draw)
+        )
         return report
-    evaluator = Evaluator(**forms.of_options(problem, draw), **resources(problem, draw))
+    evaluator = Evaluator(**forms.vary_options(problem, draw), **resources(problem, draw))
     for _, batch in cut(problem, draw):
-        evaluator.update(**forms.of_rows(batch, draw))
+        evaluator.update(**forms.vary_rows(batch, draw))
     return evaluator.compute()
 
 
 def in_threads_of_callers(problem: Problem, draw: Draw) -> Report:
-    """Evaluate in several threads at once, each other rows first, and count batches in one evaluator."""
-    batches, evaluator = cut(problem, draw), problem.evaluator(**resources(problem, draw))
-    numbered = [(first, batch.rows()) for first, batch in batches]
-    others = problem.take([*range(problem.n_rows)][::-1])
+    """Evaluate in three threads at once, after other rows, while they update one evaluator."""
+    batches = [(first, batch.rows()) for first, batch in cut(problem, draw)]
+    evaluator = problem.evaluator(**resources(problem, draw))
+    backwards = problem.take(range(problem.n_rows)[::-1])
 
     def evaluate_both(number: int) -> Report:
-        others.evaluate(threads=1 + number % 2)
-        return problem.evaluate(threads=1 + number % 2)
+        threads = 1 + number % 2
+        backwards.evaluate(threads=threads)
+        return problem.evaluate(threads=threads)
 
     with ThreadPoolExecutor(3) as pool:
         reports = pool.map(evaluate_both, range(3))
-        counts = [pool.submit(evaluator.update, **rows, first_row=first) for first, rows in numbered]
-        for count in counts:
-            count.result()
+        updates = [
+            pool.submit(evaluator.update, **rows, first_row=first) for first, rows in batches
+        ]
+        for update in updates:
+            update.result()
         expected = comparable(contents_of(evaluator.compute()))
         for report in reports:
             actual = comparable(contents_of(report))
@@ -288,76 +377,114 @@ def in_threads_of_callers(problem: Problem, draw: Draw) -> Report:
     return evaluator.compute()
 
 
+class NamedRows:
+    """Rows by key or in order, with names of labels that descend where ids ascend."""
+
+    def __init__(self, problem: Problem, draw: Draw) -> None:
+        self.draw = draw
+        self.names = names_of(problem, BLANK)
+        self.keyed = draw(st.booleans()) or not problem.n_rows
+        self.keys: list[Any] = [*range(problem.n_rows)]  # intervals depend on keys
+        if problem.has(CLUSTERS) or not problem.has("confidence"):
+            self.keys = [10 * row for row in range(problem.n_rows)]
+            if problem.odd:
+                self.keys = keys_of(problem, BLANK)
+
+    def rows(self, values: list[Any], shuffled: bool = True, forms: Forms = IN_ORDER) -> Any:
+        """Return rows in a drawn container, those with keys also in a drawn order."""
+        order: Sequence[int] = range(len(values))
+        if shuffled and self.keyed:
+            order = self.draw(st.permutations(order))
+        if not self.keyed:
+            return self.container(forms)(values)
+        return self.container(BY_KEY)({self.keys[i]: values[i] for i in order})
+
+    def container(self, forms: Forms) -> Callable[[Any], Any]:
+        return forms[self.draw(st.sampled_from([*forms]))]
+
+    def grades(self, truth: list[dict[int, float]]) -> list[dict[str, float]]:
+        return [{self.names[label]: grade for label, grade in row.items()} for row in truth]
+
+    def sets(self, sets: list[set[int]]) -> list[dict[str, float]]:
+        return self.grades([dict.fromkeys(labels, 1.0) for labels in sets])
+
+    def scores(self, problem: Problem) -> Any:
+        ranked = [[(self.names[j], score) for j, score in row] for row in problem.listed]
+        if problem.form in ("csr", "dense"):
+            return self.rows([dict(row) for row in ranked])
+        if problem.bare:
+            return self.rows([[name for name, _ in row] for row in ranked])
+        return self.rows(ranked, forms=IN_ORDER | PAIRED)
+
+
 def by_name(problem: Problem, draw: Draw) -> Report:
-    """Name labels and rows; names descend where ids ascend, as ties go to the later name."""
-    names, keyed = names_of(problem, BLANK), draw(st.booleans()) or not problem.n_rows
-    keys: list[Any] = [*range(problem.n_rows)]  # which decide on the groups of intervals
-    if problem.has(CLUSTERS) or not problem.has("confidence"):
-        keys = keys_of(problem, BLANK) if problem.odd else [10 * row for row in keys]
-
-    def rows(values: list[Any], shuffled: bool = False, forms: Forms = IN_ORDER) -> Any:
-        order = draw(st.permutations(range(len(values)))) if shuffled and keyed else range(len(values))
-        forms = BY_KEY if keyed else forms
-        make = forms[draw(st.sampled_from([*forms]))]
-        return make({keys[i]: values[i] for i in order} if keyed else values)
-
-    def judged(sets: list[Any]) -> list[Any]:
-        return [
-            {names[label]: float(row[label] if isinstance(row, dict) else 1) for label in row} for row in sets
-        ]
-
-    arguments: dict[str, Any] = {"y_true": rows(judged(problem.truth)), "labels": names}
+    """Name labels and rows; ties are broken by the later name."""
+    named = NamedRows(problem, draw)
+    names = named.names
+    arguments = dict(problem.arguments)
+    arguments["y_true"] = named.rows(named.grades(problem.truth), shuffled=False)
+    arguments["labels"] = names
     if problem.form != "none":
-        listed = [[(names[label], score) for label, score in row] for row in problem.listed]
-        as_dicts = problem.form in ("csr", "dense")
-        ranked: list[Any] = [[name for name, _ in row] if problem.bare else row for row in listed]
-        forms = IN_ORDER if as_dicts or problem.bare else IN_ORDER | PAIRED
-        arguments["y_score"] = rows([dict(row) for row in listed] if as_dicts else ranked, True, forms)
-    arguments |= {name: rows(judged(problem.arguments[name]), True) for name in SETS if problem.has(name)}
-    arguments |= {
-        name: rows(problem.arguments[name], True, {"list": list}) for name in VECTORS if problem.has(name)
-    }
+        arguments["y_score"] = named.scores(problem)
+    for name in SETS:
+        if problem.has(name):
+            arguments[name] = named.rows(named.sets(arguments[name]))
+    for name in VECTORS:
+        if problem.has(name):
+            arguments[name] = named.rows(arguments[name], forms={"list": list})
     for name in ("label_groups", "inverse_propensity"):
         if problem.has(name):
-            make = BY_KEY[draw(st.sampled_from([*BY_KEY]))]
-            arguments[name] = make(dict(zip(names, problem.arguments[name], strict=True)))
+            values = dict(zip(names, arguments[name], strict=True))
+            arguments[name] = named.container(BY_KEY)(values)
     if problem.has("hierarchy"):
-        arguments["hierarchy"] = [(names[i], names[j]) for i, j in problem.arguments["hierarchy"]]
+        edges = arguments["hierarchy"]
+        arguments["hierarchy"] = [(names[child], names[parent]) for child, parent in edges]
     if problem.has("y_train"):
-        arguments["y_train"] = [[names[label] for label in row] for row in problem.arguments["y_train"]]
-    report: Report = evaluate(**{**problem.arguments, **arguments}, metrics=[*problem.metrics])
+        arguments["y_train"] = [[names[j] for j in row] for row in arguments["y_train"]]
+    report: Report = evaluate(**arguments, metrics=[*problem.metrics])
     return report
 
 
 def as_objects(problem: Problem, draw: Draw) -> Problem:
-    """Return the problem as objects have it, with scores of Python."""
-    # arrays keep entries that have the score of unlisted labels, which changes points and bits of curves
-    form = "csr" if problem.form == "dense" and problem.unlisted is not None else problem.form
+    """Return the problem as objects represent it, with scores in float64."""
+    form = problem.form
+    if form == "dense" and problem.unlisted is not None:
+        # arrays store entries with the score of unlisted labels, which changes points and bits of
+        # curves
+        form = "csr"
     return replace(problem, form=form, dtype="float64")
 
 
 def as_lines(problem: Problem, draw: Draw) -> Problem:
-    """Return the problem without options whose file would be empty, and with names that are texts."""
-    clusters = [*map(str, problem.arguments.get(CLUSTERS, ()))]
-    arguments = problem.arguments | ({CLUSTERS: clusters} if problem.has(CLUSTERS) else {})
-    empty = [name for name in ("exclude", "hierarchy") if not any(arguments.get(name, ()))]
-    return replace(problem, arguments=arguments).without(*empty)
+    """Return the problem without options whose file would be empty, and with texts as clusters."""
+    for name in ("exclude", "hierarchy"):
+        if not any(problem.arguments.get(name, ())):
+            problem = problem.without(name)
+    if problem.has(CLUSTERS):
+        clusters = [*map(str, problem.arguments[CLUSTERS])]
+        problem = problem.with_arguments(**{CLUSTERS: clusters})
+    return problem
 
 
 def as_records(problem: Problem, draw: Draw) -> Problem:
-    """Return the problem as files with names have it: with some entries, and with keys that are clusters."""
+    """Return the problem as files with names represent it: no empty files; keys are clusters."""
     truth = [row or {0: 1.0} for row in problem.truth]
-    # lists rank what they list above what they do not, where both have the score of unlisted labels
-    listed = [[(label, score) for label, score in row if score != problem.unlisted] for row in problem.listed]
-    listed[0] = listed[0] if any(listed) else [(0, 0.5 if problem.unlisted != 0.5 else 1.0)]
-    clusters = {} if problem.has(CLUSTERS) else {CLUSTERS: keys_of(problem)}
-    problem = replace(problem, truth=truth, listed=listed).with_arguments(**clusters)
+    # a list ranks listed labels above unlisted ones of the same score
+    listed = [
+        [(label, score) for label, score in row if score != problem.unlisted]
+        for row in problem.listed
+    ]
+    if not any(listed):
+        listed[0] = [(0, 0.5 if problem.unlisted != 0.5 else 1.0)]
+    problem = replace(problem, truth=truth, listed=listed)
+    if not problem.has(CLUSTERS):
+        problem = problem.with_arguments(**{CLUSTERS: keys_of(problem)})
     return as_lines(as_objects(problem, draw), draw)
 
 
 @dataclass(frozen=True)
 class Route:
-    """A way to a report, the options that it does not take, and what else it asks of a problem."""
+    """A way to a report, the options that it does not take, and the problems that it takes."""
 
     run: Callable[[Problem, Draw], Any]
     without: tuple[str, ...] = ()
@@ -369,47 +496,71 @@ class Route:
 
 def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
     """Return how the report of a route differs from that of one call."""
-    route, tolerance = ROUTES[name], usual_tolerance(problem)
+    route = ROUTES[name]
+    tolerance = usual_tolerance(problem)
     expected = comparable(contents_of(problem.evaluate()), route.ignored)
-    with small_limits() if draw(st.booleans()) else nullcontext():
+    has_small_limits = draw(st.booleans())
+    with small_limits() if has_small_limits else nullcontext():
         answer = route.run(problem, draw)
-    actual = comparable(answer if isinstance(answer, dict) else contents_of(answer), route.ignored)
+    if isinstance(answer, Report):
+        answer = contents_of(answer)
+    actual = comparable(answer, route.ignored)
     if not route.prints:
         return differences(expected, actual, tolerance)
     for kind in ("per_row", "per_label"):
-        of_report, of_file = expected.get(kind, {}), actual.get(kind, {})
-        absent = of_report.keys() - of_file.keys() - {*filter(is_left_out, of_report)}
-        absent |= {spec.label_column for spec in problem.specs if spec.average} & (
-            of_report.keys() - of_file.keys()
-        )
-        if problem.arguments.get(kind) is True:  # no list of the measures to keep, which files do not take
-            absent |= of_file.keys() - of_report.keys()
-        if absent:
-            return [f"{kind}: columns of the report or the file alone: {sorted(absent)}"]
-        for each in (expected, actual):
-            each[kind] = {column: each.get(kind, {})[column] for column in of_report.keys() & of_file.keys()}
-    return differences(expected, actual, lambda place: tolerance(place) or 0.0)  # -0.0 is printed as 0
+        unexpected = unexpected_columns(kind, problem, expected, actual)
+        if unexpected:
+            return [f"{kind}: columns of the report or the file alone: {sorted(unexpected)}"]
+        keep_common_columns(kind, expected, actual)
+    # -0.0 is printed as 0
+    return differences(expected, actual, lambda place: tolerance(place) or 0.0)
 
 
-def is_left_out(column: str) -> bool:
+def unexpected_columns(
+    kind: str, problem: Problem, expected: dict[str, Any], actual: dict[str, Any]
+) -> set[str]:
+    """Return the columns by row or by label that either the report or the file should have, too."""
+    in_report = {*expected.get(kind, {})}
+    in_file = {*actual.get(kind, {})}
+    asked = {spec.label_column for spec in problem.specs if spec.average}
+    missing = in_report - in_file
+    unexpected = {column for column in missing if column in asked or not is_optional(column)}
+    # files take no list of the measures to keep
+    if problem.arguments.get(kind) is True:
+        unexpected |= in_file - in_report
+    return unexpected
+
+
+def keep_common_columns(kind: str, expected: dict[str, Any], actual: dict[str, Any]) -> None:
+    common = expected.get(kind, {}).keys() & actual.get(kind, {}).keys()
+    for contents in (expected, actual):
+        contents[kind] = {column: contents[kind][column] for column in common}
+
+
+def is_optional(column: str) -> bool:
     """Whether files by label have a column only where its average is asked for."""
     stem = column.partition("@")[0]
-    return stem in ("precision", "recall", "f1", "ap", "auc", "peak_f1") or stem.startswith("threshold")
+    if stem.startswith("threshold"):
+        return True
+    return stem in ("precision", "recall", "f1", "ap", "auc", "peak_f1")
 
 
-OF_FILES: dict[str, Any] = {
-    "without": ("sample_weight", "curve_points"), "change": as_lines,
+FILE_OPTIONS: dict[str, Any] = {
+    "without": ("sample_weight", "curve_points"),
+    "change": as_lines,
     "limits": {"least_rows": 1, "forms": ("csr", "dense", "list", "none")},
-    "ignored": ("notes",), "prints": True,
-}  # fmt: skip
-SCORED = {"least_rows": 1, "forms": ("csr", "dense", "list")}
-OF_SHARDS: dict[str, Any] = OF_FILES | {  # of which one may have no pairs
-    "without": ("sample_weight", "curve_points", "exclude", "exclude_from")
+    "ignored": ("notes",),
+    "prints": True,
 }
-OF_NAMED_FILES: dict[str, Any] = OF_FILES | {
-    "change": as_records, "limits": {"least_rows": 1, "forms": ("csr", "dense")},
-}  # fmt: skip
-BESIDE: dict[str, Any] = {"without": (*OF_FILES["without"], *KEPT), "prints": False}
+SCORED = {"least_rows": 1, "forms": ("csr", "dense", "list")}
+SHARD_OPTIONS: dict[str, Any] = FILE_OPTIONS | {
+    "without": (*FILE_OPTIONS["without"], "exclude", "exclude_from")  # a shard may have no pairs
+}
+NAMED_FILE_OPTIONS: dict[str, Any] = FILE_OPTIONS | {
+    "change": as_records,
+    "limits": {"least_rows": 1, "forms": ("csr", "dense")},
+}
+COMPANION_OPTIONS: dict[str, Any] = {"without": (*FILE_OPTIONS["without"], *KEPT), "prints": False}
 IN_MEMORY = {"extremes": True}
 ROUTES = {
     "in batches": Route(in_batches, limits=IN_MEMORY),
@@ -424,13 +575,16 @@ ROUTES = {
     "in other forms": Route(in_other_forms, limits=IN_MEMORY),
     "in threads of callers": Route(in_threads_of_callers, limits=IN_MEMORY),
     "by name": Route(by_name, change=as_objects, ignored=("notes",)),
-    "from files by number": Route(partial(from_files, kinds=["npz"]), **OF_FILES),
-    "from files by name": Route(partial(from_files, kinds=[*NAMED]), **OF_NAMED_FILES),
-    "from files by number, resumed": Route(partial(resumed, kinds=["npz"]), **OF_FILES),
-    "from files by name, resumed": Route(partial(resumed, kinds=[*NAMED]), **OF_NAMED_FILES),
-    "from files by number, beside a model": Route(
-        partial(beside, kinds=["npz"]), **OF_FILES | BESIDE | {"limits": SCORED}
+    "from files by number": Route(partial(from_files, kinds=["npz"]), **FILE_OPTIONS),
+    "from files by name": Route(partial(from_files, kinds=[*NAMED]), **NAMED_FILE_OPTIONS),
+    "from files by number, resumed": Route(partial(resumed, kinds=["npz"]), **FILE_OPTIONS),
+    "from files by name, resumed": Route(partial(resumed, kinds=[*NAMED]), **NAMED_FILE_OPTIONS),
+    "from files by number, next to a model": Route(
+        partial(with_companion, kinds=["npz"]),
+        **FILE_OPTIONS | COMPANION_OPTIONS | {"limits": SCORED},
     ),
-    "from files by name, beside a model": Route(partial(beside, kinds=[*NAMED]), **OF_NAMED_FILES | BESIDE),
-    "from files, merged": Route(merged_files, **OF_SHARDS),
+    "from files by name, next to a model": Route(
+        partial(with_companion, kinds=[*NAMED]), **NAMED_FILE_OPTIONS | COMPANION_OPTIONS
+    ),
+    "from files, merged": Route(merged_files, **SHARD_OPTIONS),
 }

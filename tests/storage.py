@@ -10,11 +10,12 @@ import pytest
 class Storage:
     """A file system with an empty bucket, ``s3://bucket``.
 
-    ``sent`` counts the bytes of objects that were sent, to whichever process.
+    ``sent`` counts the bytes of objects that were sent, to any process.
     """
 
     def __init__(self, system: Any, server: Any) -> None:
-        self.system, self.sent = system, 0
+        self.system = system
+        self.sent = 0
         self._app, server.app = server.app, self._counting
 
     def _counting(self, environ: Any, start: Any) -> Iterator[bytes]:
@@ -26,7 +27,7 @@ class Storage:
 
 @contextmanager
 def storing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Storage]:
-    """Serve while the context lasts; the environment tells where, to other processes too."""
+    """Serve while the context lasts; environment variables contain the address."""
     import s3fs
     from moto.server import ThreadedMotoServer
 
@@ -34,9 +35,12 @@ def storing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Storage]:
     moto.start()
     url = "http://{}:{}".format(*moto.get_host_and_port())
     for name, value in {
-        "AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b",
-        "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():  # fmt: skip
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": "a",
+        "AWS_SECRET_ACCESS_KEY": "b",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
         monkeypatch.setenv(name, value)
     s3fs.S3FileSystem.clear_instance_cache()
     system = s3fs.S3FileSystem()

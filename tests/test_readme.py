@@ -1,4 +1,4 @@
-"""The documentation says what the program does: examples run, tables are current, links lead somewhere."""
+"""The documentation: its examples run, its tables are current, and its links are valid."""
 
 import doctest
 import re
@@ -29,7 +29,9 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(readme.ROOT))
 
 
-@pytest.mark.parametrize("path", [path for path in readme.DOCUMENTS if "\n>>> " in read(path)], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [path for path in readme.DOCUMENTS if "\n>>> " in read(path)], ids=name_of
+)
 def test_python_examples_run(path: Path) -> None:
     failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert (failed, tried) == (0, read(path).count("\n>>> "))
@@ -58,12 +60,12 @@ def test_tables_are_current_and_documents_complete() -> None:
 
 def test_all_groups_of_measures_are_named() -> None:
     sentence = read(readme.README).partition("Groups: ")[2].partition("\n\n")[0]
-    docstring = str(xmleval.evaluate.__doc__).partition("and the groups ")[2].partition("k : int")[0]
-    for text in (sentence, docstring):
+    docstring = " ".join(str(xmleval.evaluate.__doc__).split()).partition("and the groups ")[2]
+    for text in (sentence, docstring.partition("k : int")[0]):
         assert re.findall(r"`+([a-z0-9]+)`+", text) == [*GROUPS, "all"]
 
 
-def test_speed_is_that_of_the_last_full_run() -> None:
+def test_tables_of_speed_are_those_of_the_last_full_run() -> None:
     results = read_results(readme.RESULTS)
     assert set(results) == set(PARTS)
     assert all(part["scale"] == 1 for part in results.values())
@@ -74,28 +76,35 @@ def test_speed_is_that_of_the_last_full_run() -> None:
 
 def test_every_format_and_convention_is_named() -> None:
     formats = read(readme.ROOT / "xmleval" / "input" / "README.md")
-    for known in FORMATS:
-        assert f"`{known.name}`" in formats
-        assert all(ending.removesuffix(".gz") in formats for ending in known.extensions)
-    rows = {line.split("`")[1]: line for line in read(readme.README).splitlines() if line.startswith("| `")}
+    for format in FORMATS:
+        assert f"`{format.name}`" in formats
+        assert all(ending.removesuffix(".gz") in formats for ending in format.extensions)
+    rows = {}
+    for line in read(readme.README).splitlines():
+        if line.startswith("| `"):
+            rows[line.split("`")[1]] = line
     for name, choices in CHOICES.items():
-        shown = [f"{choice:g}" if isinstance(choice, float) else str(choice) for choice in choices]
-        assert all(f"`{choice}`" in rows[name] for choice in shown)
+        for choice in choices:
+            text = f"{choice:g}" if isinstance(choice, float) else str(choice)
+            assert f"`{text}`" in rows[name]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_links_lead_somewhere(path: Path) -> None:
-    for link in (inline or defined for inline, defined in LINK.findall(readme.EXAMPLES.sub("", read(path)))):
+def test_links_are_valid(path: Path) -> None:
+    text = readme.EXAMPLES.sub("", read(path))
+    for inline, defined in LINK.findall(text):
+        link = inline or defined
         target, _, _ = link.partition("#")
         if path == readme.README:
-            assert link.startswith("https://")  # a package index shows this page, and has no other files
+            # package indexes show this page without other files
+            assert link.startswith("https://")
         if target.startswith(f"{REPOSITORY}/blob/main/"):
             assert (readme.ROOT / target.removeprefix(f"{REPOSITORY}/blob/main/")).is_file()
         elif not target.startswith("https://"):
             assert (path.parent / target).is_file()
 
 
-def test_the_first_page_is_short_and_begins_with_installing() -> None:
+def test_readme_is_short_and_begins_with_installing() -> None:
     text = read(readme.README)
     assert text.count("\n") < 250
     first_screen = "\n".join(text.splitlines()[:35])
@@ -105,7 +114,7 @@ def test_the_first_page_is_short_and_begins_with_installing() -> None:
         )
 
 
-def test_outputs_are_written_below_their_commands() -> None:
+def test_with_outputs_writes_outputs_below_their_commands() -> None:
     text = readme.with_outputs("```console\n$ xmleval stats --help\nformer\n```\n")
     assert text.startswith("```console\n$ xmleval stats --help\nUsage: xmleval stats")
     assert "former" not in text
@@ -113,15 +122,20 @@ def test_outputs_are_written_below_their_commands() -> None:
         readme.with_outputs("```console\n$ xmleval stats none.npz\n```\n")
 
 
-def test_tables_are_written_between_their_marks() -> None:
-    text = "before\n<!-- formats: written by scripts/readme.py -->\nold\n<!-- end of formats -->\nafter\n"
+def test_with_tables_writes_tables_between_their_marks() -> None:
+    text = (
+        "before\n<!-- formats: written by scripts/readme.py -->\n"
+        "old\n<!-- end of formats -->\nafter\n"
+    )
     before, table, after = readme.with_tables(text).split(" -->\n")[0:3]
     assert before.startswith("before\n")
     assert table.startswith("| format | what it is |")
     assert after == "after\n"
 
 
-def test_the_commands_of_the_documentation_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_script_prints_commands_of_the_documentation(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     readme.main(["command", "test"])
     assert capsys.readouterr().out.startswith("python3 -m venv")
     readme.main(["shell"])

@@ -1,4 +1,4 @@
-"""What starts quickly imports no more than it needs, and all public names and commands are there."""
+"""Imports of the package and of quick commands, and lists of public names and commands."""
 
 import re
 from importlib import import_module
@@ -12,20 +12,26 @@ from tests.commands import Run, process
 
 HELP = "from xmleval.cli import main\nassert main({}) == 0"
 STATES = (
-    "from xmleval import *\nevaluate, io\nimport sys\nassert 'xmleval.states.score_runs' not in sys.modules"
+    "from xmleval import *\nevaluate, io\n"
+    "import sys\nassert 'xmleval.states.score_runs' not in sys.modules"
 )
 FIRST = "import numpy as np, xmleval\nxmleval.evaluate(np.eye(30), np.eye(30) / 2, metrics='p@5')"
 
 
-@pytest.mark.parametrize(("code", "loaded", "not_loaded"), [
-    ("import xmleval", set(), {"numpy", "numba", "scipy", "click", "rich", "fsspec"}),
-    (HELP.format(["--help"]), {"click"}, {"numba", "scipy", "numpy", "rich"}),
-    (HELP.format(["metrics", "psp@5"]), {"click"}, {"numba", "scipy"}),
-    (HELP.format(["evaluate", "--help"]), {"click"}, {"numba"}),
-    (STATES, {"numpy"}, {"numba"}),  # states load on demand
-    (FIRST, {"numpy"}, {"numba"}),  # kernels run as plain Python while work is small
-])  # fmt: skip
-def test_no_more_is_imported_than_needed(code: str, loaded: set[str], not_loaded: set[str]) -> None:
+@pytest.mark.parametrize(
+    ("code", "loaded", "not_loaded"),
+    [
+        ("import xmleval", set(), {"numpy", "numba", "scipy", "click", "rich", "fsspec"}),
+        (HELP.format(["--help"]), {"click"}, {"numba", "scipy", "numpy", "rich"}),
+        (HELP.format(["metrics", "psp@5"]), {"click"}, {"numba", "scipy"}),
+        (HELP.format(["evaluate", "--help"]), {"click"}, {"numba"}),
+        (STATES, {"numpy"}, {"numba"}),  # states load on demand
+        (FIRST, {"numpy"}, {"numba"}),  # kernels run as plain Python while work is small
+    ],
+)
+def test_startup_imports_no_more_than_needed(
+    code: str, loaded: set[str], not_loaded: set[str]
+) -> None:
     listing = f"{code}\nimport sys\nprint('\\n' + ' '.join(sys.modules))"
     done = process(listing, python="-c", env={"XMLEVAL_WAY": ""})
     assert done.returncode == 0, done.stderr
@@ -48,8 +54,10 @@ def test_public_names_are_listed() -> None:
 
 def test_commands_are_listed(run: Run) -> None:
     files = Path(xmleval.__file__).with_name("cli").glob("*.py")
-    commands = re.findall(r"^  ([a-z]+)  +\w", run("--help").partition("Commands:")[2], re.M)
-    assert {path.stem for path in files if f"\ndef {path.stem}(" in path.read_text()} == {*commands}
+    defined = {path.stem for path in files if f"\ndef {path.stem}(" in path.read_text()}
+    listing = run("--help").partition("Commands:")[2]
+    commands = re.findall(r"^  ([a-z]+)  +\w", listing, re.M)
+    assert defined == {*commands}
     for name in commands:
         usage, description, *_ = run(f"{name} --help").split("\n\n")
         assert usage.startswith(f"Usage: xmleval {name} ")

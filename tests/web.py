@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-EXTRA_BYTES = 1 << 16  # that are sent at once
+EXTRA_BYTES = 1 << 16  # sent at once
 
 
 class Web(ThreadingHTTPServer):
@@ -20,11 +20,10 @@ class Web(ThreadingHTTPServer):
         self.files: dict[str, bytes] = {}
         self.sent = 0  # bytes of files
         self.ranges = True  # whether files are sent by ranges
-        self.statuses = dict[str, int]()  # of files that are answered otherwise
-        self.fails = 0  # requests to come whose connections break
-        self.extra = 0  # bytes that are sent behind each range
-        self.breaks_at = dict[str, int]()  # from which byte of a file on connections break
-
+        self.statuses = dict[str, int]()  # HTTP status of files that are not sent
+        self.fails = 0  # number of next requests whose connections break
+        self.extra = 0  # bytes sent after each range
+        self.breaks_at = dict[str, int]()  # by file, the first byte at which connections break
         self.url = f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -46,17 +45,21 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def _answer(self, body: bool) -> None:
-        web, path = self.server, self.path.partition("?")[0]
-        data, status = web.files.get(path), web.statuses.get(path, 200)
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        web = self.server
+        path = self.path.partition("?")[0]
+        data = web.files.get(path)
+        status = web.statuses.get(path, 200)
+        requested = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if data is None or status != 200:
-            self.send_response(status if status != 200 else 404)
+            self.send_response(404 if status == 200 else status)
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        part, start, extra = data, 0, 0
-        if wanted and web.ranges:
-            start, last = map(int, wanted.groups())
+        part = data
+        start = 0
+        extra = 0
+        if requested and web.ranges:
+            start, last = map(int, requested.groups())
             extra = web.extra
             part = data[start : last + 1]
             self.send_response(206)

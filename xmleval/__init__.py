@@ -1,6 +1,6 @@
 """Evaluate extreme multi-label classifiers from sparse labels and top-k lists.
 
-Names are imported when they are first asked for, so that `import xmleval` costs nothing.
+Names are imported when they are first used, so that `import xmleval` costs nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from xmleval.version import __version__
 
-if TYPE_CHECKING:  # what `_NAMES` has, for type checkers
+if TYPE_CHECKING:  # the names of `_NAMES`, for type checkers
     from xmleval import calibrate as calibrate
     from xmleval import effectiveness as effectiveness
     from xmleval import io as io
@@ -33,7 +33,9 @@ if TYPE_CHECKING:  # what `_NAMES` has, for type checkers
     from xmleval.api.measures import hit_rate_at_k as hit_rate_at_k
     from xmleval.api.measures import instance_auc as instance_auc
     from xmleval.api.measures import instance_f1 as instance_f1
-    from xmleval.api.measures import label_ranking_average_precision as label_ranking_average_precision
+    from xmleval.api.measures import (
+        label_ranking_average_precision as label_ranking_average_precision,
+    )
     from xmleval.api.measures import lrap as lrap
     from xmleval.api.measures import macro_auc as macro_auc
     from xmleval.api.measures import macro_f1 as macro_f1
@@ -89,28 +91,31 @@ _NAMES = {  # in each module
     "results.diff": "Diff",
     "results.ranking": "Ranking rank",
     "results.report": "Report",
-    "api.measures": "auc_macro auc_micro auc_samples coverage f1_macro f1_micro f1_samples hamming_loss "
-    "hit_at_k hit_rate_at_k instance_auc instance_f1 label_ranking_average_precision lrap macro_auc macro_f1 "
-    "mean_reciprocal_rank_at_k micro_auc micro_f1 mrr_at_k ndcg_at_k one_error p_at_k precision_at_k "
-    "psndcg_at_k psp_at_k r_at_k ranking_loss recall_at_k subset_accuracy",
+    "api.measures": (
+        "auc_macro auc_micro auc_samples coverage f1_macro f1_micro f1_samples hamming_loss "
+        "hit_at_k hit_rate_at_k instance_auc instance_f1 label_ranking_average_precision lrap "
+        "macro_auc macro_f1 mean_reciprocal_rank_at_k micro_auc micro_f1 mrr_at_k ndcg_at_k "
+        "one_error p_at_k precision_at_k psndcg_at_k psp_at_k r_at_k ranking_loss recall_at_k "
+        "subset_accuracy"
+    ),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 __all__ = ["__version__", *_MODULES, *_HOMES]
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is here
+if not TYPE_CHECKING:  # a type checker would accept any name
 
     def __getattr__(name: str) -> object:
-        """Import a public name when it is first asked for."""
+        """Import a public name when it is first used."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if name in _MODULES:
             return importlib.import_module(f"{__name__}.{name}")
         value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = value  # the next time it is found without a call
+        globals()[name] = value  # the next access needs no call
         return value
 
 
 def __dir__() -> list[str]:
-    """List what is there, imported or not."""
+    """List all names, imported or not."""
     return sorted({*globals(), *__all__})

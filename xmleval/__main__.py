@@ -1,4 +1,4 @@
-"""The process of `xmleval`, and of `python -m xmleval`: what holds for a whole process is set here."""
+"""The process of `xmleval` and `python -m xmleval`, with the settings of the whole process."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Run the command that the process was started with, and return its exit code."""
+    """Run the command of the process's arguments, and return its exit code."""
     for number in (signal.SIGHUP, signal.SIGTERM):
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup lets one of them be ignored
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup has SIGHUP ignored
             signal.signal(number, _stop)
     warnings.showwarning = _show
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # not used, and ends a process that cannot start them
+    # its threads are not used, and a process that cannot start them ends
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from xmleval.cli import main as run
 
@@ -28,7 +29,7 @@ def main() -> int:
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    """End as an error does, so that files which have a hidden name are deleted."""
+    """End as after an error, so that unfinished files, which have hidden names, are deleted."""
     raise SystemExit(128 + number)
 
 

@@ -1,4 +1,4 @@
-"""Evaluation on a Dask cluster: `evaluate` of files, `evaluate_blocks` of rows that workers hold."""
+"""Evaluation on a Dask cluster: `evaluate` of files, `evaluate_blocks` of rows on its workers."""
 
 from __future__ import annotations
 

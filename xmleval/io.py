@@ -1,14 +1,15 @@
 """Reading truth and predictions from files, and writing them.
 
-What readers return and writers take is what `xmleval.evaluate` takes, which checks the values. ``path`` is a
-file; readers take an address on object storage, too, and texts packed by gzip; ``scan(path, format="lines")``
-names the format where the file's name does not tell. Readers of names return `Named` rows: of
-a truth, rows and labels are as they appear first, or labels as ``labels`` names the columns; of scores, rows
-are those of ``like``, a truth or a list of names, and columns behind its own hold labels that it does not
-name. Files that are written appear when they are whole; ``kind`` is "truth" or "scores".
+What readers return and writers take is what `xmleval.evaluate` takes, which checks the values.
+``path`` is a file; readers take an address on object storage, too, and texts packed by gzip;
+``scan(path, format="lines")`` names the format where the file's name does not tell. Readers of
+names return `Named` rows: of a truth, rows and labels are as they appear first, or labels as
+``labels`` names the columns; of scores, rows are those of ``like``, a truth or a list of names, and
+columns behind its own hold labels that it does not name. Files that are written appear when they
+are whole; ``kind`` is "truth" or "scores".
 
-All raise OSError where a file cannot be read or written, and ValueError where it is damaged, holds something
-else, or has values that `xmleval.evaluate` would refuse.
+All raise OSError where a file cannot be read or written, and ValueError where it is damaged, holds
+something else, or has values that `xmleval.evaluate` would refuse.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ from xmleval.input.rows import Named, Rows
 from xmleval.input.scan import Scan
 from xmleval.input.scores import refuse_padding
 from xmleval.input.shards import FORMATS, choose_format, refused_fields
-from xmleval.input.small_texts import load_names, load_numbers, read_edges
 from xmleval.input.stack import read_named, rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
+from xmleval.input.text_columns import load_names, load_numbers, read_edges
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -68,15 +69,17 @@ __all__ = [
     "write_xmc",
 ]
 PathLike = str | os.PathLike[str]
-ReadRows = Callable[[Sequence[Path], str], Iterable[Rows]]  # of files, and what these hold
+ReadRows = Callable[[Sequence[Path], str], Iterable[Rows]]  # from files of a kind
 Lists = tuple[NDArray[Any], NDArray[Any] | None]  # labels and scores of shape (m, k)
 
 
-def find_format(path: Path, name: str | None = None, kind: str | None = None) -> tuple[Format, Path]:
-    """Return the format of a file, and the file that a name without ending stands for.
+def find_format(
+    path: Path, name: str | None = None, kind: str | None = None
+) -> tuple[Format, Path]:
+    """Return the format of a file, and the file itself if its name has no ending.
 
-    ``name`` is another format of the same container, as all texts are; if it cannot hold this ``kind``, its
-    sibling is taken, or what the file's name tells.
+    ``name`` is another format of the same container, as all texts are; if it cannot hold this
+    ``kind``, its sibling is taken, or what the file's name tells.
 
     Examples
     --------
@@ -103,8 +106,8 @@ def read_truth(path: PathLike) -> Any:
 def read_scores(path: PathLike) -> Any:
     """Read scores as an array of shape (m, l), or a top-k list as (labels, scores) of shape (m, k).
 
-    ``NAME`` stands for ``NAME_indices.npy`` and ``NAME_scores.npy``, as each of these does; scores may be
-    None.
+    ``NAME`` stands for ``NAME_indices.npy`` and ``NAME_scores.npy``, as each of these does; scores
+    may be None.
 
     Examples
     --------
@@ -124,7 +127,9 @@ def _read(path: PathLike, kind: str) -> csr_array | NDArray[Any] | Lists:
             raise refused_fields(path)
     form, file = choose_format(as_path(path), name, kind)
     pieces = form.read(file, kind)
-    rows = stack_rows(pieces.read(sys.maxsize if form in (NPZ, NPY, DENSE) else PIECE_BYTES))
+    # arrays are read at once
+    piece_bytes = sys.maxsize if form in (NPZ, NPY, DENSE) else PIECE_BYTES
+    rows = stack_rows(pieces.read(piece_bytes))
     if isinstance(rows, np.ndarray):
         return rows
     if not rows.best_first:
@@ -141,8 +146,9 @@ def _read(path: PathLike, kind: str) -> csr_array | NDArray[Any] | Lists:
 def read_qrels(path: PathLike, labels: list[str] | None = None, *, grades: bool = False) -> Named:
     r"""Read relevant labels from TREC qrels: lines ``qid iteration docid rel``, in any order.
 
-    A label is relevant where ``rel`` is positive; other judgements give it and its instance a place, nothing
-    more. With ``grades``, ``rel`` of all judged labels is kept, for ``gains`` of `xmleval.evaluate`.
+    A label is relevant where ``rel`` is positive; other judgements give it and its instance a
+    place, nothing more. With ``grades``, ``rel`` of all judged labels is kept, for ``gains`` of
+    `xmleval.evaluate`.
 
     Examples
     --------
@@ -156,10 +162,11 @@ def read_qrels(path: PathLike, labels: list[str] | None = None, *, grades: bool 
 
 
 def read_run(path: PathLike, like: Named | list[str]) -> Named:
-    r"""Read scores from a TREC run: lines ``qid Q0 docid rank score tag``, or MS MARCO's ``qid docid rank``.
+    r"""Read scores from a TREC run, or from ranks in the format of MS MARCO.
 
-    As in trec_eval, the scores give the order, and of equal ones the later name is first; ranks are read
-    where there is nothing else.
+    Lines are ``qid Q0 docid rank score tag``, or MS MARCO's ``qid docid rank``. As in trec_eval,
+    the scores give the order, and of equal ones the later name is first; ranks are read where there
+    is nothing else.
 
     Examples
     --------
@@ -179,8 +186,9 @@ def read_run(path: PathLike, like: Named | list[str]) -> Named:
 def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
     """Read relevant labels that have names from a Parquet or Arrow file.
 
-    It has columns ``instance`` (or ``row``) and ``label``, or ``labels``, a list for each instance; without
-    ``instance``, these are called by their numbers from 0. Integers are called by their digits.
+    It has columns ``instance`` (or ``row``) and ``label``, or ``labels``, a list for each instance;
+    without ``instance``, these are called by their numbers from 0. Integers are called by their
+    digits.
 
     Examples
     --------
@@ -196,7 +204,9 @@ def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
 
 
 def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
-    """Read scores as `read_arrow_truth` reads labels, from a column ``score``, or ``scores`` of lists.
+    """Read scores as `read_arrow_truth` reads labels.
+
+    They are in a column ``score``, or ``scores`` of lists.
 
     Examples
     --------
@@ -215,7 +225,9 @@ def _named(path: PathLike, batches: ReadRows, kind: str, like: Named | list[str]
 
 
 def read_names(path: PathLike) -> list[str]:
-    r"""Read the name of each label from a text with one a line, or a JSON list of strings, ``NAME.json``.
+    r"""Read the names of all labels.
+
+    The file is a text with one name a line, or a JSON list of strings, ``NAME.json``.
 
     Examples
     --------
@@ -228,7 +240,7 @@ def read_names(path: PathLike) -> list[str]:
 
 
 def read_inverse_propensity(path: PathLike) -> NDArray[Any]:
-    r"""Read inverse propensities from a vector in an .npy file, or a text with one number on each line.
+    r"""Read inverse propensities from a vector in an .npy file, or a text with a number a line.
 
     Examples
     --------
@@ -241,7 +253,9 @@ def read_inverse_propensity(path: PathLike) -> NDArray[Any]:
 
 
 def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, int]]:
-    r"""Read (child, parent) edges, numbers if all are, from lines of two with a tab, comma or blank between.
+    r"""Read (child, parent) edges, numbers if all are.
+
+    Lines have two names with a tab, comma or blank between.
 
     Examples
     --------
@@ -260,11 +274,14 @@ def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, in
     return numbers
 
 
-def write_parquet(path: PathLike, data: RowsLike | Pieces, kind: str, *, n_labels: int | None = None) -> None:
+def write_parquet(
+    path: PathLike, data: RowsLike | Pieces, kind: str, *, n_labels: int | None = None
+) -> None:
     """Write relevant labels or scores, a row for each instance, to Parquet or Arrow IPC (.arrow).
 
-    ``data`` may be `Pieces`, too. Columns are ``labels``, lists of ids, best first where they have scores,
-    and ``scores``. ``n_labels`` is kept in the schema's metadata, where the data do not tell it.
+    ``data`` may be `Pieces`, too. Columns are ``labels``, lists of ids, best first where they have
+    scores, and ``scores``. ``n_labels`` is kept in the schema's metadata, where the data do not
+    tell it.
 
     Examples
     --------
@@ -277,11 +294,11 @@ def write_parquet(path: PathLike, data: RowsLike | Pieces, kind: str, *, n_label
 
 
 def write_xmc(path: PathLike, matrix: SparseMatrix, kind: str) -> None:
-    r"""Write a sparse matrix as lines of ``label:score`` below a header of its numbers of rows and labels.
+    r"""Write a sparse matrix as lines of ``label:score`` below a header.
 
-    Every stored score is written, zeros included, in the shortest text that float64, or float32 for narrower
-    types, reads back as itself. A truth may hold 0 and 1 only; its zeros are left out. A name in .gz packs
-    the file.
+    The header has the numbers of rows and labels. Every stored score is written, zeros included, in
+    the shortest text that float64, or float32 for narrower types, reads back as itself. A truth may
+    hold 0 and 1 only; its zeros are left out. A name in .gz packs the file.
 
     Examples
     --------
@@ -309,10 +326,10 @@ def write_qrels(
     row_names: list[str] | None = None,
     label_names: list[str] | None = None,
 ) -> None:
-    r"""Write relevant labels as TREC qrels; names have no blanks, and are by default numbers from 0.
+    r"""Write relevant labels as TREC qrels.
 
-    A row without labels, and a label that no row has, by name or the last one, are written as judged and not
-    relevant.
+    Names have no blanks, and are by default numbers from 0. A row without labels, and a label that
+    no row has, by name or the last one, are written as judged and not relevant.
 
     Examples
     --------
@@ -331,7 +348,7 @@ def write_run(
     row_names: list[str] | None = None,
     label_names: list[str] | None = None,
 ) -> None:
-    r"""Write scores as a TREC run, the labels of each row best first; names as of `write_qrels`.
+    r"""Write scores as a TREC run, the labels of every row best first; names as in `write_qrels`.
 
     Lists without scores get the negative rank for one.
 
@@ -347,7 +364,8 @@ def write_run(
 
 
 def _refuse_other_text(path: PathLike, *endings: str) -> None:
-    """Refuse a name that tells of another form than a text of these endings, which .gz may follow."""
+    """Refuse a name with another ending than these, which .gz may follow."""
     file = Path(path)
-    plain = file.with_suffix("") if file.suffix.lower() == ".gz" else file
-    refuse_ending(plain, "this text", ("", *endings))
+    if file.suffix.lower() == ".gz":
+        file = file.with_suffix("")
+    refuse_ending(file, "this text", ("", *endings))

@@ -1,4 +1,4 @@
-"""Evaluation on a Ray cluster: `evaluate` of files, `evaluate_blocks` of rows that its object store holds."""
+"""Evaluation on a Ray cluster: `evaluate` of files, `evaluate_blocks` of rows in its store."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ def split_data(x: Any, y: Any, seed: int, repetition: int) -> Split:
     rng = np.random.default_rng([seed, repetition])
     order = rng.permutation(x.shape[0])
     n_train = round(TRAIN_SHARE * x.shape[0])
-    train, test = np.sort(order[:n_train]), np.sort(order[n_train:])
+    train = np.sort(order[:n_train])
+    test = np.sort(order[n_train:])
     largest = abs(x[train]).max(axis=0).toarray().ravel()
     scale = scipy.sparse.diags_array(1.0 / np.where(largest > 0, largest, 1.0))
     x_train, x_test = (scipy.sparse.csr_array(x[rows] @ scale) for rows in (train, test))
@@ -53,14 +54,16 @@ def evaluate_methods(split: Split) -> Iterator[tuple[str, Scores | None, Values]
     near = find_neighbours(split.x_train, split.x_test)
     scores = {name: limo_scores(split, *lams) for name, lams in LEARNERS.items()}
     train, test = svm_scores(split.x_train, split.y_train, split.x_train, split.x_test)
-    scores["BR-SVM"] = Scores(train, test, own=0.0)
-    scores["ML-kNN"] = Scores(*mlknn_scores(split.y_train, near), own=0.5)
-    for name, of_method in scores.items():
-        yield name, of_method, evaluate_scores(split.y_train, split.y_test, of_method)
+    scores["BR-SVM"] = Scores(train, test, threshold=0.0)
+    scores["ML-kNN"] = Scores(*mlknn_scores(split.y_train, near), threshold=0.5)
+    for name, method_scores in scores.items():
+        yield name, method_scores, evaluate_scores(split.y_train, split.y_test, method_scores)
     yield "GFM", None, evaluate_sets(split.y_test, gfm_sets(split.y_train, near))
 
 
-def run_split(folder: Path, name: str, seed: int, repetition: int, variants: Sequence[str]) -> list[Record]:
+def run_split(
+    folder: Path, name: str, seed: int, repetition: int, variants: Sequence[str]
+) -> list[Record]:
     """Return the values of all methods and variants on one split.
 
     Only LIMO and BR-SVM need held-out scores, because ML-kNN leaves the scored instance out.
@@ -98,7 +101,9 @@ def run_benchmark(
         read_data(folder, name)  # fail early if a file is missing
     os.environ |= dict.fromkeys(THREADS, "1")
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        futures = {job: pool.submit(run_split, folder, job[0], seed, job[1], variants) for job in jobs}
+        futures = {
+            job: pool.submit(run_split, folder, job[0], seed, job[1], variants) for job in jobs
+        }
         try:
             for (name, repetition), future in futures.items():
                 yield name, repetition, future.result()

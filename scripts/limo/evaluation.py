@@ -13,18 +13,21 @@ from xmleval.base.arrays import Bools, Floats
 from xmleval.thresholds import fit
 
 # rule, and the measure it is tuned to for Hamming loss and for the F1 measures
-RULES = {BY_ROW: ("row", "hamming_loss", "f1.samples"), BY_LABEL: ("label", "hamming_loss", "f1.macro")}
+RULES = {
+    BY_ROW: ("row", "hamming_loss", "f1.samples"),
+    BY_LABEL: ("label", "hamming_loss", "f1.macro"),
+}
 RARE = 10  # labels with fewer training instances are rare
 PLAIN = [name for name in MEASURES if name not in SETS]
 AUCS = [name for name in PLAIN if name.startswith("auc")]
 
 
 class Scores(NamedTuple):
-    """Training and test scores, float64 (m, l) and (n, l), and the method's own threshold, if any."""
+    """Training and test scores of a method, and its own threshold, if any."""
 
-    train: Floats
-    test: Floats
-    own: float | None = None
+    train: Floats  # float64 (m, l)
+    test: Floats  # float64 (n, l)
+    threshold: float | None = None
 
 
 # by measure and reading: the rule for measures of sets, otherwise a convention or ""
@@ -32,26 +35,38 @@ Values = dict[tuple[str, str], float]
 
 
 def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> Values:
-    """Evaluate scores, and the sets that both rules predict from them; truths are sparse (m, l), (n, l)."""
+    """Evaluate scores, and the sets that both rules predict from them.
+
+    The truths are sparse, (m, l) and (n, l).
+    """
     report = xmleval.evaluate(y_test, scores.test, metrics=PLAIN, threads=1)
     values: Values = {(name, ""): report[name] for name in PLAIN}
     full = xmleval.evaluate(y_test, scores.test, metrics=AUCS, conventions="wu2017", threads=1)
     values |= {(name, FULL_TIES): full[name] for name in AUCS}
     common = np.flatnonzero(~has_rare_label(y_train, y_test))
     if common.size:
-        report = xmleval.evaluate(y_test[common], scores.test[common], metrics=["ranking_loss"], threads=1)
+        report = xmleval.evaluate(
+            y_test[common], scores.test[common], metrics=["ranking_loss"], threads=1
+        )
         values["ranking_loss", COMMON] = report["ranking_loss"]
     peak = xmleval.evaluate(y_test, scores.test, metrics=["peak_f1.macro"], threads=1)
     values["f1.macro", BEST] = peak["peak_f1.macro"]
     for reading, (kind, for_errors, for_f1) in RULES.items():
-        tuned = {measure: fit(y_train, scores.train, measure, rule=kind) for measure in (for_errors, for_f1)}
+        tuned = {
+            measure: fit(y_train, scores.train, measure, rule=kind)
+            for measure in (for_errors, for_f1)
+        }
         for name in SETS:
-            rule = tuned[for_errors if name == "hamming_loss" else for_f1]
+            rule = tuned[for_f1]
+            if name == "hamming_loss":
+                rule = tuned[for_errors]
             report = xmleval.evaluate(y_test, scores.test, metrics=[name], decision=rule, threads=1)
             values[name, reading] = report[name]
-    if scores.own is not None:
-        decision = f"threshold{scores.own:g}"
-        report = xmleval.evaluate(y_test, scores.test, metrics=list(SETS), decision=decision, threads=1)
+    if scores.threshold is not None:
+        decision = f"threshold{scores.threshold:g}"
+        report = xmleval.evaluate(
+            y_test, scores.test, metrics=list(SETS), decision=decision, threads=1
+        )
         values |= {(name, OWN): report[name] for name in SETS}
     return values
 

@@ -21,7 +21,11 @@ def dots_of_methods(
 ) -> DotPanel:
     """Make a row of dots per measure; ``measures`` maps names to titles."""
     series = [
-        Series(method, range(len(measures)), [values.get((measure, method), np.nan) for measure in measures])
+        Series(
+            method,
+            range(len(measures)),
+            [values.get((measure, method), np.nan) for measure in measures],
+        )
         for method in METHODS
         if any((measure, method) in values for measure in measures)
     ]
@@ -34,17 +38,21 @@ def write(axes: Any, path: Path) -> Path:
     return path
 
 
-def draw_ranks(folder: Path, ranks: Mapping[tuple[str, str], float], measures: Mapping[str, str]) -> Path:
+def draw_ranks(
+    folder: Path, ranks: Mapping[tuple[str, str], float], measures: Mapping[str, str]
+) -> Path:
     """Draw average ranks (figure 4 of the paper)."""
     panels = [dots_of_methods(ranks, measures, X_LABEL)]
     return write(draw(panels), folder / "average_ranks.svg")
 
 
 def draw_relative(
-    folder: Path, values: Sequence[Mapping[tuple[str, str], float]], measures: Sequence[Mapping[str, str]]
+    folder: Path,
+    values: Sequence[Mapping[tuple[str, str], float]],
+    measures: Sequence[Mapping[str, str]],
 ) -> Path:
     """Draw relative values under both rules side by side (figures 2 and 3 of the paper)."""
     x_label = "relative value (1 is best, 0 is worst)"
     pairs = zip(values, measures, strict=True)
-    panels = [dots_of_methods(of_rule, names, x_label) for of_rule, names in pairs]
+    panels = [dots_of_methods(rule_values, titles, x_label) for rule_values, titles in pairs]
     return write(draw(panels), folder / "relative_values.svg")

@@ -15,47 +15,57 @@ from xmleval.metrics.spec import parse_spec
 
 MEASURES = GROUPS["wu2017"]
 SETS = tuple(name for name in MEASURES if "sets" in parse_spec(name).needs)
-BY_ROW, BY_LABEL = "t(x)", "t_j"
+BY_ROW = "t(x)"
+BY_LABEL = "t_j"
 FULL_TIES = "ties full"
 COMMON = "common labels"  # over instances without rare labels
 OWN = "own threshold"  # of the method: 0 for SVM scores, 1/2 for posteriors
 BEST = "best t_j"  # thresholds tuned to the test data, an upper bound
 # thresholds of rows for measures of rows (theorem 4), of labels for macro-F1 (theorem 5)
-READING = {name: "" if name not in SETS else BY_LABEL if name == "f1.macro" else BY_ROW for name in MEASURES}
+READING = dict.fromkeys(MEASURES, "") | dict.fromkeys(SETS, BY_ROW) | {"f1.macro": BY_LABEL}
 
 
 class Record(NamedTuple):
-    """One value; ``variant`` names changed settings, ``reading`` the decision rule or the convention."""
+    """One value of a measure."""
 
     data: str
     repetition: int
     method: str
-    variant: str
+    variant: str  # changed settings; empty if none are changed
     measure: str
-    reading: str
+    reading: str  # decision rule or convention
     value: float
 
 
-Results = dict[tuple[str, str, str], Floats]  # values of all repetitions by data set, method and measure
+# values of all repetitions by data set, method and measure
+Results = dict[tuple[str, str, str], Floats]
 
 
-def select(records: Iterable[Record], variant: str = "", reading: Mapping[str, str] = READING) -> Results:
+def select(
+    records: Iterable[Record], variant: str = "", reading: Mapping[str, str] = READING
+) -> Results:
     """Return the values of a variant; methods without the variant keep their usual values.
 
-    Each measure is taken under its reading; measures without one are left out.
+    Each measure is taken under its reading; measures without one are omitted.
     """
     records = list(records)
-    varied = {r.method for r in records if r.variant == variant}
-    found: dict[tuple[str, str, str], list[float]] = {}
-    for r in records:
-        if r.reading == reading.get(r.measure) and r.variant == (variant if r.method in varied else ""):
-            found.setdefault((r.data, r.method, r.measure), []).append(r.value)
-    return {key: np.array(values) for key, values in found.items()}
+    methods_with_variant = {record.method for record in records if record.variant == variant}
+    by_key: dict[tuple[str, str, str], list[float]] = {}
+    for record in records:
+        has_variant = record.method in methods_with_variant
+        method_variant = variant if has_variant else ""
+        if record.reading != reading.get(record.measure) or record.variant != method_variant:
+            continue
+        key = (record.data, record.method, record.measure)
+        by_key.setdefault(key, []).append(record.value)
+    return {key: np.array(values) for key, values in by_key.items()}
 
 
 def better(measure: str, value: float, other: float) -> bool:
     """Return whether a value of a measure is better than another."""
-    return value > other if upwards(measure) else value < other
+    if upwards(measure):
+        return value > other
+    return value < other
 
 
 def upwards(measure: str) -> bool:
@@ -65,7 +75,10 @@ def upwards(measure: str) -> bool:
 
 def title(measure: str, reading: str) -> str:
     """Return the printed name of a measure with its reading."""
-    return parse_spec(measure).symbol + (f", {reading}" if reading else "")
+    symbol = parse_spec(measure).symbol
+    if reading:
+        return f"{symbol}, {reading}"
+    return symbol
 
 
 def to_csv(records: Iterable[Record]) -> str:

@@ -1,4 +1,7 @@
-"""Kernels of LIMO: steps in time linear in the stored features, with lazy shrinking and averaging."""
+"""Kernels of LIMO: steps in time linear in the stored features.
+
+Weights are shrunk and averaged lazily.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ from xmleval.kernels.jit import kernel
 
 SMALL = 1e-4  # smaller scales are multiplied out, because sums of iterates would lose digits
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
-MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
 Stream = NDArray[np.uint64]  # (1,), state of a SplitMix64 generator
 
 
@@ -25,7 +29,7 @@ class Matrix(NamedTuple):
 
 
 class Members(NamedTuple):
-    """Sorted ids of each group, and cumulative sampling weights of groups."""
+    """Groups of sorted ids, and cumulative sampling weights of groups."""
 
     ptr: Ints
     ids: Ints
@@ -33,10 +37,11 @@ class Members(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """Weights ``scale[j] * w[j]`` of each label j, and the sum of all iterates so far.
+    """Weights and the sum of all iterates so far, by label.
 
-    The sum up to step ``counted[j]`` is ``total[j] + share[j] * w[j] - late[j]``: ``share`` sums the scales
-    of iterates, and ``late`` corrects for additions to ``w`` after earlier iterates.
+    The weights of label j are ``scale[j] * w[j]``. The sum up to step ``counted[j]`` is
+    ``total[j] + share[j] * w[j] - late[j]``: ``share`` sums the scales of iterates, and ``late``
+    corrects for additions to ``w`` after earlier iterates.
 
     w, late, total : float64 (l, d); scale, share : float64 (l,); counted : int64 (l,)
     """
@@ -76,9 +81,12 @@ def draw_member(stream: Stream, members: Members, group: int) -> Any:
 @kernel
 def draw_other(stream: Stream, members: Members, group: int, n: int) -> Any:
     """Draw an id in 0..n-1 that is not in a group."""
-    start, stop = members.ptr[group], members.ptr[group + 1]
+    start = members.ptr[group]
+    stop = members.ptr[group + 1]
     rank = draw(stream, n - (stop - start))
-    low, high = start, stop  # search the number of group ids below the drawn one
+    # search the number of group ids below the drawn one
+    low = start
+    high = stop
     while low < high:
         middle = (low + high) // 2
         if members.ids[middle] - (middle - start) <= rank:
@@ -112,7 +120,8 @@ def multiply_out(iterate: Iterate, label: int) -> None:
         iterate.total[label, column] += iterate.share[label] * weight - iterate.late[label, column]
         iterate.late[label, column] = 0.0
         iterate.w[label, column] = iterate.scale[label] * weight
-    iterate.scale[label], iterate.share[label] = 1.0, 0.0
+    iterate.scale[label] = 1.0
+    iterate.share[label] = 0.0
 
 
 @kernel
@@ -181,11 +190,12 @@ def take_steps(
     """Take the steps of algorithm 1, and multiply out scales and sums.
 
     relevant, holders : Members          labels of each instance, instances of each label
-    by_pair : bool                       draw an instance and one of its labels, not a label by weight
+    by_pair : bool                       draw an instance and a label of it, not a label by weight
     rates : (float, float)               eta lam1, eta lam2
     idle : bool                          also take half steps of rate 0, which shrink weights
     """
-    n_rows, n_labels = relevant.ptr.size - 1, holders.ptr.size - 1
+    n_rows = relevant.ptr.size - 1
+    n_labels = holders.ptr.size - 1
     for step in range(n_steps):
         if idle or rates[0] > 0.0:
             row = draw_group(stream, relevant)

@@ -34,10 +34,10 @@ def draw_points(seed: int, repetition: int) -> Floats:
 def label_points(points: Floats, regions: str = NAME) -> Any:
     """Return the labels of points: four quadrants that extend past the axes, so that they overlap.
 
-    The paper shows its regions in a figure only; these differ. Each region has a corner inside the square, so
-    that no linear scores are instance-wise effective. In the experiment regions 1 to 3 overlap, and no linear
-    scores, with or without an intercept, are label-wise effective. Labels are the upper right, upper left,
-    lower left and lower right region.
+    The paper shows its regions in a figure only; these differ. Each region has a corner inside the
+    square, so that no linear scores are instance-wise effective. In the experiment regions 1 to 3
+    overlap, and no linear scores, with or without an intercept, are label-wise effective. Labels
+    are the upper right, upper left, lower left and lower right region.
     """
     reach = zip(QUADRANTS, REGIONS[regions], strict=True)
     inside = [(points * signs > -np.array(past)).all(axis=1) for signs, past in reach]
@@ -54,7 +54,8 @@ def run_synthetic(
     records = []
     for repetition in range(repetitions):
         points = draw_points(seed, repetition)
-        labels, half = label_points(points, regions), N_POINTS // 2
+        labels = label_points(points, regions)
+        half = N_POINTS // 2
         x = scipy.sparse.csr_array(points)
         split = Split(x[:half], labels[:half], x[half:], labels[half:], seed + repetition)
         for variant in ("", *variants):
@@ -62,6 +63,7 @@ def run_synthetic(
                 scores = limo_scores(split, LAM * lam1, LAM * lam2, variant)
                 values = evaluate_scores(split.y_train, split.y_test, scores)
                 records += [
-                    Record(regions, repetition, method, variant, *key, value) for key, value in values.items()
+                    Record(regions, repetition, method, variant, *key, value)
+                    for key, value in values.items()
                 ]
     return records

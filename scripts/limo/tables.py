@@ -15,20 +15,27 @@ def to_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def values_table(results: Results, data: str, reading: Mapping[str, str] = READING) -> str:
-    """Return means and standard deviations by measure and method on one data set, the best in bold."""
+    """Return means and standard deviations on one data set, the best in bold.
+
+    Rows are measures, and columns are methods.
+    """
     methods = list(dict.fromkeys(method for name, method, _ in results if name == data))
     rows = []
     for measure in (name for name in MEASURES if name in reading):
         ranks = rank_methods(results, data, measure)
-        row = [f"{title(measure, reading[measure])} {'↑' if upwards(measure) else '↓'}"]
+        arrow = "↑" if upwards(measure) else "↓"
+        row = [f"{title(measure, reading[measure])} {arrow}"]
         for method in methods:
             if method not in ranks:
                 row.append("")
                 continue
             values = results[data, method, measure]
-            shown = f"{values.mean():.4f}"
-            shown = f"**{shown}**" if ranks[method] == min(ranks.values()) else shown
-            row.append(shown + (f" ± {values.std(ddof=1):.4f}" if values.size > 1 else ""))
+            cell = f"{values.mean():.4f}"
+            if ranks[method] == min(ranks.values()):
+                cell = f"**{cell}**"
+            if values.size > 1:
+                cell += f" ± {values.std(ddof=1):.4f}"
+            row.append(cell)
         rows.append(row)
     return to_markdown(["measure", *methods], rows)
 
@@ -38,11 +45,16 @@ def ranks_table(ranks: Ranks) -> str:
     methods = list(dict.fromkeys(method for _, method in ranks))
     rows = []
     for measure in MEASURES:
-        found = [ranks.get((measure, method)) for method in methods]
-        shown = ["" if rank is None else f"{rank:.1f}" for rank in found]
-        rows.append([title(measure, READING[measure]), *shown])
-    total = [[rank for (_, name), rank in ranks.items() if name == method] for method in methods]
-    rows.append(["average", *(f"{sum(own) / len(own):.2f}" for own in total)])
+        row = [title(measure, READING[measure])]
+        for method in methods:
+            rank = ranks.get((measure, method))
+            row.append("" if rank is None else f"{rank:.1f}")
+        rows.append(row)
+    averages = ["average"]
+    for method in methods:
+        method_ranks = [rank for (_, name), rank in ranks.items() if name == method]
+        averages.append(f"{sum(method_ranks) / len(method_ranks):.2f}")
+    rows.append(averages)
     return to_markdown(["measure", *methods], rows)
 
 
@@ -52,8 +64,8 @@ def sets_table(by_setting: Mapping[str, Ranks]) -> str:
     rows = []
     for measure in SETS:
         for setting, ranks in by_setting.items():
-            found = [f"{ranks[measure, method]:.1f}" for method in methods]
-            rows.append([f"{title(measure, '')}, {setting}", *found])
+            cells = [f"{ranks[measure, method]:.1f}" for method in methods]
+            rows.append([f"{title(measure, '')}, {setting}", *cells])
     for setting, ranks in by_setting.items():
         means = [sum(ranks[measure, method] for measure in SETS) / len(SETS) for method in methods]
         rows.append([f"average, {setting}", *(f"{mean:.2f}" for mean in means)])
@@ -62,21 +74,23 @@ def sets_table(by_setting: Mapping[str, Ranks]) -> str:
 
 def verdicts_table(verdicts: Sequence[Verdict]) -> str:
     """Return claims, verdicts and the numbers that decide them."""
-    rows = [[v.claim, v.measure, "held" if v.held else "**not held**", v.numbers] for v in verdicts]
+    rows = [[v.claim, v.measure, format_verdict(v), v.numbers] for v in verdicts]
     return to_markdown(["claim", "measure", "verdict", "numbers"], rows)
 
 
 def variants_table(by_variant: Mapping[str, Sequence[Verdict]]) -> str:
-    """Return whether each claim holds under each variant of LIMO."""
+    """Return a table of verdicts by claim and variant of LIMO."""
     first = next(iter(by_variant.values()))
-    rows = [
-        [
-            f"{v.claim}: {v.measure}",
-            *("held" if own[i].held else "**not held**" for own in by_variant.values()),
-        ]
-        for i, v in enumerate(first)
-    ]
+    rows = []
+    for i, verdict in enumerate(first):
+        cells = [format_verdict(verdicts[i]) for verdicts in by_variant.values()]
+        rows.append([f"{verdict.claim}: {verdict.measure}", *cells])
     return to_markdown(["claim", *by_variant], rows)
+
+
+def format_verdict(verdict: Verdict) -> str:
+    """Return whether a claim is true, as text."""
+    return "held" if verdict.is_true else "**not held**"
 
 
 def relative_values(results: Results, data: str) -> dict[tuple[str, str], float]:
@@ -88,9 +102,12 @@ def relative_values(results: Results, data: str) -> dict[tuple[str, str], float]
             for (d, m, name), values in results.items()
             if (d, name) == (data, measure)
         }
-        best = max(means.values()) if upwards(measure) else min(means.values())
-        worst = min(means.values()) if upwards(measure) else max(means.values())
+        worst = min(means.values())
+        best = max(means.values())
+        if not upwards(measure):
+            worst, best = best, worst
         for method, mean in means.items():
-            shown = (mean - worst) / (best - worst) if better(measure, best, worst) else 1.0
-            relative[measure, method] = shown
+            relative[measure, method] = 1.0
+            if better(measure, best, worst):
+                relative[measure, method] = (mean - worst) / (best - worst)
     return relative

@@ -12,7 +12,12 @@ from scripts.limo.evaluation import Scores
 from scripts.limo.learner import fit_limo
 from xmleval.base.arrays import Floats
 
-LEARNERS = {"LIMO": (1.0, 1.0), "LIMO-label": (1.0, 0.0), "LIMO-inst": (0.0, 1.0)}  # shares of lam1, lam2
+# shares of lam1, lam2
+LEARNERS = {
+    "LIMO": (1.0, 1.0),
+    "LIMO-label": (1.0, 0.0),
+    "LIMO-inst": (0.0, 1.0),
+}
 MANY_EPOCHS = 100
 FOLDS = 3
 # changed settings, to find the causes of failures
@@ -32,7 +37,8 @@ class Split(NamedTuple):
 
 def limo_scores(split: Split, lam1: float, lam2: float, variant: str = "") -> Scores:
     """Return the scores of LIMO or of a variant."""
-    x_train, x_test = split.x_train, split.x_test
+    x_train = split.x_train
+    x_test = split.x_test
     settings: dict[str, Any] = {"lam1": lam1, "lam2": lam2, "seed": split.seed}
     if variant == "100 epochs":
         settings["epochs"] = MANY_EPOCHS
@@ -41,9 +47,12 @@ def limo_scores(split: Split, lam1: float, lam2: float, variant: str = "") -> Sc
     if variant == "both halves":
         settings["idle"] = True
     if variant == "intercept":
-        x_train, x_test = with_ones(x_train), with_ones(x_test)
+        x_train = with_ones(x_train)
+        x_test = with_ones(x_test)
     weights = fit_limo(x_train, split.y_train, **settings)
-    w = weights.last if variant == "last iterate" else weights.average
+    w = weights.average
+    if variant == "last iterate":
+        w = weights.last
     if variant == HELD_OUT:
         train = hold_out(split, lambda x, y, other: other @ fit_limo(x, y, **settings).average)
         return Scores(train, x_test @ w)
@@ -51,14 +60,16 @@ def limo_scores(split: Split, lam1: float, lam2: float, variant: str = "") -> Sc
 
 
 def hold_out(split: Split, learn: Callable[[Any, Any, Any], Floats]) -> Floats:
-    """Return scores (m, l) of training instances, each by what is learned from the other folds.
+    """Return scores (m, l) of training instances by cross-validation.
 
-    ``learn`` gets training features, training labels and other features, of which it returns scores.
+    ``learn`` takes training features, training labels and other features, and returns scores of
+    the latter.
     """
     scores = np.empty(split.y_train.shape)
     fold = np.random.default_rng(split.seed).permutation(len(scores)) % FOLDS
     for part in range(FOLDS):
-        train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+        train = np.flatnonzero(fold != part)
+        test = np.flatnonzero(fold == part)
         scores[test] = learn(split.x_train[train], split.y_train[train], split.x_train[test])
     return scores
 

@@ -1,4 +1,4 @@
-"""Files in place of arrays give the same values, alone and beside arrays, several models in one pass."""
+"""Files give the values of arrays, alone and together with arrays, for one model and several."""
 
 import inspect
 import re
@@ -16,9 +16,16 @@ from xmleval import Running, calibrate, scan, thresholds
 from xmleval.evaluation import files as evaluation
 from xmleval.evaluation.request import ARGUMENTS
 
-TRUTH, TRAIN = make_truth(60), make_truth(80, seed=1)
+TRUTH = make_truth(60)
+TRAIN = make_truth(80, seed=1)
 MODELS = {name: make_scores(60, seed=seed) for name, seed in (("a", 2), ("b", 3))}
-NAMED = {"q1": {"x": 1, "y": 1}, "q2": {"z": 1}}, {"q2": {"z": 0.9, "x": 0.4}, "q1": {"y": 0.8, "w": 0.7}}
+NAMED = (
+    {"q1": {"x": 1, "y": 1}, "q2": {"z": 1}},
+    {
+        "q2": {"z": 0.9, "x": 0.4},
+        "q1": {"y": 0.8, "w": 0.7},
+    },
+)
 METRICS = ["p@3", "psp@3", "f1.macro@3", "auc.micro"]
 
 
@@ -32,7 +39,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 CALLS: dict[str, Callable[..., Any]] = {
-    "evaluate": lambda y, t, m: xmleval.evaluate(y, m["a"], y_train=t, metrics=METRICS, memory="64kB"),
+    "evaluate": lambda y, t, m: dict(
+        xmleval.evaluate(y, m["a"], y_train=t, metrics=METRICS, memory="64kB")
+    ),
     "compare": lambda y, t, m: xmleval.compare(y, m, y_train=t, metrics=METRICS, worst=2).to_dict(),
     "diff": lambda y, t, m: xmleval.diff(y, *m.values(), metric="p@3", worst=3).to_dict(),
     "thresholds": lambda y, t, m: thresholds.fit(y, m["a"], "f1.micro").decision,
@@ -44,30 +53,35 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_files_give_what_arrays_give(name: str) -> None:
-    call, expected = CALLS[name], CALLS[name](TRUTH, TRAIN, MODELS)
+def test_functions_take_files_as_arrays(name: str) -> None:
+    call = CALLS[name]
+    expected = call(TRUTH, TRAIN, MODELS)
     paths = {name: Path(f"{name}.npz") for name in MODELS}
     mixed = {"a": MODELS["a"], "b": paths["b"]}
     for y_true, y_train, models in (
-        ("Y.npz", "T.npz", paths), (TRUTH, Path("T.npz"), mixed), ("Y.npz", TRAIN, MODELS),
-    ):  # fmt: skip
-        found = call(y_true, y_train, models)
-        assert (dict(found) if name == "evaluate" else found) == (
-            dict(expected) if name == "evaluate" else expected
-        )
+        ("Y.npz", "T.npz", paths),
+        (TRUTH, Path("T.npz"), mixed),
+        ("Y.npz", TRAIN, MODELS),
+    ):
+        assert call(y_true, y_train, models) == expected
 
 
-def test_several_models_are_evaluated_in_one_pass_with_weights_and_progress() -> None:
+def test_evaluate_reads_several_models_in_one_pass_with_weights_and_progress() -> None:
     rows: list[int] = []
-    found: Any = xmleval.evaluate(
-        "Y.npz", {"a": "a.npz", "b": "b.npz"}, metrics="p@3", sample_weight="w.npy", memory="1kB",
-        progress=lambda done, n_rows: rows.append(done), running=Running(save="{}.state"),
-    )  # fmt: skip
-    weight = np.arange(1.0, 61)
+    comparison: Any = xmleval.evaluate(
+        "Y.npz",
+        {"a": "a.npz", "b": "b.npz"},
+        metrics="p@3",
+        sample_weight="w.npy",
+        memory="1kB",
+        progress=lambda done, n_rows: rows.append(done),
+        running=Running(save="{}.state"),
+    )
+    options: dict[str, Any] = {"metrics": "p@3", "sample_weight": np.arange(1.0, 61)}
     expected = {
-        n: xmleval.evaluate(TRUTH, m, metrics="p@3", sample_weight=weight)["p@3"] for n, m in MODELS.items()
+        name: xmleval.evaluate(TRUTH, scores, **options)["p@3"] for name, scores in MODELS.items()
     }
-    assert {name: report["p@3"] for name, report in found.reports.items()} == expected
+    assert {name: report["p@3"] for name, report in comparison.reports.items()} == expected
     assert len(rows) > 1
     assert rows == sorted(rows)
     assert rows[-1] == 60
@@ -75,7 +89,7 @@ def test_several_models_are_evaluated_in_one_pass_with_weights_and_progress() ->
 
 
 @pytest.mark.parametrize("y_true", ["Y.npz", TRUTH])
-def test_predicted_sets_of_several_models_have_weights_and_states_in_files(y_true: Any) -> None:
+def test_compare_takes_predicted_sets_weights_and_states_in_files(y_true: Any) -> None:
     sets = {name: model > 0.1 for name, model in MODELS.items()}
     for name, matrix in sets.items():
         npz(Path(f"sets_{name}"), matrix)
@@ -92,45 +106,63 @@ def test_predicted_sets_of_several_models_have_weights_and_states_in_files(y_tru
     assert str(compared) == str(expected)
     with pytest.raises(ValueError, match=r"y_pred of 'a': row \d+: value 2"):
         xmleval.compare(y_true, None, y_pred={**files, "a": 2.0 * sp.csr_array(sets["a"])})
+    options["running"] = Running(save=cast(Any, 5))
     with pytest.raises(ValueError, match="save: 5 is no path"):
-        xmleval.compare(y_true, None, y_pred=files, **options | {"running": Running(save=cast(Any, 5))})
+        xmleval.compare(y_true, None, y_pred=files, **options)
     for name, report in expected.reports.items():
-        assert xmleval.Evaluator.load(f"{name}.state").compute()["f1.samples"] == report["f1.samples"]
+        saved = xmleval.Evaluator.load(f"{name}.state").compute()
+        assert saved["f1.samples"] == report["f1.samples"]
 
 
-def test_names_in_memory_are_matched_with_names_in_files() -> None:
+def test_evaluate_matches_names_in_memory_with_names_in_files() -> None:
     Path("q.json").write_text('{"q1": {"x": 1, "y": 1}, "q2": {"z": 1}}')
-    expected = xmleval.evaluate(*NAMED, metrics=["p@1", "r@2"], exclude=[("q1", "x")])
-    found = xmleval.evaluate("q.json", NAMED[1], metrics=["p@1", "r@2"], exclude=[("q1", "x")])
-    assert (dict(found), found.label_names, found.unknown_labels) == (dict(expected), ["x", "y", "z"], ["w"])
+    options: dict[str, Any] = {
+        "metrics": ["p@1", "r@2"],
+        "exclude": [("q1", "x")],
+    }
+    expected = xmleval.evaluate(*NAMED, **options)
+    report = xmleval.evaluate("q.json", NAMED[1], **options)
+    assert dict(report) == dict(expected)
+    assert report.label_names == ["x", "y", "z"]
+    assert report.unknown_labels == ["w"]
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"y_true": "none.npz"}, "none.npz"),
-    ({"y_score": {"a": "a.npz", "b": "none.npz"}}, "none.npz"),
-    ({"memory": "x"}, "memory: 'x' is not an amount of memory"),
-    ({"running": Running(resume=True)}, "resume: needs checkpoint="),
-    ({"y_score": MODELS["a"], "running": Running(checkpoint="kept")},
-     "checkpoint: needs files, and y_score= is none"),
-    ({"y_score": "a*.npz", "row_groups": ["x"]}, "row_groups: "),
-    ({"decision": "topp3"}, "decision: 'topp3' is neither topK"),
-    ({"y_score": MODELS}, "y_score: row 0: a csr_"),
-    ({"n_labels": "x"}, "n_labels: 'x' is not a positive integer"),
-    ({"running": Running(save="a.npz")}, "a.npz: is an input"),
-    ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),
-    ({"y_score": {"a": "a.npz", "b": None}}, "y_score: 'b' is None"),
-    ({"running": Running(checkpoint=cast(Any, 5))}, "checkpoint: 5 is no path"),
-    ({"y_true": scan("Y.npz", format="x")}, "format='x') is not one of npz"),
-    ({"y_score": scan("a.npz", separator=";")}, "a.npz: scan(path, separator=...) is for CSV and JSON Lines"),
-])  # fmt: skip
-def test_what_does_not_fit_is_refused_by_argument_or_file(arguments: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y_true": "none.npz"}, "none.npz"),
+        ({"y_score": {"a": "a.npz", "b": "none.npz"}}, "none.npz"),
+        ({"memory": "x"}, "memory: 'x' is not an amount of memory"),
+        ({"running": Running(resume=True)}, "resume: needs checkpoint="),
+        (
+            {"y_score": MODELS["a"], "running": Running(checkpoint="kept")},
+            "checkpoint: needs files, and y_score= is none",
+        ),
+        ({"y_score": "a*.npz", "row_groups": ["x"]}, "row_groups: "),
+        ({"decision": "topp3"}, "decision: 'topp3' is neither topK"),
+        ({"y_score": MODELS}, "y_score: row 0: a csr_"),
+        ({"n_labels": "x"}, "n_labels: 'x' is not a positive integer"),
+        ({"running": Running(save="a.npz")}, "a.npz: is an input"),
+        ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),
+        ({"y_score": {"a": "a.npz", "b": None}}, "y_score: 'b' is None"),
+        ({"running": Running(checkpoint=cast(Any, 5))}, "checkpoint: 5 is no path"),
+        ({"y_true": scan("Y.npz", format="x")}, "format='x') is not one of npz"),
+        (
+            {"y_score": scan("a.npz", separator=";")},
+            "a.npz: scan(path, separator=...) is for CSV and JSON Lines",
+        ),
+    ],
+)
+def test_evaluate_refuses_files_and_options_by_name(
+    arguments: dict[str, Any], message: str
+) -> None:
     npy(Path("m"), MODELS["a"])
     with pytest.raises((ValueError, OSError)) as refused:
         xmleval.evaluate(**{"y_true": "Y.npz", "y_score": "a.npz", "metrics": "p@1", **arguments})
     assert message in str(refused.value)
 
 
-def test_seeds_in_scanned_files_are_read_as_single_files_are() -> None:
+def test_compare_reads_seeds_of_scanned_files() -> None:
     Path("t.csv").write_text("tags\nred\nblue\n")
     guesses = {"a_1": "red blue", "a_2": "red red", "b_1": "blue red", "b_2": "red red"}
     for name, words in guesses.items():
@@ -138,29 +170,39 @@ def test_seeds_in_scanned_files_are_read_as_single_files_are() -> None:
         Path(f"{name}.csv").write_text(f"predicted,guess\nblue,{first}\nred,{second}\n")
     truth = scan("t.csv", label="tags")
     models = {name: scan(f"{name}_*.csv", label="guess") for name in "ab"}
-    found = xmleval.compare(truth, models, metrics="p@1", seeds=True).difference("p@1", "a", "b")
-    assert found.value == 0.5  # of means 0.75 and 0.25
+    comparison = xmleval.compare(truth, models, metrics="p@1", seeds=True)
+    assert comparison.difference("p@1", "a", "b").value == 0.5  # of means 0.75 and 0.25
 
 
-def test_a_file_is_given_twice_with_the_field_of_each() -> None:
+def test_evaluate_takes_a_file_twice_with_different_fields() -> None:
     Path("d.csv").write_text("tags,guess\nred,red\nblue,red\n")
     truth = scan("d.csv", label="tags")
     both = xmleval.evaluate(
-        truth, scan("d.csv", label="guess"), y_pred=scan("d.csv", label="guess"), metrics=["p@1", "f1.micro"]
+        truth,
+        scan("d.csv", label="guess"),
+        y_pred=scan("d.csv", label="guess"),
+        metrics=["p@1", "f1.micro"],
     )
     assert dict(both) == {"p@1": 0.5, "f1.micro": 0.5}
-    message = r"the labels in 'tags' are the truth's; scan\(path, label=...\) names the predicted ones"
+    message = (
+        r"the labels in 'tags' are the truth's; scan\(path, label=...\) names the predicted ones"
+    )
     with pytest.raises(ValueError, match=message):
         xmleval.evaluate(truth, scan("d.csv"), metrics="p@1")
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"labels": scan("names.txt", format="lines")}, "labels: names.txt is not read row by row"),
-    ({"exclude": scan("pairs.txt", label="x")}, "exclude: pairs.txt is not read row by row"),
-    ({"running": {"save": "x"}}, "running: {'save': 'x'} is no xmleval.Running"),
-    ({"running": Running(executor="4")}, "executor: '4' is no address of a scheduler"),
-])  # fmt: skip
-def test_what_says_how_and_is_not_read_is_refused(arguments: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"labels": scan("names.txt", format="lines")}, "labels: names.txt is not read row by row"),
+        ({"exclude": scan("pairs.txt", label="x")}, "exclude: pairs.txt is not read row by row"),
+        ({"running": {"save": "x"}}, "running: {'save': 'x'} is no xmleval.Running"),
+        ({"running": Running(executor="4")}, "executor: '4' is no address of a scheduler"),
+    ],
+)
+def test_evaluate_refuses_scans_and_settings_of_other_types(
+    arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         xmleval.evaluate("Y.npz", "a.npz", metrics="p@1", **arguments)
     with pytest.raises(ValueError, match="scanned already"):
@@ -169,22 +211,28 @@ def test_what_says_how_and_is_not_read_is_refused(arguments: dict[str, Any], mes
         xmleval.diff(TRUTH, *MODELS.values(), y_pred=TRUTH)
 
 
-@pytest.mark.parametrize("call", [
-    lambda **option: xmleval.compare("Y.npz", {"a": "a.npz", "b": "b.npz"}, **option),
-    lambda **option: xmleval.compare(TRUTH, MODELS, **option),
-    lambda **option: xmleval.fuse(["a.npz", "b.npz"], **option),
-    lambda **option: xmleval.label_statistics("Y.npz", **option),
-])  # fmt: skip
-def test_options_that_no_function_has_are_refused(call: Any) -> None:
-    with pytest.raises(TypeError, match=r"(there is no option|unexpected keyword argument) 'metrcs'"):
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **option: xmleval.compare("Y.npz", {"a": "a.npz", "b": "b.npz"}, **option),
+        lambda **option: xmleval.compare(TRUTH, MODELS, **option),
+        lambda **option: xmleval.fuse(["a.npz", "b.npz"], **option),
+        lambda **option: xmleval.label_statistics("Y.npz", **option),
+    ],
+)
+def test_functions_refuse_unknown_options(call: Any) -> None:
+    message = r"(there is no option|unexpected keyword argument) 'metrcs'"
+    with pytest.raises(TypeError, match=message):
         call(metrcs=["p@1"])
 
 
-def test_arguments_of_evaluate_are_those_that_other_functions_pass_on() -> None:
+def test_evaluate_has_the_arguments_that_other_functions_pass_on() -> None:
     assert {*ARGUMENTS} == {*inspect.signature(xmleval.evaluate).parameters}
 
 
-def test_sets_to_exclude_without_names_are_refused_beside_names() -> None:
-    Path("t.jsonl").write_text('{"id": "q1", "labels": ["x", "y"]}\n{"id": "q2", "labels": ["z"]}\n')
+def test_evaluate_refuses_exclude_without_names_if_the_truth_has_names() -> None:
+    Path("t.jsonl").write_text(
+        '{"id": "q1", "labels": ["x", "y"]}\n{"id": "q2", "labels": ["z"]}\n'
+    )
     with pytest.raises(ValueError, match=r"^exclude: has no names, which y_true= has"):
         xmleval.evaluate("t.jsonl", NAMED[1], metrics="p@1", exclude=TRUTH[:2])

@@ -9,49 +9,59 @@ import scipy.sparse as sp
 
 from xmleval import Running, evaluate, inverse_propensity, propensity_sensitivity
 
-A, B = [0.0, 0.4, 0.55, 0.8], [0.4, 1.5, 5.0]
+A = [0.0, 0.4, 0.55, 0.8]
+B = [0.4, 1.5, 5.0]
 NAMES = ["psp@1", "psp@3", "psndcg@3", "psndcg@5", "psdcg@5"]
 
 
 def made(seed: int, n_rows: int = 60, n_labels: int = 12) -> tuple[Any, Any, Any]:
-    """Truth, scores and training labels; frequent labels score high, and some labels never occur."""
+    """Return truth, scores and training labels.
+
+    Frequent labels score high, and some labels never occur.
+    """
     rng = np.random.default_rng(seed)
     share = 0.6 / np.arange(1, n_labels + 1)
     y_train = sp.csr_array((rng.random((200, n_labels)) < share).astype(int))
     y_true = (rng.random((n_rows, n_labels)) < 0.5 * share).astype(int)
-    y_true[0], y_true[1] = 0, 1
-    return y_true, np.round(y_true * rng.random(y_true.shape) + share, 2), y_train
+    y_true[0] = 0
+    y_true[1] = 1
+    scores = y_true * rng.random(y_true.shape) + share
+    return y_true, np.round(scores, 2), y_train
 
 
 @pytest.mark.parametrize(("seed", "threads"), [(0, 1), (1, 2)])
-def test_values_are_those_of_each_model(seed: int, threads: int) -> None:
+def test_propensity_sensitivity_has_the_values_of_evaluate(seed: int, threads: int) -> None:
     y_true, scores, y_train = made(seed)
-    listed = sp.csr_array(scores * (scores > 0.2))
+    models = {"full": scores, "short": sp.csr_array(scores * (scores > 0.2))}
     exclude = sp.csr_array(([1, 1], ([2, 3], [0, 1])), shape=y_true.shape)
+    options: dict[str, Any] = {"metrics": NAMES, "exclude": exclude}
+    running = Running(block_rows=7)
     grid = propensity_sensitivity(
-        y_true, {"full": scores, "short": listed}, y_train, a=A, b=B, metrics=NAMES, exclude=exclude,
-        threads=threads, running=Running(block_rows=7),
-    )  # fmt: skip
-    for name, form in (("full", scores), ("short", listed)):
+        y_true, models, y_train, a=A, b=B, threads=threads, running=running, **options
+    )
+    for name, model in models.items():
         for (i, a), (j, b) in product(enumerate(A), enumerate(B)):
             q = inverse_propensity(y_train, a, b)
-            expected = evaluate(y_true, form, metrics=NAMES, inverse_propensity=q, exclude=exclude)
-            values = {metric: of[name][i, j] for metric, of in grid.values.items()}
+            expected = evaluate(y_true, model, inverse_propensity=q, **options)
+            values = {metric: grids[name][i, j] for metric, grids in grid.values.items()}
             assert values == pytest.approx(dict(expected), rel=1e-12)
 
 
-def test_a_truth_without_labels_has_no_values() -> None:
+def test_propensity_sensitivity_of_a_truth_without_labels() -> None:
     y_true, scores, y_train = made(0)
-    grid = propensity_sensitivity(0 * y_true, {"one": scores, "two": -scores}, y_train, metrics=NAMES)
+    models = {"one": scores, "two": -scores}
+    grid = propensity_sensitivity(0 * y_true, models, y_train, metrics=NAMES)
     expected = evaluate(0 * y_true, scores, metrics=NAMES, y_train=y_train)
     assert all(np.isnan(expected[name]) for name in NAMES)
-    assert all(np.isnan(values).all() for of in grid.values.values() for values in of.values())
+    for grids in grid.values.values():
+        assert all(np.isnan(values).all() for values in grids.values())
     undefined = [f"{name:<12}undefined: no row has a relevant label" for name in NAMES]
     assert str(grid).splitlines()[1 : 1 + len(NAMES)] == undefined
 
 
-def test_labels_are_matched_by_name() -> None:
-    y_true, y_train = [["b"], ["a", "c"]], [["a"], ["a", "b"], ["a"], ["c", "a"]]
+def test_propensity_sensitivity_matches_labels_by_name() -> None:
+    y_true = [["b"], ["a", "c"]]
+    y_train = [["a"], ["a", "b"], ["a"], ["c", "a"]]
     run = [{"a": 0.9, "b": 0.5}, {"c": 0.7, "a": 0.6}]
     grid = propensity_sensitivity(y_true, {"one": run}, y_train, a=[0.5], b=[1.0], metrics="psp@1")
     q = inverse_propensity(y_train, 0.5, 1.0)
@@ -59,26 +69,38 @@ def test_labels_are_matched_by_name() -> None:
     assert grid.values["psp@1"]["one"][0, 0] == pytest.approx(expected["psp@1"], rel=1e-12)
 
 
-def test_best_model_changes_within_the_grid() -> None:
+def test_propensity_sensitivity_counts_orders_of_models() -> None:
     y_train = np.repeat(np.eye(3, dtype=int), [90, 9, 1], axis=0)
     y_true = np.repeat(np.eye(3, dtype=int), [5, 1, 3], axis=0)
-    models = {"head": np.tile([0.9, 0.5, 0.1], (9, 1)), "tail": np.tile([0.1, 0.5, 0.9], (9, 1))}
-    grid = propensity_sensitivity(y_true, models, y_train, a=[0.0, 0.3, 0.9], b=[0.5, 3], metrics=["psp@1"])
+    models = {
+        "head": np.tile([0.9, 0.5, 0.1], (9, 1)),
+        "tail": np.tile([0.1, 0.5, 0.9], (9, 1)),
+    }
+    grid = propensity_sensitivity(
+        y_true, models, y_train, a=[0.0, 0.3, 0.9], b=[0.5, 3], metrics=["psp@1"]
+    )
     head, tail = (grid.values["psp@1"][name] for name in ("head", "tail"))
     assert (head > tail)[0].all()
     assert (head < tail)[2].all()
     assert "2 orders of models; head best at " in str(grid)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"models": np.eye(3)}, "models: give scores of one or more models by name"),
-    ({"a": ["x"]}, "a: 'x' is not a number"),
-    ({"b": []}, "b: is empty"),
-    ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
-    ({"a": [-1]}, "a=-1, b=0.4: the model needs a >= 0"),
-    ({"models": {"x": np.eye(4)}}, "y_score of 'x': .*4"),
-])  # fmt: skip
-def test_grids_are_refused_by_argument(change: dict[str, Any], message: str) -> None:
-    arguments: Any = {"models": {"m": np.eye(3)}, "y_true": np.eye(3), "y_train": np.eye(3)}
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"models": np.eye(3)}, "models: give scores of one or more models by name"),
+        ({"a": ["x"]}, "a: 'x' is not a number"),
+        ({"b": []}, "b: is empty"),
+        ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
+        ({"a": [-1]}, "a=-1, b=0.4: the model needs a >= 0"),
+        ({"models": {"x": np.eye(4)}}, "y_score of 'x': .*4"),
+    ],
+)
+def test_propensity_sensitivity_refuses_by_argument(change: dict[str, Any], message: str) -> None:
+    arguments: Any = {
+        "models": {"m": np.eye(3)},
+        "y_true": np.eye(3),
+        "y_train": np.eye(3),
+    }
     with pytest.raises(ValueError, match=message):
         propensity_sensitivity(**{**arguments, **change})

@@ -31,29 +31,56 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "SIZE", replace(files.SIZE, rows=100, labels=1000))
     sizes = {"ROWS": (10**4, 10**5), "LABELS": (1000,), "FIXED_LABELS": 1000, "INTERVALS": ("W2",)}
     budgets = {"GROWTH_BUDGET": 0.0, "THREADS_BUDGET": 0.0}
-    cases = {"CASES": {name: CASES[name] for name in ("P", "P from 100", "sets", "LabelSets", "micro_auc")}}
+    cases = {
+        "CASES": {
+            name: CASES[name] for name in ("P", "P from 100", "sets", "LabelSets", "micro_auc")
+        }
+    }
     for name, value in (sizes | budgets | cases).items():
         monkeypatch.setattr(run, name, value)
     monkeypatch.setitem(peers.PEERS, "sets", {"scikit-learn": peers.PEERS["sets"]["scikit-learn"]})
 
 
 def run_part(part: str, folder: Path) -> int:
-    words = ["--parts", part, "--families", "sets", "--workloads", "W1", "--rounds", "1", "--scale", "0.001"]
+    words = [
+        "--parts",
+        part,
+        "--families",
+        "sets",
+        "--workloads",
+        "W1",
+        "--rounds",
+        "1",
+        "--scale",
+        "0.001",
+    ]
     return run.main([*words, "--output", str(folder)])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ROWS)
-def test_a_part_writes_its_table(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if part in ("comparison", "startup"):  # which start processes, where compiling would take seconds
+def test_a_part_writes_its_table(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # which start processes, where compiling would take seconds
+    if part in (
+        "comparison",
+        "startup",
+    ):
         monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     assert run_part(part, tmp_path) == 0
     assert ROWS[part] in (tmp_path / "tables.md").read_text()
     assert json.loads((tmp_path / f"{part}.json").read_text())["scale"] == 0.001
 
 
-def test_values_that_differ_end_in_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    records = [record for record in read_results(RESULTS)["comparison"]["records"] if "crashed" not in record]
+def test_values_that_differ_end_in_exit_code_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [
+        record
+        for record in read_results(RESULTS)["comparison"]["records"]
+        if "crashed" not in record
+    ]
     monkeypatch.setattr(run, "measure_comparison", lambda *arguments: {"records": records})
     assert run_part("comparison", tmp_path) == 0
     monkeypatch.setattr(run, "tolerance_of", lambda library: -1.0)
@@ -61,7 +88,8 @@ def test_values_that_differ_end_in_exit_code_1(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_difference_from_nan_is_infinite() -> None:
-    nan, inf = float("nan"), float("inf")
+    nan = float("nan")
+    inf = float("inf")
     assert comparison.difference({"a": 0.1, "b": nan}, {"a": 0.1, "b": 0.5}) == inf
     assert comparison.difference({"a": nan, "b": 1.0}, {"a": nan, "b": 0.5}) == 0.5
 

@@ -1,4 +1,4 @@
-"""Maps from scores to probabilities: those of scikit-learn, from any cutting, in every form and in files."""
+"""Maps from scores to probabilities: scikit-learn's, in any blocks, every form and files."""
 
 import json
 import math
@@ -20,10 +20,12 @@ METHODS = ["isotonic", "platt"]
 
 
 def sample(seed: int, decimals: int = 2, m: int = 80, n: int = 12) -> tuple[Any, Any]:
-    """Return logits, with ties, and a truth that follows them."""
+    """Return a truth, and logits with ties that it is drawn from."""
     rng = np.random.default_rng(seed)
     scores = np.round(rng.normal(0, 2, (m, n)), decimals)
-    return (rng.random((m, n)) < 1 / (1 + np.exp(1 - 0.7 * scores))).astype(np.int8), scores
+    probabilities = 1 / (1 + np.exp(1 - 0.7 * scores))
+    truth = rng.random((m, n)) < probabilities
+    return truth.astype(np.int8), scores
 
 
 def lists_of(scores: Any, k: int | None = None) -> tuple[Any, Any]:
@@ -33,70 +35,96 @@ def lists_of(scores: Any, k: int | None = None) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("k", [None, 3])
-def test_maps_are_those_of_scikit_learn_on_the_pairs(seed: int, k: int | None) -> None:
+def test_fit_gives_maps_of_scikit_learn(seed: int, k: int | None) -> None:
     isotonic = pytest.importorskip("sklearn.isotonic").IsotonicRegression
     logistic = pytest.importorskip("sklearn.linear_model").LogisticRegression(C=np.inf, tol=1e-12)
     truth, scores = sample(seed, seed)
-    weight = np.random.default_rng(seed).integers(0, 4, len(truth)) if seed % 2 else None
+    sample_weight = None
+    row_weights = np.ones(len(truth))
+    if seed % 2:
+        sample_weight = np.random.default_rng(seed).integers(0, 4, len(truth))
+        row_weights = sample_weight.astype(float)
     order, ranked = lists_of(scores, k)
-    of_pairs = np.repeat(np.ones(len(truth)) if weight is None else weight, order.shape[1]).astype(float)
-    pairs = ranked.ravel(), np.take_along_axis(truth, order, 1).ravel(), of_pairs
-    x, y, weights = (values[of_pairs > 0] for values in pairs)
-    calibrator = fit(truth, scores, k=k, sample_weight=weight)
+    pair_weights = np.repeat(row_weights, order.shape[1])
+    is_counted = pair_weights > 0
+    x = ranked.ravel()[is_counted]
+    y = np.take_along_axis(truth, order, 1).ravel()[is_counted]
+    weights = pair_weights[is_counted]
+    calibrator = fit(truth, scores, k=k, sample_weight=sample_weight)
     expected = isotonic(out_of_bounds="clip").fit(x, y, weights).predict(GRID[0])
     np.testing.assert_allclose(calibrator.apply(GRID)[0], expected, atol=1e-13)
     assert calibrator.n_pairs == weights.sum()
-    hits = weights @ y
-    goals = np.where(y, (hits + 1) / (hits + 2), 1 / (weights.sum() - hits + 2))  # of Platt
-    both, shares = np.tile(x, 2)[:, None], np.r_[weights * goals, weights * (1 - goals)]
-    logistic.fit(both, np.arange(both.size) < x.size, shares)
-    calibrator = fit(truth, scores, "platt", k=k, sample_weight=weight)
-    np.testing.assert_allclose(calibrator.apply(GRID)[0], logistic.predict_proba(GRID.T)[:, 1], atol=1e-5)
+    n_hits = weights @ y
+    n_misses = weights.sum() - n_hits
+    targets = np.where(y, (n_hits + 1) / (n_hits + 2), 1 / (n_misses + 2))  # of Platt
+    x_twice = np.tile(x, 2)[:, None]
+    is_first = np.arange(2 * x.size) < x.size
+    logistic.fit(x_twice, is_first, np.r_[weights * targets, weights * (1 - targets)])
+    calibrator = fit(truth, scores, "platt", k=k, sample_weight=sample_weight)
+    expected = logistic.predict_proba(GRID.T)[:, 1]
+    np.testing.assert_allclose(calibrator.apply(GRID)[0], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_pieces_and_files_keep_every_bit(method: str, tmp_path: Path) -> None:
+def test_fit_in_little_memory_and_load_keep_every_bit(method: str, tmp_path: Path) -> None:
     truth, scores = sample(7, 1)
-    calibrator, order = fit(truth, scores, method, k=5), np.random.default_rng(0).permutation(80)
+    calibrator = fit(truth, scores, method, k=5)
+    order = np.random.default_rng(0).permutation(80)
     path = tmp_path / "m.json"
     calibrator.save(path)
     with small_limits():
-        pieces = fit(sp.csr_array(truth[order]), scores[order], method, k=5, memory="1kB", threads=2)
-    for each in (pieces, Calibrator.load(path)):
+        small = fit(sp.csr_array(truth[order]), scores[order], method, k=5, memory="1kB", threads=2)
+    for other in (small, Calibrator.load(path)):
         for name in ("scores", "levels", "slope", "intercept", "n_pairs"):
-            np.testing.assert_array_equal(getattr(each, name), getattr(calibrator, name))
-        assert str(each) == str(calibrator)
+            np.testing.assert_array_equal(getattr(other, name), getattr(calibrator, name))
+        assert str(other) == str(calibrator)
     contents = json.loads(path.read_text())
-    damage: list[dict[str, Any]] = [{"slope": "1"}] if method == "platt" else [
-        {"levels": [1.5 for _ in contents["levels"]]}, {"scores": [0.5 for _ in contents["scores"]]},
-        {"levels": 1},
-    ]  # fmt: skip
-    damage += [{"version": 2}, {"method": "beta"}, {"k": 0}, {"n_pairs": None}, {"kind": "rule"}]
-    for text in [*(json.dumps(contents | changed) for changed in damage), "{", "[]"]:
+    damage: list[dict[str, Any]] = [
+        {"version": 2},
+        {"method": "beta"},
+        {"k": 0},
+        {"n_pairs": None},
+        {"kind": "rule"},
+    ]
+    if method == "platt":
+        damage.append({"slope": "1"})
+    else:
+        damage.append({"levels": [1.5] * len(contents["levels"])})
+        damage.append({"scores": [0.5] * len(contents["scores"])})
+        damage.append({"levels": 1})
+    texts = [json.dumps(contents | changed) for changed in damage]
+    for text in [*texts, "{", "[]"]:
         path.write_text(text)
         with pytest.raises(ValueError, match=r"m\.json: not a saved calibrator, or damaged"):
             Calibrator.load(path)
 
 
 @pytest.mark.parametrize("k", [None, 4])
-def test_isotonic_maps_are_calibrated_on_their_pairs(k: int | None) -> None:
+def test_isotonic_map_is_calibrated_on_its_pairs(k: int | None) -> None:
     truth, scores = sample(8, 1)
-    lists, at = lists_of(scores), f"@{k}" if k else ""
-    report = evaluate(truth, fit(truth, lists, k=k).apply(lists), metrics=[f"ece{at}", f"ace{at}", "p@1"])
-    assert max(report[f"ece{at}"], report[f"ace{at}"]) < 1e-12
+    lists = lists_of(scores)
+    mapped = fit(truth, lists, k=k).apply(lists)
+    cutoff = f"@{k}" if k else ""
+    report = evaluate(truth, mapped, metrics=[f"ece{cutoff}", f"ace{cutoff}", "p@1"])
+    assert report[f"ece{cutoff}"] < 1e-12
+    assert report[f"ace{cutoff}"] < 1e-12
     assert report["p@1"] == evaluate(truth, lists, metrics="p@1")["p@1"]  # lists keep their order
 
 
-def test_every_form_keeps_its_form() -> None:
+def test_apply_keeps_every_form() -> None:
     truth, scores = sample(9)
     calibrator = fit(truth, scores, "platt")
-    mapped, sparse = calibrator.apply(scores), sp.csr_array(scores)
-    assert (mapped.dtype, calibrator.apply(scores.astype(np.float32)).dtype) == (np.float64, np.float32)
+    mapped = calibrator.apply(scores)
+    sparse = sp.csr_array(scores)
+    assert mapped.dtype == np.float64
+    assert calibrator.apply(scores.astype(np.float32)).dtype == np.float32
     np.testing.assert_array_equal(calibrator.apply(sparse).toarray(), np.where(scores, mapped, 0))
     assert (sparse != sp.csr_array(scores)).nnz == 0  # arguments stay as they are
     half, one = calibrator.apply(np.array([[0.5, 1.0]]))[0]
-    assert math.isclose(one, 1 / (1 + math.exp(-calibrator.slope - calibrator.intercept)), rel_tol=1e-14)
-    labels, values = np.array([[0, -1], [2, 1]]), np.array([[0.5, np.nan], [1.0, 0.5]])
+    expected = 1 / (1 + math.exp(-calibrator.slope - calibrator.intercept))
+    assert math.isclose(one, expected, rel_tol=1e-14)
+    labels = np.array([[0, -1], [2, 1]])
+    values = np.array([[0.5, np.nan], [1.0, 0.5]])
     ids, numbers = calibrator.apply((labels, values))
     np.testing.assert_array_equal(ids, labels)
     np.testing.assert_array_equal(numbers, [[half, np.nan], [one, half]])
@@ -106,22 +134,28 @@ def test_every_form_keeps_its_form() -> None:
     assert [*named["q2"]] == ["b", "a"]
 
 
-def test_extreme_scores_have_finite_maps() -> None:
+def test_fit_gives_finite_maps_of_extreme_scores() -> None:
     assert fit([[1, 1]], np.array([[2.0, 3.0]])).apply(GRID).min() == 1.0
     assert 0 < fit([[1, 0, 1, 0]], np.array([[1e9, -1e9, 3e8, 2e8]]), "platt").slope < 1
     separate = fit([[1] * 500 + [0] * 500], np.arange(1000.0)[None, ::-1], "platt")
     assert np.isfinite([separate.slope, separate.intercept]).all()
     assert (np.diff(separate.apply(GRID)[0]) >= 0).all()
-    flat = Calibrator("platt", None, 4, slope=0.0, intercept=1.0).apply(np.array([[np.inf, 0.0, -np.inf]]))
-    np.testing.assert_allclose(flat, 1 / (1 + math.exp(-1.0)), rtol=1e-15)
+    flat = Calibrator("platt", None, 4, slope=0.0, intercept=1.0)
+    mapped = flat.apply(np.array([[np.inf, 0.0, -np.inf]]))
+    np.testing.assert_allclose(mapped, 1 / (1 + math.exp(-1.0)), rtol=1e-15)
 
 
-def test_scores_that_cannot_be_fitted_or_mapped_are_refused() -> None:
-    one, eye, apply = [[1, 0]], np.eye(2), fit(np.eye(2), np.eye(2)).apply
+def test_fit_and_apply_refuse_scores() -> None:
+    one = [[1, 0]]
+    eye = np.eye(2)
+    apply = fit(np.eye(2), np.eye(2)).apply
     refused: list[tuple[Callable[[], Any], str]] = [
         (lambda: fit(one, np.array([[0.5, np.inf]])), "y_score: scores are infinite"),
         (lambda: fit(one, sp.csr_array((1, 2))), "y_score: no label has a score"),
-        (lambda: fit(eye, eye, sample_weight=[0, 0]), "no label has a score in a row of weight above 0"),
+        (
+            lambda: fit(eye, eye, sample_weight=[0, 0]),
+            "no label has a score in a row of weight above 0",
+        ),
         (lambda: apply({"q": 0.5}), "row 0: 0.5 is not a list of labels"),
         (lambda: apply(np.array([[1.0, 0.0], [np.nan, 0.0]])), "row 1: score nan"),
     ]
@@ -131,7 +165,9 @@ def test_scores_that_cannot_be_fitted_or_mapped_are_refused() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_files_are_fitted_and_mapped(run: Callable[..., str], refused: Callable[..., str]) -> None:
+def test_calibrate_command_fits_and_maps_files(
+    run: Callable[..., str], refused: Callable[..., str]
+) -> None:
     truth, scores = sample(11)
     labels, ranked = lists_of(scores, 5)
     ranked = ranked.astype(np.float32)
@@ -143,7 +179,8 @@ def test_files_are_fitted_and_mapped(run: Callable[..., str], refused: Callable[
     assert "fitted to 240 pairs: the first 3 labels of each row" in out
     mapped = fit(truth, (labels, ranked), "platt", k=3).apply((labels, ranked))
     for name in ("P.txt", "P_indices.npy"):
-        assert "80 rows, 400 probabilities" in run(f"calibrate apply m.json S_indices.npy --output {name}")
+        out = run(f"calibrate apply m.json S_indices.npy --output {name}")
+        assert "80 rows, 400 probabilities" in out
         report = json.loads(run(f"evaluate Y.npz {name} --metrics brier@5 --format json"))
         expected = evaluate(truth, mapped, metrics="brier@5")["brier@5"]
         assert math.isclose(report["values"]["brier@5"], expected, rel_tol=1e-6)
@@ -154,4 +191,5 @@ def test_files_are_fitted_and_mapped(run: Callable[..., str], refused: Callable[
     lines = [" ".join(line.split()[:5]) for line in Path("P.run").read_text().splitlines()]
     assert lines == ["q2 Q0 b 1 1.0", "q2 Q0 a 2 0.0", "q1 Q0 a 1 1.0", "q1 Q0 c 2 0.0"]
     message = refused("calibrate apply m.json S.run --output P.txt")
-    assert "P.txt: no scores with names, as S.run has, are written in this format; expected" in message
+    expected_message = "P.txt: no scores with names, as S.run has, are written in this format"
+    assert f"{expected_message}; expected" in message

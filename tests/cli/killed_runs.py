@@ -1,7 +1,8 @@
-"""Runs of the command line that are killed at chosen moments, each in a process of its own.
+"""Runs of the command line that are killed at chosen moments, each in a separate process.
 
-`python -m tests.cli.killed_runs COUNT... -- WORDS...` runs `xmleval WORDS...` once for each COUNT, in a fork
-that is killed when it makes that call of those below, and once more to the end; it prints how each ended.
+`python -m tests.cli.killed_runs COUNT... -- WORDS...` runs `xmleval WORDS...` once for each COUNT,
+in a fork that is killed at this call of the functions in MOMENTS, and once more to the end; it
+prints how each run ended.
 """
 
 import contextlib
@@ -24,13 +25,15 @@ MOMENTS += [(Evaluator, "update"), (SpillFile, "write")]
 
 
 def kill_at(count: int) -> None:
-    """Kill the process when it makes so many of the calls, before or after the call by turns."""
+    """Kill the process at this call of the functions: before odd ones, after even ones."""
     numbers = itertools.count(1)
 
     def counting(call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*arguments: Any, **options: Any) -> Any:
             is_last = next(numbers) == count
-            result = None if is_last and count % 2 else call(*arguments, **options)
+            if is_last and count % 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+            result = call(*arguments, **options)
             if is_last:
                 os.kill(os.getpid(), signal.SIGKILL)
             return result

@@ -1,10 +1,10 @@
-"""`xmleval check` and `check`: a line for each failure, and no comparison of what differs otherwise."""
+"""`xmleval check` and `check`: a line for each failure; only comparable results are compared."""
 
 import itertools
 import json
 import math
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,14 @@ import scipy.stats
 from tests.damage import answer
 from xmleval import Comparison, Evaluator, Report, check, compare, evaluate
 
-N_ROWS, N_LABELS = 100, 6
+N_ROWS = 100
+N_LABELS = 6
 RNG = np.random.default_rng(5)
 TRUTH = (RNG.random((N_ROWS, N_LABELS)) < 0.3).astype(np.int8)
-MODELS = {"a": TRUTH + RNG.normal(size=TRUTH.shape), "b": TRUTH + 4 * RNG.normal(size=TRUTH.shape)}
+MODELS = {
+    "a": TRUTH + RNG.normal(size=TRUTH.shape),
+    "b": TRUTH + 4 * RNG.normal(size=TRUTH.shape),
+}
 UNKNOWN = "so that nothing is known about a change"
 LAST = "new.json --no-worse-than last.json"
 LABEL_GROUPS = [*"xxyyyz"]
@@ -26,8 +30,14 @@ GROUPS: dict[str, Any] = {"label_groups": LABEL_GROUPS, "row_groups": ["de", "en
 Command = Callable[[str], tuple[int, list[str]]]
 
 
-def report(model: str = "a", metrics: Any = ("p@1", "ndcg@3", "coverage"), **options: Any) -> Report:
-    arguments: dict[str, Any] = {"per_row": True, "inverse_propensity": np.arange(1.0, 7.0), **options}
+def report(
+    model: str = "a", metrics: Any = ("p@1", "ndcg@3", "coverage"), **options: Any
+) -> Report:
+    arguments: dict[str, Any] = {
+        "per_row": True,
+        "inverse_propensity": np.arange(1.0, 7.0),
+        **options,
+    }
     return evaluate(TRUTH, MODELS[model], metrics=metrics, **arguments)
 
 
@@ -38,12 +48,22 @@ def plain(*arguments: Any, **options: Any) -> Report:
 
 def write(name: str, values: Mapping[str, float | None], **members: Any) -> None:
     """Write a file of results with these values."""
-    Path(name).write_text(json.dumps(json.loads(report().to_json()) | {"values": values} | members))
+    contents = json.loads(report().to_json())
+    Path(name).write_text(json.dumps({**contents, "values": values, **members}))
 
 
-def save(name: str, report: Report | None = None, **named: Report) -> None:
+def save(name: str, report: Report | None = None, **reports: Report) -> None:
     """Write results of one report, or of several by name."""
-    Path(f"{name}.json").write_text((report or Comparison(named)).to_json())
+    results = report or Comparison(reports)
+    Path(f"{name}.json").write_text(results.to_json())
+
+
+def measures_of(failures: Sequence[Any]) -> list[str]:
+    return [failure.measure for failure in failures]
+
+
+def models_of(failures: Sequence[Any]) -> list[str]:
+    return [failure.model for failure in failures]
 
 
 @pytest.fixture
@@ -55,45 +75,108 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         code, out, err = answer(["check", *shlex.split(words)])
         assert bool(err) == (code == 2)
         assert not (out and err)
-        return code, [line.removeprefix("xmleval: ") for line in (out + err).splitlines()]
+        text = out + err
+        return code, [line.removeprefix("xmleval: ") for line in text.splitlines()]
 
     return run
 
 
-@pytest.mark.parametrize(("before", "after", "margin", "failure"), [
-    ({"p@1": 0.6}, {"p@1": 0.7, "lrap": None}, "", None),
-    ({"p@1": 0.6}, {"p@1": math.nextafter(0.6, 0)}, "", None),
-    ({"p@1": 0.6}, {"p@1": 0.6 - 1e-13}, "", "p@1 0.5999999999999 is worse than 0.6 in"),
-    ({"coverage": 3}, {"coverage": 3.5}, "", "coverage 3.5 is worse than 3 in last.json"),
-    ({"p@1": 0.61}, {"p@1": 0.6}, "0.01", None),  # 0.61 - 0.6 is more than 0.01 as float64
-    ({"p@1": 0.61}, {"p@1": 0.59999}, "0.01", "p@1 0.59999 is worse than 0.61 in last.json by more"),
-    ({"coverage": 3}, {"coverage": 3.5}, "1 --margin coverage=0.4", "coverage 3.5 is worse than 3 in"),
-    ({"p@1": 0.6}, {"coverage": 3}, "1", "'p@1' is not in this report; it has coverage"),
-    ({"p@1": 0.6}, {"p@1": None}, "1", f"p@1 is undefined in these results, {UNKNOWN}"),
-    ({"p@1": None}, {"p@1": 0.6}, "1", f"p@1 is undefined in last.json, {UNKNOWN}")
-])  # fmt: skip
-def test_worse_values_fail(command: Command, before: Any, after: Any, margin: str, failure: Any) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "margin", "failure"),
+    [
+        (
+            {"p@1": 0.6},
+            {"p@1": 0.7, "lrap": None},
+            "",
+            None,
+        ),
+        (
+            {"p@1": 0.6},
+            {"p@1": math.nextafter(0.6, 0)},
+            "",
+            None,
+        ),
+        (
+            {"p@1": 0.6},
+            {"p@1": 0.6 - 1e-13},
+            "",
+            "p@1 0.5999999999999 is worse than 0.6 in",
+        ),
+        (
+            {"coverage": 3},
+            {"coverage": 3.5},
+            "",
+            "coverage 3.5 is worse than 3 in last.json",
+        ),
+        (
+            {"p@1": 0.61},
+            {"p@1": 0.6},
+            "--margin 0.01",
+            None,  # 0.61 - 0.6 is more than 0.01 as float64
+        ),
+        (
+            {"p@1": 0.61},
+            {"p@1": 0.59999},
+            "--margin 0.01",
+            "p@1 0.59999 is worse than 0.61 in last.json by more",
+        ),
+        (
+            {"coverage": 3},
+            {"coverage": 3.5},
+            "--margin 1 --margin coverage=0.4",
+            "coverage 3.5 is worse than 3 in",
+        ),
+        (
+            {"p@1": 0.6},
+            {"coverage": 3},
+            "--margin 1",
+            "'p@1' is not in this report; it has coverage",
+        ),
+        (
+            {"p@1": 0.6},
+            {"p@1": None},
+            "--margin 1",
+            f"p@1 is undefined in these results, {UNKNOWN}",
+        ),
+        (
+            {"p@1": None},
+            {"p@1": 0.6},
+            "--margin 1",
+            f"p@1 is undefined in last.json, {UNKNOWN}",
+        ),
+    ],
+)
+def test_check_fails_where_values_are_worse(
+    command: Command, before: Any, after: Any, margin: str, failure: Any
+) -> None:
     write("last.json", before)
     write("new.json", after)
-    code, lines = command(f"new.json --no-worse-than last.json {margin and f'--margin {margin}'}")
+    code, lines = command(f"new.json --no-worse-than last.json {margin}")
     assert (code, len(lines)) == (failure is not None, 1)
     assert lines[0].startswith(failure or "1 measure holds")
 
 
-@pytest.mark.parametrize(("change", "message", "matters"), [  # whether values of p@1 depend on it
-    ({"n_rows": 41}, "number of rows is 100 instead of 41", True),
-    ({"n_labels": 7}, "number of labels is 6 instead of 7", True),
-    ({"sample_weight": "given"}, "sample_weight is none instead of given", True),
-    ({"decision": "top3"}, "decision is none instead of top3", False),
-    ({"propensity": {"a": 0.6, "b": 1.5}}, "propensity is given instead of a=0.6 b=1.5", False),
-    ({"conventions": {"empty": "skip"}}, "empty is zero instead of skip", True),
-    ({"conventions": {"labels": "seen"}}, "labels is all instead of seen", False),
-], ids=str)  # fmt: skip
-def test_results_are_not_comparable(command: Command, change: Any, message: str, matters: bool) -> None:
+@pytest.mark.parametrize(
+    ("change", "message", "matters"),
+    [  # whether values of p@1 depend on it
+        ({"n_rows": 41}, "number of rows is 100 instead of 41", True),
+        ({"n_labels": 7}, "number of labels is 6 instead of 7", True),
+        ({"sample_weight": "given"}, "sample_weight is none instead of given", True),
+        ({"decision": "top3"}, "decision is none instead of top3", False),
+        ({"propensity": {"a": 0.6, "b": 1.5}}, "propensity is given instead of a=0.6 b=1.5", False),
+        ({"conventions": {"empty": "skip"}}, "empty is zero instead of skip", True),
+        ({"conventions": {"labels": "seen"}}, "labels is all instead of seen", False),
+    ],
+    ids=str,
+)
+def test_check_refuses_results_that_are_not_comparable(
+    command: Command, change: Any, message: str, matters: bool
+) -> None:
     values = {"p@1": 0.5, "psp@1": 0.5, "f1.macro": 0.5, "auc.micro": 0.5}
     write("last.json", values, propensity="given")
-    write("new.json", values, **{"propensity": "given"} | change)
-    assert command("new.json --no-worse-than last.json") == (2, [f"last.json: not comparable: {message}"])
+    write("new.json", values, **{"propensity": "given", **change})
+    line = f"last.json: not comparable: {message}"
+    assert command("new.json --no-worse-than last.json") == (2, [line])
     assert command("new.json --min p@1=0.4") == (0, ["1 measure holds"])
     if not matters:
         write("last.json", {"p@1": 0.5}, propensity="given")
@@ -101,52 +184,67 @@ def test_results_are_not_comparable(command: Command, change: Any, message: str,
 
 
 def interval(new: Report, last: Report, name: str) -> tuple[float, float]:
-    a, b = new.per_row()[name], last.per_row()[name]
+    a = new.per_row()[name]
+    b = last.per_row()[name]
     both = ~np.isnan(a - b)
     ends = scipy.stats.ttest_rel(a[both], b[both]).confidence_interval(0.95)
     return float(ends.low), float(ends.high)
 
 
 @pytest.mark.parametrize("conventions", ["default", "sklearn"])
-def test_worse_is_what_the_paired_interval_says(conventions: str) -> None:
-    """SciPy's interval of the rows decides, for losses the other way, and the value where there are none."""
+def test_check_fails_where_the_paired_interval_excludes_zero(conventions: str) -> None:
+    """SciPy's interval of the row values decides, and the values of measures without them."""
     options: dict[str, Any] = {"metrics": "all", "decision": "top2", "conventions": conventions}
-    new, last = report("b", **options), report("a", **options)
+    new = report("b", **options)
+    last = report("a", **options)
+    signs = {"up": 1, "down": -1, "none": 0}
     expected = {}
     for spec in last.specs:
-        sign = {"up": 1, "down": -1, "none": 0}[spec.metric.direction]
-        if spec.name in new.per_row():
-            low, high = interval(new, last, spec.name)
-            if sign and (high < 0 if sign > 0 else low > 0):
-                expected[spec.name] = f"difference {low:.3g} to {high:.3g} over "
-        elif sign * (new[spec.name] - last[spec.name]) < 0:
-            expected[spec.name] = ""
+        name = spec.name
+        sign = signs[spec.metric.direction]
+        if name in new.per_row():
+            low, high = interval(new, last, name)
+            is_worse = (sign > 0 and high < 0) or (sign < 0 and low > 0)
+            reason = f"difference {low:.3g} to {high:.3g} over "
+        else:
+            is_worse = sign * (new[name] - last[name]) < 0
+            reason = ""
+        if is_worse:
+            expected[name] = reason
     failures = check(new, no_worse_than=last).failures
-    assert [one.measure for one in failures if "undefined" not in one.reason] == [*expected]
-    assert [text for text in expected.values() if not any(text in one.reason for one in failures)] == []
+    defined = [failure for failure in failures if "undefined" not in failure.reason]
+    assert measures_of(defined) == [*expected]
+    reasons = [failure.reason for failure in failures]
+    for text in expected.values():
+        assert any(text in reason for reason in reasons), text
+
     n_tested = sum(bool(text) for text in expected.values())
     assert 5 < n_tested < len(last.per_row())
-    assert sum("95% interval" in one.reason for one in failures) == n_tested
+    assert sum("95% interval" in reason for reason in reasons) == n_tested
 
 
-def test_margin_is_allowed_beyond_the_interval() -> None:
-    new, last = report("b"), report("a")
-    high, low = interval(new, last, "p@1")[1], interval(new, last, "coverage")[0]
+def test_check_allows_a_margin_beyond_the_interval() -> None:
+    new = report("b")
+    last = report("a")
+    high = interval(new, last, "p@1")[1]
+    low = interval(new, last, "coverage")[0]
     assert high < 0 < low
     for factor, expected in (1.001, []), (0.999, ["p@1", "coverage"]):
         margin = {"p@1": -high * factor, "coverage": low * factor, "": 1}
         failures = check(new, no_worse_than=last, margin=margin).failures
-        assert [one.measure for one in failures] == expected
+        assert measures_of(failures) == expected
 
 
-def test_each_of_several_models_is_checked(command: Command) -> None:
+def test_check_tests_each_of_several_models(command: Command) -> None:
     save("last", a=report("a"), b=report("b"))
     save("new", b=report("b"), a=report("b"), **{"c\x1b[31m": report("a")})
     code, lines = command(LAST)
-    assert (code, {line.partition(" ")[0] for line in lines}) == (1, {"a:"})
+    assert code == 1
+    assert {line.partition(" ")[0] for line in lines} == {"a:"}
     assert command(f"{LAST} --model b") == (0, ["3 measures hold"])
     code, lines = command("new.json --min p@1=1")
-    assert (code, [line.split(": ")[0] for line in lines]) == (1, ["b", "a", "c\\x1b[31m"])
+    assert code == 1
+    assert [line.split(": ")[0] for line in lines] == ["b", "a", "c\\x1b[31m"]
     code, lines = command("last.json --no-worse-than new.json --margin 9")
     assert (code, lines) == (1, ["c\\x1b[31m: no report of this name, which is in new.json"])
 
@@ -160,11 +258,13 @@ def test_report_without_a_name_is_compared_with_a_model(command: Command) -> Non
     assert command(LAST) == (2, [message])
 
 
-def test_rows_of_other_names_are_refused() -> None:
-    new, last = (
-        evaluate({n: [0] for n in names}, {n: [0] for n in names}, n_labels=2, metrics="p@1", per_row=True)
-        for names in ("abcd", "abdc")
-    )
+def test_check_refuses_rows_with_other_names() -> None:
+    def keyed_report(keys: str) -> Report:
+        rows = {key: [0] for key in keys}
+        return evaluate(rows, rows, n_labels=2, metrics="p@1", per_row=True)
+
+    new = keyed_report("abcd")
+    last = keyed_report("abdc")
     with pytest.raises(ValueError, match="no_worse_than: its rows have other names"):
         check(new, no_worse_than=last)
 
@@ -174,91 +274,124 @@ def test_rows_of_other_names_are_refused() -> None:
 OLD = "--no-worse-than no_worse_than"
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    ({"min": {"p@1": 0.5, "fbeta.micro(beta=2)@2": 0.1}, "max": {"coverage": 5}},
-     "--min 'p@1=0.5,fbeta.micro(beta=2)@2=0.1' --max coverage=5"),
-    ({"min": {"x:p@1": 0.99, "en:ndcg@3": 0.01}}, "--min x:p@1=0.99 --min en:ndcg@3=0.01"),
-    ({"min": {"tail:p@1": 0.1, "groups y:p@1": 0.99}}, "--min 'tail:p@1=0.1,groups y:p@1=0.99'"),
-    ({"no_worse_than": True, "margin": {"": 0.1, "y:p@1": 0.5, "p@1": 0.3}},
-     f"{OLD} --margin 0.1,y:p@1=0.5 --margin p@1=0.3"),
-    ({"no_worse_than": True, "margin": 9.0}, f"{OLD} --margin 9"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            {"min": {"p@1": 0.5, "fbeta.micro(beta=2)@2": 0.1}, "max": {"coverage": 5}},
+            "--min 'p@1=0.5,fbeta.micro(beta=2)@2=0.1' --max coverage=5",
+        ),
+        ({"min": {"x:p@1": 0.99, "en:ndcg@3": 0.01}}, "--min x:p@1=0.99 --min en:ndcg@3=0.01"),
+        (
+            {"min": {"tail:p@1": 0.1, "groups y:p@1": 0.99}},
+            "--min 'tail:p@1=0.1,groups y:p@1=0.99'",
+        ),
+        (
+            {"no_worse_than": True, "margin": {"": 0.1, "y:p@1": 0.5, "p@1": 0.3}},
+            f"{OLD} --margin 0.1,y:p@1=0.5 --margin p@1=0.3",
+        ),
+        ({"no_worse_than": True, "margin": 9.0}, f"{OLD} --margin 9"),
+    ],
+)
 @pytest.mark.usefixtures("folder")
 def test_check_answers_as_the_command_does(arguments: dict[str, Any], words: str) -> None:
     metrics = ["p@1", "ndcg@3", "coverage", "fbeta.micro(beta=2)@2"]
-    new, old = (plain(model, metrics=metrics, **GROUPS) for model in ("b", "a"))
+    new = plain("b", metrics=metrics, **GROUPS)
+    old = plain("a", metrics=metrics, **GROUPS)
     Path("results").write_text(new.to_json())
     Path("no_worse_than").write_text(old.to_json())
-    checked = check(new, **arguments | ({"no_worse_than": old} if "no_worse_than" in arguments else {}))
+    if "no_worse_than" in arguments:
+        arguments = {**arguments, "no_worse_than": old}
+    checked = check(new, **arguments)
     code, out, _ = answer(["check", "results", *shlex.split(words)])
     assert (code, out) == (0 if checked else 1, f"{checked}\n")
 
 
 def test_failures_name_measure_value_and_limit() -> None:
-    new, old = (plain(model, **GROUPS) for model in ("b", "a"))
+    new = plain("b", **GROUPS)
+    old = plain("a", **GROUPS)
     (low,) = check(new, min={"x:p@1": 0.9}).failures
-    assert (low.model, low.measure, low.value, low.limit) == ("", "x:p@1", new.groups["x"]["p@1"], 0.9)
+    assert (low.model, low.measure) == ("", "x:p@1")
+    assert (low.value, low.limit) == (new.groups["x"]["p@1"], 0.9)
     margin = {"": 0.01, "coverage": 0.02, "en:coverage": 0.03}
-    failures = {one.measure: one for one in check(new, no_worse_than=old, margin=margin).failures}
+    checked = check(new, no_worse_than=old, margin=margin)
+    failures = {failure.measure: failure for failure in checked.failures}
     assert failures["p@1"].limit == old["p@1"] - 0.01
     assert failures["de:coverage"].limit == old.row_groups["de"]["coverage"] + 0.02
     assert failures["en:coverage"].limit == old.row_groups["en"]["coverage"] + 0.03
     assert failures["en:coverage"].value == new.row_groups["en"]["coverage"]
 
 
-@pytest.mark.parametrize(("form", "model"), [
-    (lambda made, path: made, ""), (lambda made, path: str(path), ""),
-    (lambda made, path: json.loads(made.to_json()), ""), (lambda made, path: {"m": made}, "m"),
-    (lambda made, path: Comparison({"m": made}), "m"),
-])  # fmt: skip
-def test_results_come_in_any_form(form: Any, model: str, tmp_path: Path) -> None:
-    new, old = plain("b"), plain("a")
-    (tmp_path / "a.json").write_text(new.to_json())
-    results, last = (form(each, tmp_path / "a.json") for each in (new, old))
-    failures = check(results, min={"p@1": 1}, no_worse_than=last).failures
+@pytest.mark.parametrize(
+    ("form", "model"),
+    [
+        (lambda report, path: report, ""),
+        (lambda report, path: str(path), ""),
+        (lambda report, path: json.loads(report.to_json()), ""),
+        (lambda report, path: {"m": report}, "m"),
+        (lambda report, path: Comparison({"m": report}), "m"),
+    ],
+)
+def test_check_takes_results_in_any_form(form: Any, model: str, tmp_path: Path) -> None:
+    new = plain("b")
+    old = plain("a")
+    path = tmp_path / "a.json"
+    path.write_text(new.to_json())
+    limits = {"p@1": 1}
+    failures = check(form(new, path), min=limits, no_worse_than=form(old, path)).failures
     assert failures[0].measure == "p@1"
-    assert {one.model for one in failures} == {model}
+    assert {*models_of(failures)} == {model}
     compared = compare(TRUTH, MODELS, metrics=["p@1"])
-    assert [one.model for one in check(compared, min={"p@1": 1}).failures] == ["a", "b"]
-    assert len(check(compared, min={"p@1": 1}, model="a").failures) == 1
+    assert models_of(check(compared, min=limits).failures) == ["a", "b"]
+    assert len(check(compared, min=limits, model="a").failures) == 1
 
 
-def test_saved_evaluators_are_checked_as_their_reports(command: Command) -> None:
+def test_check_takes_saved_evaluators_as_their_reports(command: Command) -> None:
     for name in ("a", "b"):
         evaluator = Evaluator(["p@1", "coverage"])
         evaluator.update(TRUTH, MODELS[name])
         evaluator.save(name)  # whatever the file is called
         save(f"{name}_report", evaluator.compute())
-        assert check(evaluator, min={"p@1": 0.9}).failures == check(name, min={"p@1": 0.9}).failures
-    words = "--no-worse-than {}a{} --max coverage=3"
-    code, lines = command("b " + words.format("", ""))
+        limits = {"p@1": 0.9}
+        assert check(evaluator, min=limits).failures == check(name, min=limits).failures
+    code, lines = command("b --no-worse-than a --max coverage=3")
     assert (code, len(lines)) == (1, 3)
-    assert command("b_report.json " + words.format("", "_report.json")) == (
-        1, [line.replace(" in a", " in a_report.json") for line in lines]
-    )  # fmt: skip
+    lines_of_reports = [line.replace(" in a", " in a_report.json") for line in lines]
+    words = "b_report.json --no-worse-than a_report.json --max coverage=3"
+    assert command(words) == (1, lines_of_reports)
+
     Path("cut").write_bytes(Path("a").read_bytes()[:300])
-    assert command("cut --min p@1=0.5")[1][0].startswith("cut: not a saved evaluator, or damaged")
+    _, lines = command("cut --min p@1=0.5")
+    assert lines[0].startswith("cut: not a saved evaluator, or damaged")
 
 
-def test_groups_of_other_labels_and_of_one_name_are_refused() -> None:
-    new, old = plain(label_groups=[*"xyyyyz"]), plain(label_groups=LABEL_GROUPS)
+def test_check_refuses_groups_with_other_labels_or_ambiguous_names() -> None:
+    new = plain(label_groups=[*"xyyyyz"])
+    old = plain(label_groups=LABEL_GROUPS)
     message = r"^no_worse_than: not comparable: .*n_labels of groups x is 2 instead of 1"
     with pytest.raises(ValueError, match=message):
         check(new, no_worse_than=old)
-    assert "'x:p@1': no group 'x' in this report; it has none" in str(check(plain(), no_worse_than=old))
+    failures = str(check(plain(), no_worse_than=old))
+    assert "'x:p@1': no group 'x' in this report; it has none" in failures
     both = plain(label_groups=LABEL_GROUPS, row_groups=["x", "en"] * 50)
     message = "'x' is a group of labels and one of rows; expected groups x or row_groups x"
     with pytest.raises(ValueError, match=message):
         check(both, min={"x:p@1": 0.1})
-    failures = check(both, min={"row_groups x:p@1": 1, "groups x:p@1": 1}).failures
-    assert [one.value for one in failures] == [both.row_groups["x"]["p@1"], both.groups["x"]["p@1"]]
+    by_rows, by_labels = check(both, min={"row_groups x:p@1": 1, "groups x:p@1": 1}).failures
+    assert by_rows.value == both.row_groups["x"]["p@1"]
+    assert by_labels.value == both.groups["x"]["p@1"]
     assert check(both, no_worse_than=both)
 
 
-def test_results_without_different_labels_are_not_compared() -> None:
-    pairs: dict[str, Any] = {"exclude": [(0, 0), (1, 2)]}
-    kinds: list[Any] = [{}, pairs, pairs | {"exclude_from": "predictions"}, {"candidates": TRUTH}]
-    for new, old in itertools.product([plain(metrics=["p@1"], **options) for options in kinds], repeat=2):
+def test_check_refuses_results_with_different_excluded_labels() -> None:
+    pairs: list[tuple[int, int]] = [(0, 0), (1, 2)]
+    reports = [
+        plain(metrics=["p@1"]),
+        plain(metrics=["p@1"], exclude=pairs),
+        plain(metrics=["p@1"], exclude=pairs, exclude_from="predictions"),
+        plain(metrics=["p@1"], candidates=TRUTH),
+    ]
+    for new, old in itertools.product(reports, repeat=2):
         if old is new:
             assert check(new, no_worse_than=old)
         else:
@@ -266,19 +399,52 @@ def test_results_without_different_labels_are_not_compared() -> None:
                 check(new, no_worse_than=old)
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({}, "results: nothing to check: give min=, max= or no_worse_than="),
-    ({"min": 0.5}, "min: 0.5 is no dict of limits by measure"),
-    ({"min": {"x:p@1": 50}}, "min: 'x:p@1=50': x:p@1 is between 0 and 1"),
-    ({"min": {"p@1": 0.1, "P@1": 0.2}}, "min: p@1 is given twice"),
-    ({"no_worse_than": "gone.json"}, "gone.json"),
-    ({"no_worse_than": plain(), "margin": -1}, "margin: '-1' is negative"),
-    ({"no_worse_than": plain(), "margin": {"p@9": 1}}, "no_worse_than: margin=: 'p@9' is not in this"),
-    ({"no_worse_than": {"a": plain(), "b": 3}}, "no_worse_than: 'b' is int, and no report"),
-    ({"no_worse_than": {"a": plain().to_dict(), "b": Evaluator("p@1")}},
-     "no_worse_than: Object of type Evaluator is not JSON serializable; expected a report, reports by name"),
-    ({"min": {"p@1": 0.1}, "model": "a"}, "model='a': results holds one report, which has no name"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {},
+            "results: nothing to check: give min=, max= or no_worse_than=",
+        ),
+        (
+            {"min": 0.5},
+            "min: 0.5 is no dict of limits by measure",
+        ),
+        (
+            {"min": {"x:p@1": 50}},
+            "min: 'x:p@1=50': x:p@1 is between 0 and 1",
+        ),
+        (
+            {"min": {"p@1": 0.1, "P@1": 0.2}},
+            "min: p@1 is given twice",
+        ),
+        (
+            {"no_worse_than": "gone.json"},
+            "gone.json",
+        ),
+        (
+            {"no_worse_than": plain(), "margin": -1},
+            "margin: '-1' is negative",
+        ),
+        (
+            {"no_worse_than": plain(), "margin": {"p@9": 1}},
+            "no_worse_than: margin=: 'p@9' is not in this",
+        ),
+        (
+            {"no_worse_than": {"a": plain(), "b": 3}},
+            "no_worse_than: 'b' is int, and no report",
+        ),
+        (
+            {"no_worse_than": {"a": plain().to_dict(), "b": Evaluator("p@1")}},
+            "no_worse_than: Object of type Evaluator is not JSON serializable; "
+            "expected a report, reports by name",
+        ),
+        (
+            {"min": {"p@1": 0.1}, "model": "a"},
+            "model='a': results holds one report, which has no name",
+        ),
+    ],
+)
 def test_check_refuses_by_argument(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, OSError)) as raised:
         check(plain(), **arguments)

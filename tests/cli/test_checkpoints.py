@@ -1,4 +1,4 @@
-"""Checkpoints: killed runs go on to the same bits, and other files in the folder stay as they are."""
+"""Checkpoints: killed runs resume to the same bits, and other files in the folder stay."""
 
 import os
 import re
@@ -20,7 +20,8 @@ from xmleval.files.output import locked
 METRICS = "--metrics xmc,ps,curves,lrap,f1.macro@3,label_diversity --train truth.npz"
 SMALL = "--memory 8KB --format json"
 EVALUATE = f"evaluate truth.npz m {METRICS} --bounds {SMALL}"
-KEPT, RESUME = f"{EVALUATE} --checkpoint kept", f"{EVALUATE} --checkpoint kept --resume"
+KEPT = f"{EVALUATE} --checkpoint kept"
+RESUME = f"{EVALUATE} --checkpoint kept --resume"
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def inputs(folder: Path) -> Path:
 
 
 def resume() -> str:
-    """Resume the run that was killed, and return what it printed."""
+    """Resume the killed run, and return its output."""
     code, out, err = answer(shlex.split(RESUME))
     row = re.fullmatch(r"xmleval: kept: resumed at row (\d+) of 300\n", err)
     assert code == 0
@@ -49,7 +50,7 @@ def half_way(inputs: Path) -> Path:
     return inputs / "kept"
 
 
-def test_results_that_cannot_be_written_leave_the_checkpoint(inputs: Path, run: Run) -> None:
+def test_checkpoint_stays_when_results_cannot_be_written(inputs: Path, run: Run) -> None:
     with saving_each_time():
         assert answer(shlex.split(f"{KEPT} --output /dev/full"))[0] == 2
     assert answer(shlex.split(RESUME))[:2] == (0, run(EVALUATE))
@@ -57,30 +58,45 @@ def test_results_that_cannot_be_written_leave_the_checkpoint(inputs: Path, run: 
 
 
 @pytest.mark.slow
-def test_runs_killed_at_random_moments_end_with_the_same_bytes(inputs: Path) -> None:
-    shards = ("shards", TRUTHS["xmc"], make_truth(300)), ("parts", SCORES["npz"], make_scores(300))
-    for name, write, matrix in shards:
-        Path(name).mkdir()
-        for number in range(12):
-            write(Path(name, f"part{number}"), matrix[number * 25 : (number + 1) * 25])
-    words = f"evaluate shards 'parts/*' other.npz {METRICS} {SMALL} --per-label {{0}}.csv --output {{0}}.json"
-    assert answer(shlex.split(words.format("whole")))[0] == 0
+def test_resume_after_random_kills_has_the_same_bytes(inputs: Path) -> None:
+    truth = make_truth(300)
+    scores = make_scores(300)
+    Path("shards").mkdir()
+    Path("parts").mkdir()
+    for number in range(12):
+        rows = slice(number * 25, (number + 1) * 25)
+        TRUTHS["xmc"](Path(f"shards/part{number}"), truth[rows])
+        SCORES["npz"](Path(f"parts/part{number}"), scores[rows])
+
+    def words(output: str) -> list[str]:
+        line = f"evaluate shards 'parts/*' other.npz {METRICS} {SMALL}"
+        return shlex.split(f"{line} --per-label {output}.csv --output {output}.json")
+
+    code, _, _ = answer(words("whole"))
+    assert code == 0
     counts = map(str, np.random.default_rng(0).integers(1, 200, 4))
-    resumed = shlex.split(f"{words.format('resumed')} --checkpoint kept --resume")
+    resumed = [*words("resumed"), "--checkpoint", "kept", "--resume"]
     done = process("tests.cli.killed_runs", *counts, "--", *resumed)
-    *_, ends = (line.split() for line in done.stderr.splitlines() if not line.startswith("xmleval: "))
-    assert ends[-1] == "0", done.stderr
-    assert ends.count("-9") >= 2
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("xmleval: ")]
+    exit_codes = lines[-1].split()
+    assert exit_codes[-1] == "0", done.stderr
+    assert exit_codes.count("-9") >= 2
     for suffix in ("json", "csv"):
         assert Path(f"resumed.{suffix}").read_bytes() == Path(f"whole.{suffix}").read_bytes()
     assert not Path("kept").exists()
     assert not list(inputs.glob(".*"))
 
 
-def test_leftovers_of_a_killed_run_are_removed_and_other_files_are_not(half_way: Path, run: Run) -> None:
+def test_resume_removes_leftovers_of_a_killed_run_and_no_other_files(
+    half_way: Path, run: Run
+) -> None:
     draft = half_way / ".checkpoint.npz.0123456789abcdef"
     (half_way / "checkpoint.npz").rename(draft)
-    foreign = {half_way / name for name in ("checkpoint.txt", ".checkpoint.npz.x7_q", "checkpoint.npz.old")}
+    foreign = {
+        half_way / "checkpoint.txt",
+        half_way / ".checkpoint.npz.x7_q",
+        half_way / "checkpoint.npz.old",
+    }
     for path in foreign:
         path.write_text("weights of a model")
     (half_way / "checkpoint.lock").touch()
@@ -91,7 +107,9 @@ def test_leftovers_of_a_killed_run_are_removed_and_other_files_are_not(half_way:
 
 @pytest.mark.parametrize("text", ["notes", "{}", None, "folder"])
 @pytest.mark.parametrize("name", ["checkpoint.npz", "checkpoint.lock"])
-def test_foreign_file_is_refused_and_stays(inputs: Path, refused: Run, name: str, text: Any) -> None:
+def test_checkpoint_refuses_foreign_files_and_keeps_them(
+    inputs: Path, refused: Run, name: str, text: Any
+) -> None:
     path = Path("kept", name)
     path.parent.mkdir()
     if text is None:
@@ -106,7 +124,7 @@ def test_foreign_file_is_refused_and_stays(inputs: Path, refused: Run, name: str
     assert text in (None, "folder") or path.read_text() == text
 
 
-def test_link_that_appears_during_a_run_is_refused(
+def test_checkpoint_refuses_a_link_that_appears_during_a_run(
     inputs: Path, refused: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("target").write_text("of its owner")
@@ -134,7 +152,7 @@ def test_folder_is_for_one_process_at_a_time(inputs: Path, run: Run, refused: Ru
     assert not Path("kept").exists()
 
 
-def test_other_options_and_inputs_are_refused(half_way: Path, refused: Run) -> None:
+def test_resume_refuses_other_options_and_inputs(half_way: Path, refused: Run) -> None:
     Path("pairs").write_text("0 1\n")
     folder = half_way.parent
     before = {path: path.read_bytes() for path in half_way.iterdir()}
@@ -144,7 +162,10 @@ def test_other_options_and_inputs_are_refused(half_way: Path, refused: Run) -> N
         (f"{EVALUATE} --k 1,2", "--metrics differs: p@3 in the checkpoint, p@2 now"),
         (f"{EVALUATE} --a 0.6", "--a differs: 0.55 in the checkpoint, 0.6 now"),
         (f"{EVALUATE} --per-label x.csv", "--per-label differs: False in the checkpoint, True now"),
-        (f"{at_k} --exclude pairs", f"--exclude differs: None in the checkpoint, {folder}/pairs (4 bytes of"),
+        (
+            f"{at_k} --exclude pairs",
+            f"--exclude differs: None in the checkpoint, {folder}/pairs (4 bytes of",
+        ),
         (EVALUATE.replace(" m ", " other.npz "), f"SCORES differs: {folder}/m_indices"),
     ):
         expected = f"kept: holds a checkpoint of another run; {message}"
@@ -152,36 +173,44 @@ def test_other_options_and_inputs_are_refused(half_way: Path, refused: Run) -> N
     assert {path: path.read_bytes() for path in half_way.iterdir()} == before
 
 
-def test_changed_inputs_are_refused(half_way: Path, refused: Run, run: Run) -> None:
+def test_resume_refuses_changed_inputs(half_way: Path, refused: Run, run: Run) -> None:
     whole = run(EVALUATE)
-    for name, role in (("truth.npz", "TRUTH"), ("m_indices.npy", "SCORES"), ("m_scores.npy", "SCORES")):
+    roles = {"truth.npz": "TRUTH", "m_indices.npy": "SCORES", "m_scores.npy": "SCORES"}
+    for name, role in roles.items():
         stat = Path(name).stat()
         os.utime(name, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
-        assert re.fullmatch(
-            rf"kept: holds a checkpoint of another run; {role} differs: (\S*/{name}) \((\d+) bytes of \S+ "
-            rf"\S+ UTC\) in the checkpoint, \1 \(\2 bytes of \S+ \S+ UTC\) now",
-            refused(RESUME),
+        message = (
+            rf"kept: holds a checkpoint of another run; {role} differs: "
+            rf"(\S*/{name}) \((\d+) bytes of \S+ \S+ UTC\) in the checkpoint, "
+            r"\1 \(\2 bytes of \S+ \S+ UTC\) now"
         )
+        assert re.fullmatch(message, refused(RESUME))
         os.utime(name, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert resume() == whole
 
 
-def test_damage_is_refused_by_the_file(half_way: Path, refused: Run, run: Run) -> None:
-    whole, path = run(EVALUATE), half_way / "checkpoint.npz"
+def test_resume_refuses_damaged_checkpoints(half_way: Path, refused: Run, run: Run) -> None:
+    whole = run(EVALUATE)
+    path = half_way / "checkpoint.npz"
     content = path.read_bytes()
+    damages = [content[: len(content) // 2], content[:-1], b""]
     with zipfile.ZipFile(path) as archive:
-        places = [info.header_offset + 200 for info in archive.infolist() if info.file_size > 200]
-    flips = [content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :] for place in places]
-    for damaged in (*flips, content[: len(content) // 2], content[:-1], b""):
+        large_files = [info for info in archive.infolist() if info.file_size > 200]
+    for info in large_files:
+        flipped = bytearray(content)
+        flipped[info.header_offset + 200] ^= 4
+        damages.append(bytes(flipped))
+    for damaged in damages:
         path.write_bytes(damaged)
         assert refused(RESUME).startswith("kept/checkpoint.npz: not a checkpoint, or damaged (")
     path.write_bytes(content)
     assert resume() == whole
 
 
-def test_folder_that_cannot_hold_a_checkpoint_is_refused(inputs: Path, refused: Run) -> None:
+def test_checkpoint_refuses_unsuitable_folders(inputs: Path, refused: Run) -> None:
     Path("file").touch()
     assert refused(f"{EVALUATE} --checkpoint file").startswith("file: ")
     message = ".: Y_test.npz in it is an input; expected a folder of its own"
     assert refused("evaluate Y_test.npz m --checkpoint .") == message
-    assert refused(f"{EVALUATE} --resume") == "--resume: needs --checkpoint, the folder of what was counted"
+    message = "--resume: needs --checkpoint, the folder of what was counted"
+    assert refused(f"{EVALUATE} --resume") == message

@@ -1,4 +1,4 @@
-"""What a newcomer sees first: the demo, the list of measures, and every command that they suggest."""
+"""First steps of a user: the demo, the list of measures, and the commands that they suggest."""
 
 import json
 import shlex
@@ -25,7 +25,8 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_demo_prints_two_models_that_disagree(run: Run) -> None:
-    text, reports = run("demo"), demo.evaluate_demo(demo.make_demo())
+    text = run("demo")
+    reports = demo.evaluate_demo(demo.make_demo())
     assert text == run("demo")
     for name, value in reports["head"].items():
         assert f"{value:.4f}" in text
@@ -35,9 +36,10 @@ def test_demo_prints_two_models_that_disagree(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_commands_that_the_demo_suggests_work(run: Run, tmp_path: Path, monkeypatch: Any) -> None:
+def test_demo_suggests_commands_that_work(run: Run, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    commands = [line.strip() for line in run("demo").partition("Next:")[2].splitlines() if line.strip()]
+    lines = run("demo").partition("Next:")[2].splitlines()
+    commands = [line.strip() for line in lines if line.strip()]
     assert commands[0] == "xmleval demo --save demo"
     for command in commands:
         run(command.removeprefix("xmleval "))
@@ -46,18 +48,23 @@ def test_commands_that_the_demo_suggests_work(run: Run, tmp_path: Path, monkeypa
     assert values == {name: expected[name] for name in values}
 
 
-def test_suggestions_run_outside_the_search_path(run: Run, monkeypatch: Any, tmp_path: Path) -> None:
+def test_suggestions_run_outside_the_search_path(
+    run: Run, monkeypatch: Any, tmp_path: Path
+) -> None:
     program = tmp_path / "my tools" / "xmleval"
     program.parent.mkdir()
     program.touch(mode=0o755)
     module = f"{shlex.quote(sys.executable)} -m xmleval"
-    for started, expected in (program, shlex.quote(str(program))), ("xmleval/__main__.py", module):
-        monkeypatch.setattr(sys, "argv", [str(started)])
+    commands = {str(program): shlex.quote(str(program)), "xmleval/__main__.py": module}
+    for started, expected in commands.items():
+        monkeypatch.setattr(sys, "argv", [started])
         assert f"\nexample: {expected} evaluate " in run("metrics p")
 
 
 @pytest.mark.slow
-def test_demo_is_saved_to_a_folder_of_its_own(run: Run, refused: Run, tmp_path: Path) -> None:
+def test_demo_is_saved_to_an_empty_or_earlier_folder(
+    run: Run, refused: Run, tmp_path: Path
+) -> None:
     folder = tmp_path / "my demo"
     line = f"demo --save {shlex.quote(str(folder))}"
     text = run(line)
@@ -70,8 +77,12 @@ def test_demo_is_saved_to_a_folder_of_its_own(run: Run, refused: Run, tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", TABLE, ids=lambda metric: f"{metric.name}-{'-'.join(metric.averages)}")
-def test_example_of_a_measure_works(run: Run, demo_folder: Path, monkeypatch: Any, metric: Any) -> None:
+@pytest.mark.parametrize(
+    "metric", TABLE, ids=lambda metric: f"{metric.name}-{'-'.join(metric.averages)}"
+)
+def test_example_of_a_measure_works(
+    run: Run, demo_folder: Path, monkeypatch: Any, metric: Any
+) -> None:
     monkeypatch.chdir(demo_folder)
     text = run(f"metrics {metric.name}")
     for part in (metric.title, metric.formula, metric.reference, *metric.conventions):

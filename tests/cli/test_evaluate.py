@@ -1,4 +1,4 @@
-"""`xmleval evaluate`: options are arguments, in every format, and several SCORES are as each alone."""
+"""`xmleval evaluate`: options as arguments, every output format, and several SCORES at once."""
 
 import csv
 from pathlib import Path
@@ -24,32 +24,59 @@ def table(path: str) -> list[dict[str, str]]:
         return [*csv.DictReader(file)]
 
 
-@pytest.mark.parametrize(("options", "arguments"), [
-    ("--metrics p@1 --metrics 'fbeta.macro(beta=2)@2, f1.samples ,lrap' --decision ' top1'",
-     {"metrics": ["p@1", "fbeta.macro(beta=2)@2", "f1.samples", "lrap"], "decision": "top1"}),
-    ("--k 4 --k 1-2,3", {"k": [4, 1, 2, 3]}),
-    ("--metrics f1.micro --decision Threshold1e-3", {"metrics": "f1.micro", "decision": "threshold0.001"}),
-    ("--metrics sets --pred sets.npz --threads 2", {"metrics": "sets", "y_pred": Y_TEST[::-1]}),
-    ("--metrics all --conventions 'sklearn, labels=seen,ap_empty=skip'",
-     {"metrics": "all", "conventions": "sklearn,labels=seen,ap_empty=skip"}),
-    ("--metrics all --conventions empty=skip --unlisted 0.5",
-     {"metrics": "all", "conventions": "empty=skip,unlisted=0.5"}),
-    ("--train Y_train.npz --a 0.6 --b 2.6",
-     {"inverse_propensity": inverse_propensity(sp.csr_array(Y_TRAIN), 0.6, 2.6)}),
-])  # fmt: skip
-def test_options_are_arguments(folder: Path, run: Run, options: str, arguments: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        (
+            "--metrics p@1 --metrics 'fbeta.macro(beta=2)@2, f1.samples ,lrap' --decision ' top1'",
+            {"metrics": ["p@1", "fbeta.macro(beta=2)@2", "f1.samples", "lrap"], "decision": "top1"},
+        ),
+        (
+            "--k 4 --k 1-2,3",
+            {"k": [4, 1, 2, 3]},
+        ),
+        (
+            "--metrics f1.micro --decision Threshold1e-3",
+            {"metrics": "f1.micro", "decision": "threshold0.001"},
+        ),
+        (
+            "--metrics sets --pred sets.npz --threads 2",
+            {"metrics": "sets", "y_pred": Y_TEST[::-1]},
+        ),
+        (
+            "--metrics all --conventions 'sklearn, labels=seen,ap_empty=skip'",
+            {"metrics": "all", "conventions": "sklearn,labels=seen,ap_empty=skip"},
+        ),
+        (
+            "--metrics all --conventions empty=skip --unlisted 0.5",
+            {"metrics": "all", "conventions": "empty=skip,unlisted=0.5"},
+        ),
+        (
+            "--train Y_train.npz --a 0.6 --b 2.6",
+            {"inverse_propensity": inverse_propensity(sp.csr_array(Y_TRAIN), 0.6, 2.6)},
+        ),
+    ],
+)
+def test_evaluate_takes_options_as_arguments(
+    folder: Path, run: Run, options: str, arguments: dict[str, Any]
+) -> None:
     report = evaluate(Y_TEST, (LABELS, SCORES), **arguments)
     assert run(f"evaluate Y_test.npz m {options} --format json") == report.to_json() + "\n"
 
 
 @pytest.mark.parametrize("name", ["table", "json", "csv", "markdown", "latex"])
-def test_form_of_output_is_that_of_its_option_or_suffix(folder: Path, run: Run, name: str) -> None:
+def test_output_has_the_format_of_its_option_or_suffix(folder: Path, run: Run, name: str) -> None:
     line = "evaluate Y_test.npz m --metrics p,r@3 --k 1-3"
     report = evaluate(Y_TEST, (LABELS, SCORES), metrics=["p", "r@3"], k=[1, 2, 3])
     printed = run(f"{line} --format {name}")
     if name != "table":
         assert printed == getattr(report, f"to_{name}")().rstrip("\n") + "\n"
-    suffixes = {"table": ["", ".txt"], "markdown": [".md", ".markdown"], "latex": [".tex"], "csv": [".CSV"]}
+    suffixes = {
+        "table": ["", ".txt"],
+        "markdown": [".md", ".markdown"],
+        "latex": [".tex"],
+        "csv": [".CSV"],
+    }
     outputs = [f"out{suffix}" for suffix in suffixes.get(name, [f".{name}"])]
     for output in (*outputs, f"x.txt --format {name}"):
         assert run(f"{line} --output {output}") == ""
@@ -64,77 +91,109 @@ LISTS = ("npz-list", "npz-list-packed", "npz-calibration", "npy", "npy-labels")
 @pytest.mark.parametrize("memory", ["2KB", "1GB"])
 @pytest.mark.parametrize("form", [*TRUTHS, *LISTS])
 def test_candidates_of_files_are_those_of_arrays(folder: Path, form: str, memory: str) -> None:
-    truth, scores, short = make_truth(), make_scores(), make_scores(depth=12, seed=4)
+    truth = make_truth()
+    scores = make_scores()
+    short = make_scores(depth=12, seed=4)
     npz(folder / "Y", truth)
     npz(folder / "m", scores)
-    among = short != 0 if form in LISTS else AMONG
-    path = SCORE_WRITERS[form](Path("c"), short) if form in LISTS else TRUTHS[form](Path("c"), AMONG)
-    report = evaluate(truth, scores, metrics=["p", "mrr@3", "f1.macro@3", "rprec"], candidates=among)
-    words = f"--metrics p,mrr@3,f1.macro@3,rprec --candidates {path} --memory {memory}"
+    if form in LISTS:
+        candidates = short != 0
+        path = SCORE_WRITERS[form](Path("c"), short)
+    else:
+        candidates = AMONG
+        path = TRUTHS[form](Path("c"), AMONG)
+    metrics = ["p", "mrr@3", "f1.macro@3", "rprec"]
+    report = evaluate(truth, scores, metrics=metrics, candidates=candidates)
+    words = f"--metrics {','.join(metrics)} --candidates {path} --memory {memory}"
     contents = json_of(f"evaluate Y.npz m.npz {words}")
-    assert (contents["values"], contents["notes"]) == (dict(report), [*report.notes])
+    assert contents["values"] == dict(report)
+    assert contents["notes"] == [*report.notes]
 
 
 @pytest.mark.parametrize("memory", ["1GB", "1B"])
-def test_excluded_label_beyond_those_of_some_rows_changes_nothing(folder: Path, memory: str) -> None:
+def test_excluded_label_beyond_those_of_some_rows_changes_nothing(
+    folder: Path, memory: str
+) -> None:
     npz(folder / "truth", sp.csr_array(np.eye(9, dtype=np.float32)[[1, 2, 8]]))
     columns = {"instance": [0, 1, 1, 2], "label": [1, 2, 0, 3], "score": [0.5, 0.9, 0.4, 0.3]}
     pq.write_table(pa.table(columns), folder / "scores.parquet")
     line = f"evaluate truth.npz scores.parquet --metrics p@1,p@2 --memory {memory}"
+    expected = json_of(line)["values"]
+    note = "exclude: 0 of 1 pair is excluded; the others match no relevant and no predicted label"
     for label in (0, 4, 5, 6, 8):  # none of them is listed in row 0
         (folder / "pairs.txt").write_text(f"0 {label}\n")
         contents = json_of(f"{line} --exclude pairs.txt")
-        assert contents["values"] == json_of(line)["values"]
-        note = "exclude: 0 of 1 pair is excluded; the others match no relevant and no predicted label"
+        assert contents["values"] == expected
         assert contents["notes"][0] == note
 
 
 def test_merged_states_count_the_pairs_that_match(folder: Path) -> None:
     pairs = np.argwhere(np.random.default_rng(3).random((60, 30)) < 0.2)
-    Path("few.txt").write_text("".join(f"{row} {label}\n" for row, label in pairs if row < 25))
-    for name, rows in ("0", slice(25)), ("1", slice(25, 60)):
+    lines = [f"{row} {label}\n" for row, label in pairs if row < 25]
+    Path("few.txt").write_text("".join(lines))
+    for name, rows in (("0", slice(25)), ("1", slice(25, 60))):
         npz(Path(f"Y{name}"), make_truth()[rows])
         npy(Path(f"s{name}"), make_scores()[rows])
-    parts = [f"evaluate Y{n}.npz s{n} --metrics p@1 --exclude few.txt --save state{n}" for n in "01"]
-    contents = [json_of(words) for words in (*parts, "merge state0 state1")]
-    assert contents[0]["exclude"] | {"sha256": ""} == {"file": "few.txt", "sha256": "", "from": "both"}
-    notes = [each["notes"][0] for each in contents]
-    *counts, merged = ([int(word) for word in note.split() if word.isdecimal()] for note in notes)
-    assert merged == [*map(sum, zip(*counts, strict=True))]
+    first = json_of("evaluate Y0.npz s0 --metrics p@1 --exclude few.txt --save state0")
+    second = json_of("evaluate Y1.npz s1 --metrics p@1 --exclude few.txt --save state1")
+    merged = json_of("merge state0 state1")
+    excluded = {**first["exclude"], "sha256": ""}
+    assert excluded == {"file": "few.txt", "sha256": "", "from": "both"}
+    sums = [*map(sum, zip(numbers_in_note(first), numbers_in_note(second), strict=True))]
+    assert numbers_in_note(merged) == sums
+
     json_of("evaluate Y1.npz s1 --metrics p@1 --save state1")
-    assert answer(["merge", "state0", "state1"])[0] == 2  # of all pairs, and of less
+    code, _, _ = answer(["merge", "state0", "state1"])
+    assert code == 2  # the second state excludes nothing
+
+
+def numbers_in_note(contents: dict[str, Any]) -> list[int]:
+    words = contents["notes"][0].split()
+    return [int(word) for word in words if word.isdecimal()]
 
 
 @pytest.mark.parametrize("option", ["--per-row", "--per-label"])
 @pytest.mark.parametrize("metrics", ["all", "f1.macro@1,auc.samples,recall.macro@1"])
-def test_values_of_several_scores_have_the_columns_of_all(folder: Path, metrics: str, option: str) -> None:
+def test_values_of_several_scores_have_the_columns_of_all(
+    folder: Path, metrics: str, option: str
+) -> None:
     scores = ["m", "full.npy", "bare"]
     np.save("bare_indices.npy", LABELS)  # without scores
     np.save("full.npy", np.random.default_rng(0).random(Y_TEST.shape))
 
     def rows_of(*names: str) -> list[dict[str, str]]:
         line = f"evaluate Y_test.npz {' '.join(names)} --metrics {metrics} {option} out.csv"
-        assert answer(line.split())[0] == 0
+        code, _, _ = answer(line.split())
+        assert code == 0
         return table("out.csv")
 
     joint = rows_of(*scores)
     assert not any(None in row for row in joint)
     for name in scores:
-        rows, alone = [row for row in joint if row["scores"] == name], rows_of(name)
-        shared = [column for column in alone[0] if column in rows[0]]  # each group is cut to what all have
+        rows = [row for row in joint if row["scores"] == name]
+        alone = rows_of(name)
+        columns = alone[0].keys()
+        # each group is cut to the columns of all scores
+        shared = columns & rows[0].keys()
         assert len(shared) > 1
-        joint_cells, cells = ([[row[column] for column in shared] for row in part] for part in (rows, alone))
-        assert joint_cells == cells
-        assert not any(row[column] for row in rows for column in row.keys() - {*alone[0], "scores"})
+        for row, expected in zip(rows, alone, strict=True):
+            for column in shared:
+                assert row[column] == expected[column]
+            assert not any(row[column] for column in row.keys() - columns - {"scores"})
 
 
-@pytest.mark.parametrize(("option", "metrics", "worst", "reverse"), [
-    ("--per-label", "p@1", "fn@1", True),
-    ("--per-label", "curves", "auc", False),
-    ("--per-row", "p@1,p@3,lrap", "p@1", False),
-    ("--per-row", "one_error,p@3", "one_error", True),
-])  # fmt: skip
-def test_worst_is_first(folder: Path, option: str, metrics: str, worst: str, reverse: bool) -> None:
+@pytest.mark.parametrize(
+    ("option", "metrics", "worst", "reverse"),
+    [
+        ("--per-label", "p@1", "fn@1", True),
+        ("--per-label", "curves", "auc", False),
+        ("--per-row", "p@1,p@3,lrap", "p@1", False),
+        ("--per-row", "one_error,p@3", "one_error", True),
+    ],
+)
+def test_values_by_row_and_label_are_sorted_worst_first(
+    folder: Path, option: str, metrics: str, worst: str, reverse: bool
+) -> None:
     json_of(f"evaluate Y_test.npz m --metrics {metrics} {option} out.csv")
     rows = table("out.csv")
     values = [float(row[worst]) for row in rows if row[worst]]
@@ -150,6 +209,9 @@ def test_worst_is_first(folder: Path, option: str, metrics: str, worst: str, rev
 def test_names_of_rows_and_labels_are_written(folder: Path) -> None:
     Path("q.qrels").write_text('d1 0 apple 1\nd2 0 p,"ear 1\n')
     Path("m.run").write_text("d1 Q0 apple 1 0.9 t\nd2 Q0 apple 1 0.8 t\n")
-    json_of("evaluate q.qrels m.run --metrics p@1,f1.macro@1 --per-label labels.csv --per-row rows.csv")
-    assert [(row["label"], row["name"]) for row in table("labels.csv")] == [("1", 'p,"ear'), ("0", "apple")]
-    assert [(row["row"], row["name"]) for row in table("rows.csv")] == [("1", "d2"), ("0", "d1")]
+    line = "evaluate q.qrels m.run --metrics p@1,f1.macro@1"
+    json_of(f"{line} --per-label labels.csv --per-row rows.csv")
+    label_names = [(row["label"], row["name"]) for row in table("labels.csv")]
+    row_names = [(row["row"], row["name"]) for row in table("rows.csv")]
+    assert label_names == [("1", 'p,"ear'), ("0", "apple")]
+    assert row_names == [("1", "d2"), ("0", "d1")]

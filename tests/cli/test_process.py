@@ -1,4 +1,4 @@
-"""The process of the command line: its memory, how signals and pipes end it, and inputs that stay."""
+"""The process of the command line: memory, signals, pipes, and inputs that stay unchanged."""
 
 import os
 import resource
@@ -41,10 +41,19 @@ raise SystemExit(__main__.main())
 IMPORTING = """
 import os, signal, warnings
 def settings():
-    return os.environ.copy(), [signal.getsignal(n) for n in signal.valid_signals()], warnings.showwarning
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    return os.environ.copy(), handlers, warnings.showwarning
 before = settings()
 import xmleval.cli.evaluate, xmleval.__main__
 raise SystemExit(settings() != before)
+"""
+IMPORTING_KERNELS = """
+import sys
+try:
+    import xmleval.kernels
+except MemoryError as error:
+    print(error)
+assert "numba" not in sys.modules
 """
 INTERRUPTED = """
 import os, signal, sys, time
@@ -58,9 +67,14 @@ sys.exit(cli.main(["evaluate", "Y_test.npz", "m", "--output", "out.json"]))
 """
 
 
-@pytest.mark.parametrize(("name", "number"), [
-    ("click", signal.SIGINT), ("numpy", signal.SIGTERM), ("xmleval.kernels.jit", signal.SIGINT),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("click", signal.SIGINT),
+        ("numpy", signal.SIGTERM),
+        ("xmleval.kernels.jit", signal.SIGINT),
+    ],
+)
 def test_signal_during_imports_ends_without_a_traceback(name: str, number: int) -> None:
     done = process(IMPORTS, name, str(int(number)), python="-c")
     assert done.returncode in (128 + number, -number)
@@ -69,7 +83,9 @@ def test_signal_during_imports_ends_without_a_traceback(name: str, number: int) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("script", "code"), [(NOHUP, 5), (IMPORTING, 0), (INTERRUPTED, 130)])
-def test_process_ends_with_its_code_and_no_word(folder: Path, script: str, code: int) -> None:
+def test_process_ends_with_its_code_and_without_output(
+    folder: Path, script: str, code: int
+) -> None:
     done = process(script, python="-c")
     assert (done.returncode, done.stdout, done.stderr.strip()) == (code, "", "")
     assert not Path("out.json").exists()
@@ -83,12 +99,18 @@ def test_process_prints_to_terminals_without_arrows_and_refuses(folder: Path) ->
     done = process("xmleval", "evaluate", "Y_test.npz", "gone.npz")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("xmleval: gone.npz: No such file")
-    variables = {"COMP_WORDS": "xmleval eva", "COMP_CWORD": "1", "_XMLEVAL_COMPLETE": "bash_complete"}
-    done = process("import sys; from xmleval.cli import main; sys.exit(main())", python="-c", env=variables)
+    variables = {
+        "COMP_WORDS": "xmleval eva",
+        "COMP_CWORD": "1",
+        "_XMLEVAL_COMPLETE": "bash_complete",
+    }
+    done = process(
+        "import sys; from xmleval.cli import main; sys.exit(main())", python="-c", env=variables
+    )
     assert (done.returncode, done.stdout) == (0, "plain,evaluate\n")
 
 
-def test_reader_that_leaves_early_is_no_error() -> None:
+def test_process_ends_quietly_when_its_reader_leaves() -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as pipe:
@@ -98,13 +120,13 @@ def test_reader_that_leaves_early_is_no_error() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
-def test_full_device_is_reported(folder: Path) -> None:
+def test_process_reports_a_full_device(folder: Path) -> None:
     with open("/dev/full", "w") as full:
         done = process("xmleval", "evaluate", "Y_test.npz", "m", stdout=full)
     assert (done.returncode, done.stderr) == (2, "xmleval: stdout: No space left on device\n")
 
 
-def test_more_memory_than_there_is_is_refused(folder: Path, refused: Run, monkeypatch: Any) -> None:
+def test_evaluate_reports_too_little_memory(folder: Path, refused: Run, monkeypatch: Any) -> None:
     monkeypatch.setattr(Evaluator, "compute", lambda self: np.empty(2**62, np.uint8))
     assert refused("evaluate Y_test.npz m").startswith("not enough memory: ")
 
@@ -115,28 +137,33 @@ def limit_address_space(n_bytes: int) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit the address space")
 @pytest.mark.parametrize("megabytes", [150, 390, 767])
-def test_little_address_space_is_refused_before_numba_is_loaded(folder: Path, megabytes: int) -> None:
+def test_process_refuses_little_address_space_before_numba_is_loaded(
+    folder: Path, megabytes: int
+) -> None:
     limited = partial(limit_address_space, megabytes << 20)
     done = process("xmleval", "evaluate", "Y_test.npz", "m", preexec_fn=limited)
-    reason = f"the limit of address space is {megabytes} MiB; at least 768 MiB are needed (ulimit -v 786432)"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"xmleval: not enough memory: {reason}\n")
+    reason = (
+        f"the limit of address space is {megabytes} MiB; "
+        "at least 768 MiB are needed (ulimit -v 786432)"
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"xmleval: not enough memory: {reason}\n"
     done = process("xmleval", "metrics", "psp@5", preexec_fn=limited)
     assert (done.returncode, done.stderr) == (0, "")
-    code = "import sys\ntry:\n    import xmleval.kernels\nexcept MemoryError as error:\n    print(error)"
-    done = process(f"{code}\nassert 'numba' not in sys.modules", python="-c", preexec_fn=limited)
+    done = process(IMPORTING_KERNELS, python="-c", preexec_fn=limited)
     assert (done.stdout, done.stderr) == (f"{reason}\n", "")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit the address space")
-def test_few_threads_are_started_in_little_address_space(folder: Path, run: Run) -> None:
+def test_evaluate_starts_few_threads_in_little_address_space(folder: Path, run: Run) -> None:
     words = ["evaluate", "Y_test.npz", "m", "--metrics", "p@1,auc.micro", "--threads", "8"]
     expected = run(" ".join(words))
     done = process("xmleval", *words, preexec_fn=partial(limit_address_space, 768 << 20))
     assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
 
 
-# what stands behind the name of an input; the last word is the output
+# outputs that are the file of an input; the last word is the output
 INPUTS = """
 evaluate Y_test.npz m --output hard
 evaluate Y_test.npz 'parts/p*' --save link/p1.npz
@@ -146,7 +173,7 @@ convert m there/../m_scores.npy
 stats names.txt --input-format lines --output names.txt
 bench Y_test.npz names.txt --output names.txt
 threshold fit Y_test.npz parts/p0.npz --measure f1.samples --output parts/p0.npz
-threshold fit Y_test.npz m --rule row --measure f1.samples --features features.npz --output features.npz
+threshold fit Y_test.npz m --rule row --features f.npz --measure f1.samples --output f.npz
 threshold apply 'parts/p*' --rule rule.npz --output parts/p0.npz
 merge state --output state
 """
@@ -161,7 +188,7 @@ def test_output_never_takes_the_place_of_an_input(folder: Path, refused: Run, ru
     Path("r.run").write_text("a Q0 x 1 0.5 m\n")
     Path("names.txt").write_text("x\n")
     os.link("m_scores.npy", "hard")
-    Path("features.npz").touch()
+    Path("f.npz").touch()
     Path("link").symlink_to("parts")
     run("threshold fit Y_test.npz m --measure f1.micro --output rule.npz")
     run("evaluate Y_test.npz m --save state --output state.txt")
@@ -184,7 +211,9 @@ merge state --save {}
 
 
 @pytest.mark.parametrize("line", OUTPUTS.strip().splitlines())
-def test_outputs_are_checked_first(folder: Path, refused: Run, run: Run, monkeypatch: Any, line: str) -> None:
+def test_outputs_are_checked_first(
+    folder: Path, refused: Run, run: Run, monkeypatch: Any, line: str
+) -> None:
     def read(*arguments: Any, **options: Any) -> None:
         raise AssertionError("rows were read")
 
@@ -206,7 +235,7 @@ def test_outputs_are_checked_first(folder: Path, refused: Run, run: Run, monkeyp
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (DATA / "expected.json").is_file(), reason=NO_DATA)
-def test_no_dense_matrix_is_allocated() -> None:
+def test_evaluate_allocates_no_dense_matrix() -> None:
     code = """
 import resource, sys, xmleval.cli
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -216,7 +245,14 @@ for file in sys.argv[1:3]:
 """
     data = DATA / "debian_depends"
     names = ("topk_pecos_indices.npy", "scores_pecos.npz", "Y_test.npz")
-    words = [*(data / name for name in names), "--train", data / "Y_train.npz", "--output", os.devnull]
+    words = [
+        *(data / name for name in names),
+        "--train",
+        data / "Y_train.npz",
+        "--output",
+        os.devnull,
+    ]
     done = process(code, *map(str, words), "--metrics", "all", "--decision", "top5", python="-c")
     assert done.returncode == 0, done.stderr
-    assert max(map(float, done.stdout.split())) < 200  # MiB; the matrix would take 1.4 GiB in float64
+    # MiB; the matrix would take 1.4 GiB in float64
+    assert max(map(float, done.stdout.split())) < 200

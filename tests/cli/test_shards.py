@@ -1,4 +1,4 @@
-"""Files that follow one another: in row order, each row once, and faults named by file and row."""
+"""Shards of rows: in row order, each row once, and errors with the file and the row in it."""
 
 from pathlib import Path
 from typing import Any
@@ -19,23 +19,34 @@ METRICS = "xmc,lrap,auc.micro,f1.macro@3"
 def write_shards(name: str, formats: list[str], matrix: Any) -> None:
     """Write the rows of a matrix to files that are numbered from 0, in formats by turns."""
     Path(name).mkdir()
-    ends = np.cumsum([0, *SIZES])
+    writers = TRUTHS if name == "truth" else SCORES
+    start = 0
     for number, size in enumerate(SIZES):
-        writers = TRUTHS if name == "truth" else SCORES
         write = writers[formats[number % len(formats)]]
-        write(Path(name, f"part_{number}"), matrix[ends[number] : ends[number] + size])
+        write(Path(name, f"part_{number}"), matrix[start : start + size])
+        start += size
 
 
 @pytest.mark.parametrize("memory", ["2KB", "1GB"])
-@pytest.mark.parametrize("formats", [["npy"], ["feather"], ["npz", "npz-packed", "xmc", "xmc-gz", "npz-coo"]])
-def test_shards_are_in_row_order(folder: Path, run: Run, formats: list[str], memory: str) -> None:
-    scores = make_scores().astype(np.float64 if "xmc" in formats else np.float32)
-    write_shards("truth", ["xmc" if len(formats) == 1 else "svmlight"], make_truth())
+@pytest.mark.parametrize(
+    ("truth_format", "formats", "dtype"),
+    [
+        ("xmc", ["npy"], np.float32),
+        ("xmc", ["feather"], np.float32),
+        ("svmlight", ["npz", "npz-packed", "xmc", "xmc-gz", "npz-coo"], np.float64),
+    ],
+)
+def test_shards_are_read_in_row_order(
+    folder: Path, run: Run, truth_format: str, formats: list[str], dtype: Any, memory: str
+) -> None:
+    scores = make_scores().astype(dtype)
+    write_shards("truth", [truth_format], make_truth())
     write_shards("scores", formats, scores)
     Path("scores", "README.md").write_text("about these files")
     Path("scores", "older").mkdir()
     Path("numbered").mkdir()
-    for number, rows in (9, slice(20)), (10, slice(20, 21)), (101, slice(21, 60)):
+    numbered = {9: slice(20), 10: slice(20, 21), 101: slice(21, 60)}
+    for number, rows in numbered.items():
         npz(Path(f"numbered/run2-{number}of200"), scores[rows])
     words = f"--metrics {METRICS} --format json --memory {memory}"
     expected = evaluate(make_truth(), scores, metrics=METRICS.split(",")).to_json() + "\n"
@@ -46,22 +57,28 @@ def test_shards_are_in_row_order(folder: Path, run: Run, formats: list[str], mem
 
 
 @pytest.mark.parametrize("memory", ["2KB", "1GB"])
-def test_fault_names_the_file_and_the_row_in_it(folder: Path, run: Run, refused: Run, memory: str) -> None:
+def test_errors_of_shards_name_the_file_and_the_row_in_it(
+    folder: Path, run: Run, refused: Run, memory: str
+) -> None:
     write_shards("truth", ["npz"], make_truth())
     write_shards("scores", ["npy"], make_scores())
     line = f"evaluate truth scores --metrics {METRICS} --memory {memory}"
     run("threshold fit truth scores --measure f1.micro --output rule.npz")
     labels, values = as_list(make_scores()[27:35])  # of part_8
-    bad = labels.copy()
-    bad[1, 2] = 30
-    np.save("scores/part_8_indices.npy", bad)
+    unknown = labels.copy()
+    unknown[1, 2] = 30
+    np.save("scores/part_8_indices.npy", unknown)
     message = "scores/part_8_indices.npy: row 1: label id 30 is not in 0..29 (or -1, an empty slot)"
     assert refused(line) == f"{message}; truth has 30 labels"
     np.save("scores/part_8_indices.npy", labels)
     values[3, 0] = np.nan
     np.save("scores/part_8_scores.npy", values)
-    fit = "threshold fit truth scores --measure f1.micro --output two.npz"
-    for command in (line, fit, "threshold apply scores --rule rule.npz --output sets.npz"):
+    commands = [
+        line,
+        "threshold fit truth scores --measure f1.micro --output two.npz",
+        "threshold apply scores --rule rule.npz --output sets.npz",
+    ]
+    for command in commands:
         assert refused(command).startswith("scores/part_8_indices.npy: row 3: score nan")
     npz(Path("truth/part_3"), make_truth()[8:10] * 2)
     message = "truth/part_3.npz: row 0: value 2.0 is neither 0 nor 1 in a label set"
@@ -69,15 +86,17 @@ def test_fault_names_the_file_and_the_row_in_it(folder: Path, run: Run, refused:
     assert refused("stats truth") == message
 
 
-def test_shards_that_do_not_belong_together_are_refused(folder: Path, refused: Run) -> None:
+def test_evaluate_refuses_shards_of_different_data(folder: Path, refused: Run) -> None:
     npz(folder / "truth", make_truth())
     write_shards("scores", ["npz"], make_scores())
     npz(Path("scores/part_10"), make_scores(22, 31))
-    assert refused("evaluate truth.npz scores") == "scores/part_10.npz: 31 labels; scores/part_0.npz has 30"
+    message = refused("evaluate truth.npz scores")
+    assert message == "scores/part_10.npz: 31 labels; scores/part_0.npz has 30"
     Path("scores/part_10.npz").unlink()
     TRUTHS["svmlight"](folder / "text", make_truth())
     for truth in ("truth.npz", "text.svm"):
-        assert refused(f"evaluate {truth} scores") == f"scores: 38 rows do not match the 60 of {truth}"
+        message = refused(f"evaluate {truth} scores")
+        assert message == f"scores: 38 rows do not match the 60 of {truth}"
 
 
 def test_merge_counts_each_row_once(folder: Path, run: Run, refused: Run) -> None:
@@ -101,7 +120,9 @@ def test_merge_counts_each_row_once(folder: Path, run: Run, refused: Run) -> Non
     assert refused("merge state_1 other") == "other: metrics differs: p@1 here, p@2 there"
 
 
-def test_states_of_several_scores_are_called_by_their_names(folder: Path, run: Run, refused: Run) -> None:
+def test_states_of_several_scores_are_named_after_them(
+    folder: Path, run: Run, refused: Run
+) -> None:
     Path("other").mkdir()
     for name in ("a_0", "b_0", "other/a_0"):
         npz(Path(name), make_scores(4, 5, 2))
@@ -112,29 +133,54 @@ def test_states_of_several_scores_are_called_by_their_names(folder: Path, run: R
     assert {str(path) for path in {*Path().iterdir()} - before} == names
     line = "evaluate Y_test.npz a_0.npz b_0.npz --metrics p@1 --save"
     assert refused(f"{line} {{}}_0 --output a_0_0").startswith("two outputs have one name")
-    assert refused(f"{line} {{}}.npz") == "a_0.npz: is an input; expected another file for the output"
+    message = refused(f"{line} {{}}.npz")
+    assert message == "a_0.npz: is an input; expected another file for the output"
 
 
-T, S = "T_9.npz T_10.npz T_11.npz", "S_9.npz S_10.npz S_11.npz"
+TRUTH_FILES = "T_9.npz T_10.npz T_11.npz"
+SCORE_FILES = "S_9.npz S_10.npz S_11.npz"
 ALONE = "TRUTH would be T_9.npz alone, and T_10.npz one of SCORES; quote the patterns: 'T_*.npz'"
-NOTE = "S_{1}.npz: evaluated on T_{0}.npz, though T_{1}.npz is there; "
+NOTE = (
+    "S_10.npz: evaluated on T_9.npz, though T_10.npz is there; "
+    "files that follow one another are given as 'T_*.npz' 'S_*.npz'\n"
+)
 
 
-@pytest.mark.parametrize(("words", "refusal", "note"), [
-    (f"{T} {S}", f"{ALONE} 'S_*.npz'", ""),
-    ("T_9.npz S_9.npz S_10.npz", "", NOTE.format(9, 10)),
-    ("T_9.npz S_9.npz S_13.npz", "", ""),  # there is no T_13
-])  # fmt: skip
-def test_patterns_that_a_shell_expands(folder: Path, words: str, refusal: str, note: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "refusal", "note"),
+    [
+        (f"{TRUTH_FILES} {SCORE_FILES}", f"{ALONE} 'S_*.npz'", ""),
+        ("T_9.npz S_9.npz S_10.npz", "", NOTE),
+        ("T_9.npz S_9.npz S_13.npz", "", ""),  # there is no T_13
+    ],
+)
+def test_evaluate_refuses_or_notes_patterns_that_a_shell_expands(
+    folder: Path, words: str, refusal: str, note: str
+) -> None:
     rng = np.random.default_rng(1)
-    shards = [(f"{name}_{shard}", n) for name in "TS" for shard, n in ((9, 3), (10, 3), (11, 2))]
-    for name, n_rows in (*shards, ("8", 8)):
+
+    def save(name: str, n_rows: int) -> None:
         matrix = rng.random((n_rows, 4))
-        sp.save_npz(f"{name}.npz", sp.csr_array((matrix < 0.4).astype(int) if "T" in name else matrix))
+        if name.startswith("T"):
+            matrix = (matrix < 0.4).astype(int)
+        sp.save_npz(f"{name}.npz", sp.csr_array(matrix))
+
+    n_rows_by_shard = {9: 3, 10: 3, 11: 2}
+    for name in "TS":
+        for shard, n_rows in n_rows_by_shard.items():
+            save(f"{name}_{shard}", n_rows)
+    save("8", 8)
     if "S_13" in words:
+        matrix = sp.load_npz("8.npz")
         sp.save_npz("S_13.npz", sp.csr_array(matrix[:3]))
     code, out, err = answer(f"evaluate {words} --metrics p@1".split())
-    assert (code, out == "") == ((2, True) if refusal else (0, False))
-    assert err.startswith(f"xmleval: {refusal}" if refusal else "")
-    quoted = f"{note}files that follow one another are given as 'T_*.npz' 'S_*.npz'\n"
-    assert (quoted in out) if note else ("though" not in out)
+    if refusal:
+        assert (code, out) == (2, "")
+        assert err.startswith(f"xmleval: {refusal}")
+    else:
+        assert code == 0
+        assert out
+    if note:
+        assert note in out
+    else:
+        assert "though" not in out

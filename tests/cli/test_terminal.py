@@ -1,4 +1,4 @@
-"""Commands on a terminal: progress, tables and help that fit, and a word before kernels are compiled."""
+"""Commands on a terminal: progress, tables and help that fit, and notes on compilation."""
 
 import inspect
 import os
@@ -18,7 +18,7 @@ from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval.cli import COMMANDS, warmup
 from xmleval.cli.evaluate import SECTIONS, evaluate
-from xmleval.cli.options import FIELDS_ALONE, FORMAT, OF_MODEL, RUNS, SAVE, flag_of
+from xmleval.cli.options import FIELDS_ALONE, FORMAT, PROPENSITY_OPTIONS, RUNS, SAVE, flag_of
 
 BEST = "\x1b[1;32m"  # bold and green
 SLOWLY = """
@@ -38,16 +38,24 @@ WORDS = ["m", "--metrics", "p@1", "--format", "json", "--memory", "8KB"]
 
 
 def on_terminal(
-    folder: Path, *words: str, columns: int = 100, piped: bool = True, env: dict[str, str] | None = None
+    folder: Path,
+    *words: str,
+    columns: int = 100,
+    piped: bool = True,
+    env: dict[str, str] | None = None,
 ) -> tuple[str, str]:
     """Return what a Python process prints: on stdout, if it is a pipe, and on its terminal."""
     pty = pytest.importorskip("pty", reason="the system has no pseudo-terminals")
     ours, theirs = pty.openpty()
     terminal = {"PYTHONPATH": PATHS, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": str(columns)}
     process = subprocess.Popen(
-        [sys.executable, *words], cwd=folder, stdout=subprocess.PIPE if piped else theirs, stderr=theirs,
-        env=os.environ | terminal | (env or {}), text=True,
-    )  # fmt: skip
+        [sys.executable, *words],
+        cwd=folder,
+        stdout=subprocess.PIPE if piped else theirs,
+        stderr=theirs,
+        env=os.environ | terminal | (env or {}),
+        text=True,
+    )
     os.close(theirs)
     shown = b""
     while process.poll() is None or select.select([ours], [], [], 0)[0]:
@@ -77,7 +85,9 @@ def test_progress_is_shown_on_a_terminal_alone(tmp_path: Path) -> None:
     assert rows == sorted(rows)
     assert len(set(rows)) > 3
     assert re.search(r"[\d,]+ rows/s", shown)
-    done = process(SLOWLY, "evaluate", "Y.npz", *WORDS, python="-c", cwd=tmp_path, env={"FORCE_COLOR": "1"})
+    done = process(
+        SLOWLY, "evaluate", "Y.npz", *WORDS, python="-c", cwd=tmp_path, env={"FORCE_COLOR": "1"}
+    )
     assert (done.returncode, done.stdout[:1], done.stderr) == (0, "{", "")
 
 
@@ -143,7 +153,8 @@ def test_commands_print_colours_on_terminals_that_have_them(tmp_path: Path) -> N
     for settings in ({}, {"NO_COLOR": "1"}, {"TERM": "dumb"}):
         printed = on_terminal(tmp_path, "-c", RUN_ALL, piped=False, env=settings)[1]
         *outputs, errors = re.split(r"=== ran (.*) (\d)\n", printed)
-        lines, codes = outputs[1::3], outputs[2::3]
+        lines = outputs[1::3]
+        codes = outputs[2::3]
         assert lines == [*COMMAND_LINES]
         assert {*codes} == {"0"}, errors
         for line, text in zip(lines, outputs[::3], strict=True):
@@ -167,25 +178,43 @@ def test_help_fits_the_terminal(words: str, columns: int, monkeypatch: pytest.Mo
 
 def test_help_has_every_option_in_one_section(run: Run) -> None:
     text = run("evaluate --help")
-    assert [title for title in SECTIONS if f"\n{title}:\n" not in text] == []
+    for title in SECTIONS:
+        assert f"\n{title}:\n" in text
     options = [param for param in evaluate.params if isinstance(param, click.Option)]
-    assert [o.opts[0] for o in options if text.count(f"\n  {o.opts[0]} ") != 1] == []
-    named = [name for own in SECTIONS.values() for name in own]
-    assert len({*named}) == len(named)
-    assert {*named} <= {*(param.name for param in options)}
+    for option in options:
+        flag = option.opts[0]
+        assert text.count(f"\n  {flag} ") == 1, flag
+    names = [name for section in SECTIONS.values() for name in section]
+    assert len({*names}) == len(names)
+    assert {*names} <= {option.name for option in options}
     assert text.index("  -h, --help") > text.index("Resources:")
 
 
 def test_options_of_evaluate_are_arguments_of_evaluate() -> None:
-    options = {name: opt for own in SECTIONS.values() for name, opt in own.items()}
-    of_result = {"output_format", "output", "per_label_file", "per_row_file"}
+    options = {name: flag for section in SECTIONS.values() for name, flag in section.items()}
+    result_options = {"output_format", "output", "per_label_file", "per_row_file"}
+    parts_of_arguments = {
+        *FIELDS_ALONE,
+        *FORMAT,
+        *PROPENSITY_OPTIONS,
+        *RUNS,
+        *SAVE,
+        "first_row",
+    }
     in_memory = {"y_true", "y_score", "progress", "per_row", "per_label", "curve_points", "running"}
-    parts = {*FIELDS_ALONE, *FORMAT, *OF_MODEL, *RUNS, *SAVE, "first_row"}  # of other arguments
     arguments = {*inspect.signature(xmleval.evaluate).parameters} - in_memory
-    assert {*options} - of_result - parts == arguments
-    spelled = {name: flag_of(name, options[name]) for name in options if name not in of_result}
-    other = {name: flag for name, flag in spelled.items() if flag != f"--{name.replace('_', '-')}"}
-    assert other == {"y_train": "--train", "y_pred": "--pred", "higher_is_better": "--lower-is-better"}
+    assert {*options} - result_options - parts_of_arguments == arguments
+
+    renamed = {}
+    for name in options.keys() - result_options:
+        flag = flag_of(name, options[name])
+        if flag != f"--{name.replace('_', '-')}":
+            renamed[name] = flag
+    assert renamed == {
+        "y_train": "--train",
+        "y_pred": "--pred",
+        "higher_is_better": "--lower-is-better",
+    }
 
 
 EVALUATES = """
@@ -198,8 +227,10 @@ print(xmleval.evaluate(np.eye(3), np.eye(3) + 0.1, metrics="p@1")["p@1"])
 FAR_FROM_SMALL = "from xmleval.base.work import WORK; WORK.is_small = False\n"
 
 
-ANNOUNCED = r"(xmleval: compiling kernels, once: [1-9]\d* so far, in [1-9]\d* s; "
-ANNOUNCED += r"`xmleval warmup` compiles kernels beforehand, on all processors\n)+"
+ANNOUNCED = (
+    r"(xmleval: compiling kernels, once: [1-9]\d* so far, in [1-9]\d* s; "
+    r"`xmleval warmup` compiles kernels beforehand, on all processors\n)+"
+)
 
 
 @pytest.mark.slow
@@ -218,9 +249,8 @@ def test_compiling_is_announced_by_one_of_several_processes(tmp_path: Path) -> N
     for name in ("Y", "m"):
         scipy.sparse.save_npz(tmp_path / f"{name}.npz", y_true)
     command = ["xmleval", "evaluate", "Y.npz", "m.npz", "--metrics", "p@1", "--workers", "2"]
-    done = process(
-        *command, cwd=tmp_path, env={"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "XMLEVAL_WAY": ""}
-    )
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "XMLEVAL_WAY": ""}
+    done = process(*command, cwd=tmp_path, env=cache)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(ANNOUNCED, done.stderr)
 

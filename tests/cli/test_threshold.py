@@ -1,4 +1,4 @@
-"""`xmleval threshold`, and saved rules as --decision: rules of Python, by the names of labels."""
+"""`xmleval threshold`, and saved rules as --decision: as in Python, matched by label names."""
 
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,34 @@ from xmleval.thresholds import Rule, fit
 NAMES = ["sport", "art", "law", "war", "sea"]
 
 
-@pytest.mark.parametrize(("options", "arguments"), [
-    ("--measure F1.micro --unlisted 0.1", {"measure": "f1.micro", "conventions": "unlisted=0.1"}),
-    ("--rule label --measure f1.macro --fbr 0.7 --fallback highest",
-     {"rule": "label", "measure": "f1.macro", "fbr": 0.7, "fallback": "highest"}),
-    ("--rule rank --measure hamming_loss", {"rule": "rank", "measure": "hamming_loss"}),
-    ("--rule row --measure f1.samples --k 2", {"rule": "row", "measure": "f1.samples", "k": 2}),
-    ("--rule top --k 2", {"rule": "top", "k": 2}),
-])  # fmt: skip
-def test_rules_are_those_of_python(folder: Path, run: Run, options: str, arguments: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        (
+            "--measure F1.micro --unlisted 0.1",
+            {"measure": "f1.micro", "conventions": "unlisted=0.1"},
+        ),
+        (
+            "--rule label --measure f1.macro --fbr 0.7 --fallback highest",
+            {"rule": "label", "measure": "f1.macro", "fbr": 0.7, "fallback": "highest"},
+        ),
+        (
+            "--rule rank --measure hamming_loss",
+            {"rule": "rank", "measure": "hamming_loss"},
+        ),
+        (
+            "--rule row --measure f1.samples --k 2",
+            {"rule": "row", "measure": "f1.samples", "k": 2},
+        ),
+        (
+            "--rule top --k 2",
+            {"rule": "top", "k": 2},
+        ),
+    ],
+)
+def test_threshold_fits_and_applies_the_rules_of_python(
+    folder: Path, run: Run, options: str, arguments: dict[str, Any]
+) -> None:
     rule = fit(sp.csr_array(Y_TEST), (LABELS, SCORES), **arguments)
     assert run(f"threshold fit Y_test.npz m {options} --output rule.npz") == f"{rule}\n"
     assert Rule.load("rule.npz").decision == rule.decision
@@ -33,96 +52,121 @@ def test_rules_are_those_of_python(folder: Path, run: Run, options: str, argumen
     text = run("threshold apply m --rule rule.npz --output sets.npz")
     assert text == f"4 rows x 5 labels, {sets.nnz} predicted\n"
     assert (read_truth("sets.npz") != sets).nnz == 0
-    unlisted = f"--unlisted {arguments['unlisted']}" if "unlisted" in arguments else ""
-    line = f"evaluate Y_test.npz {{}} --metrics f1.micro,hamming_loss {unlisted}"
-    contents = json_of(line.format("m --decision rule.npz"))
-    assert contents["values"] == json_of(line.format("--pred sets.npz"))["values"]
+    metrics = "--metrics f1.micro,hamming_loss"
+    contents = json_of(f"evaluate Y_test.npz m --decision rule.npz {metrics}")
+    contents_of_sets = json_of(f"evaluate Y_test.npz --pred sets.npz {metrics}")
+    assert contents["values"] == contents_of_sets["values"]
     assert contents["decision"] == str(rule.decision)
 
 
 def write_named(stem: str, truth: Any, scores: Any, order: list[int]) -> None:
     """Write files whose labels appear in an order."""
-    cells = [(row, label) for row in range(truth.shape[0]) for label in order]
-    relevant = sorted((cell for cell in cells if truth[cell]), key=lambda cell: order.index(cell[1]))
-    Path(f"{stem}.qrels").write_text("".join(f"q{i} 0 {NAMES[j]} 1\n" for i, j in relevant))
-    lines = [f"q{i} Q0 {NAMES[j]} 1 {float(scores[i, j])!r} me\n" for i, j in cells]
-    Path(f"{stem}.run").write_text("".join(lines))
+    judgements = []
+    for label in order:
+        rows = np.flatnonzero(truth[:, label])
+        judgements += [f"q{row} 0 {NAMES[label]} 1\n" for row in rows]
+    Path(f"{stem}.qrels").write_text("".join(judgements))
+    entries = []
+    for row in range(truth.shape[0]):
+        for label in order:
+            score = float(scores[row, label])
+            entries.append(f"q{row} Q0 {NAMES[label]} 1 {score!r} me\n")
+    Path(f"{stem}.run").write_text("".join(entries))
 
 
-def named_data(seed: int, n: int) -> tuple[Any, Any]:
+def named_data(seed: int, n_rows: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
-    truth = (rng.random((n, 5)) < 0.4).astype(int)
-    truth[np.arange(n), np.arange(n) % 3] = 1  # a row without labels is not in a file of them
-    return truth, np.round(0.5 * truth + rng.random((n, 5)) + np.arange(5), 3)
+    truth = (rng.random((n_rows, 5)) < 0.4).astype(int)
+    rows = np.arange(n_rows)
+    truth[rows, rows % 3] = 1  # a row without labels is not in a file of them
+    noise = rng.random((n_rows, 5))
+    return truth, np.round(0.5 * truth + noise + np.arange(5), 3)
 
 
 @pytest.mark.parametrize("listed", [False, True])
-def test_rules_go_by_the_names_of_labels(folder: Path, run: Run, listed: bool) -> None:
-    (truth, scores), (y_test, test_scores) = named_data(1, 30), named_data(2, 20)
+def test_rules_match_labels_by_name(folder: Path, run: Run, listed: bool) -> None:
+    truth, scores = named_data(1, 30)
+    y_test, test_scores = named_data(2, 20)
     write_named("fit", truth, scores, [0, 1, 2, 3, 4])
     write_named("test", y_test, test_scores, [3, 0, 4, 2, 1])
     Path("names.txt").write_text("\n".join(["more", *NAMES, "others"]) + "\n")
     labels = "--labels names.txt" if listed else ""
-    run(f"threshold fit fit.qrels fit.run --rule label --measure f1.macro --output rule.npz {labels}")
-    rule, saved = fit(truth, scores, "f1.macro", rule="label"), Rule.load("rule.npz")
+    fit_line = "threshold fit fit.qrels fit.run --rule label --measure f1.macro"
+    run(f"{fit_line} --output rule.npz {labels}")
+    rule = fit(truth, scores, "f1.macro", rule="label")
+    saved = Rule.load("rule.npz")
     assert saved.label_names is not None
     thresholds = dict(zip(saved.label_names, saved.decision.numbers.tolist(), strict=True))
     assert [thresholds[name] for name in NAMES] == rule.decision.numbers.tolist()
-    line = "evaluate {} --decision rule.npz --metrics f1.micro,hamming_loss"
+
+    options = "--decision rule.npz --metrics f1.micro,hamming_loss"
     report = evaluate(y_test, test_scores, decision=rule, metrics=["f1.micro", "hamming_loss"])
-    assert json_of(line.format("test.qrels test.run"))["values"] == dict(report)
+    assert json_of(f"evaluate test.qrels test.run {options}")["values"] == dict(report)
     sets = rule.apply(test_scores).toarray()
     columns = [saved.label_names.index(name) for name in NAMES]
     run("threshold apply test.run --rule rule.npz --output sets.npz")
     np.testing.assert_array_equal(sp.load_npz("sets.npz").toarray()[:, columns], sets)
     if not listed:
-        whole = json_of(f"{line.format('fit.qrels fit.run')} --save s")
-        assert json_of("merge s") == whole
+        contents = json_of(f"evaluate fit.qrels fit.run {options} --save s")
+        assert json_of("merge s") == contents
 
 
-def test_labels_that_a_rule_does_not_know_are_never_predicted(folder: Path, run: Run) -> None:
-    (truth, scores), (y_test, test_scores) = named_data(1, 30), named_data(2, 20)
+def test_rules_never_predict_labels_that_fitting_lacked(folder: Path, run: Run) -> None:
+    truth, scores = named_data(1, 30)
+    y_test, test_scores = named_data(2, 20)
     write_named("fit", truth[:, :3], scores[:, :3], [0, 1, 2])
     write_named("test", y_test, test_scores, [3, 0, 4, 2, 1])
     run("threshold fit fit.qrels fit.run --rule label --measure f1.macro --output rule.npz")
     line = "evaluate test.qrels test.run --metrics f1.micro --decision"
     contents = json_of(f"{line} rule.npz")
-    assert "rule.npz: 2 labels did not occur in fitting; they are never predicted" in contents["notes"]
+    note = "rule.npz: 2 labels did not occur in fitting; they are never predicted"
+    assert note in contents["notes"]
     rule = fit(truth[:, :3], scores[:, :3], "f1.macro", rule="label")
-    sets = np.hstack([rule.apply(test_scores[:, :3]).toarray(), np.zeros((20, 2), bool)])
+    sets = np.zeros((20, 5), bool)
+    sets[:, :3] = rule.apply(test_scores[:, :3]).toarray()
     assert contents["values"] == dict(evaluate(y_test, y_pred=sets, metrics=["f1.micro"]))
     run("threshold fit fit.qrels fit.run --measure f1.micro --output one.npz")
     assert run(f"{line} one.npz")  # one threshold is for any labels
 
 
 @pytest.mark.parametrize("name", ["top5.npz", "threshold5"])
-def test_rules_may_be_called_anything(folder: Path, run: Run, name: str) -> None:
+def test_rules_may_have_any_file_name(folder: Path, run: Run, name: str) -> None:
     run(f"threshold fit Y_test.npz m --measure f1.micro --output {name}")
     contents = json_of(f"evaluate Y_test.npz m --metrics f1.micro --decision {name}")
-    is_threshold = name == "threshold5"  # which is what it reads as
-    assert contents["decision"] == (name if is_threshold else str(Rule.load(name).decision))
+    decision = str(Rule.load(name).decision)
+    if name == "threshold5":  # read as a threshold
+        decision = name
+    assert contents["decision"] == decision
 
 
-@pytest.mark.parametrize(("file", "memory"), [("x.npy", "8"), ("x.npz", "4KB")])  # a row or a few at a time
+@pytest.mark.parametrize(
+    ("file", "memory"),
+    [("x.npy", "8"), ("x.npz", "4KB")],  # a row or a few at a time
+)
 def test_thresholds_may_depend_on_features(
     folder: Path, run: Run, refused: Run, monkeypatch: Any, file: str, memory: str
 ) -> None:
     rng = np.random.default_rng(0)
-    truth, scores = (rng.random((50, 5)) < 0.4).astype(int), rng.random((50, 5))
+    truth = (rng.random((50, 5)) < 0.4).astype(int)
+    scores = rng.random((50, 5))
     features = rng.random((50, 3))
     features *= features > 0.3
     np.save("x.npy", features)
     sp.save_npz("x.npz", sp.csc_array(features))
     sp.save_npz("t.npz", sp.csr_array(truth))
     sp.save_npz("s.npz", sp.csr_array(scores))
-    run(f"threshold fit t.npz s.npz --rule row --measure f1.samples --features {file} --output rule.npz")
-    array = features if file == "x.npy" else sp.csc_array(features)
+    fit_line = "threshold fit t.npz s.npz --rule row --measure f1.samples"
+    run(f"{fit_line} --features {file} --output rule.npz")
+    array: Any = features
+    if file == "x.npz":
+        array = sp.csc_array(features)
     rule = fit(truth, scores, "f1.samples", rule="row", features=array)
     assert Rule.load("rule.npz").decision == rule.decision
     monkeypatch.setattr("xmleval.thresholds.applying.MEMORY", memory)
     apply = "threshold apply s.npz --rule rule.npz --output sets.npz --features"
     run(f"{apply} {file}")
-    assert (read_truth("sets.npz") != rule.apply(scores, features=array)).nnz == 0
+    expected = rule.apply(scores, features=array)
+    assert (read_truth("sets.npz") != expected).nnz == 0
     Path("sets.npz").unlink()
     sp.save_npz("more.npz", sp.csr_array(np.ones((51, 3))))
     features[41, 1] = np.nan
@@ -132,16 +176,20 @@ def test_thresholds_may_depend_on_features(
     assert not Path("sets.npz").exists()
 
 
-def test_fields_of_documents_are_named_to_every_command(folder: Path, run: Run) -> None:
+def test_threshold_and_convert_take_the_fields_of_documents(folder: Path, run: Run) -> None:
     Path("t.csv").write_text("key,topics\n1,a~b\n2,c\n")
     Path("s.csv").write_text("key,guess,sure\n2,c~a,0.9;0.2\n1,b,0.8\n")
-    true = "--label-field topics --instance-field key --separator ~"
-    pred = "--scores-label-field guess --score-field sure --instance-field key --separator ~"
-    for line in (
-        f"convert s.csv s.npz --kind scores --like t.csv {true} {pred}",
-        f"threshold fit t.csv s.csv --measure f1.micro --output r.npz {true} {pred}",
-        f"threshold apply s.csv --rule r.npz --output p.npz {pred}",
-    ):
+    truth_fields = "--label-field topics --instance-field key --separator ~"
+    score_fields = (
+        "--scores-label-field guess --score-field sure --instance-field key --separator ~"
+    )
+    fields = f"{truth_fields} {score_fields}"
+    lines = [
+        f"convert s.csv s.npz --kind scores --like t.csv {fields}",
+        f"threshold fit t.csv s.csv --measure f1.micro --output r.npz {fields}",
+        f"threshold apply s.csv --rule r.npz --output p.npz {score_fields}",
+    ]
+    for line in lines:
         assert answer(line.split())[0] == 0
     np.testing.assert_array_equal(sp.load_npz("s.npz").toarray(), [[0, 0.8, 0], [0.2, 0, 0.9]])
     assert sp.load_npz("p.npz").toarray().tolist() == [[0, 0, 1], [0, 1, 0]]

@@ -1,7 +1,8 @@
-"""Data that commands write: in the format of the file's name, and read with the same values, or refused."""
+"""Data that commands write: in the format of the file's name with the same values, or refused."""
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,51 @@ from tests.made_files import as_list, make_scores
 
 pytest.importorskip("pyarrow")
 NAMES = [f"é,;'{place}" for place in (3, 1, 4, 0, 5, 9, 2, 6)]
-N_ROWS, N_LABELS = 12, len(NAMES)
+N_ROWS = 12
+N_LABELS = len(NAMES)
 KEYS = [f"q{row}" for row in np.random.default_rng(5).permutation(N_ROWS)]
 MEASURES = "p@1,p@3,ndcg@5,map@all"
 OF_SETS = "f1.micro,f1.samples,f1.macro,precision.micro"
 ENDINGS = (
-    ".npz", "_indices.npy", ".npy", ".txt", ".txt.gz", ".svm", ".arff", ".qrels", ".qrels.gz", ".run",
-    ".run.gz", ".parquet", ".arrow", ".feather", ".csv", ".csv.gz", ".tsv", ".jsonl", ".jsonl.gz", ".ndjson",
-    ".json", ".lines", ".xyz", "",
-)  # fmt: skip
-TABLES = {".parquet", ".arrow", ".feather", ".csv", ".csv.gz", ".tsv", ".jsonl", ".jsonl.gz", ".ndjson"}
-TEXTS, RUNS, QRELS = {".txt", ".txt.gz"}, {".run", ".run.gz"}, {".qrels", ".qrels.gz"}
+    ".npz",
+    "_indices.npy",
+    ".npy",
+    ".txt",
+    ".txt.gz",
+    ".svm",
+    ".arff",
+    ".qrels",
+    ".qrels.gz",
+    ".run",
+    ".run.gz",
+    ".parquet",
+    ".arrow",
+    ".feather",
+    ".csv",
+    ".csv.gz",
+    ".tsv",
+    ".jsonl",
+    ".jsonl.gz",
+    ".ndjson",
+    ".json",
+    ".lines",
+    ".xyz",
+    "",
+)
+TABLES = {
+    ".parquet",
+    ".arrow",
+    ".feather",
+    ".csv",
+    ".csv.gz",
+    ".tsv",
+    ".jsonl",
+    ".jsonl.gz",
+    ".ndjson",
+}
+TEXTS = {".txt", ".txt.gz"}
+RUNS = {".run", ".run.gz"}
+QRELS = {".qrels", ".qrels.gz"}
 NUMBERED = {
     "truth": {".npz", *TEXTS, *QRELS, *TABLES},
     "matrix": {".npz", "_indices.npy", *TEXTS, *RUNS, *TABLES},
@@ -69,19 +104,25 @@ def inputs(folder: Path) -> None:
     write_named("Y", relevant)
     write_named("bare", ranked)
     write_named("list", ranked, values.tolist())
-    for form, y_true, y_score in ("numbers", "Y.npz", "matrix.npz"), ("names", "Y.jsonl", "list.jsonl"):
+    for form, y_true, y_score in (
+        ("numbers", "Y.npz", "matrix.npz"),
+        ("names", "Y.jsonl", "list.jsonl"),
+    ):
         done(f"threshold fit {y_true} {y_score} --measure f1.micro --output {form}.rule")
         done(f"calibrate fit {y_true} {y_score} --method platt --output {form}.map")
     done("convert Y.npz digits.qrels --kind truth")
 
 
-def write_named(stem: str, labels: list[list[str]], values: list[list[float]] | None = None) -> None:
+def write_named(
+    stem: str, labels: list[list[str]], values: list[list[float]] | None = None
+) -> None:
     rows: list[dict[str, Any]] = [
         {"instance": key, "labels": row} for key, row in zip(KEYS, labels, strict=True)
     ]
     for row, numbers in zip(rows, values or (), strict=False):
         row["scores"] = numbers
-    lines = [f"{json.dumps(row)}\n" for row in (rows if stem == "Y" else rows[::-1])]  # matched by key
+    # matched by key
+    lines = [f"{json.dumps(row)}\n" for row in (rows if stem == "Y" else rows[::-1])]
     Path(f"{stem}.jsonl").write_text("".join(lines))
 
 
@@ -106,7 +147,13 @@ def values(line: str) -> dict[str, Any]:
             "{} bare.run",
             "Y.npz bare_indices.npy",
         ),
-        ("matrix", "convert matrix.npz {} --kind scores", "Y.npz {}", "digits.qrels {}", "Y.npz matrix.npz"),
+        (
+            "matrix",
+            "convert matrix.npz {} --kind scores",
+            "Y.npz {}",
+            "digits.qrels {}",
+            "Y.npz matrix.npz",
+        ),
         (
             "list",
             "convert list_indices.npy {} --kind scores",
@@ -142,7 +189,13 @@ def values(line: str) -> dict[str, Any]:
             "digits.qrels {}",
             "Y.npz matrix.npz",
         ),
-        ("list", "fuse list list --rule rank --output {}", "Y.npz {}", "digits.qrels {}", "Y.npz matrix.npz"),
+        (
+            "list",
+            "fuse list list --rule rank --output {}",
+            "Y.npz {}",
+            "digits.qrels {}",
+            "Y.npz matrix.npz",
+        ),
         (
             "sets",
             "threshold apply matrix.npz --rule numbers.rule --output {}",
@@ -170,8 +223,18 @@ def test_data_by_number_are_written_in_every_format_or_refused(
         ("list", "convert list.jsonl {} --kind scores", "Y.jsonl {}", "Y.jsonl list.jsonl"),
         ("bare list", "convert bare.jsonl {} --kind scores", "Y.jsonl {}", "Y.jsonl list.jsonl"),
         ("list", "convert list.run {} --kind scores", "Y.jsonl {}", "Y.jsonl list.jsonl"),
-        ("applied", "calibrate apply names.map list.jsonl --output {}", "Y.jsonl {}", "Y.jsonl list.jsonl"),
-        ("applied", "fuse list.jsonl list.run --rule mean --output {}", "Y.jsonl {}", "Y.jsonl list.jsonl"),
+        (
+            "applied",
+            "calibrate apply names.map list.jsonl --output {}",
+            "Y.jsonl {}",
+            "Y.jsonl list.jsonl",
+        ),
+        (
+            "applied",
+            "fuse list.jsonl list.run --rule mean --output {}",
+            "Y.jsonl {}",
+            "Y.jsonl list.jsonl",
+        ),
         (
             "sets",
             "threshold apply list.jsonl --rule names.rule --output {}",
@@ -191,19 +254,27 @@ def test_names_are_written_in_every_format_that_keeps_them_or_refused(
     check(write, NAMED[content], lines, reference, OF_SETS if content == "sets" else MEASURES)
 
 
-def check(write: str, accepted: set[str], lines: dict[str, str], reference: str, measures: str) -> None:
-    """Write to files of every ending: those accepted are read with the values of the reference."""
+def check(
+    write: str, accepted: set[str], lines: dict[str, str], reference: str, measures: str
+) -> None:
+    """Write files of every ending; those accepted must have the values of the reference."""
     expected = values(f"{reference} --metrics {measures}")
     for ending in ENDINGS:
         code, _, err = answer(shlex.split(write.format(f"out{ending}")))
         if ending in accepted:
             assert code == 0, (ending, err)
-            file = "out" if ending == "_indices.npy" else f"out{ending}"
-            assert values(f"{lines[ending].format(file)} --metrics {measures}") == expected, ending
+            file = f"out{ending}"
+            if ending == "_indices.npy":
+                file = "out"
+            line = lines[ending].format(file)
+            assert values(f"{line} --metrics {measures}") == expected, ending
         else:
             assert code == 2, ending
-            assert (err[:9], err.count("\n")) == ("xmleval: ", 1), err
-            assert all(f" {each}" in err for each in accepted if each.count(".") == 1), err
+            assert err.startswith("xmleval: "), err
+            assert err.count("\n") == 1, err
+            for accepted_ending in accepted:
+                if accepted_ending.count(".") == 1:
+                    assert f" {accepted_ending}" in err, err
             assert not [*Path.cwd().glob("out*")], ending
         for path in Path.cwd().glob("out*"):
             path.unlink()
@@ -230,13 +301,16 @@ def test_written_lists_keep_every_score_and_the_order_of_equal_ones(folder: Path
         assert pa.parquet.read_table("back.parquet").to_pylist() == rows
 
 
-@pytest.mark.parametrize(("key", "label", "ending", "message"), [
-    ("q1", "a ", ".jsonl", f"label 'a ' has a blank at an end, which {DOCUMENTS}"),
-    (" q1", "a", ".csv", f"row ' q1' has a blank at an end, which {DOCUMENTS}"),
-    ("q\n1", "a", ".csv", "row 'q\\n1' has a line break, which CSV does not keep; rename it"),
-    ("q 1", "a", ".run", "'q 1' is not one word, as TREC's files need"),
-    ("q1", "a b", ".run", "'a b' is not one word, as TREC's files need"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "label", "ending", "message"),
+    [
+        ("q1", "a ", ".jsonl", f"label 'a ' has a blank at an end, which {DOCUMENTS}"),
+        (" q1", "a", ".csv", f"row ' q1' has a blank at an end, which {DOCUMENTS}"),
+        ("q\n1", "a", ".csv", "row 'q\\n1' has a line break, which CSV does not keep; rename it"),
+        ("q 1", "a", ".run", "'q 1' is not one word, as TREC's files need"),
+        ("q1", "a b", ".run", "'a b' is not one word, as TREC's files need"),
+    ],
+)
 def test_convert_refuses_names_that_a_format_does_not_keep(
     folder: Path, refused: Any, key: str, label: str, ending: str, message: str
 ) -> None:
@@ -249,35 +323,41 @@ def test_convert_refuses_names_that_a_format_does_not_keep(
 
 def test_convert_notes_what_a_format_does_not_keep_of_a_truth(folder: Path) -> None:
     Path("Y.qrels").write_text("q1 0 a 2\nq1 0 b 0\nq2 0 c 1\nq2 0 d -1\n")
-    lost = "2 labels that no row has are not in it, which averages over labels count; --labels lists all"
+    lost = "which averages over labels count; --labels lists all"
     for ending in (".csv", ".jsonl", ".parquet"):
         notes = answer(f"convert Y.qrels out{ending} --kind truth".split())[2].splitlines()
         assert notes == [
             "xmleval: Y.qrels: grades are written as relevant or not",
-            f"xmleval: out{ending}: {lost}",
+            f"xmleval: out{ending}: 2 labels that no row has are not in it, {lost}",
         ]
     done("convert Y.qrels out.qrels --kind truth")
     assert "q1 0 b 0\n" in Path("out.qrels").read_text()
     sp.save_npz("Y.npz", sp.csr_array(np.eye(2, 3)))
-    lost = "1 label that no row has is not in it, which averages over labels count; --labels lists all"
-    assert answer(["convert", "Y.npz", "out.csv", "--kind", "truth"])[2] == f"xmleval: out.csv: {lost}\n"
+    _, _, err = answer(["convert", "Y.npz", "out.csv", "--kind", "truth"])
+    assert err == f"xmleval: out.csv: 1 label that no row has is not in it, {lost}\n"
 
 
-@pytest.mark.parametrize(("arrays", "message"), [
-    ({"row_names": ["q1", "q1"]}, "row_names has 'q1' twice"),
-    ({"row_names": ["q1"]}, "2 rows with 1 names"),
-    ({"label_names": ["a"]}, "2 labels with 1 names"),
-    ({"label_names": [1, 2]}, "int64 of shape (2,)"),
-])  # fmt: skip
-def test_evaluate_refuses_names_that_do_not_fit_the_matrix_beside_them(
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"row_names": ["q1", "q1"]}, "row_names has 'q1' twice"),
+        ({"row_names": ["q1"]}, "2 rows with 1 names"),
+        ({"label_names": ["a"]}, "2 labels with 1 names"),
+        ({"label_names": [1, 2]}, "int64 of shape (2,)"),
+    ],
+)
+def test_evaluate_refuses_names_that_do_not_fit_their_matrix(
     folder: Path, refused: Any, arrays: dict[str, Any], message: str
 ) -> None:
     sp.save_npz("m.npz", sp.csr_array(np.eye(2)))
+    names = {name: np.array(value) for name, value in arrays.items()}
     with np.load("m.npz") as matrix:
-        members: dict[str, Any] = {**matrix, **{name: np.array(value) for name, value in arrays.items()}}
+        members: dict[str, Any] = {**matrix, **names}
         np.savez("m.npz", **members)
     Path("Y.qrels").write_text("q1 0 a 1\nq2 0 b 1\n")
-    expected = "expected a sparse matrix with texts 'row_names' or 'label_names', each once, beside it"
+    expected = (
+        "expected a sparse matrix with texts 'row_names' or 'label_names', each once, beside it"
+    )
     text = refused("evaluate Y.qrels m.npz --metrics p@1")
     assert text.startswith("m.npz: ")
     assert text.endswith(f"{message}; {expected}")
@@ -295,46 +375,87 @@ def test_convert_numbers_sets_and_scores_as_a_truth_does() -> None:
     assert listed == values(f"Y.jsonl list.jsonl --metrics {MEASURES}")
 
 
+NAMED_ROWS = {"d2": {"b": 2.0, "a": 1.0}, "d1": {"c": 3.0}, "d3": {"a": 2.0, "c": 1.0}}
+
+
+def to_lines(kind: str) -> str:
+    lines = []
+    for row in NAMED_ROWS.values():
+        words = [*row]
+        if kind == "scores":
+            words = [f"{name}:{value}" for name, value in row.items()]
+        lines.append(" ".join(words) + "\n")
+    return "".join(lines)
+
+
+def to_csv(kind: str) -> str:
+    if kind == "scores":
+        lines = [f"{key},{name},{value}\n" for key, name, value in named_entries()]
+        return "instance,label,score\n" + "".join(lines)
+    lines = [f"{key},{name}\n" for key, name, _ in named_entries()]
+    return "instance,label\n" + "".join(lines)
+
+
+def to_json_lines(kind: str) -> str:
+    lines = []
+    for key, row in NAMED_ROWS.items():
+        document: dict[str, Any] = {"instance": key, "labels": [*row]}
+        if kind == "scores":
+            document["scores"] = [*row.values()]
+        lines.append(f"{json.dumps(document)}\n")
+    return "".join(lines)
+
+
+def to_json(kind: str) -> str:
+    rows: dict[str, dict[str, int]] = {key: {} for key in NAMED_ROWS}
+    for key, name, value in named_entries():
+        rows[key][name] = int(value)
+    return json.dumps(rows)
+
+
+def to_trec(kind: str) -> str:
+    line = "{} 0 {} {:.0f}\n"
+    if kind == "scores":
+        line = "{} Q0 {} 1 {:.0f} me\n"
+    return "".join(line.format(*entry) for entry in named_entries())
+
+
+def named_entries() -> list[tuple[str, str, float]]:
+    entries = []
+    for key, row in NAMED_ROWS.items():
+        entries += [(key, name, value) for name, value in row.items()]
+    return entries
+
+
+SOURCES: dict[str, Callable[[str], str]] = {
+    "in.lines": to_lines,
+    "in.csv": to_csv,
+    "in.jsonl": to_json_lines,
+    "in.json": to_json,
+    "in.run": to_trec,
+}
+
+
 @pytest.mark.parametrize("kind", ["truth", "scores"])
-@pytest.mark.parametrize("source", ["in.lines", "in.csv", "in.jsonl", "in.json", "in.run"])
-def test_names_come_back_from_every_format(folder: Path, source: str, kind: str) -> None:
-    values = {"d2": {"b": 2.0, "a": 1.0}, "d1": {"c": 3.0}, "d3": {"a": 2.0, "c": 1.0}}
+@pytest.mark.parametrize("source", SOURCES)
+def test_convert_keeps_names_in_every_format(folder: Path, source: str, kind: str) -> None:
+    text = SOURCES[source](kind)
+    keys = [*NAMED_ROWS]
     if source == "in.lines":
-        lines = [
-            " ".join(f"{n}:{v}" if kind == "scores" else n for n, v in row.items()) for row in values.values()
-        ]
-        Path(source).write_text("".join(f"{line}\n" for line in lines))
-    elif source == "in.run":
-        source = source if kind == "scores" else "in.qrels"
-        line = "{} Q0 {} 1 {:.0f} me\n" if kind == "scores" else "{} 0 {} {:.0f}\n"
-        rows = [line.format(key, name, value) for key, row in values.items() for name, value in row.items()]
-        Path(source).write_text("".join(rows))
-    elif source == "in.json":
-        Path(source).write_text(
-            json.dumps({key: {n: int(v) for n, v in row.items()} for key, row in values.items()})
-        )
-    else:
-        write_documents(source, values, kind == "scores")
+        keys = ["0", "1", "2"]
+    if source == "in.run" and kind == "truth":
+        source = "in.qrels"
+    Path(source).write_text(text)
     endings = {*TABLES, *(RUNS if kind == "scores" else QRELS)}
     for ending in sorted(endings):
         done(f"convert {source} out{ending} --kind {kind}")
         done(f"convert out{ending} back.jsonl --kind {kind}")
-        found = [json.loads(line) for line in Path("back.jsonl").read_text().splitlines()]
-        keys = [str(row) for row in range(3)] if source == "in.lines" else [*values]
-        assert [row.get("instance", str(place)) for place, row in enumerate(found)] == keys, ending
-        assert [{*row["labels"]} for row in found] == [{*row} for row in values.values()], ending
-        if kind == "scores":
-            scored = [dict(zip(row["labels"], row["scores"], strict=True)) for row in found]
-            assert scored == [*values.values()], ending
-
-
-def write_documents(source: str, values: dict[str, dict[str, float]], scored: bool) -> None:
-    if source.endswith("jsonl"):
-        scores = {key: {"scores": [*row.values()]} if scored else {} for key, row in values.items()}
-        rows = [{"instance": key, "labels": [*row], **scores[key]} for key, row in values.items()]
-        Path(source).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        return
-    lines = ["instance,label" + ",score" * scored]
-    for key, row in values.items():
-        lines += [f"{key},{name}" + f",{value}" * scored for name, value in row.items()]
-    Path(source).write_text("\n".join(lines) + "\n")
+        lines = Path("back.jsonl").read_text().splitlines()
+        documents = [json.loads(line) for line in lines]
+        instances = [row.get("instance", str(number)) for number, row in enumerate(documents)]
+        assert instances == keys, ending
+        for document, expected in zip(documents, NAMED_ROWS.values(), strict=True):
+            labels = document["labels"]
+            assert {*labels} == {*expected}, ending
+            if kind == "scores":
+                assert dict(zip(labels, document["scores"], strict=True)) == expected, ending

@@ -1,4 +1,4 @@
-"""Executors for tests: of functions in this process, in any order, some of them twice."""
+"""Executors for tests: they run functions in this process, in any order, some of them twice."""
 
 import pickle
 import time
@@ -19,21 +19,24 @@ MEMORY = 1 << 23  # bytes of a task
 
 
 class SerialExecutor(Executor):
-    """Runs every function at once, and keeps the keys of tasks in files, and what was handed in."""
+    """Runs functions at once; records their arguments and the keys of the tasks with a file."""
 
     def __init__(self) -> None:
-        self.ran, self.arguments = list[str](), list[Any]()
+        self.ran = list[str]()
+        self.arguments = list[Any]()
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        self.ran += [Path(each).stem for each in arguments[1:2] if each]
+        path = arguments[1] if len(arguments) > 1 else None
+        if path:
+            self.ran.append(Path(path).stem)
         self.arguments += arguments
         future.set_result(function(*arguments, **named))
         return future
 
 
 class ShuffledExecutor(ThreadPoolExecutor):
-    """Runs functions in any order, some of them twice; results are copies that cannot be written."""
+    """Runs functions in any order, some of them twice; results are read-only copies."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(3)
@@ -41,14 +44,18 @@ class ShuffledExecutor(ThreadPoolExecutor):
         self.ran = list[str]()
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        wait, times = self.rng.random() / 200, int(self.rng.integers(1, 3))
-        return super().submit(self._call, wait, times, pickle.dumps((function, arguments, named)))
+        wait = self.rng.random() / 200
+        times = int(self.rng.integers(1, 3))
+        sent = pickle.dumps((function, arguments, named))
+        return super().submit(self._call, wait, times, sent)
 
     def _call(self, wait: float, times: int, sent: bytes) -> Any:
         time.sleep(wait)
         for _ in range(times):
             function, arguments, named = read_only(pickle.loads(sent))
-            self.ran += [Path(each).stem for each in arguments[1:2] if isinstance(each, str)]
+            path = arguments[1] if len(arguments) > 1 else None
+            if isinstance(path, str):
+                self.ran.append(Path(path).stem)
             result = pickle.dumps(function(*arguments, **named))
         return read_only(pickle.loads(result))
 
@@ -63,7 +70,10 @@ def leaf(first: int, rows: Any, n_rows: int, key: str = "") -> Leaf:
 
 
 def count_leaves(
-    job: Job, leaves: Sequence[Leaf], executor: Executor | None = None, folder: Path | None = None
+    job: Job,
+    leaves: Sequence[Leaf],
+    executor: Executor | None = None,
+    folder: Path | None = None,
 ) -> Evaluator:
     """Return the evaluator that has counted all tasks."""
     return run(executor or SerialExecutor(), job, leaves, folder)
@@ -74,7 +84,9 @@ def read_only(value: Any) -> Any:
         return {name: read_only(each) for name, each in value.items()}
     if isinstance(value, tuple | list):
         members = [read_only(each) for each in value]
-        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
+        if hasattr(value, "_fields"):
+            return type(value)(*members)
+        return type(value)(members)
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
     return value

@@ -27,13 +27,17 @@ from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
 FEW = ["p@1", "curves"]
-EVERYTHING: dict[str, Any] = {"metrics": ["all"], "confidence": 0.95, "bounds": True}
-EVERYTHING["inverse_propensity"] = 1 + np.arange(N_LABELS) / 7
+EVERYTHING: dict[str, Any] = {
+    "metrics": ["all"],
+    "confidence": 0.95,
+    "bounds": True,
+    "inverse_propensity": 1 + np.arange(N_LABELS) / 7,
+}
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """A client of two processes, of which the second is as on an older processor."""
+    """Yield a client of two processes; the second one uses no newer processor features."""
     from dask import config
     from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
 
@@ -46,15 +50,19 @@ def client() -> Iterator[Any]:
         yield client
 
 
-def test_files_give_every_measure_on_any_processor(client: Any, arrays: Any, monkeypatch: Any) -> None:
-    places, submit = itertools.cycle(client.scheduler_info()["workers"]), ClientExecutor.submit
+def test_evaluate_files_on_any_processor(client: Any, arrays: Any, monkeypatch: Any) -> None:
+    places = itertools.cycle(client.scheduler_info()["workers"])
+    submit = ClientExecutor.submit
 
     def submit_in_turn(self: Any, function: Any, *arguments: Any) -> Any:
         return submit(self, function, *arguments, workers=[next(places)])
 
     monkeypatch.setattr(ClientExecutor, "submit", submit_in_turn)
-    options: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
-    options["sample_weight"] = np.random.default_rng(0).random(N_ROWS) + 0.5
+    options: dict[str, Any] = {
+        "row_groups": list("abcd" * (N_ROWS // 4)),
+        "sample_weight": np.random.default_rng(0).random(N_ROWS) + 0.5,
+        **EVERYTHING,
+    }
     report = evaluate("Y_*", "m_*", y_pred="pred_0.npz", client=client, **options)
     whole = on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], **options)
     assert report.to_json() == whole.to_json()
@@ -64,18 +72,21 @@ def make_block(truth: Any, labels: Any, scores: Any, clusters: Any) -> Any:
     return {"y_true": truth, "y_score": (labels, scores), "clusters": clusters}
 
 
-def test_blocks_that_workers_hold_are_counted_there(client: Any) -> None:
-    arrays, of_rows = make_arrays(), np.arange(N_ROWS) % 40
+def test_evaluate_blocks_counts_where_the_blocks_are(client: Any) -> None:
+    arrays = make_arrays()
+    truth = arrays["Y"]
     labels, scores = arrays["m"]
-    blocks = [
-        client.submit(make_block, arrays["Y"][lo:hi], labels[lo:hi], scores[lo:hi], of_rows[lo:hi])
-        for lo, hi in itertools.pairwise([0, 50, 50, 130, 200])
-    ]
+    clusters = np.arange(N_ROWS) % 40
+    blocks = []
+    for start, stop in itertools.pairwise([0, 50, 50, 130, 200]):
+        rows = slice(start, stop)
+        block = client.submit(make_block, truth[rows], labels[rows], scores[rows], clusters[rows])
+        blocks.append(block)
     report = evaluate_blocks(blocks, **EVERYTHING)  # the client is the one that was made last
-    whole = on_one_machine(arrays["Y"], arrays["m"], clusters=of_rows, **EVERYTHING)
+    whole = on_one_machine(truth, arrays["m"], clusters=clusters, **EVERYTHING)
     assert report.to_json() == whole.to_json()
-    bad = (arrays["Y"][50:130], (np.full((80, 2), 77), None))
-    plain = (arrays["Y"][:50], (labels[:50], None))
+    bad = (truth[50:130], (np.full((80, 2), 77), None))
+    plain = (truth[:50], (labels[:50], None))
     with pytest.raises(ValueError, match=r"y_score: row 50: label id 77 is not in 0\.\.29"):
         evaluate_blocks([plain, bad], metrics="p@1")
 
@@ -86,7 +97,8 @@ def test_worker_that_is_killed_is_replaced(
 ) -> None:
     workers.wrap_tasks(monkeypatch, workers.die_once, str(Path("died").absolute()), when)
     report = evaluate("Y_*", "m_*", metrics=FEW, client=client, exchange=exchange)
-    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=FEW).to_json()
+    whole = on_one_machine(arrays["Y"], arrays["m"], metrics=FEW)
+    assert report.to_json() == whole.to_json()
     assert Path("died").exists()
     assert exchange is None or not [*Path(exchange).iterdir()]
 
@@ -94,8 +106,9 @@ def test_worker_that_is_killed_is_replaced(
 SCHEDULER = """
 import distributed, sys
 if __name__ == "__main__":
-    where = {"dashboard_address": "127.0.0.1:0"}
-    print(distributed.LocalCluster(n_workers=1, threads_per_worker=1, **where).scheduler_address, flush=True)
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    cluster = distributed.LocalCluster(**options)
+    print(cluster.scheduler_address, flush=True)
     sys.stdin.read()
 """
 
@@ -106,7 +119,8 @@ def kill(process: int, *_: Any) -> None:
 
 
 def test_scheduler_that_is_killed_is_an_error(arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    command, env = [sys.executable, "-c", SCHEDULER], {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", SCHEDULER]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     started: Any = subprocess.Popen(command, env=env, text=True, **pipes)
     address = started.stdout.readline().strip()
@@ -117,25 +131,30 @@ def test_scheduler_that_is_killed_is_an_error(arrays: Any, monkeypatch: pytest.M
 
 
 def test_results_of_an_earlier_run_are_not_taken(client: Any, arrays: Any) -> None:
-    """They are files that it has removed."""
-    reports = [evaluate("Y_*", "m_*", metrics="p@1", exchange="parts", client=client) for _ in range(2)]
-    assert reports[0].to_json() == reports[1].to_json()
+    """Its files were removed."""
+    options: dict[str, Any] = {"metrics": "p@1", "exchange": "parts", "client": client}
+    first = evaluate("Y_*", "m_*", **options)
+    second = evaluate("Y_*", "m_*", **options)
+    assert first.to_json() == second.to_json()
 
 
 def test_recipe_for_an_array_of_jobs(arrays: Any) -> None:
-    """Shards that belong together, each in a process, and their states merged."""
+    """The recipe of the README: a process for each pair of shards, and a merge of their states."""
     np.save("q.npy", 1 + np.arange(N_LABELS) / 7)
     text = (ROOT / "xmleval" / "cluster" / "README.md").read_text()
     recipe = text.split("```bash\n")[1].split("```")[0]
-    one, last = [line for line in recipe.splitlines() if not line.startswith("#")]
+    job, merge = [line for line in recipe.splitlines() if not line.startswith("#")]
     scores = np.zeros((N_ROWS, N_LABELS), np.float32)
     np.put_along_axis(scores, arrays["m"][0], arrays["m"][1] + 1, axis=1)
     for number, (lo, hi) in enumerate(((0, 120), (120, 200))):
         sp.save_npz(f"Y_{number}.npz", arrays["Y"][lo:hi])
         sp.save_npz(f"pred_{number}.npz", sp.csr_array(scores[lo:hi]))
     Path("states").mkdir()
-    jobs = [f"({one.replace('$I', str(number))} > {number}.txt) &" for number in range(2)]
-    script = "\n".join(['xmleval() { "$PYTHON" -m xmleval "$@"; }', *jobs, "wait", f"{last} --format json"])
+    lines = ['xmleval() { "$PYTHON" -m xmleval "$@"; }']
+    for number in range(2):
+        lines.append(f"({job.replace('$I', str(number))} > {number}.txt) &")
+    lines += ["wait", f"{merge} --format json"]
+    script = "\n".join(lines)
     env = {**os.environ, "PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -172,14 +191,15 @@ bytearray(64_000_000)
 
 
 def test_address_space_may_be_smaller_than_the_whole_state(tmp_path: Path) -> None:
-    """Of 16 million scores, whose keys are 64 MB, and as much again while they are sorted."""
+    """The keys of 16 million scores take 64 MB, and as much again while they are sorted."""
     rng = np.random.default_rng(0)
     scores = rng.random((16_000, 1000), dtype=np.float32)
     truth = sp.csr_array(rng.random(scores.shape, dtype=np.float32) < 0.002)
-    for name, n in (("few", 8000), ("all", len(scores))):
-        np.save(tmp_path / f"m_{name}.npy", scores[:n])
-        sp.save_npz(tmp_path / f"Y_{name}.npz", truth[:n], compressed=False)
+    for name, n_rows in (("few", 8000), ("all", 16_000)):
+        np.save(tmp_path / f"m_{name}.npy", scores[:n_rows])
+        sp.save_npz(tmp_path / f"Y_{name}.npz", truth[:n_rows], compressed=False)
     freed = {"MALLOC_MMAP_THRESHOLD_": "1048576", "MALLOC_ARENA_MAX": "1"}
     done = process(LIMITED, python="-c", cwd=tmp_path, env=freed)
     assert done.stderr.endswith("MemoryError\n")
-    assert done.stdout == f"{on_one_machine(truth, scores, metrics=['auc.micro', 'p@1']).to_json()}\n"
+    whole = on_one_machine(truth, scores, metrics=["auc.micro", "p@1"])
+    assert done.stdout == f"{whole.to_json()}\n"

@@ -16,9 +16,11 @@ from xmleval.cluster.exchange import PROPENSITY, locked_for_run, names_in, parts
 from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 
-N_LEAVES, ROWS = 11, 3
+N_LEAVES = 11
+ROWS = 3
 RNG = np.random.default_rng(0)
-TRUTH, SCORES = (RNG.random((N_LEAVES, ROWS, 6)) < 0.3).astype(int), RNG.random((N_LEAVES, ROWS, 6))
+TRUTH = (RNG.random((N_LEAVES, ROWS, 6)) < 0.3).astype(int)
+SCORES = RNG.random((N_LEAVES, ROWS, 6))
 METRICS = ["p@1", "auc.micro", "auc.macro", "f1.macro@3", "label_diversity"]
 KEYS = [f"{n:032x}" for n in range(N_LEAVES)]
 NO_PART = r"not a part of a run, or damaged"
@@ -51,7 +53,8 @@ class Interrupted(SerialExecutor):
 
 
 def test_run_goes_on_with_the_parts_that_are_stored(folder: Path) -> None:
-    executor, again = ShuffledExecutor(), ShuffledExecutor()
+    executor = ShuffledExecutor()
+    again = ShuffledExecutor()
     whole = count(None)
     with pytest.raises(KeyboardInterrupt), locked_for_run(folder, resume=False):
         count(folder, Interrupted())
@@ -101,7 +104,8 @@ def test_links_in_the_folder_of_a_run_are_refused(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("xmleval.cluster.job.LEAST_FILE", 1)
-    folder, target = tmp_path / "run", tmp_path / "target"
+    folder = tmp_path / "run"
+    target = tmp_path / "target"
     target.mkdir()
     (target / ".profile").write_text("of its owner")
 
@@ -129,8 +133,12 @@ def test_files_that_are_no_parts_stay(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [".profile", "notes"]
 
 
-def test_run_goes_on_that_was_killed_as_it_removed_its_parts(tmp_path: Path, monkeypatch: Any) -> None:
-    folder, removed, unlink = tmp_path / "run", list[Path](), Path.unlink
+def test_run_goes_on_that_was_killed_as_it_removed_its_parts(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    folder = tmp_path / "run"
+    removed = list[Path]()
+    unlink = Path.unlink
 
     def killed(path: Path, missing_ok: bool = False) -> None:
         removed.append(path)
@@ -171,7 +179,9 @@ def flip_last_byte(path: Path) -> None:
 DAMAGES: dict[str, Callable[[Path], Any]] = {
     "half written": lambda path: path.write_bytes(b"PK"),
     "a changed byte": flip_last_byte,
-    "more rows of scores": altered(lambda arrays: arrays.update({"score_runs/sizes": np.array([10**9, 8])})),
+    "more rows of scores": altered(
+        lambda arrays: arrays.update({"score_runs/sizes": np.array([10**9, 8])})
+    ),
     "no label sets": altered(lambda arrays: arrays.pop("label_sets/fingerprints")),
     "an array that nobody takes": altered(lambda arrays: arrays.update({"other/a": np.zeros(1)})),
 }
@@ -180,7 +190,8 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_sum_is_refused_by_name(damage: str, tmp_path: Path) -> None:
-    folder, times = tmp_path / "run", 999 if damage == "a changed byte" else 1
+    folder = tmp_path / "run"
+    times = 999 if damage == "a changed byte" else 1
     with locked_for_run(folder, resume=False):
         count(folder, times=times)
         path = folder / f"{KEYS[0]}.npz"

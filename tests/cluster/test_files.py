@@ -27,12 +27,15 @@ def executor(monkeypatch: pytest.MonkeyPatch) -> ShuffledExecutor:
     return executor
 
 
-@pytest.mark.parametrize("options", [
-    "p,psp,f1.macro --pred pred_0.npz --train Y_0.npz --row-groups groups.txt --first-row 7",
-    "p@3,ndcg@5 --candidates c_* --clusters groups.txt --confidence 0.9",
-    "p@3,ndcg@5 --exclude pairs.txt --exclude-from predictions --checkpoint kept",
-    "p@1,auc.macro,ap.macro,auc.micro,label_diversity --checkpoint kept",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        "p,psp,f1.macro --pred pred_0.npz --train Y_0.npz --row-groups groups.txt --first-row 7",
+        "p@3,ndcg@5 --candidates c_* --clusters groups.txt --confidence 0.9",
+        "p@3,ndcg@5 --exclude pairs.txt --exclude-from predictions --checkpoint kept",
+        "p@1,auc.macro,ap.macro,auc.micro,label_diversity --checkpoint kept",
+    ],
+)
 def test_commands_give_what_one_process_gives(
     arrays: dict[str, Any], executor: ShuffledExecutor, options: str, run: Callable[..., str]
 ) -> None:
@@ -72,13 +75,17 @@ def test_file_that_changes_is_refused(
             raise ValueError("the zip archive is cut short")
         return opened(*arguments)
 
-    monkeypatch.setattr(f"xmleval.cluster.counting.{'count_rows' if when == 'while' else 'opened'}", change)
+    monkeypatch.setattr(
+        f"xmleval.cluster.counting.{'count_rows' if when == 'while' else 'opened'}", change
+    )
     message = r"m_0_scores\.npy: changed since the run began, from .* to .*1970"
     with pytest.raises(ValueError, match=message):
         tasks_of(metrics="p@1")
 
 
-def test_progress_is_shown_as_asked(arrays: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_as_asked(
+    arrays: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     shown = list[tuple[int, int]]()
     tasks = tasks_of(metrics="p@1", progress=lambda *rows: shown.append(rows))
     assert capsys.readouterr() == ("", "")
@@ -93,7 +100,9 @@ def test_inputs_in_memory_are_refused(arrays: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_processes_of_this_machine(arrays: dict[str, Any], run: Callable[..., str], refused: Any) -> None:
+def test_processes_of_this_machine(
+    arrays: dict[str, Any], run: Callable[..., str], refused: Any
+) -> None:
     line = "evaluate Y_* m_* --metrics p@1,auc.micro,psp@3 --train Y_0.npz --format json"
     assert run(f"{line} --workers 2") == run(line)
     np.save("m_3_indices.npy", np.full((50, DEPTH), 99))

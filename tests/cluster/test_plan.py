@@ -1,4 +1,4 @@
-"""Which tasks a run has, what it refuses, and what each task sends."""
+"""Tasks of a run: their rows, refusals, and the states they send."""
 
 import functools
 import itertools
@@ -17,7 +17,14 @@ from xmleval.evaluation.saved import saved_counts
 
 TRUTH = np.tile(np.eye(5, dtype=int), (6, 1))
 SCORES = np.random.default_rng(0).random((30, 5))
-METRICS = ["auc.macro", "ap.weighted", "ap.micro", "p@1", "label_diversity", "proportional_diversity"]
+METRICS = [
+    "auc.macro",
+    "ap.weighted",
+    "ap.micro",
+    "p@1",
+    "label_diversity",
+    "proportional_diversity",
+]
 
 
 def new_job(metrics: Any = "p@1", **options: Any) -> Any:
@@ -25,7 +32,11 @@ def new_job(metrics: Any = "p@1", **options: Any) -> Any:
 
 
 def leaves(cuts: Any, truth: Any = TRUTH) -> list[Any]:
-    return [leaf(lo, (truth[lo:hi], SCORES[lo:hi]), hi - lo) for lo, hi in itertools.pairwise(cuts)]
+    tasks = []
+    for start, stop in itertools.pairwise(cuts):
+        rows = (truth[start:stop], SCORES[start:stop])
+        tasks.append(leaf(start, rows, stop - start))
+    return tasks
 
 
 def test_counts_of_many_tasks_can_be_saved() -> None:
@@ -48,19 +59,28 @@ def test_error_of_the_lowest_row_is_raised(metrics: Any, step: int, tmp_path: Pa
     truth = TRUTH.copy()
     truth[[7, 18, 26], 0] = 3
     for seed, folder in itertools.product(range(5), (None, tmp_path)):
+        job = new_job(metrics)
+        tasks = leaves(range(0, 31, step), truth)
         with pytest.raises(ValueError, match=r"^y_true: row 7: "):
-            count_leaves(new_job(metrics), leaves(range(0, 31, step), truth), ShuffledExecutor(seed), folder)
+            count_leaves(job, tasks, ShuffledExecutor(seed), folder)
 
 
 def test_states_may_be_merged_in_pairs_and_errors_pass_through() -> None:
-    job, wrong = new_job(METRICS), TRUTH.copy()
+    job = new_job(METRICS)
+    wrong = TRUTH.copy()
     wrong[18, 0] = 3
 
-    def add_all(evaluator: Evaluator, truth: Any) -> None:
-        states = [call(job, None, each.add, *each.arguments) for each in leaves(range(0, 31, 5), truth)]
-        add_states(evaluator, [functools.reduce(lambda *pair: call(job, None, add_states, pair), states)])
+    def merge_pair(first: Any, second: Any) -> Any:
+        return call(job, None, add_states, (first, second))
 
-    add_all(whole := opened(job), TRUTH)
+    def add_all(evaluator: Evaluator, truth: Any) -> None:
+        tasks = leaves(range(0, 31, 5), truth)
+        states = [call(job, None, task.add, *task.arguments) for task in tasks]
+        merged = functools.reduce(merge_pair, states)
+        add_states(evaluator, [merged])
+
+    whole = opened(job)
+    add_all(whole, TRUTH)
     assert whole.compute().to_json() == evaluate(TRUTH, SCORES, metrics=METRICS).to_json()
     with pytest.raises(ValueError, match=r"^y_true: row 18: "):
         add_all(opened(job), wrong)
@@ -71,7 +91,9 @@ def test_worker_whose_arithmetic_differs_is_refused() -> None:
         job = new_job()
         opened(job)  # an evaluator that is kept is checked, too
         job.constants[name] = "0.1"
-        with pytest.raises(ValueError, match=f"workers: {name} differs: 0.1 at the client, .* at a worker"):
+        with pytest.raises(
+            ValueError, match=f"workers: {name} differs: 0.1 at the client, .* at a worker"
+        ):
             count_leaves(job, leaves([0, 30]))
 
 

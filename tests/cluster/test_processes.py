@@ -1,4 +1,4 @@
-"""Processes of this machine: what they return and raise, and that they end with their parent."""
+"""Processes of this machine: results and errors, and their end with that of the parent."""
 
 import os
 import subprocess
@@ -49,7 +49,9 @@ def test_processes_end_with_a_parent_that_is_killed(state: str) -> None:
 
 
 def test_processes_return_results_and_raise_errors(processes: Processes) -> None:
-    calls: dict[Any, Any] = {processes.submit(divmod, number, 3): divmod(number, 3) for number in range(9)}
+    calls: dict[Any, Any] = {
+        processes.submit(divmod, number, 3): divmod(number, 3) for number in range(9)
+    }
     assert {call.result() for call in processes.as_completed(calls)} == {*calls.values()}
     (error,) = processes.as_completed([processes.submit(os.stat, "nowhere")])
     with pytest.raises(FileNotFoundError, match="nowhere"):

@@ -55,8 +55,11 @@ def put(storage: Storage, n_rows: int, depth: int) -> int:
     return sum(path.stat().st_size for path in paths)
 
 
-def test_tasks_fetch_only_their_rows(client: Any, storage: Storage, run: Any, monkeypatch: Any) -> None:
-    needed, before = put(storage, 30_000, 80), storage.sent
+def test_tasks_fetch_only_their_rows(
+    client: Any, storage: Storage, run: Any, monkeypatch: Any
+) -> None:
+    needed = put(storage, 30_000, 80)
+    before = storage.sent
     monkeypatch.setattr("xmleval.cluster.cutting.LEAST_BYTES", needed // 2)
     options = "--metrics p@1,ndcg@3 --format json"
     there = f"--scheduler {client.scheduler.address}"
@@ -66,7 +69,7 @@ def test_tasks_fetch_only_their_rows(client: Any, storage: Storage, run: Any, mo
 
 
 def lose_cluster(marker: str, function: Any, job: Any, path: Any, add: Any, task: Any) -> Any:
-    """Count tasks of the first half; for the others there is no cluster any more, once a part was put."""
+    """Count a task of the first half; fail for another one once a part was put."""
     while task.start >= 1000:
         if Path(marker).exists():
             raise OSError("the cluster is gone")
@@ -77,7 +80,12 @@ def lose_cluster(marker: str, function: Any, job: Any, path: Any, add: Any, task
 
 
 def test_run_goes_on_from_object_storage(
-    client: Any, storage: Storage, run: Any, refused: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    client: Any,
+    storage: Storage,
+    run: Any,
+    refused: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     put(storage, 2000, 5)
     options = "--metrics p@1,auc.micro --format json"
@@ -92,7 +100,8 @@ def test_run_goes_on_from_object_storage(
     with monkeypatch.context() as patch:
         wrap_tasks(patch, lose_cluster, str(tmp_path / "put"))
         assert refused(line) == "the cluster is gone"
-    assert (n_stored := len(parts()))
+    n_stored = len(parts())
+    assert n_stored
     assert "holds parts of this run; resume it" in refused(line)
     code, out, err = answer(shlex.split(f"{line} --resume"))
     assert code == 0

@@ -1,9 +1,9 @@
-"""Two processes of Dask, and tasks on them to which something happens."""
+"""Two processes of Dask, and tasks that end their process."""
 
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,7 +19,12 @@ def two_workers(**options: Any) -> Iterator[Any]:
     """Yield a client of a cluster of two processes."""
     import distributed
 
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", **options}
+    options = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "dashboard_address": "127.0.0.1:0",
+        **options,
+    }
     with (
         distributed.LocalCluster(processes=True, **options) as cluster,
         distributed.Client(cluster) as client,
@@ -27,8 +32,10 @@ def two_workers(**options: Any) -> Iterator[Any]:
         yield client
 
 
-def wrap_tasks(monkeypatch: pytest.MonkeyPatch, wrapper: Callable[..., Any], *arguments: Any) -> None:
-    """Let workers call ``wrapper(*arguments, call, ...)`` in place of ``call(...)``, to count files."""
+def wrap_tasks(
+    monkeypatch: pytest.MonkeyPatch, wrapper: Callable[..., Any], *arguments: Any
+) -> None:
+    """Let workers count files by ``wrapper(*arguments, call, ...)`` in place of ``call(...)``."""
     submit = ClientExecutor.submit
 
     def submit_wrapped(self: Any, function: Any, *task: Any, **options: Any) -> Any:
@@ -55,7 +62,9 @@ def die_once(path: str, when: str, function: Any, *arguments: Any) -> Any:
         Path(path).touch(exist_ok=False)
     except FileExistsError:
         return function(*arguments)
-    writing = mock.patch("xmleval.files.saved.write_archive", write_half)
-    with writing if when == "while writing" else nullcontext():
+    if when == "while writing":
+        with mock.patch("xmleval.files.saved.write_archive", write_half):
+            function(*arguments)
+    else:
         function(*arguments)
     return die()

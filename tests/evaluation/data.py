@@ -11,14 +11,26 @@ from xmleval import Evaluator
 
 RNG = np.random.default_rng(5)
 N_ROWS = 60
-TRUTH, SCORES = (RNG.random((N_ROWS, 9)) < 0.3).astype(int), RNG.random((N_ROWS, 9))
+TRUTH = (RNG.random((N_ROWS, 9)) < 0.3).astype(int)
+SCORES = RNG.random((N_ROWS, 9))
 METRICS = [
-    "p@1", "psp@3", "lrap", "f1.macro@3", "label_diversity", "margin.macro", "auc.micro",
-]  # fmt: skip
+    "p@1",
+    "psp@3",
+    "lrap",
+    "f1.macro@3",
+    "label_diversity",
+    "margin.macro",
+    "auc.micro",
+]
 STATES = [
-    "rank_profile", "row_sums", "label_totals", "score_runs", "label_extremes", "label_sets",
-    "seen",
-]  # fmt: skip
+    "rank_profile",
+    "row_sums",
+    "label_totals",
+    "score_runs",
+    "label_extremes",
+    "label_sets",
+    "data_hints",
+]
 RESOURCES: dict[str, dict[str, Any]] = {
     "inline": {"threads": 1},
     "workers": {"threads": 2, "block_rows": 7},

@@ -1,4 +1,4 @@
-"""An update or a merge counts all rows or none, whatever interrupts it and whoever shares the evaluator."""
+"""An update or a merge counts all rows or none, with interrupts and from several threads."""
 
 import copy
 import itertools
@@ -18,7 +18,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.evaluation.data import METRICS, N_ROWS, RESOURCES, SCORES, STATES, TRUTH, bytes_of, counting, empty
+from tests.evaluation.data import (
+    METRICS,
+    N_ROWS,
+    RESOURCES,
+    SCORES,
+    STATES,
+    TRUTH,
+    bytes_of,
+    counting,
+    empty,
+)
 from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
 from xmleval.states import label_table
@@ -28,19 +38,24 @@ from xmleval.states.state import state_class
 class Alarm:
     """A signal handler that raises an error, but only while a method runs.
 
-    It does not in callbacks of weak references and of the garbage collector (Hypothesis has one), nor in
-    finalizers of what other tests left behind, where Python drops what is raised, nor where coverage traces,
-    which would keep its lock for ever.
+    It raises nothing in callbacks of weak references and of the garbage collector (Hypothesis has
+    one) or in finalizers of objects of other tests, where Python drops errors, nor where coverage
+    traces, which would keep its lock for ever.
     """
 
     def __init__(self, error: type[BaseException], method: Callable[..., Any]) -> None:
-        self.error, self.code, self.has_raised = error, method.__code__, False
+        self.error = error
+        self.code = method.__code__
+        self.has_raised = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         while frame is not None and frame.f_code is not self.code:
             path = Path(frame.f_code.co_filename)
-            is_callback = path.name in ("weakref.py", "_weakrefset.py") or frame.f_code.co_name == "__del__"
-            if is_callback or {"coverage", "hypothesis"} & {*path.parts}:
+            if path.name in ("weakref.py", "_weakrefset.py"):
+                return
+            if frame.f_code.co_name == "__del__":
+                return
+            if {"coverage", "hypothesis"} & {*path.parts}:
                 return
             frame = frame.f_back
         if frame is not None:
@@ -65,7 +80,10 @@ def other() -> Evaluator:
 
 OPERATIONS: dict[str, tuple[Callable[..., Any], Callable[[Evaluator], Any]]] = {
     "update": (Evaluator.update, lambda evaluator: evaluator.update(TRUTH, SCORES)),
-    "small update": (Evaluator.update, lambda evaluator: evaluator.update(TRUTH[:3], SCORES[:3])),  # waits
+    "small update": (
+        Evaluator.update,
+        lambda evaluator: evaluator.update(TRUTH[:3], SCORES[:3]),
+    ),  # waits
     "merge": (Evaluator.merge, lambda evaluator: evaluator.merge(other())),
 }
 
@@ -79,13 +97,17 @@ def test_interrupted_operation_counts_nothing(error: Any, operation: str, resour
     method, change = OPERATIONS[operation]
     durations = []
     for _ in range(3):  # the first may compile
-        evaluator, start = copy.copy(original), time.perf_counter()
+        evaluator = copy.copy(original)
+        start = time.perf_counter()
         change(evaluator)
         durations.append(time.perf_counter() - start)
     expected = [bytes_of(evaluator), bytes_of(original)]
-    moments, n_raised = random.Random(resources), 0
+    moments = random.Random(resources)
+    n_raised = 0
     for _ in range(1000):
-        evaluator, alarm, has_raised = copy.copy(original), Alarm(error, method), False
+        evaluator = copy.copy(original)
+        alarm = Alarm(error, method)
+        has_raised = False
         try:
             with alarm.after(moments.uniform(1e-6, min(durations))):
                 change(evaluator)
@@ -105,12 +127,18 @@ def test_interrupted_operation_counts_nothing(error: Any, operation: str, resour
 
 
 @pytest.mark.parametrize("place", [*STATES, "_added"])
-def test_operation_that_fails_half_way_counts_nothing(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operation_that_fails_half_way_counts_nothing(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a state, or in a function that joins tables of frequent labels."""
-    evaluators, new = [counting(**RESOURCES[name]) for name in ("inline", "workers")], empty()
+    evaluators = [counting(**RESOURCES[name]) for name in ("inline", "workers")]
+    new = empty()
     before = bytes_of(other())
-    methods = ("update", "merge") if place in STATES else (place,)
-    holder: Any = state_class(place) if place in STATES else label_table
+    methods: tuple[str, ...] = (place,)
+    holder: Any = label_table
+    if place in STATES:
+        methods = ("update", "merge")
+        holder = state_class(place)
     for method, error in itertools.product(methods, (MemoryError, KeyboardInterrupt)):
 
         def fail(*arguments: Any, whole: Any = holder.__dict__[method], error: Any = error) -> None:
@@ -138,7 +166,8 @@ def test_operation_that_fails_half_way_counts_nothing(place: str, monkeypatch: p
 
 
 def test_threads_count_in_one_evaluator() -> None:
-    evaluator, n = empty(threads=1), 12
+    evaluator = empty(threads=1)
+    n = 12
     start = threading.Barrier(4)
 
     def count(place: int) -> None:
@@ -180,12 +209,14 @@ LISTED: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("n_empty", [1, 2])
 @pytest.mark.parametrize("form", LISTED)
-def test_lists_that_are_all_empty_do_not_tell_whether_lists_have_scores(
+def test_empty_lists_may_precede_lists_with_or_without_scores(
     form: str, n_empty: int, tmp_path: Path
 ) -> None:
     rows: list[Any] = [[]] * n_empty + LISTED[form]
     truth = [[0]] * n_empty + [[0], [1, 2], [2]]
-    metrics = ["p@1", "r@2", *(["brier@2"] if form == "lists with scores" else [])]
+    metrics = ["p@1", "r@2"]
+    if form == "lists with scores":
+        metrics.append("brier@2")
     expected = evaluate(truth, rows, metrics=metrics, n_labels=3)
 
     def counted(first: int, last: int) -> Evaluator:
@@ -194,17 +225,19 @@ def test_lists_that_are_all_empty_do_not_tell_whether_lists_have_scores(
             evaluator.update(truth[place : place + 1], rows[place : place + 1], first_row=place)
         return evaluator
 
-    whole, early, late = counted(0, len(rows)), counted(0, n_empty), counted(n_empty, len(rows))
+    whole = counted(0, len(rows))
+    early = counted(0, n_empty)
+    late = counted(n_empty, len(rows))
     assert whole.compute() == expected
-    for one, other in ((early, late), (late, early)):
+    for first, second in ((early, late), (late, early)):
         merged = Evaluator(metrics, n_labels=3)
-        merged.merge(one)
-        merged.merge(other)
+        merged.merge(first)
+        merged.merge(second)
         assert merged.compute() == expected
-    loaded = []
-    for number, one in enumerate((early, late)):
-        one.save(tmp_path / f"{number}.npz")
-        loaded.append(Evaluator.load(tmp_path / f"{number}.npz"))
-    for one in (early, loaded[0], pickle.loads(pickle.dumps(early))):
-        one.merge(loaded[1])
-        assert one.compute() == expected
+    early.save(tmp_path / "early.npz")
+    late.save(tmp_path / "late.npz")
+    loaded_early = Evaluator.load(tmp_path / "early.npz")
+    loaded_late = Evaluator.load(tmp_path / "late.npz")
+    for evaluator in (early, loaded_early, pickle.loads(pickle.dumps(early))):
+        evaluator.merge(loaded_late)
+        assert evaluator.compute() == expected

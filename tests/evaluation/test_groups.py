@@ -1,7 +1,8 @@
-"""Values within groups of labels, their shares, groups by training rows, and values that are kept."""
+"""Label groups: their values and shares, groups by training rows, and values that are kept."""
 
 import math
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,37 +13,61 @@ from xmleval import Evaluator, evaluate, label_groups
 from xmleval.metrics.spec import parse_spec
 from xmleval.states.state import state_class
 
-N_ROWS, N_LABELS = 90, 24
+N_ROWS = 90
+N_LABELS = 24
 RNG = np.random.default_rng(8)
 Q = 1 + 9 * RNG.random(N_LABELS)
 TRUTH = (RNG.random((N_ROWS, N_LABELS)) < np.linspace(0.4, 0.02, N_LABELS)).astype(int)
 SCORES = np.round(RNG.random((N_ROWS, N_LABELS)) + 0.4 * TRUTH, 1)  # ties
 WEIGHT = RNG.random(N_ROWS) + 0.1
-NAMES = np.array(["head", "tail", "mid"])[RNG.integers(0, 3, N_LABELS)]
+NAMES = np.array(["head", "tail", "mid"])[RNG.integers(0, 3, N_LABELS)]  # groups of the labels
 IDS = np.argsort(-SCORES, axis=1, kind="stable")[:, :7].astype(np.int32)
 LISTED = np.take_along_axis(SCORES, IDS, axis=1)
-MATRIX = sp.csr_array((LISTED.ravel(), (np.arange(N_ROWS).repeat(7), IDS.ravel())), shape=TRUTH.shape)
+POSITIONS = (np.arange(N_ROWS).repeat(7), IDS.ravel())
+MATRIX = sp.csr_array((LISTED.ravel(), POSITIONS), shape=TRUTH.shape)
 TOP = np.array([np.isin(range(N_LABELS), ids[:3]) for ids in IDS])
 LISTS = (IDS, LISTED)
-FORMS: dict[str, Any] = {"dense": (SCORES, SCORES), "sparse": (MATRIX, MATRIX), "list": (LISTS, MATRIX)}
+FORMS: dict[str, Any] = {
+    "dense": (SCORES, SCORES),
+    "sparse": (MATRIX, MATRIX),
+    "list": (LISTS, MATRIX),
+}
 EVERY: dict[str, Any] = {"metrics": "all", "inverse_propensity": Q, "decision": "top3"}
 
 
-def reads(name: str) -> tuple[bool, int | None]:
-    """Return whether a measure is of labels, and at which k it reads sets, 0 for those of the decision."""
+class Reading(NamedTuple):
+    """Input of a measure: whether it counts labels, and at which k sets, 0 for the decision's."""
+
+    counts_labels: bool
+    sets_at: int | None
+
+
+def reading_of(name: str) -> Reading:
     spec = parse_spec(name)
     parts = [parse_spec(part) for part in spec.metric.parts] or [spec]
-    of_sets = any("sets" in part.metric.needs or part.state == "label_totals" for part in parts)
-    return all(state_class(part.state).of_labels for part in parts), (spec.k or 0) if of_sets else None
+    counts_labels = all(state_class(part.state).counts_labels for part in parts)
+    if any("sets" in part.metric.needs or part.state == "label_totals" for part in parts):
+        return Reading(counts_labels, spec.k or 0)
+    return Reading(counts_labels, None)
+
+
+def is_compared(name: str, sets_at: int | None, unlisted: Any) -> bool:
+    """Return whether TOP, the first three stored scores, has the sets of the measure."""
+    if "label_cov" in name:
+        return False
+    if sets_at is None:
+        return True
+    return sets_at in (0, 3) and unlisted == "below"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("unlisted", ["below", 0.35])
 def test_values_of_a_label_group_are_those_of_its_labels_alone(form: str, unlisted: Any) -> None:
-    """Sets of the first k are taken among all labels, rankings and scores among those of the group."""
+    """Sets of the first k are among all labels, rankings and scores among those of the group."""
     scores, matrix = FORMS[form]
-    report = evaluate(TRUTH, scores, label_groups=NAMES, conventions={"unlisted": unlisted}, **EVERY)
+    conventions = {"unlisted": unlisted}
+    report = evaluate(TRUTH, scores, label_groups=NAMES, conventions=conventions, **EVERY)
     assert {*report.groups} == {*NAMES}
     n_compared = 0
     for group, values in report.groups.items():
@@ -50,20 +75,27 @@ def test_values_of_a_label_group_are_those_of_its_labels_alone(form: str, unlist
         with_relevant = np.flatnonzero(TRUTH[:, labels].any(axis=1))
         assert (values.n_rows, values.n_labels) == (with_relevant.size, labels.size)
         for name in report:
-            of_labels, k = reads(name)
-            if k not in (None, 0, 3) or (k is not None and unlisted != "below") or "label_cov" in name:
-                continue  # TOP has the first three of stored scores
-            rows = np.arange(N_ROWS) if of_labels else with_relevant
-            predicted = matrix[rows][:, labels] if k is None else None
-            sets = None if k is None else TOP[rows][:, labels].astype(int)
-            alone = name if k is None else name.split("@")[0]
-            options: Any = {
-                "metrics": alone,
-                "conventions": {"unlisted": unlisted},
-                "inverse_propensity": Q[labels],
-            }
-            expected = evaluate(TRUTH[rows][:, labels], predicted, y_pred=sets, **options)
-            assert repr(values[name]) == repr(expected[alone]), name
+            reading = reading_of(name)
+            if not is_compared(name, reading.sets_at, unlisted):
+                continue
+            rows = with_relevant
+            if reading.counts_labels:
+                rows = np.arange(N_ROWS)
+            inputs: dict[str, Any] = {"y_true": TRUTH[rows][:, labels]}
+            metric = name
+            if reading.sets_at is None:
+                inputs["y_score"] = matrix[rows][:, labels]
+            else:
+                metric = name.split("@")[0]
+                inputs["y_score"] = None
+                inputs["y_pred"] = TOP[rows][:, labels].astype(int)
+            expected = evaluate(
+                **inputs,
+                metrics=metric,
+                conventions=conventions,
+                inverse_propensity=Q[labels],
+            )
+            assert repr(values[name]) == repr(expected[metric]), name
             n_compared += 1
     assert n_compared > 150
 
@@ -71,7 +103,9 @@ def test_values_of_a_label_group_are_those_of_its_labels_alone(form: str, unlist
 @pytest.mark.parametrize("empty", ["zero", "skip", "one"])
 @pytest.mark.parametrize("n_empty", [0, 3])
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
-def test_shares_of_label_groups_add_up_or_are_undefined(weight: Any, n_empty: int, empty: str) -> None:
+def test_shares_of_label_groups_add_up_or_are_undefined(
+    weight: Any, n_empty: int, empty: str
+) -> None:
     truth = TRUTH.copy()
     truth[truth.sum(axis=1) == 0, 0] = 1
     truth[:n_empty] = 0
@@ -82,38 +116,47 @@ def test_shares_of_label_groups_add_up_or_are_undefined(weight: Any, n_empty: in
     }
     metrics = ["xmc", "ps", "rcap@3", "dcg@3"]
     report = evaluate(truth, SCORES, metrics=metrics, inverse_propensity=Q, **options)
-    undefined = [name for name in report if name.startswith(("r@", "ndcg@", "rcap@"))]
-    undefined = undefined if empty == "one" and n_empty else []
+    undefined = []
+    if empty == "one" and n_empty:
+        undefined = [name for name in report if name.startswith(("r@", "ndcg@", "rcap@"))]
     for name in report:
         total = math.fsum(shares[name] for shares in report.shares.values())
-        assert math.isnan(total) if name in undefined else total == pytest.approx(report[name], rel=1e-15)
+        if name in undefined:
+            assert math.isnan(total)
+        else:
+            assert total == pytest.approx(report[name], rel=1e-15)
     message = ": rows without relevant labels count 1 and belong to no group"
     assert any(note.endswith(message) for note in report.notes) == bool(undefined)
     if empty != "skip":
-        hits = np.average((truth & TOP)[:, NAMES == "tail"].sum(axis=1), weights=weight)
-        assert report.shares["tail"]["p@3"] == pytest.approx(hits / 3, rel=1e-12)
+        is_hit = (truth & TOP)[:, NAMES == "tail"]
+        mean_hits = np.average(is_hit.sum(axis=1), weights=weight)
+        assert report.shares["tail"]["p@3"] == pytest.approx(mean_hits / 3, rel=1e-12)
 
 
-def test_notes_and_refusals_of_groups() -> None:
-    for metrics, noted in (("p@3", True), (["gini@3", "f1.samples@3", "ece@3"], False)):
+def test_groups_note_short_lists_and_refuse_changes() -> None:
+    note = "lists hold few labels of a group ("
+    for metrics, is_noted in (("p@3", True), (["gini@3", "f1.samples@3", "ece@3"], False)):
         options: Any = {"metrics": metrics, "conventions": "link=sigmoid", "label_groups": NAMES}
-        for scores in (LISTS, SCORES):
-            notes = evaluate(TRUTH, scores, **options).notes
-            is_short = noted and scores is not SCORES
-            assert any("lists hold few labels of a group (" in note for note in notes) == is_short
-    options = {"metrics": "p@1", "n_labels": N_LABELS}
-    evaluator, shard = (Evaluator(**options, label_groups=names) for names in (NAMES, NAMES[::-1]))
-    for each in (evaluator, shard):
-        each.update(TRUTH, SCORES)
+        notes = evaluate(TRUTH, LISTS, **options).notes
+        assert any(note in text for text in notes) == is_noted
+        notes = evaluate(TRUTH, SCORES, **options).notes
+        assert not any(note in text for text in notes)
+
+    evaluator = Evaluator("p@1", n_labels=N_LABELS, label_groups=NAMES)
+    shard = Evaluator("p@1", n_labels=N_LABELS, label_groups=NAMES[::-1])
+    evaluator.update(TRUTH, SCORES)
+    shard.update(TRUTH, SCORES)
     with pytest.raises(ValueError, match="merge: label_groups differ"):
         evaluator.merge(shard)
     with pytest.raises(ValueError, match="row_groups: given now, but not earlier"):
         evaluator.update(TRUTH, SCORES, row_groups=["de"] * N_ROWS)
-    many, one = np.eye(1001, dtype=int), Evaluator("p@1", n_labels=1001)
-    one.update(many[:1000], many[:1000], row_groups=np.arange(1000))
+
+    rows = np.eye(1001, dtype=int)
+    evaluator = Evaluator("p@1", n_labels=1001)
+    evaluator.update(rows[:1000], rows[:1000], row_groups=np.arange(1000))
     with pytest.raises(ValueError, match="row_groups: 1001 groups; expected at most 1000"):
-        one.update(many[1000:], many[1000:], row_groups=[1000])
-    assert one.compute().n_rows == 1000
+        evaluator.update(rows[1000:], rows[1000:], row_groups=[1000])
+    assert evaluator.compute().n_rows == 1000
 
 
 def test_label_groups_are_made_of_numbers_of_training_rows() -> None:
@@ -124,66 +167,100 @@ def test_label_groups_are_made_of_numbers_of_training_rows() -> None:
         (50,): {"zero-shot": [0, 6], "few": [1, 2, 3], "frequent": [4, 5]},
         (1, 5, 10, 50): {"zero-shot": [0, 6], "1": [1], "6-10": [2], "11-50": [3], ">50": [4, 5]},
     }
-    for edges, groups in expected.items():
-        options: Any = {} if edges is None else {"edges": list(edges)}
-        for actual in (label_groups(label_counts=counts, **options), label_groups(train, **options)):
-            assert {name: labels.tolist() for name, labels in actual.items()} == groups
+    for edges, labels_by_group in expected.items():
+        options: dict[str, Any] = {}
+        if edges is not None:
+            options["edges"] = list(edges)
+        by_counts = label_groups(label_counts=counts, **options)
+        by_rows = label_groups(train, **options)
+        for groups in (by_counts, by_rows):
+            labels = {name: group.tolist() for name, group in groups.items()}
+            assert labels == labels_by_group
 
 
 @pytest.mark.parametrize("edges", [np.array([0, 2, 5]), range(3), "deciles"])
 @pytest.mark.parametrize("named", [False, True])
 def test_edges_are_groups_where_training_labels_are_given(edges: Any, named: bool) -> None:
-    train: Any = (np.random.default_rng(1).random((20, N_LABELS)) < np.linspace(0, 0.6, N_LABELS)).astype(int)
+    uniform = np.random.default_rng(1).random((20, N_LABELS))
+    is_relevant = uniform < np.linspace(0, 0.6, N_LABELS)
+    train: Any = is_relevant.astype(int)
     options: dict[str, Any] = {"metrics": ["p@1", "f1.macro@3"]}
     groups = label_groups(train, edges)
     if named:
-        options["labels"] = [f"label {number}" for number in range(N_LABELS)]
-        train = [[options["labels"][label] for label in row.nonzero()[0]] for row in train]
+        label_names = np.array([f"label {number}" for number in range(N_LABELS)])
+        options["labels"] = label_names.tolist()
+        train = [label_names[row].tolist() for row in is_relevant]
     expected = evaluate(TRUTH, SCORES, **options, label_groups=groups)
     report = evaluate(TRUTH, SCORES, **options, y_train=train, label_groups=edges)
     assert repr(report.groups) == repr(expected.groups)
-    with pytest.raises(ValueError, match=r"^label_groups: .* are numbers of training rows; give y_train="):
+    message = r"^label_groups: .* are numbers of training rows; give y_train="
+    with pytest.raises(ValueError, match=message):
         evaluate(TRUTH, SCORES, **options, label_groups=edges)
     with pytest.raises(ValueError, match=r"^label_groups: "):
         evaluate(TRUTH, SCORES, **options, y_train=train, label_groups=[0, 10, 10])
 
 
 def test_deciles_have_equal_shares_of_positives() -> None:
-    counts = np.floor(1000 / np.arange(1, 400) ** 0.5).astype(int) * (RNG.random(399) < 0.9)
+    power_law = np.floor(1000 / np.arange(1, 400) ** 0.5).astype(int)
+    counts = power_law * (RNG.random(399) < 0.9)
     groups = label_groups(label_counts=counts, edges="deciles")
-    assert [*groups] == ["zero-shot", *(f"decile {n}" for n in range(1, 11))]
-    deciles = [groups[name] for name in groups if name != "zero-shot"]
+    assert [*groups] == ["zero-shot", *(f"decile {number}" for number in range(1, 11))]
     assert not counts[groups["zero-shot"]].any()
-    order = np.concatenate(deciles)
-    assert (np.diff([counts[labels].max() for labels in deciles]) <= 0).all()
-    by_count = np.lexsort((np.arange(counts.size), -counts))[: order.size]
-    positives = 0
+
+    deciles = [groups[name] for name in groups if name != "zero-shot"]
+    largest_counts = [counts[labels].max() for labels in deciles]
+    assert (np.diff(largest_counts) <= 0).all()
+
+    # of equal counts, the lower label comes first
+    n_labels = np.concatenate(deciles).size
+    by_count = np.lexsort((np.arange(counts.size), -counts))[:n_labels]
+    n_positives = 0
     for number, labels in enumerate(deciles, 1):
-        before, by_count = by_count[: labels.size], by_count[labels.size :]
-        assert sorted(labels) == sorted(before)  # of equal counts, the lower label comes first
-        positives += counts[labels].sum()
-        assert abs(positives - number * counts.sum() / 10) <= counts[labels].max()  # within a label
+        expected = by_count[: labels.size]
+        by_count = by_count[labels.size :]
+        assert sorted(labels) == sorted(expected)
+        n_positives += counts[labels].sum()
+        share = number * counts.sum() / 10
+        assert abs(n_positives - share) <= counts[labels].max()  # within a label
 
 
 MEASURES = ["p@1", "p@3", "f1.macro@5", "mrr@1", "mrr@3", "lrap", "auc.macro", "hamming_loss"]
 
 
-@pytest.mark.parametrize(("named", "rows", "labels"), [
-    ("p@3", ["p@3"], {"tp@3", "f1@3"}), ("f1.macro@5", [], {"tp@5", "f1@5"}),
-    ("auc.macro", [], {"auc", "ap"}), ("lrap p@1", ["lrap", "p@1"], {"tp@1", "f1@1"}),
-    ("p", ["p@1", "p@3"], {"tp@1", "tp@3"}),
-])  # fmt: skip
-def test_values_are_kept_of_the_measures_named(named: str, rows: list[str], labels: set[str]) -> None:
-    options: Any = {"metrics": MEASURES, "k": [1, 3], "decision": "top2", "conventions": "unlisted=0"}
+def cutoffs(names: Iterable[str]) -> set[str]:
+    return {name.partition("@")[2] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("named", "rows", "labels"),
+    [
+        ("p@3", ["p@3"], {"tp@3", "f1@3"}),
+        ("f1.macro@5", [], {"tp@5", "f1@5"}),
+        ("auc.macro", [], {"auc", "ap"}),
+        ("lrap p@1", ["lrap", "p@1"], {"tp@1", "f1@1"}),
+        ("p", ["p@1", "p@3"], {"tp@1", "tp@3"}),
+    ],
+)
+def test_values_are_kept_of_the_named_measures(
+    named: str, rows: list[str], labels: set[str]
+) -> None:
+    options: Any = {
+        "metrics": MEASURES,
+        "k": [1, 3],
+        "decision": "top2",
+        "conventions": "unlisted=0",
+    }
     whole = evaluate(TRUTH, SCORES, per_row=True, per_label=True, **options)
-    kept: Any = {"per_row": named.split() if rows else False, "per_label": named.split()}
+    names = named.split()
+    kept: Any = {"per_row": names if rows else False, "per_label": names}
     report = evaluate(TRUTH, SCORES, **kept, **options)
     columns = report.per_label()
     assert labels < {*columns}
-    assert {name.partition("@")[2] for name in columns} <= {"", *(name.partition("@")[2] for name in labels)}
+    assert cutoffs(columns) <= {"", *cutoffs(labels)}
     np.testing.assert_equal(columns, {name: whole.per_label()[name] for name in columns})
     if rows:
-        np.testing.assert_equal(report.per_row(), {name: whole.per_row()[name] for name in rows})
+        expected = {name: whole.per_row()[name] for name in rows}
+        np.testing.assert_equal(report.per_row(), expected)
     with pytest.raises(ValueError, match="per_label: none of lrap has values by label"):
         evaluate(TRUTH, SCORES, metrics=["p@1", "lrap"], per_label=["lrap"])
 

@@ -12,14 +12,15 @@ import pytest
 import scipy.sparse as sp
 
 from tests.problems import SPECS
-from xmleval import Conventions, Evaluator, Running, compare, evaluate
+from xmleval import Conventions, Evaluator, Report, Running, compare, evaluate
 from xmleval.base.conventions import CHOICES, PRESETS
-from xmleval.cli.options import EVERY, FIELDS_ALONE, FORMAT, OF_MODEL, RUNS, SAVE
+from xmleval.cli.options import EVERY, FIELDS_ALONE, FORMAT, PROPENSITY_OPTIONS, RUNS, SAVE
 from xmleval.metrics import GROUPS
 
 random = np.random.default_rng(11)
 RELEVANT = (random.random((26, 8)) < 0.4).astype(np.int8)
-RELEVANT[-1], RELEVANT[-2, :6] = 0, 1
+RELEVANT[-1] = 0
+RELEVANT[-2, :6] = 1
 RELEVANT[:, 6:] = 0  # labels without relevant rows, the last of which is not predicted either
 Y = sp.csr_array(RELEVANT)
 GRADED = RELEVANT * random.integers(1, 4, Y.shape)
@@ -36,22 +37,28 @@ NAMED = [{LABELS[label]: score for label, score in enumerate(row)} for row in S]
 
 
 class Case(NamedTuple):
-    """A value of an option, and the other arguments without which it changes nothing."""
+    """A value of an option, and the other arguments that it needs to change something."""
 
     value: Any
-    beside: Mapping[str, Any] = MappingProxyType({})
+    arguments: Mapping[str, Any] = MappingProxyType({})
     y_score: Any = S
     y_true: Any = Y
 
 
-def asking(*metrics: str, **others: Any) -> dict[str, Any]:
-    return {"metrics": [*metrics], **others}
+def asking(*metrics: str, **arguments: Any) -> dict[str, Any]:
+    return {"metrics": [*metrics], **arguments}
 
 
+TOP_3 = (np.argsort(-S)[:, :3], None)  # lists without scores
 EVERY_METRIC = asking(
-    "all", "log_loss.samples", "brier@3", "h_f1.micro",
-    y_train=TRAIN, hierarchy=[(0, 1)], decision="threshold0.5",
-)  # fmt: skip
+    "all",
+    "log_loss.samples",
+    "brier@3",
+    "h_f1.micro",
+    y_train=TRAIN,
+    hierarchy=[(0, 1)],
+    decision="threshold0.5",
+)
 RUNNING = [
     Running(block_rows=0),
     Running(checkpoint="folder"),
@@ -61,56 +68,132 @@ RUNNING = [
     Running(executor=2),
     Running(executor="tcp://127.0.0.1:1"),
 ]
+RULES = ("top2", "threshold0.3", "threshold0.6")
+CHANGED_PRESETS = [preset for preset in PRESETS if PRESETS[preset] != Conventions()]
 CASES: dict[str, list[Case]] = {
-    "y_true": [Case(S > 0.5, asking("p@1"))],
-    "y_score": [Case(1 - S, asking("p@1"))],
-    "y_pred": [Case(H, asking("f1.micro"), None), Case(H, asking("p@1"))],
+    "y_true": [
+        Case(S > 0.5, asking("p@1")),
+    ],
+    "y_score": [
+        Case(1 - S, asking("p@1")),
+    ],
+    "y_pred": [
+        Case(H, asking("f1.micro"), y_score=None),
+        Case(H, asking("p@1")),
+    ],
     "metrics": [*map(Case, ("p@1", *GROUPS, "all"))],
-    "k": [Case(2), Case([1, 4])],
-    "n_labels": [Case(9, asking("label_density"), None, [[0, 3]] * 26), Case(9)],
-    "labels": [Case([*"abc"], {"per_label": True}, [["a"]], [["b"]]), Case(LABELS[:3])],
-    "inverse_propensity": [Case(Q, asking("psp@1", "p@1")), Case(Q, asking("p@1"))],
-    "y_train": [Case(TRAIN), Case(TRAIN, asking("tail_share(count=20)@1")), Case(TRAIN, asking("p@1"))],
+    "k": [
+        Case(2),
+        Case([1, 4]),
+    ],
+    "n_labels": [
+        Case(9, asking("label_density"), y_score=None, y_true=[[0, 3]] * 26),
+        Case(9),
+    ],
+    "labels": [
+        Case([*"abc"], {"per_label": True}, y_score=[["a"]], y_true=[["b"]]),
+        Case(LABELS[:3]),
+    ],
+    "inverse_propensity": [
+        Case(Q, asking("psp@1", "p@1")),
+        Case(Q, asking("p@1")),
+    ],
+    "y_train": [
+        Case(TRAIN),
+        Case(TRAIN, asking("tail_share(count=20)@1")),
+        Case(TRAIN, asking("p@1")),
+    ],
     "decision": [
-        *(Case(rule, asking("f1.micro")) for rule in ("top2", "threshold0.3", "threshold0.6")),
+        *(Case(rule, asking("f1.micro")) for rule in RULES),
         Case("top2", asking("p@1")),
         Case("top2", asking("f1.micro@1")),
     ],
     "conventions": [
-        *(Case(preset, EVERY_METRIC) for preset in PRESETS if PRESETS[preset] != Conventions()),
+        *(Case(preset, EVERY_METRIC) for preset in CHANGED_PRESETS),
         Case({"auc_ties": "full"}, asking("p@1")),
         Case("sklearn,labels=present", asking("auc.micro", conventions="sklearn")),
-        Case("unlisted=0", asking("lrap"), LISTED), Case("unlisted=0.5", asking("lrap"), LISTED),
-        Case("unlisted=0", asking("f1.micro", y_pred=H), None),
-        *(Case(f"gains={gains}", asking("ndcg@5"), S, GRADED) for gains in ("linear", "exp")),
-        Case("gains=linear", asking("p@1"), S, GRADED),  # which is refused without
+        Case("unlisted=0", asking("lrap"), y_score=LISTED),
+        Case("unlisted=0.5", asking("lrap"), y_score=LISTED),
+        Case("unlisted=0", asking("f1.micro", y_pred=H), y_score=None),
+        Case("gains=linear", asking("ndcg@5"), y_true=GRADED),
+        Case("gains=exp", asking("ndcg@5"), y_true=GRADED),
+        Case("gains=linear", asking("p@1"), y_true=GRADED),  # which is refused without
         Case("gains=exp", asking("p@1")),
-        Case("link=sigmoid", asking("brier")), Case("link=sigmoid", asking("p@1")),
+        Case("link=sigmoid", asking("brier")),
+        Case("link=sigmoid", asking("p@1")),
     ],
     "sample_weight": [
-        Case(np.arange(26.0), asking("p@1")), Case(np.arange(26.0), asking("label_coverage@1")),
+        Case(np.arange(26.0), asking("p@1")),
+        Case(np.arange(26.0), asking("label_coverage@1")),
     ],
-    "label_groups": [Case(LABELS), Case([0, 5], {"y_train": TRAIN}), Case("deciles", {"y_train": TRAIN})],
-    "row_groups": [Case(ROWS)],
-    "hierarchy": [Case([(0, 1)], asking("h_f1.micro@2", hierarchy=[(0, 2)])), Case([(0, 1)])],
-    "exclude": [Case([(0, 0)]), Case(H)],
-    "exclude_from": [Case("predictions", {"exclude": H}), Case("predictions")],
-    "candidates": [Case([[0, 1]] * 26)],
+    "label_groups": [
+        Case(LABELS),
+        Case([0, 5], {"y_train": TRAIN}),
+        Case("deciles", {"y_train": TRAIN}),
+    ],
+    "row_groups": [
+        Case(ROWS),
+    ],
+    "hierarchy": [
+        Case([(0, 1)], asking("h_f1.micro@2", hierarchy=[(0, 2)])),
+        Case([(0, 1)]),
+    ],
+    "exclude": [
+        Case([(0, 0)]),
+        Case(H),
+    ],
+    "exclude_from": [
+        Case("predictions", {"exclude": H}),
+        Case("predictions"),
+    ],
+    "candidates": [
+        Case([[0, 1]] * 26),
+    ],
     "higher_is_better": [
-        Case(False), Case(False, asking("f1.micro", y_pred=H)),
-        Case(False, asking("p@1"), (np.argsort(-S)[:, :3], None)),
+        Case(False),
+        Case(False, asking("f1.micro", y_pred=H)),
+        Case(False, asking("p@1"), y_score=TOP_3),
     ],
-    "bounds": [Case(True, asking("lrap"), LISTED), Case(True, asking("p@1"))],
-    "per_row": [Case(True), Case(["p@1"], asking("p@1", "lrap")), Case(True, asking("auc.micro"))],
-    "per_label": [Case(True), Case(["f1.macro@1"], asking("p@1", "f1.macro@1"))],
-    "curve_points": [Case(5), Case(5, asking("p@1"), (np.argsort(-S)[:, :3], None))],
-    "confidence": [Case(0.9), Case(0.8, {"confidence": 0.9}), Case(0.9, asking("peak_f1.micro"))],
-    "clusters": [Case(ROWS, {"confidence": 0.9})],
-    "memory": [Case("1KB/s"), Case(0)],
-    "threads": [Case(0)],
-    "running": [*map(Case, RUNNING), Case(Running(first_row=3), {"confidence": 0.9})],
-    "progress": [Case(lambda *counts: Path("called").touch(), {}, "s.npy", "y.npz")],
-}  # fmt: skip
+    "bounds": [
+        Case(True, asking("lrap"), y_score=LISTED),
+        Case(True, asking("p@1")),
+    ],
+    "per_row": [
+        Case(True),
+        Case(["p@1"], asking("p@1", "lrap")),
+        Case(True, asking("auc.micro")),
+    ],
+    "per_label": [
+        Case(True),
+        Case(["f1.macro@1"], asking("p@1", "f1.macro@1")),
+    ],
+    "curve_points": [
+        Case(5),
+        Case(5, asking("p@1"), y_score=TOP_3),
+    ],
+    "confidence": [
+        Case(0.9),
+        Case(0.8, {"confidence": 0.9}),
+        Case(0.9, asking("peak_f1.micro")),
+    ],
+    "clusters": [
+        Case(ROWS, {"confidence": 0.9}),
+    ],
+    "memory": [
+        Case("1KB/s"),
+        Case(0),
+    ],
+    "threads": [
+        Case(0),
+    ],
+    "running": [
+        *map(Case, RUNNING),
+        Case(Running(first_row=3), {"confidence": 0.9}),
+    ],
+    "progress": [
+        Case(lambda *counts: Path("called").touch(), y_score="s.npy", y_true="y.npz"),
+    ],
+}
 ALL_CASES = [(name, case) for name, cases in CASES.items() for case in cases]
 
 
@@ -130,7 +213,8 @@ def seen(arguments: dict[str, Any]) -> list[Any]:
 
 
 def arguments_of(case: Case) -> dict[str, Any]:
-    return {"y_true": case.y_true, "y_score": case.y_score, "metrics": ["p"], **case.beside}
+    arguments = {"y_true": case.y_true, "y_score": case.y_score, "metrics": ["p"]}
+    return {**arguments, **case.arguments}
 
 
 @pytest.fixture
@@ -142,8 +226,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_field_of_running_has_a_case() -> None:
-    given = {field.name for running in RUNNING for field in fields(running) if getattr(running, field.name)}
-    assert given | {"block_rows"} == {field.name for field in fields(Running)}
+    field_names = {field.name for field in fields(Running)}
+    changed = {"block_rows"}
+    for running in RUNNING:
+        changed |= {name for name in field_names if getattr(running, name)}
+    assert changed == field_names
 
 
 def test_every_option_has_cases() -> None:
@@ -152,77 +239,110 @@ def test_every_option_has_cases() -> None:
 
 @pytest.mark.parametrize(("name", "case"), ALL_CASES, ids=[name for name, _ in ALL_CASES])
 @pytest.mark.usefixtures("folder")
-def test_option_changes_what_is_seen(name: str, case: Case) -> None:
+def test_option_of_evaluate_changes_its_results(name: str, case: Case) -> None:
     if name == "y_train":
-        case = case._replace(beside={**asking("psp@1"), **case.beside})
+        case = case._replace(arguments={**asking("psp@1"), **case.arguments})
     without = seen(arguments_of(case))
     assert seen(arguments_of(case) | {name: case.value}) != without
 
 
-FIELDS = [
-    (field, choice)
-    for field, choices in [*CHOICES.items(), ("unlisted", (0.0, 0.5))]
-    for choice in choices
-    if choice != getattr(Conventions(), field)
-]
+def list_other_choices() -> list[tuple[str, Any]]:
+    """Return the fields of conventions with each choice but the default."""
+    other_choices: list[tuple[str, Any]] = []
+    for field, choices in [*CHOICES.items(), ("unlisted", (0.0, 0.5))]:
+        default = getattr(Conventions(), field)
+        other_choices += [(field, choice) for choice in choices if choice != default]
+    return other_choices
 
 
-@pytest.mark.parametrize(("field", "choice"), FIELDS)
+PURPOSES = {"gains": "measures of gains", "link": "measures of calibration"}
+
+
+@pytest.mark.parametrize(("field", "choice"), list_other_choices())
 def test_field_of_conventions_changes_a_value_or_is_noted(field: str, choice: Any) -> None:
-    rows: dict[str, Any] = {"y_true": GRADED if field == "gains" else Y, "y_score": LISTED, **EVERY_METRIC}
-    rows |= {"conventions": {field: choice}, "metrics": [*EVERY_METRIC["metrics"], "ndcg@2"]}
-    if field != "gains":
-        assert dict(evaluate(**rows)) != dict(evaluate(**{**rows, "conventions": None}))
-    elif choice == "exp":
-        assert dict(evaluate(**rows)) != dict(evaluate(**{**rows, "conventions": "gains=linear"}))
-    assert not any("no effect" in note for note in evaluate(**rows).notes)
-    (note,) = evaluate(Y, LISTED, metrics="label_coverage@7", conventions={field: choice}).notes[:1]
+    arguments: dict[str, Any] = {"y_true": Y, "y_score": LISTED, **EVERY_METRIC}
+    arguments["metrics"] = [*EVERY_METRIC["metrics"], "ndcg@2"]
+    conventions = {field: choice}
+    default: str | None = None
+    if field == "gains":
+        arguments["y_true"] = GRADED
+        default = "gains=linear"
+    report = evaluate(**arguments, conventions=conventions)
+    if field != "gains" or choice == "exp":
+        assert dict(report) != dict(evaluate(**arguments, conventions=default))
+    assert not any("no effect" in note for note in report.notes)
+
+    report = evaluate(Y, LISTED, metrics="label_coverage@7", conventions=conventions)
+    note = report.notes[0]
     if field == "unlisted":
         assert "no effect" not in note
-    elif field in ("gains", "link"):
-        needed = f"it is for measures of {'gains' if field == 'gains' else 'calibration'}"
-        assert note.startswith(f'conventions="{field}=..." has no effect on label_coverage@7; {needed}')
+    elif field in PURPOSES:
+        beginning = f'conventions="{field}=..." has no effect on label_coverage@7; '
+        assert note.startswith(f"{beginning}it is for {PURPOSES[field]}")
     else:
         assert note == f"conventions: {field} has no effect on label_coverage@7"
 
 
 def test_conventions_that_a_caller_does_not_set_are_silent() -> None:
-    silent: list[Any] = [*PRESETS, Conventions(auc_ties="full"), {"auc_ties": "half"}, "wu2017,auc_ties=full"]
+    silent: list[Any] = [
+        *PRESETS,
+        Conventions(auc_ties="full"),
+        {"auc_ties": "half"},
+        "wu2017,auc_ties=full",
+    ]
     for conventions in silent:
         assert not evaluate(Y, S, metrics="p@1", conventions=conventions).notes
 
 
+def has_note(report: Report, text: str) -> bool:
+    return any(text in note for note in report.notes)
+
+
 def test_weights_are_noted_where_no_value_depends_on_them() -> None:
     options: dict[str, Any] = {
-        "y_pred": H, "y_train": TRAIN, "hierarchy": [(0, 1)], "conventions": "unlisted=0,gains=linear",
-    }  # fmt: skip
-    truth, weight = sp.csr_array(GRADED), 1.0 + np.arange(26) ** 2 % 7
+        "y_pred": H,
+        "y_train": TRAIN,
+        "hierarchy": [(0, 1)],
+        "conventions": "unlisted=0,gains=linear",
+    }
+    truth = sp.csr_array(GRADED)
+    weight = 1.0 + np.arange(26) ** 2 % 7
     for name, spec in SPECS.items():
         if spec.k and spec.k > 3:  # which takes all labels of every row
             continue
         report = evaluate(truth, S, metrics=name, sample_weight=weight, **options)
         plain = evaluate(truth, S, metrics=name, **options)
-        noted = any("sample_weight= has no effect" in note for note in report.notes)
-        if report[name] not in (0, 1):  # of all rows, however they weigh
-            assert noted == (report[name] == plain[name]), name
+        if report[name] not in (0, 1):  # of all rows, whatever their weights
+            is_noted = has_note(report, "sample_weight= has no effect")
+            assert is_noted == (report[name] == plain[name]), name
 
 
 def test_kept_rows_are_noted_where_no_measure_has_any() -> None:
-    options: dict[str, Any] = {"y_pred": H, "y_train": TRAIN, "hierarchy": [(0, 1)]}
-    options["conventions"] = "gains=linear"
+    options: dict[str, Any] = {
+        "y_pred": H,
+        "y_train": TRAIN,
+        "hierarchy": [(0, 1)],
+        "conventions": "gains=linear",
+    }
     for name in SPECS:
         report = evaluate(GRADED, S, metrics=name, per_row=True, **options)
-        noted = any("per_row= has no effect" in note for note in report.notes)
-        assert noted == (name not in report.per_row()), name
+        is_noted = has_note(report, "per_row= has no effect")
+        assert is_noted == (name not in report.per_row()), name
 
 
 @pytest.mark.usefixtures("folder")
 def test_notes_on_options_are_those_of_the_whole_data() -> None:
-    options: dict[str, Any] = {"metrics": ["p@1"], "conventions": "gains=linear,link=sigmoid", "k": 3}
+    options: dict[str, Any] = {
+        "metrics": ["p@1"],
+        "conventions": "gains=linear,link=sigmoid",
+        "k": 3,
+    }
     expected = evaluate(Y, S, **options).notes
     assert [note.split(" has no effect")[0] for note in expected] == [
-        "k=", 'conventions="link=..."', 'conventions="gains=..."',
-    ]  # fmt: skip
+        "k=",
+        'conventions="link=..."',
+        'conventions="gains=..."',
+    ]
     first, second = (Evaluator(**options, n_labels=8) for _ in range(2))
     first.save("empty")
     first = Evaluator.load("empty")
@@ -246,64 +366,97 @@ def test_notes_name_few_measures() -> None:
     )
 
 
-LOGITS = np.log(S.clip(0.04, 0.96) / (1 - S.clip(0.04, 0.96)))
+PROBABILITIES = S.clip(0.04, 0.96)
+LOGITS = np.log(PROBABILITIES / (1 - PROBABILITIES))
 SEEN = " is compared with scores below 0 and above 1; if these are logits, give decision="
-OUTSIDE = [  # decision, scores, options, what a note says to give
-    ("threshold0.5", LOGITS, {}, "threshold0 for the same probability"),
-    ("threshold0.5", LOGITS, {"conventions": "unlisted=-9"}, "threshold0 for the same probability"),
-    ("threshold0.5", sp.csr_array(LOGITS), {}, "threshold0 for the same probability"),
-    ("threshold0.3", LOGITS, {}, "threshold-0.847298 for the same probability"),
-    ("threshold0.9999", np.float32(LOGITS), {}, "threshold9.21024 for the same probability"),
-    ("threshold0", LOGITS, {}, None),
-    ("threshold1", LOGITS, {}, None),
-    ("threshold-0.5", LOGITS, {}, None),
-    ("top2", LOGITS, {}, None),
-    ("threshold0.5", S, {}, None),
-    ("threshold0.5", np.tanh(LOGITS), {}, None),
-    ("threshold0.5", 2 * S, {}, None),
-    ("threshold0.5", LOGITS, {"higher_is_better": False}, None),
-    ("threshold0.5", LOGITS, {"metrics": ["f1.micro@2"]}, None),
+
+
+class Decision(NamedTuple):
+    """A decision on scores, and the threshold that a note suggests for logits."""
+
+    decision: str
+    scores: Any
+    suggestion: str | None
+    options: Mapping[str, Any] = MappingProxyType({})
+
+
+DECISIONS = [
+    Decision("threshold0.5", LOGITS, "threshold0"),
+    Decision("threshold0.5", LOGITS, "threshold0", {"conventions": "unlisted=-9"}),
+    Decision("threshold0.5", sp.csr_array(LOGITS), "threshold0"),
+    Decision("threshold0.3", LOGITS, "threshold-0.847298"),
+    Decision("threshold0.9999", np.float32(LOGITS), "threshold9.21024"),
+    Decision("threshold0", LOGITS, None),
+    Decision("threshold1", LOGITS, None),
+    Decision("threshold-0.5", LOGITS, None),
+    Decision("top2", LOGITS, None),
+    Decision("threshold0.5", S, None),
+    Decision("threshold0.5", np.tanh(LOGITS), None),
+    Decision("threshold0.5", 2 * S, None),
+    Decision("threshold0.5", LOGITS, None, {"higher_is_better": False}),
+    Decision("threshold0.5", LOGITS, None, {"metrics": ["f1.micro@2"]}),
 ]
 
 
-@pytest.mark.parametrize(("decision", "scores", "options", "expected"), OUTSIDE)
-def test_threshold_of_probabilities_on_logits_is_noted(
-    decision: str, scores: Any, options: dict[str, Any], expected: str | None
-) -> None:
-    options = {"metrics": ["f1.micro"], "decision": decision, **options}
-    about = [note for note in evaluate(Y, scores, **options).notes if "logits" in note]
-    assert about == ([] if expected is None else [f"decision={decision}{SEEN}{expected}"])
+def notes_on_logits(report: Report) -> list[str]:
+    return [note for note in report.notes if "logits" in note]
+
+
+@pytest.mark.parametrize("case", DECISIONS, ids=[case.decision for case in DECISIONS])
+def test_threshold_of_probabilities_on_logits_is_noted(case: Decision) -> None:
+    options: dict[str, Any] = {"metrics": ["f1.micro"], "decision": case.decision}
+    options |= case.options
+    expected = []
+    if case.suggestion is not None:
+        suggestion = f"{case.suggestion} for the same probability"
+        expected = [f"decision={case.decision}{SEEN}{suggestion}"]
+    assert notes_on_logits(evaluate(Y, case.scores, **options)) == expected
     evaluator = Evaluator(**options)
     for start in range(0, 26, 5):  # a row with both, or one with each
-        evaluator.update(Y[start : start + 5], scores[start : start + 5])
-    assert [note for note in evaluator.compute().notes if "logits" in note] == about
+        rows = slice(start, start + 5)
+        evaluator.update(Y[rows], case.scores[rows])
+    assert notes_on_logits(evaluator.compute()) == expected
 
 
 @pytest.mark.usefixtures("folder")
 def test_threshold_on_logits_is_noted_where_different_shards_have_the_ends() -> None:
-    first, second = (Evaluator(["f1.micro"], decision="threshold0.5", n_labels=2) for _ in range(2))
+    options: dict[str, Any] = {
+        "metrics": ["f1.micro"],
+        "decision": "threshold0.5",
+        "n_labels": 2,
+    }
+    first = Evaluator(**options)
+    second = Evaluator(**options)
     first.update(np.array([[1, 0]]), np.array([[-1.0, 0.5]]))
     second.update(np.array([[1, 0]]), np.array([[2.0, 0.5]]))
     assert not first.compute().notes
     assert not second.compute().notes
     first.save("state")
-    assert "logits" in Evaluator.load("state").merge(second).compute().notes[0]
+    merged = Evaluator.load("state").merge(second)
+    assert "logits" in merged.compute().notes[0]
 
 
-def test_link_is_told_not_to_be_for_decisions() -> None:
-    asked: dict[str, Any] = {"metrics": ["f1.micro", "brier"], "decision": "threshold0.5"}
-    report = evaluate(Y, LOGITS, **asked, conventions="link=sigmoid")
-    given = evaluate(Y, LOGITS, metrics=["f1.micro"], decision="threshold0.5")
-    assert report["f1.micro"] == given["f1.micro"]
-    assert report.notes == [f'{given.notes[0]}, as conventions="link=..." is not for decisions']
+def test_link_is_noted_not_to_apply_to_decisions() -> None:
+    report = evaluate(
+        Y,
+        LOGITS,
+        metrics=["f1.micro", "brier"],
+        decision="threshold0.5",
+        conventions="link=sigmoid",
+    )
+    without_link = evaluate(Y, LOGITS, metrics=["f1.micro"], decision="threshold0.5")
+    note = f'{without_link.notes[0]}, as conventions="link=..." is not for decisions'
+    assert report["f1.micro"] == without_link["f1.micro"]
+    assert report.notes == [note]
 
 
 NOISE = 0.3 * np.random.default_rng(3).normal(size=S.shape)
 MODELS = {"a": RELEVANT + NOISE, "b": RELEVANT + 2 * NOISE[::-1], "c": S}
-OF_COMPARE: dict[str, list[Any]] = {
+SETS = {name: scores > 0.5 for name, scores in MODELS.items()}
+COMPARE_VALUES: dict[str, list[Any]] = {
     "models": [{"a": MODELS["a"], "b": S}],
     "y_true": [S > 0.5],
-    "y_pred": [{name: scores > 0.5 for name, scores in MODELS.items()}],  # beside p@1, which reads none
+    "y_pred": [SETS],  # p@1 reads none
     "baseline": ["b", "x"],
     "test": ["randomisation", "paired_t", "wilcoxon", "z"],
     "confidence": [0.5, None],
@@ -314,23 +467,36 @@ OF_COMPARE: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", OF_COMPARE)
-def test_option_of_compare_changes_what_is_seen(name: str) -> None:
-    own = {*inspect.signature(compare).parameters} - {"options"}
-    assert own == {*OF_COMPARE}
+def compared_text(**options: Any) -> str:
+    """Return the comparison as JSON and text, or why it is refused."""
+    arguments: dict[str, Any] = {
+        "models": MODELS,
+        "y_true": Y,
+        "metrics": ["p@1", "f1.macro@2"],
+    }
+    try:
+        comparison = compare(**{**arguments, **options})
+    except ValueError as error:
+        return str(error)
+    return f"{comparison.to_json()}\n{comparison}"
 
-    def outcome(**options: Any) -> str:
-        try:
-            compared = compare(**{"models": MODELS, "y_true": Y, "metrics": ["p@1", "f1.macro@2"], **options})
-        except ValueError as error:
-            return str(error)
-        return f"{compared.to_json()}\n{compared}"
 
-    without = outcome()
-    for value in OF_COMPARE[name]:
-        assert outcome(**{name: value}) != without
+@pytest.mark.parametrize("name", COMPARE_VALUES)
+def test_option_of_compare_changes_its_results(name: str) -> None:
+    parameters = {*inspect.signature(compare).parameters} - {"options"}
+    assert parameters == {*COMPARE_VALUES}
+    without = compared_text()
+    for value in COMPARE_VALUES[name]:
+        assert compared_text(**{name: value}) != without
 
 
 def test_options_of_the_shell_are_arguments_of_evaluate() -> None:
-    parts = {*FIELDS_ALONE, *FORMAT, *OF_MODEL, *RUNS, *SAVE, "first_row"}  # of other arguments
-    assert {*EVERY} - parts <= {*inspect.signature(evaluate).parameters}
+    parts_of_arguments = {
+        *FIELDS_ALONE,
+        *FORMAT,
+        *PROPENSITY_OPTIONS,
+        *RUNS,
+        *SAVE,
+        "first_row",
+    }
+    assert {*EVERY} - parts_of_arguments <= {*inspect.signature(evaluate).parameters}

@@ -1,4 +1,4 @@
-"""Numbered tasks in threads: each is done once, the first failure is raised, and none is begun after it."""
+"""Numbered tasks in threads: each runs once; the first failure is raised and ends the work."""
 
 import _thread
 import itertools
@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from xmleval.base.threads import Call, in_turns
+from xmleval.base.threads import Call, run_workers
 from xmleval.base.work import WORK
 
-# what `threading` starts threads with, by the version of Python
-STARTER = next(name for name in ("_start_joinable_thread", "_start_new_thread") if hasattr(threading, name))
+# the function that `threading` starts threads with, by the version of Python
+STARTER = next(
+    name for name in ("_start_joinable_thread", "_start_new_thread") if hasattr(threading, name)
+)
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +27,12 @@ def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WORK, "is_small", False)
 
 
-def refuse_threads(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, n_started: int = 0) -> None:
+def refuse_threads(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, n_started: int = 0
+) -> None:
     """Start so many threads, and then no more."""
-    start, left = getattr(module, name), iter(range(n_started))
+    start = getattr(module, name)
+    left = iter(range(n_started))
 
     def refusing(*arguments: Any, **options: Any) -> Any:
         if next(left, None) is None:
@@ -39,7 +44,9 @@ def refuse_threads(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, n_st
 
 @pytest.mark.parametrize("n_started", [0, 1, 9])
 @pytest.mark.parametrize("n_workers", [1, 4])
-def test_each_number_is_taken_once(n_workers: int, n_started: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_workers_takes_each_number_once(
+    n_workers: int, n_started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     refuse_threads(monkeypatch, _thread, "start_new_thread", n_started)
     taken: list[list[int]] = [[] for _ in range(n_workers)]
     all_begun = threading.Barrier(min(n_workers, 1 + n_started))
@@ -50,9 +57,10 @@ def test_each_number_is_taken_once(n_workers: int, n_started: int, monkeypatch: 
         if len(numbers) == 1:
             all_begun.wait(60)
 
-    in_turns(100, [partial(work, numbers=numbers) for numbers in taken])
+    run_workers(100, [partial(work, numbers=numbers) for numbers in taken])
     assert sorted(itertools.chain(*taken)) == [*range(100)]
-    assert [bool(numbers) for numbers in taken] == [place <= n_started for place in range(n_workers)]
+    for number, numbers in enumerate(taken):
+        assert bool(numbers) == (number <= n_started)
 
 
 INTERRUPTED = [(ValueError, KeyboardInterrupt), (KeyboardInterrupt, ValueError)]
@@ -60,17 +68,24 @@ INTERRUPTED = [(ValueError, KeyboardInterrupt), (KeyboardInterrupt, ValueError)]
 
 @pytest.mark.parametrize("errors", [(ValueError, TypeError), *INTERRUPTED])
 @pytest.mark.parametrize("slow", [0, 1])
-def test_interrupt_or_failure_of_the_lowest_number_is_raised(errors: Any, slow: int) -> None:
-    both, taken = threading.Barrier(2), list[int]()
+def test_run_workers_raises_the_interrupt_or_the_failure_of_the_lowest_number(
+    errors: Any, slow: int
+) -> None:
+    expected = errors[0]
+    if KeyboardInterrupt in errors:
+        expected = KeyboardInterrupt
+    both = threading.Barrier(2)
+    taken = list[int]()
 
     def work(number: int) -> None:
         taken.append(number)
         both.wait(60)
-        time.sleep(0.05 * (number == slow))
+        if number == slow:
+            time.sleep(0.05)
         raise errors[number]
 
-    with pytest.raises(KeyboardInterrupt if KeyboardInterrupt in errors else errors[0]):
-        in_turns(100, [work, work])
+    with pytest.raises(expected):
+        run_workers(100, [work, work])
     assert sorted(taken) == [0, 1]
 
 
@@ -91,7 +106,8 @@ def seen() -> Iterator[list[int]]:
 
 def test_interrupt_is_handled_at_once(seen: list[int]) -> None:
     seen.append(0)
-    begun, ended = list[int](), list[int]()
+    begun = list[int]()
+    ended = list[int]()
 
     def work(number: int) -> None:
         begun.append(number)
@@ -101,15 +117,16 @@ def test_interrupt_is_handled_at_once(seen: list[int]) -> None:
 
     workers: list[Callable[[int], None]] = [work, lambda number: time.sleep(0.01)]
     with pytest.raises(KeyboardInterrupt):
-        in_turns(1000, workers)
+        run_workers(1000, workers)
     assert (begun[:-1], len(ended)) == (ended, 2)
     assert seen[-1] == signal.SIGINT
 
 
 def test_threads_have_ended_when_an_interrupt_is_raised(seen: list[int]) -> None:
-    """However often a handler raises while they are waited for."""
+    """The handler raises several times while the threads are waited for."""
     seen.append(0)
-    both, ended = threading.Barrier(2), list[int]()
+    both = threading.Barrier(2)
+    ended = list[int]()
 
     def work(number: int) -> None:
         both.wait(60)
@@ -120,13 +137,15 @@ def test_threads_have_ended_when_an_interrupt_is_raised(seen: list[int]) -> None
         ended.append(number)
 
     with pytest.raises(KeyboardInterrupt):
-        in_turns(2, [work, work])
+        run_workers(2, [work, work])
     assert sorted(ended) == [0, 1]
     assert len(seen) > 1
 
 
 @pytest.mark.parametrize("n_started", [0, 1, 9])
-def test_calls_are_made_once_with_few_threads(n_started: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_are_made_once_with_few_threads(
+    n_started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made: list[int] = []
 
     def divide(number: int) -> float:
@@ -163,7 +182,9 @@ def test_cancelled_calls_are_not_made_or_have_ended(monkeypatch: pytest.MonkeyPa
     assert ended == ["begun"]
 
 
-def test_commands_need_no_second_thread(folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_need_no_second_thread(
+    folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = run("evaluate Y_test.npz m")
     refuse_threads(monkeypatch, threading, STARTER)
     refuse_threads(monkeypatch, _thread, "start_new_thread")

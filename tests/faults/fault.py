@@ -1,4 +1,4 @@
-"""Files with faults, and the message of each from whatever reads it."""
+"""Files with faults, and the message that all readers raise for each."""
 
 import re
 from collections.abc import Callable
@@ -13,8 +13,8 @@ BOTH = ("truth", "scores")
 class Fault(NamedTuple):
     """A file that is refused.
 
-    message : what follows the file's name, up to what was expected; "..." stands for any words, and " | "
-        parts the message of a reader of all rows from that of one that reads a few at a time
+    message : what follows the file's name, up to what was expected; "..." stands for any words, and
+        " | " parts the message of a reader of all rows from that of one that reads a few at a time
     kinds : what the file is read as
     """
 
@@ -28,17 +28,23 @@ class Fault(NamedTuple):
 
     def write(self, path: Path) -> None:
         """Write the file."""
-        path.write_bytes(self.data) if isinstance(self.data, bytes) else self.data(path)
+        if isinstance(self.data, bytes):
+            path.write_bytes(self.data)
+        else:
+            self.data(path)
 
     def check(self, message: str, name: object) -> None:
-        """Check what a reader refuses the file with."""
+        """Check the message of a reader."""
         actual = fault_in(message, name)
-        patterns = [".*".join(map(re.escape, each.split("..."))) for each in self.message.split(" | ")]
+        patterns = []
+        for alternative in self.message.split(" | "):
+            parts = alternative.split("...")
+            patterns.append(".*".join(map(re.escape, parts)))
         assert re.fullmatch("|".join(patterns), actual), f"{actual!r} is not {self.message!r}"
 
 
 def fault_in(message: str, name: object) -> str:
-    """Return the fault in a message, one printable line: the file's name, the fault, what was expected."""
+    """Return the fault in a printable message of ``name: fault; expected ...``."""
     assert message.isprintable()
     assert message.startswith(f"{name}: "), message
     fault, _, expected = message.removeprefix(f"{name}: ").partition("; expected ")

@@ -1,4 +1,4 @@
-"""Arrays of files and members of archives that are no such arrays: each command says so in one line."""
+"""Wrong arrays in files and in archives are refused by each command in one line."""
 
 import itertools
 from collections.abc import Iterator
@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 from tests.damage import answer
 
-N_ROWS, N_LABELS = 3, 4
+N_ROWS = 3
+N_LABELS = 4
 DENSE = np.array([[0.5, 0.25, 0.75, 0.125]] * N_ROWS)
 IDS = np.array([[2, 0], [2, 1], [0, 3]])
 SCORES = np.array([[0.75, 0.5]] * N_ROWS)
@@ -62,14 +63,18 @@ def others(array: Any) -> Iterator[tuple[str, Any]]:
 
 
 COMMANDS = [
-    "stats {}", "evaluate {} good_indices.npy --metrics p@1", "evaluate good.npz {} --metrics p@1,auc.micro",
+    "stats {}",
+    "evaluate {} good_indices.npy --metrics p@1",
+    "evaluate good.npz {} --metrics p@1,auc.micro",
     "evaluate good.npz good_indices.npy --train {} --metrics psp@1",
     "evaluate good.npz good_indices.npy --pred {} --metrics f1.micro",
     "evaluate good.npz good_indices.npy --candidates {} --metrics p@1",
-    "convert {} out.npz --kind truth", "convert {} out.run --kind scores", "convert {} out.txt --kind scores",
+    "convert {} out.npz --kind truth",
+    "convert {} out.run --kind scores",
+    "convert {} out.txt --kind scores",
     "fuse {} good_indices.npy --output out.npz",
     "threshold fit good.npz {} --measure f1.micro --output rule.npz",
-]  # fmt: skip
+]
 
 
 def check(path: str, what: str, commands: list[str]) -> None:
@@ -90,15 +95,19 @@ def inputs(folder: Path) -> None:
     np.save("good_indices.npy", IDS)
 
 
-QUICK = "stats {}", "evaluate good.npz {} --metrics p@1,auc.micro", "convert {} out.npz --kind scores"
+QUICK = (
+    "stats {}",
+    "evaluate good.npz {} --metrics p@1,auc.micro",
+    "convert {} out.npz --kind scores",
+)
 ALL = pytest.param(COMMANDS, marks=pytest.mark.slow)
 
 
 @pytest.mark.usefixtures("inputs")
 @pytest.mark.parametrize("commands", [QUICK, ALL], ids=["quick", "all"])
 @pytest.mark.parametrize("name", [*SCHEMES, *LISTS])
-def test_members_that_are_other_arrays_are_refused_in_one_line(name: str, commands: Any) -> None:
-    parts = LISTS[name] if name in LISTS else parts_of(name)
+def test_commands_refuse_wrong_members_in_one_line(name: str, commands: Any) -> None:
+    parts = LISTS.get(name) or parts_of(name)
     for member in parts:
         for form, other in others(parts[member]):
             np.savez("x.npz", **{**parts, member: other})
@@ -107,8 +116,10 @@ def test_members_that_are_other_arrays_are_refused_in_one_line(name: str, comman
 
 @pytest.mark.usefixtures("inputs")
 @pytest.mark.parametrize("commands", [QUICK, ALL], ids=["quick", "all"])
-@pytest.mark.parametrize("name", ["x_indices.npy", "x_scores.npy", "x-labels.npy", "x-scores.npy", "x.npy"])
-def test_other_arrays_are_refused_in_one_line(name: str, commands: Any) -> None:
+@pytest.mark.parametrize(
+    "name", ["x_indices.npy", "x_scores.npy", "x-labels.npy", "x-scores.npy", "x.npy"]
+)
+def test_commands_refuse_wrong_arrays_in_one_line(name: str, commands: Any) -> None:
     arrays = {
         "x_indices.npy": IDS,
         "x_scores.npy": SCORES,

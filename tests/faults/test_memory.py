@@ -1,4 +1,4 @@
-"""Small files that unpack to very much are refused by name, before they take more than the memory."""
+"""Small files that unpack beyond the memory are refused by name, before they are unpacked."""
 
 import gzip
 import tracemalloc
@@ -15,12 +15,15 @@ import pytest
 from tests.limits import small_limits
 from tests.made_files import make_scores, make_truth, npy, npz, qrels, trec_run
 
-PEAK, UNPACKED = 6 << 20, 16 << 20
+PEAK = 6 << 20
+UNPACKED = 16 << 20
 NEEDS = "expected at most 896 KiB, the share of --memory 1 MiB for what is not read in pieces"
 
 
 @pytest.fixture
-def within(tmp_path: Path, refused: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
+def within(
+    tmp_path: Path, refused: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], str]]:
     """Return what a command line is refused with, having taken little memory."""
     monkeypatch.chdir(tmp_path)
     npz(Path("Y"), make_truth())
@@ -38,14 +41,20 @@ def within(tmp_path: Path, refused: Any, monkeypatch: pytest.MonkeyPatch) -> Ite
             tracemalloc.stop()
         return message
 
-    with small_limits({"base.budget": {"LEAST_WHOLE": 1 << 20}, "input.lines": {"LONGEST_LINE": 1 << 18}}):
+    with small_limits(
+        {"base.budget": {"LEAST_WHOLE": 1 << 20}, "input.lines": {"LONGEST_LINE": 1 << 18}}
+    ):
         yield refusal
 
 
-FLAT, BLANK = ("<i8", (UNPACKED // 8,)), ("header", (UNPACKED,))  # zeros, and a header of blanks
+# zeros, and a header of blanks
+FLAT = ("<i8", (UNPACKED // 8,))
+BLANK = ("header", (UNPACKED,))
 N = UNPACKED // 8
-ROWS, COLUMNS = np.minimum(np.arange(61), 1), np.minimum(np.arange(31), 1)
-ONE, AT = np.ones(1), np.zeros(1, np.int32)
+ROWS = np.minimum(np.arange(61), 1)
+COLUMNS = np.minimum(np.arange(31), 1)
+ONE = np.ones(1)
+AT = np.zeros(1, np.int32)
 SCHEMES: dict[str, dict[str, Any]] = {
     "csr": {"data": ONE, "indices": AT, "indptr": ROWS},
     "csc": {"data": ONE, "indices": AT, "indptr": COLUMNS},
@@ -53,17 +62,25 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "coo": {"data": ONE, "row": AT, "col": AT},
     "dia": {"data": np.ones((1, 30)), "offsets": AT},
 }
-LARGE: dict[str, Any] = {"shape": np.array([60, 1 << 30]), "indptr": np.array([0, *[N] * 60])}  # large in all
+# large in all
+LARGE: dict[str, Any] = {
+    "shape": np.array([60, 1 << 30]),
+    "indptr": np.array([0, *[N] * 60]),
+}
 LARGE |= {"data": ("|u1", (N,)), "indices": ("<i4", (N,))}
 MATRICES: list[tuple[str, dict[str, Any]]] = [
     *((scheme, {name: FLAT}) for scheme in SCHEMES for name in SCHEMES[scheme]),
     *(("csr", arrays) for arrays in ({"shape": FLAT}, {"format": BLANK}, LARGE)),
 ]
-LISTS = [{"indices": ("<i4", (1, N))}, {"scores": ("<f4", (N, 2), True)}]  # the latter in Fortran's order
+# the latter in Fortran's order
+LISTS = [
+    {"indices": ("<i4", (1, N))},
+    {"scores": ("<f4", (N, 2), True)},
+]
 
 
 def write_archive(path: Path, arrays: dict[str, Any]) -> None:
-    """Write arrays of which some are a type and a shape, full of zeros."""
+    """Write arrays; a type and a shape in place of one are written as zeros."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
@@ -72,7 +89,9 @@ def write_archive(path: Path, arrays: dict[str, Any]) -> None:
                     continue
                 descr, shape, *order = array
                 if descr == "header":
-                    file.write(b"\x93NUMPY\x02\x00" + shape[0].to_bytes(4, "little") + b" " * shape[0])
+                    file.write(
+                        b"\x93NUMPY\x02\x00" + shape[0].to_bytes(4, "little") + b" " * shape[0]
+                    )
                     continue
                 head = {"descr": descr, "fortran_order": bool(order), "shape": shape}
                 np.lib.format.write_array_header_1_0(file, head)
@@ -86,22 +105,28 @@ def write_hole(path: Path, descr: str, shape: tuple[int, ...]) -> None:
 
 
 def write_columns(path: Path, *names: str) -> None:
-    labels, zeros = pa.array(np.arange(100_000)), pa.array(np.zeros(100_000, np.int64))
+    labels = pa.array(np.arange(100_000))
+    zeros = pa.array(np.zeros(100_000, np.int64))
     lists = pa.ListArray.from_arrays(pa.array([0, len(labels)]), labels)
-    pa.parquet.write_table(pa.table([zeros, labels] if len(names) > 1 else [lists], names), path)
+    columns = [zeros, labels] if len(names) > 1 else [lists]
+    pa.parquet.write_table(pa.table(columns, names), path)
 
 
 def write_text(path: Path, head: bytes, repeated: bytes | str) -> None:
     """Write lines that are numbered, or bytes that are repeated."""
     if isinstance(repeated, str):
-        body = gzip.compress("".join(repeated.replace("#", str(i)) for i in range(50_000)).encode(), 1)
+        body = gzip.compress(
+            "".join(repeated.replace("#", str(i)) for i in range(50_000)).encode(), 1
+        )
     else:
         body = gzip.compress(repeated * ((1 << 20) // len(repeated)), 1) * (UNPACKED >> 20)
     path.write_bytes(gzip.compress(head) + body)
 
 
 ARFF = b"@relation 'x: -C 1'\n@attribute a {0,1}\n"
-TEXTS: list[tuple[str, bytes, bytes | str]] = [  # files of a command, a head, and what is repeated below it
+TEXTS: list[
+    tuple[str, bytes, bytes | str]
+] = [  # files of a command, a head, and what is repeated below it
     ("q.qrels r.run --labels Z.names.gz", b"", "label #\n"),
     ("q.qrels r.run --labels Z.json.gz", b'["a"', b',"b"'),
     ("Z.qrels.gz r.run", b"", "q# 0 d# 1\n"),
@@ -120,9 +145,15 @@ TEXTS: list[tuple[str, bytes, bytes | str]] = [  # files of a command, a head, a
     ("Z.svm.gz m", b"0 1:1 #", b"a"),
 ]
 
-FILES: list[tuple[str, Callable[..., None], tuple[Any, ...]]] = [  # of a command, and how Z is written
+FILES: list[
+    tuple[str, Callable[..., None], tuple[Any, ...]]
+] = [  # of a command, and how Z is written
     *(
-        (files, write_archive, ({"format": scheme.encode(), "shape": (60, 30), **SCHEMES[scheme], **arrays},))
+        (
+            files,
+            write_archive,
+            ({"format": scheme.encode(), "shape": (60, 30), **SCHEMES[scheme], **arrays},),
+        )
         for scheme, arrays in MATRICES
         for files in ("Z.npz m", "Y.npz Z.npz")
     ),
@@ -139,7 +170,7 @@ FILES: list[tuple[str, Callable[..., None], tuple[Any, ...]]] = [  # of a comman
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("files", "write", "arguments"), FILES)
-def test_file_that_unpacks_to_very_much_is_refused(
+def test_file_that_unpacks_beyond_memory_is_refused(
     within: Any, files: str, write: Callable[..., None], arguments: tuple[Any, ...]
 ) -> None:
     name = [word for word in files.split() if word.startswith("Z")][-1]

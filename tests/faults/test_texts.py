@@ -1,4 +1,4 @@
-"""Text files beyond the table: odd numbers, damage after many rows, changed bytes against plain Python."""
+"""Further faults of text files: odd numbers, late damage, changed bytes against plain Python."""
 
 import gzip
 import itertools
@@ -33,14 +33,19 @@ def test_weights_in_any_form_of_a_text(folder: Path) -> None:
         (folder / "q").write_bytes(gzip.compress(form))
         assert read_inverse_propensity(folder / "q").tolist() == [12.5, 9.5, 1000]
     (folder / "q").write_text("1.5\n\n\n2.5\n")
-    with pytest.raises(ValueError, match=r"q: line 2 is blank; leave no .*; expected one inverse prop"):
+    with pytest.raises(
+        ValueError, match=r"q: line 2 is blank; leave no .*; expected one inverse prop"
+    ):
         read_inverse_propensity(folder / "q")
 
 
-# ----------------------------------------------------------------------------------------- changed bytes
+# ----------------------------------------------------------------------------------------- changed
+# bytes
 
 SEEDS = {
-    "scores.txt": b"4 12\n0:+Infinity 11:1e-3 3:-NaN 4:1e400 5:-inf\n\n1:0 2:1 10:-12345.67890123\n 7:.5\t\n",
+    "scores.txt": (
+        b"4 12\n0:+Infinity 11:1e-3 3:-NaN 4:1e400 5:-inf\n\n1:0 2:1 10:-12345.67890123\n 7:.5\t\n"
+    ),
     "lists.txt": b"4 99 12\n0,11,3 1:0.5 98:1e-3\n 4:1 5:2\n\n1.0,2\t7:0\n",
     "lists.svm": b"0,11 1:0.5 # x\n\n 3 qid:4 1:1\n5:1 6:2\n2.0\n# y\n1,4 1:1\r\n",
 }
@@ -59,14 +64,23 @@ def outcome(read: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("name", SEEDS)
 @pytest.mark.parametrize("packed", [False, True])
-@given(edits=st.lists(changes, min_size=1, max_size=4), n_bytes=st.sampled_from([1, 7, 40, 1 << 20]))
+@given(
+    edits=st.lists(changes, min_size=1, max_size=4), n_bytes=st.sampled_from([1, 7, 40, 1 << 20])
+)
 def test_changed_bytes_are_refused_or_read_as_in_plain_python(
     folder: Path, name: str, packed: bool, edits: list[Edit], n_bytes: int
 ) -> None:
-    data = edited(gzip.compress(SEEDS[name], mtime=0) if packed else SEEDS[name], edits)
+    content = SEEDS[name]
+    if packed:
+        content = gzip.compress(content, mtime=0)
+    data = edited(content, edits)
+    is_svmlight = name.endswith(".svm")
     path = folder / f"fuzz_{name}"
     path.write_bytes(data)
-    for read, kind in [(read_truth, "truth"), (read_scores, "scores")][: 1 if name.endswith(".svm") else 2]:
+    readers: list[tuple[Callable[[Path], Any], str]] = [(read_truth, "truth")]
+    if not is_svmlight:
+        readers.append((read_scores, "scores"))
+    for read, kind in readers:
         actual = outcome(partial(read, path))
         if isinstance(actual, str):
             assert actual.isprintable()
@@ -74,14 +88,15 @@ def test_changed_bytes_are_refused_or_read_as_in_plain_python(
             continue
         if find_format(path, kind=kind)[0].name not in ("xmc", "svmlight"):
             continue  # lines of ids without a header are left
-        expected = plain_svmlight(data) if name.endswith(".svm") else plain_xmc(data)
+        read_plain = plain_svmlight if is_svmlight else plain_xmc
+        expected = read_plain(data)
         assert actual.shape == expected.shape
         assert actual.indptr.tolist() == expected.indptr.tolist()
         actual = actual.sorted_indices()  # scores are in the order of the file
         assert actual.indices.tolist() == expected.indices.tolist()
         np.testing.assert_array_equal(actual.data.astype(float), expected.data)
         assert np.signbit(actual.data).tolist() == np.signbit(expected.data).tolist()
-        if not name.endswith(".svm"):
+        if not is_svmlight:
             pieces = pieces_of(path, kind).read(n_bytes)
             sizes = [size for rows in pieces for size in np.diff(rows.ptr)]
             assert [*itertools.accumulate(sizes, initial=0)] == expected.indptr.tolist()

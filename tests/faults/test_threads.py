@@ -1,4 +1,4 @@
-"""Threads that are refused, or that end for lack of memory before they begin: nothing waits for them."""
+"""No call waits for threads that are refused, or that end before they begin."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import xmleval
 from tests.commands import process
 
-# what Python runs in each process when it starts, those of --workers, too
+# run by each Python process at its start, also by those of --workers
 REFUSING = """
 import _thread, threading
 start = _thread.start_new_thread
@@ -17,9 +17,10 @@ def refuse(*arguments, **options):
 def start_dead(function, arguments=(), *more, **options):
     return start(int, ())
 for module in (_thread, threading):
-    for name in ("start_new_thread", "_start_new_thread", "start_joinable_thread", "_start_joinable_thread"):
-        if hasattr(module, name):
-            setattr(module, name, REPLACEMENT)
+    for name in ("start_new_thread", "start_joinable_thread"):
+        for full_name in (name, "_" + name):
+            if hasattr(module, full_name):
+                setattr(module, full_name, REPLACEMENT)
 """
 CALLS = """
 import contextlib, io, logging
@@ -47,14 +48,18 @@ if __name__ == "__main__":
     xmleval.io.write_xmc("S.txt", sp.csr_array(scores), "scores")
     measures = ["p@1", "lrap", "auc.micro", "ap.macro"]
     running = Running(block_rows=100)
-    show("arrays", evaluate(truth, scores, metrics=measures, threads=3, running=running).to_json())
-    show("files", evaluate("Y.npz", "S.npz", metrics=measures, threads=2, memory="16MB").to_json())
-    show("text", command("evaluate Y.txt S.txt --metrics p@1,auc.micro --threads 2 --format json"))
-    show("workers", command("evaluate Y.npz dense.npy --metrics p@1,auc.micro --workers 2 --format json"))
+    report = evaluate(truth, scores, metrics=measures, threads=3, running=running)
+    show("arrays", report.to_json())
+    report = evaluate("Y.npz", "S.npz", metrics=measures, threads=2, memory="16MB")
+    show("files", report.to_json())
+    options = "--metrics p@1,auc.micro --format json"
+    show("text", command(f"evaluate Y.txt S.txt --threads 2 {options}"))
+    show("workers", command(f"evaluate Y.npz dense.npy --workers 2 {options}"))
     show("thresholds", thresholds.fit(truth, scores, measure="f1.macro"))
     show("threshold", command("threshold fit Y.npz S.npz --measure f1.micro --output rule.npz"))
     show("calibration", calibrate.fit(truth, scores).apply(scores)[:2].tolist())
-    show("compare", compare(truth, {"a": scores, "b": scores[:, ::-1]}, metrics="p@1").to_json())
+    models = {"a": scores, "b": scores[:, ::-1]}
+    show("compare", compare(truth, models, metrics="p@1").to_json())
     show("fuse", command("fuse S.npz dense.npy --output fused.npz"))
     show("convert", command("convert S.txt converted.npz --kind scores"))
     show("stats", command("stats Y.npz --format json"))

@@ -1,4 +1,4 @@
-"""Damage, mounts, policies and files as they come: one line or the right value, and nothing lost."""
+"""Damage, mounts, policies and odd files: an error or the right value, and nothing is lost."""
 
 import errno
 import json
@@ -40,7 +40,8 @@ def test_lines_that_csv_cannot_read_are_refused() -> None:
 def test_outputs_that_are_mounts_are_written_in_place(monkeypatch: Any) -> None:
     Path("o.json").write_text("old")
     os.chmod("o.json", 0o600)
-    before, files = os.stat("o.json"), sorted(os.listdir())
+    before = os.stat("o.json")
+    files = sorted(os.listdir())
     monkeypatch.setattr(os, "replace", failing(errno.EBUSY))
     assert answer(WORDS)[0] == 0
     assert '"p@1"' in Path("o.json").read_text()
@@ -63,8 +64,14 @@ def test_a_mount_that_cannot_be_written_loses_nothing(monkeypatch: pytest.Monkey
 
 def test_statistics_of_no_rows_are_undefined() -> None:
     Path("none.txt").write_text("0 30\n")
-    statistics = json.loads(answer(["stats", "none.txt", "--train", "Y.npz", "--format", "json"])[1])
-    assert (statistics["n_rows"], statistics["n_labels"], statistics["label_cardinality"]) == (0, 30, None)
+    statistics = json.loads(
+        answer(["stats", "none.txt", "--train", "Y.npz", "--format", "json"])[1]
+    )
+    assert (statistics["n_rows"], statistics["n_labels"], statistics["label_cardinality"]) == (
+        0,
+        30,
+        None,
+    )
 
 
 def test_names_that_look_like_patterns_are_names() -> None:
@@ -78,10 +85,11 @@ def test_names_that_look_like_patterns_are_names() -> None:
 
 
 @pytest.mark.slow
-def test_kernels_read_nothing_beside_their_arrays() -> None:
+def test_kernels_read_only_within_their_arrays() -> None:
     code = """
 import numpy as np, xmleval
-y, s = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 0]]), np.array([[.9, .2, .3], [.1, .7, .6], [.3, .2, .8]])
+y = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 0]])
+s = np.array([[.9, .2, .3], [.1, .7, .6], [.3, .2, .8]])
 names = ["auc.micro", "p@1", "lrap", "ndcg@3", "risk(coverage=1)@1", "f1.samples@1", "ap.geometric"]
 values = dict(xmleval.evaluate(y, s, metrics=names, conventions={"zero_division": float("nan")}))
 values["none"] = xmleval.evaluate(y * [1, 1, 0], s, metrics="ap.geometric")["ap.geometric"]

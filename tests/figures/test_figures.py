@@ -1,4 +1,4 @@
-"""Figures show the numbers of reports, are drawn for one model and for many, and take any name."""
+"""Figures show the numbers of reports, for one model and many, with any names."""
 
 import io
 import itertools
@@ -9,35 +9,65 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xmleval import Comparison, compare, evaluate, label_groups, rank
+from xmleval import Comparison, Ranking, Report, compare, evaluate, label_groups, rank
 from xmleval.results.figures import diagrams_of_ranks
 from xmleval.show.drawing import plot
 from xmleval.show.panels import DotPanel, Panel
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
-OF_ONE = ["values", "cutoffs", "ranks", "groups", "precision_recall", "roc", "scores", "calibration"]
+OF_ONE = [
+    "values",
+    "cutoffs",
+    "ranks",
+    "groups",
+    "precision_recall",
+    "roc",
+    "scores",
+    "calibration",
+]
 KINDS = [*OF_ONE, "differences", "labels"]
-HOSTILE = ["<script>alert(1)</script>", "$x_{1}$ & \\alpha", "نموذج", "x" * 10_000, "\x1b[31mred\n\t"]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "$x_{1}$ & \\alpha",
+    "نموذج",
+    "x" * 10_000,
+    "\x1b[31mred\n\t",
+]
+TWO_MODELS = {
+    "x": {"a": 0.1, "b": 0.2},
+    "y": {"a": 0.1, "b": 0.2},
+}
 N_LABELS = 20
-METRICS = [*(f"{name}@{k}" for name in ("p", "ndcg") for k in (1, 2, 3, 4, 5)), "f1.macro@5", "lrap"]
+METRICS = [
+    *(f"{name}@{k}" for name in ("p", "ndcg") for k in (1, 2, 3, 4, 5)),
+    "f1.macro@5",
+    "lrap",
+]
 
 
 def made_scores(n_models: int, n_rows: int = 200) -> tuple[Any, dict[str, Any]]:
     """Return truth, and scores within [0, 1] of models that become worse."""
     rng = np.random.default_rng(7)
     truth = rng.random((n_rows, N_LABELS)) < np.linspace(0.02, 0.4, N_LABELS)
-    noise = rng.normal(size=(n_models, *truth.shape)) * (1 + 0.4 * np.arange(n_models))[:, None, None]
-    return truth, {f"model_{n}": 1 / (1 + np.exp(-own)) for n, own in enumerate(3 * truth - 1.5 + noise)}
+    noise = rng.normal(size=(n_models, *truth.shape))
+    models = {}
+    for n in range(n_models):
+        logits = 3 * truth - 1.5 + noise[n] * (1 + 0.4 * n)
+        models[f"model_{n}"] = 1 / (1 + np.exp(-logits))
+    return truth, models
 
 
 @cache
 def compared(n_models: int = 3) -> Comparison:
-    """Return models compared, with all that figures show."""
+    """Return a comparison with all that figures show."""
     truth, models = made_scores(n_models)
-    groups = label_groups(truth, edges=[0, 15, 40])
-    kept: dict[str, Any] = {"label_groups": groups, "curve_points": 100, "per_label": True}
-    return compare(truth, models, metrics=METRICS, **kept)
+    options: dict[str, Any] = {
+        "label_groups": label_groups(truth, edges=[0, 15, 40]),
+        "curve_points": 100,
+        "per_label": True,
+    }
+    return compare(truth, models, metrics=METRICS, **options)
 
 
 def panels_of(result: Any, kind: str, **options: Any) -> list[Any]:
@@ -45,7 +75,7 @@ def panels_of(result: Any, kind: str, **options: Any) -> list[Any]:
 
 
 def points_of(axes: Any) -> dict[str, Any]:
-    """Return places and values of each series of axes."""
+    """Return the points of the series of axes, (2, n) by name."""
     return {series.get_label(): series[0].get_xydata().T for series in axes.containers}
 
 
@@ -55,10 +85,17 @@ def table_of(panel: Panel) -> list[dict[str, str]]:
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
+def values_shown(kind: str, title: str, x: Any, report: Report) -> list[tuple[Report, str]]:
+    """Return the reports and measures at the places of a figure, of cutoffs or of groups."""
+    if kind == "cutoffs":
+        return [(report, f"{title.lower()}@{k:.0f}") for k in x]
+    names = [spec.name for spec in compared().specs if spec.symbol == title]
+    return [(group, names[-1]) for group in report.groups.values()]
+
+
 @pytest.mark.parametrize("kind", ["cutoffs", "groups", "roc"])
-def test_numbers_are_those_of_the_report(kind: str) -> None:
+def test_plot_shows_the_numbers_of_the_report(kind: str) -> None:
     comparison = compared()
-    symbols = {spec.symbol: spec.name for spec in comparison.specs}
     for axes, panel in zip(panels_of(comparison, kind), comparison.panels(kind), strict=True):
         title = axes.get_title(loc="left")
         points = points_of(axes)
@@ -66,18 +103,19 @@ def test_numbers_are_those_of_the_report(kind: str) -> None:
         assert [*points] == [*comparison.reports]
         for model, report in comparison.reports.items():
             x, y = points[model]
-            rows = [row for row in table if row["series"] == model]
             if kind == "roc":
-                assert [x.tolist(), y.tolist()] == [each.tolist() for each in report.roc_curve()[:2]]
+                false_positives, true_positives, *_ = report.roc_curve()
+                assert x.tolist() == false_positives.tolist()
+                assert y.tolist() == true_positives.tolist()
                 continue
-            names = [f"{title.lower()}@{k:.0f}" for k in x] if kind == "cutoffs" else [symbols[title]] * 3
-            parts = [report] * len(names) if kind == "cutoffs" else report.groups.values()
-            assert y.tolist() == [part[name] for part, name in zip(parts, names, strict=True)]
-            for row, part, name in zip(rows, parts, names, strict=True):
-                ends = part.confidence[name]
-                assert [row[column] for column in ("value", "lower", "upper")] == [
-                    f"{value:.4g}" for value in (part[name], *ends)
-                ]
+            values = values_shown(kind, title, x, report)
+            assert y.tolist() == [part[name] for part, name in values]
+            rows = [row for row in table if row["series"] == model]
+            for row, (part, name) in zip(rows, values, strict=True):
+                lower, upper = part.confidence[name]
+                assert row["value"] == f"{part[name]:.4g}"
+                assert row["lower"] == f"{lower:.4g}"
+                assert row["upper"] == f"{upper:.4g}"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -87,10 +125,11 @@ def test_axes_show_the_numbers_of_panels(kind: str) -> None:
         assert [*points] == [series.name for series in panel.series]
         for series in panel.series:
             x, y = points[series.name]
-            np.testing.assert_array_equal(x if isinstance(panel, DotPanel) else y, series.values)
+            values = x if isinstance(panel, DotPanel) else y
+            np.testing.assert_array_equal(values, series.values)
 
 
-def test_models_with_long_names_have_differences_of_their_own() -> None:
+def test_panels_separate_differences_of_models_with_long_names() -> None:
     rng = np.random.default_rng(0)
     truth = rng.random((40, 5)) < 0.3
     names = [f"{'a' * 40}{middle}{'z' * 40}" for middle in "xyw"]
@@ -99,100 +138,137 @@ def test_models_with_long_names_have_differences_of_their_own() -> None:
     assert len({series.name for series in panel.series}) == 3
 
 
-def test_differences_are_full_where_they_are_significant() -> None:
+def test_plot_fills_significant_differences() -> None:
     comparison = compared()
     (axes,) = panels_of(comparison, "differences", metrics=["p@1", "lrap"])
     hollow = [line.get_xdata() for line in axes.lines if line.get_markerfacecolor() == "white"]
-    for (a, b), drawn, (x, _) in zip(comparison.pairs, hollow, points_of(axes).values(), strict=True):
+    points = points_of(axes).values()
+    for (a, b), hollow_x, (x, _) in zip(comparison.pairs, hollow, points, strict=True):
         differences = [comparison.difference(name, a, b) for name in ("p@1", "lrap")]
         assert x.tolist() == [difference.value for difference in differences]
-        assert np.isnan(drawn).tolist() == [difference.better is not None for difference in differences]
+        is_significant = [difference.better is not None for difference in differences]
+        assert np.isnan(hollow_x).tolist() == is_significant
     lines = panels_of(compared(12), "ranks")[0].containers
-    assert not any(band.get_visible() for _, _, bands in lines for band in bands)  # they cover each other
+    # they cover each other
+    assert not any(band.get_visible() for _, _, bands in lines for band in bands)
     assert all(row["lower"] for row in table_of(compared(12).panels("ranks")[0]))
 
 
-def test_precision_at_a_rank_is_the_share_of_relevant_labels_there() -> None:
+def test_plot_of_ranks_shows_the_share_of_relevant_labels() -> None:
     truth, models = made_scores(3)
     (axes,) = panels_of(compared(), "ranks")
     for (_, y), scores in zip(points_of(axes).values(), models.values(), strict=True):
         order = np.argsort(-scores, axis=1, kind="stable")[:, :5]
         np.testing.assert_allclose(y, np.take_along_axis(truth, order, 1).mean(0))
-    value = "share of rows with a relevant label there"
-    table = table_of(compared().panels("ranks")[0])
-    assert all(float(row["lower"]) <= float(row[value]) <= float(row["upper"]) for row in table)
+    for row in table_of(compared().panels("ranks")[0]):
+        value = float(row["share of rows with a relevant label there"])
+        assert float(row["lower"]) <= value <= float(row["upper"])
     report = evaluate(np.eye(3), np.eye(3), metrics=[f"p@{k}" for k in range(1, 6)])
     for kind in ("cutoffs", "ranks"):
         (axes,) = panels_of(report, kind)
         assert points_of(axes)[""][0].tolist() == [1, 2, 3]  # as many as labels
 
 
-def test_bins_of_calibration_hold_the_shares_of_their_scores() -> None:
+def test_plot_of_calibration_shows_the_shares_of_bins() -> None:
     truth, models = made_scores(2)
     scores = models["model_0"].astype(np.float32)
     report = evaluate(truth, scores, metrics=["auc.micro"], curve_points=10_000)
     x, y = points_of(report.plot("calibration"))[""]
-    lows, highs, shares = x[::3], x[1::3], y[::3]
+    lows = x[::3]
+    highs = x[1::3]
+    shares = y[::3]
     for n, (low, high, share) in enumerate(zip(lows, highs, shares, strict=True)):
-        is_last = n == len(shares) - 1
-        in_bin = (scores >= low) & ((scores <= high) if is_last else (scores < high))
+        is_below = scores < high
+        if n == len(shares) - 1:
+            is_below = scores <= high
+        in_bin = (scores >= low) & is_below
         assert truth[in_bin].mean() == pytest.approx(share)
-    reports = {n: evaluate(truth, s, metrics=["ece@1", "ece@2", "ece@3"]) for n, s in models.items()}
+    metrics = ["ece@1", "ece@2", "ece@3"]
+    reports = {name: evaluate(truth, scores, metrics=metrics) for name, scores in models.items()}
     assert len(panels_of(Comparison(reports), "calibration")) == 3
     (axes,) = panels_of(Comparison(reports, only=["ece(bins=15)@2"]), "calibration")
     assert axes.get_title(loc="left").endswith("@2")
 
 
-def test_curves_end_where_lists_end_and_figures_say_that_lists_differ() -> None:
+def test_plot_ends_curves_with_the_lists_and_names_list_lengths() -> None:
     truth, models = made_scores(2)
-    cut = zip(models.items(), (3, 6), strict=True)
-    lists = {name: (np.argsort(-scores)[:, :n], -np.sort(-scores)[:, :n]) for (name, scores), n in cut}
+    lists = {}
+    for (name, scores), depth in zip(models.items(), (3, 6), strict=True):
+        lists[name] = (np.argsort(-scores)[:, :depth], -np.sort(-scores)[:, :depth])
     comparison = compare(truth, lists, metrics=["p@1", "p@5", "auc.micro"], curve_points=10_000)
-    for kind in ("values", "roc", "precision_recall", "differences"):
+    names = ["model_0 (lists of 3)", "model_1 (lists of 6)"]
+    expected_names = {
+        "values": names,
+        "roc": names,
+        "precision_recall": names,
+        "differences": [" - ".join(names)],
+    }
+    for kind, expected in expected_names.items():
         (axes,) = panels_of(comparison, kind)
-        names = ["model_0 (lists of 3)", "model_1 (lists of 6)"]
-        assert [*points_of(axes)] == ([" - ".join(names)] if kind == "differences" else names)
-        for name, (recall, recall_of_roc) in zip(lists, points_of(axes).values(), strict=False):
-            share = np.take_along_axis(truth, lists[name][0], 1).sum() / truth.sum()
-            end = {"roc": recall_of_roc, "precision_recall": recall}.get(kind, [share])[-1]
-            assert end == pytest.approx(share)
+        assert [*points_of(axes)] == expected
+        for (labels, _), (x, y) in zip(lists.values(), points_of(axes).values(), strict=False):
+            share = np.take_along_axis(truth, labels, 1).sum() / truth.sum()
+            if kind == "roc":
+                assert y[-1] == pytest.approx(share)
+            if kind == "precision_recall":
+                assert x[-1] == pytest.approx(share)
     (axes,) = panels_of(comparison, "values", metrics="p@1")
-    assert [*points_of(axes)] == ["model_0", "model_1"]  # of which every list is long enough
+    assert [*points_of(axes)] == ["model_0", "model_1"]  # every list is long enough
 
 
 def figure_of(axes: Any) -> Any:
     return np.atleast_1d(axes)[0].figure
 
 
+def text_boxes(figure: Any) -> list[Any]:
+    """Return the boxes of all texts in a figure that was drawn, without arrows."""
+    from matplotlib.text import Text
+
+    artists = []
+    for axes in figure.axes:
+        artists += [axes.xaxis.label, axes.yaxis.label, *axes.get_children()]
+    for legend in figure.legends:
+        artists += legend.get_texts()
+    texts = [artist for artist in artists if isinstance(artist, Text) and artist.get_text()]
+    return [Text.get_window_extent(text) for text in texts]
+
+
+def overlap(a: Any, b: Any) -> bool:
+    """Return whether two boxes overlap by more than a pixel."""
+    width = min(a.x1, b.x1) - max(a.x0, b.x0)
+    height = min(a.y1, b.y1) - max(a.y0, b.y0)
+    return bool(width > 1 and height > 1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_models", [1, 12])
 def test_texts_of_a_figure_do_not_overlap(n_models: int) -> None:
-    from matplotlib.text import Text
-
-    comparison = Comparison({"m": next(iter(compared().reports.values()))})
-    if n_models > 1:
+    if n_models == 1:
+        kinds = OF_ONE
+        comparison = Comparison({"m": next(iter(compared().reports.values()))})
+    else:
+        kinds = KINDS
         comparison = compared(n_models)
-    for kind in OF_ONE if n_models == 1 else KINDS:
-        metrics = ["p@1", "p@5", "ndcg@1", "ndcg@5"] if kind != "ranks" else None
+    for kind in kinds:
+        metrics = None
+        if kind != "ranks":
+            metrics = ["p@1", "p@5", "ndcg@1", "ndcg@5"]
         figure = figure_of(comparison.plot(kind, metrics=metrics))
         figure.savefig(io.BytesIO(), format="png")  # which lays it out
-        texts = [t for ax in figure.axes for t in (ax.xaxis.label, ax.yaxis.label, *ax.get_children())]
-        texts += [text for legend in figure.legends for text in legend.get_texts()]
-        shown = [text for text in texts if isinstance(text, Text) and text.get_text()]
-        boxes = [Text.get_window_extent(text) for text in shown]  # without arrows
-        for a, b in itertools.combinations(boxes, 2):
-            wide, high = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
-            assert not (wide > 1 and high > 1), kind
+        for a, b in itertools.combinations(text_boxes(figure), 2):
+            assert not overlap(a, b), kind
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Glyph")
-def test_names_are_shown_as_text() -> None:
-    reports = [*compared(12).reports.values()]
+def test_plot_shows_names_as_text() -> None:
     labels = np.array(HOSTILE * 4, object)[:20].tolist()
-    made = {name: replace(one, label_names=labels) for name, one in zip(HOSTILE, reports, strict=False)}
+    reports = {}
+    for name, report in zip(HOSTILE, compared(12).reports.values(), strict=False):
+        reports[name] = replace(report, label_names=labels)
     for kind in ("values", "labels"):
-        figure, text = figure_of(Comparison(made).plot(kind, metrics=["p@1", "f1.macro@5"])), io.StringIO()
+        figure = figure_of(Comparison(reports).plot(kind, metrics=["p@1", "f1.macro@5"]))
+        text = io.StringIO()
         with mpl.rc_context({"svg.fonttype": "none"}):  # text as text
             figure.savefig(text, format="svg")
         svg = text.getvalue()
@@ -200,7 +276,7 @@ def test_names_are_shown_as_text() -> None:
         assert "$x_{1}$ &amp; " in svg or kind == "labels"
 
 
-def test_axes_of_the_caller_are_drawn_into() -> None:
+def test_plot_draws_into_given_axes() -> None:
     from matplotlib.figure import Figure
 
     axes = Figure().subplots(1, 2)
@@ -210,67 +286,100 @@ def test_axes_of_the_caller_are_drawn_into() -> None:
         compared().plot("cutoffs", metrics="p", ax=axes)
     wrong: Any = "axes"
     with pytest.raises(ValueError, match="ax: str is no Axes"):
-        rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1").plot(ax=wrong)
+        rank(TWO_MODELS, "p@1").plot(ax=wrong)
 
 
-def test_rankings_by_measures_of_their_own_choose_no_measures() -> None:
-    values = {"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}
-    assert rank(values, "p@1").plot(metrics="P@1").lines
-    with pytest.raises(ValueError, match="metrics: no measure of this Ranking is known; leave this out"):
-        rank(values, "mine", higher_is_better=True).plot(metrics="mine")
+def test_plot_of_a_ranking_refuses_metrics_if_its_measure_is_unknown() -> None:
+    assert rank(TWO_MODELS, "p@1").plot(metrics="P@1").lines
+    message = "metrics: no measure of this Ranking is known; leave this out"
+    with pytest.raises(ValueError, match=message):
+        rank(TWO_MODELS, "mine", higher_is_better=True).plot(metrics="mine")
+
+
+def results_of_six_models(measures: list[str]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return values of measures for six models on twelve data sets."""
+    values = np.linspace(0.3, 0.6, 6) + 0.05 * np.random.default_rng(0).normal(size=(5, 12, 6))
+    results: dict[str, dict[str, dict[str, float]]] = {}
+    for i in range(12):
+        models = {}
+        for j in range(6):
+            models[f"m{j}"] = dict(zip(measures, values[:, i, j].tolist(), strict=False))
+        results[f"d{i}"] = models
+    return results
+
+
+def spans_of(ranking: Ranking) -> list[list[float]]:
+    """Return the first and last rank of the bars in a critical difference diagram."""
+    if ranking.control is None:
+        ranks = ranking.average_ranks
+        return [[ranks[group[0]], ranks[group[-1]]] for group in ranking.groups]
+    center = ranking.average_ranks[ranking.control]
+    difference = ranking.critical_difference
+    return [[max(1, center - difference), min(6, center + difference)]]
+
+
+def check_diagram(axes: Any, ranking: Ranking) -> None:
+    """Compare the texts, lines and bars of a diagram with a ranking."""
+    texts = {text.get_text().strip() for text in axes.texts}
+    assert f"critical difference {ranking.critical_difference:.3g}" in texts
+    lines = [[*line.get_xdata()[:2]] for line in axes.lines]
+    for name, mean in ranking.average_ranks.items():
+        assert {f"{name} ({mean:.3g})", f"({mean:.3g}) {name}"} & texts
+        assert [mean, mean] in lines  # down from the axis
+    bars = [line.get_xdata() for line in axes.lines if line.get_linewidth() == 3.2]
+    spans = spans_of(ranking)
+    assert len(bars) == len(spans) > 0
+    np.testing.assert_allclose(bars, spans, atol=0.05)
 
 
 @pytest.mark.parametrize("control", [None, "m2"])
 @pytest.mark.parametrize("measures", [["p@1"], ["p@1", "p@3", "p@5", "ndcg@3", "ndcg@5"]])
-def test_each_measure_has_a_critical_difference_diagram(measures: list[str], control: Any) -> None:
-    values = np.linspace(0.3, 0.6, 6) + 0.05 * np.random.default_rng(0).normal(size=(5, 12, 6))
-    results = {
-        f"d{i}": {f"m{j}": dict(zip(measures, values[:, i, j].tolist(), strict=False)) for j in range(6)}
-        for i in range(12)
-    }
+def test_plot_draws_a_critical_difference_diagram_a_measure(
+    measures: list[str], control: Any
+) -> None:
+    results = results_of_six_models(measures)
     rankings = [rank(results, name, control=control) for name in measures]
     diagrams = np.atleast_1d(plot(diagrams_of_ranks(rankings)))
-    titles = [ranking.symbol for ranking in rankings]
-    assert [ax.get_title(loc="left") for ax in diagrams] == (titles if measures[1:] else [""])
-    for ranking, ax in zip(rankings, diagrams, strict=True):
-        texts = {text.get_text().strip() for text in ax.texts}
-        assert f"critical difference {ranking.critical_difference:.3g}" in texts
-        for name, mean in ranking.average_ranks.items():
-            assert {f"{name} ({mean:.3g})", f"({mean:.3g}) {name}"} & texts
-            assert [mean, mean] in [[*line.get_xdata()[:2]] for line in ax.lines]  # hangs from the axis
-        bars = [line.get_xdata() for line in ax.lines if line.get_linewidth() == 3.2]
-        spans = [[ranking.average_ranks[group[end]] for end in (0, -1)] for group in ranking.groups]
-        if control:
-            center, difference = ranking.average_ranks[control], ranking.critical_difference
-            spans = [[max(1, center - difference), min(6, center + difference)]]
-        assert len(bars) == len(spans) > 0
-        np.testing.assert_allclose(bars, spans, atol=0.05)
+    titles = [""]
+    if len(measures) > 1:
+        titles = [ranking.symbol for ranking in rankings]
+    assert [axes.get_title(loc="left") for axes in diagrams] == titles
+    for ranking, axes in zip(rankings, diagrams, strict=True):
+        check_diagram(axes, ranking)
 
 
-@pytest.mark.parametrize(("kind", "message"), [
-    ("rok", "kind: 'rok' is no figure; did you mean roc"),
-    ("roc", "kind: 'roc' needs scores, and curve_points="),
-    ("cutoffs", "kind: 'cutoffs' needs measures at two cutoffs"),
-    ("labels", "kind: 'labels' needs two models"),
-])  # fmt: skip
-def test_a_report_without_the_input_of_a_kind_is_refused(kind: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("rok", "kind: 'rok' is no figure; did you mean roc"),
+        ("roc", "kind: 'roc' needs scores, and curve_points="),
+        ("cutoffs", "kind: 'cutoffs' needs measures at two cutoffs"),
+        ("labels", "kind: 'labels' needs two models"),
+    ],
+)
+def test_plot_refuses_a_report_without_the_input_of_a_kind(kind: str, message: str) -> None:
     report = evaluate(np.eye(3), np.eye(3), metrics=["p@1"])
     with pytest.raises(ValueError, match=message):
         report.plot(kind)
     with pytest.raises(KeyError, match=r"p@9"):
         report.plot(metrics="p@9")
-    assert "value; from 1 to 1." in report.to_html()  # a report alone has no name in texts and numbers
+    # a report alone has no name in texts and numbers
+    assert "value; from 1 to 1." in report.to_html()
 
 
-def test_groups_are_drawn_from_head_to_tail() -> None:
+def test_plot_orders_groups_from_head_to_tail() -> None:
     truth, models = made_scores(1)
     deciles = label_groups(label_counts=np.r_[[0, 0], np.arange(1, 19) ** 2], edges="deciles")
-    ticks, names = [], []
-    for groups in (deciles, {0: "b", 1: "a"}):
-        report = evaluate(truth, models["model_0"], metrics=["p@1"], label_groups=groups)
-        ticks.append([text.get_text() for text in panels_of(report, "groups")[0].get_xticklabels()])
-        names.append([*report.groups])
-    assert ticks[1] == names[1]
-    assert ticks[0][-1] == "0"
-    firsts = [int(tick.split("-")[0]) for tick in ticks[0]]
+    options: dict[str, Any] = {"y_score": models["model_0"], "metrics": ["p@1"]}
+    by_decile = evaluate(truth, label_groups=deciles, **options)
+    ticks = ticks_of_groups(by_decile)
+    assert ticks[-1] == "0"
+    firsts = [int(tick.split("-")[0]) for tick in ticks]
     assert firsts == sorted(firsts, reverse=True)
+    by_name = evaluate(truth, label_groups={0: "b", 1: "a"}, **options)
+    assert ticks_of_groups(by_name) == [*by_name.groups]
+
+
+def ticks_of_groups(report: Report) -> list[str]:
+    axes = panels_of(report, "groups")[0]
+    return [text.get_text() for text in axes.get_xticklabels()]

@@ -1,4 +1,4 @@
-"""Files of this machine: opened for their headers and for their rows, and shared by those who read them."""
+"""Files of this machine: opened for their headers and rows, and shared by their readers."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -25,11 +25,14 @@ def test_archives_are_opened_twice(compressed: bool, monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(0)
     for name in ("Y.npz", "S.npz"):
         sp.save_npz(
-            name, sp.random_array((2000, 90), density=0.2, format="csr", rng=rng), compressed=compressed
+            name,
+            sp.random_array((2000, 90), density=0.2, format="csr", rng=rng),
+            compressed=compressed,
         )
     truth = sp.load_npz("Y.npz").astype(bool)
     sp.save_npz("Y.npz", truth, compressed=compressed)
-    opens, open_file = list[str](), os.open
+    opens = list[str]()
+    open_file = os.open
 
     def counting(path: Any, *arguments: Any, **options: Any) -> int:
         opens.append(os.path.basename(path))

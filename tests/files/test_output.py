@@ -29,7 +29,7 @@ from xmleval.kernels.compiling import Cache
 
 @contextlib.contextmanager
 def little_space(size: int = 100) -> Iterator[None]:
-    """Let no file be longer than some bytes; compiled kernels, which may be the first, are not saved."""
+    """Limit files to some bytes; kernels that are compiled meanwhile are not saved."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -40,8 +40,9 @@ def little_space(size: int = 100) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("old", [None, b"old"])
-def test_a_name_is_given_to_what_is_whole_or_to_nothing(tmp_path: Path, old: bytes | None) -> None:
-    path, before = tmp_path / "x", {} if old is None else {tmp_path / "x": old}
+def test_replacing_names_only_whole_files(tmp_path: Path, old: bytes | None) -> None:
+    path = tmp_path / "x"
+    before = {} if old is None else {tmp_path / "x": old}
     if old is not None:
         path.write_bytes(old)
 
@@ -65,7 +66,7 @@ def test_a_name_is_given_to_what_is_whole_or_to_nothing(tmp_path: Path, old: byt
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_nothing_is_left_where_the_system_fails(
+def test_replacing_leaves_nothing_where_the_system_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     (tmp_path / "x").write_bytes(b"old")
@@ -74,7 +75,10 @@ def test_nothing_is_left_where_the_system_fails(
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, call, refuse)
-    with pytest.raises(OSError, match="Input/output error") as raised, replacing(tmp_path / "x") as file:
+    with (
+        pytest.raises(OSError, match="Input/output error") as raised,
+        replacing(tmp_path / "x") as file,
+    ):
         file.write(b"new")
     assert raised.value.filename == str(tmp_path / "x")
     assert contents(tmp_path) == {tmp_path / "x": b"old"}
@@ -92,7 +96,9 @@ def test_permissions_links_and_long_names(tmp_path: Path) -> None:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "there/x").stat().st_mode) == 0o640
     assert (tmp_path / "link").is_symlink()
-    assert contents(tmp_path / "there") == dict.fromkeys((tmp_path / "there/x", tmp_path / "there/y"), b"new")
+    assert contents(tmp_path / "there") == dict.fromkeys(
+        (tmp_path / "there/x", tmp_path / "there/y"), b"new"
+    )
     assert len(os.listdir(tmp_path)) == 4
 
 
@@ -119,8 +125,9 @@ def test_nothing_is_left_of_a_process_that_is_ended(tmp_path: Path) -> None:
     assert contents(tmp_path) == {tmp_path / "x": b"old"}
 
 
-def test_what_is_raised_while_a_member_is_open_is_not_hidden(tmp_path: Path) -> None:
-    opened, members = zipfile.ZipFile.open, list[object]()
+def test_write_archive_raises_errors_of_an_open_member(tmp_path: Path) -> None:
+    opened = zipfile.ZipFile.open
+    members = list[object]()
 
     def interrupted(archive: zipfile.ZipFile, *arguments: Any, **options: Any) -> None:
         members.append(opened(archive, *arguments, **options))
@@ -172,7 +179,7 @@ def test_commands_name_the_output_that_finds_no_room(inputs: None, run: Any, ref
         assert contents(Path()) == before
 
 
-def test_no_half_of_a_pair_is_replaced_alone(tmp_path: Path) -> None:
+def test_pair_of_files_is_replaced_together(tmp_path: Path) -> None:
     old = rows_by_id(np.array([0, 1]), np.array([3]), np.array([0.5]), best_first=True)
     new = rows_by_id(np.array([0, 64]), np.arange(64), np.ones(64, np.float16), best_first=True)
     path = tmp_path / "m_indices.npy"
@@ -181,7 +188,11 @@ def test_no_half_of_a_pair_is_replaced_alone(tmp_path: Path) -> None:
     write(path, old, "scores", 99)
     before = contents(tmp_path)
     assert len(before) == 2
-    with little_space(300), pytest.raises(OSError, match=re.escape(str(path))):  # enough for the scores
+    # enough for the scores
+    with (
+        little_space(300),
+        pytest.raises(OSError, match=re.escape(str(path))),
+    ):
         write(path, new, "scores", 99)
     assert contents(tmp_path) == before
 
@@ -195,6 +206,8 @@ def test_scores_that_find_no_room_name_the_folder_and_the_option(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(os, "pwritev", refuse)
     message = refused("evaluate Y.npz m --metrics auc.micro,ap.macro --memory 1KB")
-    kept = "what was counted before is kept; set TMPDIR to a folder with free space, or raise --memory"
+    kept = (
+        "what was counted before is kept; set TMPDIR to a folder with free space, or raise --memory"
+    )
     cause = rf"No space left on device, while \d+ bytes were spilled; {kept}"
     assert re.fullmatch(f"{re.escape(str(tmp_path))}: {cause}", message), message

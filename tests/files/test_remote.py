@@ -72,7 +72,9 @@ def test_python_reads_them_wherever_it_reads_files() -> None:
     put_all()
     bucket = "memory://bucket"
     assert (xmleval.io.read_truth(f"{bucket}/Y.npz") != make_truth()).nnz == 0
-    for remote, local in zip(xmleval.io.read_scores(f"{bucket}/m"), xmleval.io.read_scores("m"), strict=True):
+    for remote, local in zip(
+        xmleval.io.read_scores(f"{bucket}/m"), xmleval.io.read_scores("m"), strict=True
+    ):
         np.testing.assert_array_equal(remote, local)
     assert xmleval.io.read_names(f"{bucket}/names.txt") == ["a", "b"]
     assert xmleval.io.read_inverse_propensity(f"{bucket}/q.npy").tolist() == [1, 2, 3]
@@ -80,7 +82,13 @@ def test_python_reads_them_wherever_it_reads_files() -> None:
 
 
 class Place(NamedTuple):
-    """Where files are put; ``sent`` counts the bytes that came from there, ``tag`` names their version."""
+    """A place for files.
+
+    url : its address
+    put : writes a file
+    sent : counts the bytes that were read from there
+    tag : name of the version in the details of a file
+    """
 
     url: str
     put: Callable[[str, bytes], object]
@@ -89,7 +97,7 @@ class Place(NamedTuple):
 
 
 class Ranged(io.BytesIO):
-    """A file that counts what is read of it."""
+    """A file that counts the bytes read from it."""
 
     n_read = 0
 
@@ -100,22 +108,26 @@ class Ranged(io.BytesIO):
 
 
 def bucket_of(name: str, tag: str) -> Any:
-    """Return a class of file systems of another protocol, which holds the files of ``memory://``."""
+    """Return a class of file systems of another protocol for the files of ``memory://``."""
     memory = fsspec.filesystem("memory")
 
     class System(fsspec.AbstractFileSystem):  # type: ignore[misc, name-defined]
-        protocol, cachable = name, False
+        protocol = name
+        cachable = False
 
         def info(self, path: str, **options: Any) -> dict[str, Any]:
             details = memory.info(f"/{path}")
-            asked = details["type"] == "file"
-            asked &= name != "hf" or options == {"refresh": True, "expand_info": True}
-            version = {tag: hash(memory.cat_file(f"/{path}"))} if asked else {}
-            return {"name": path, "size": details["size"], "type": details["type"], **version}
+            result = {"name": path, "size": details["size"], "type": details["type"]}
+            has_version = name != "hf" or options == {"refresh": True, "expand_info": True}
+            if details["type"] == "file" and has_version:
+                result[tag] = hash(memory.cat_file(f"/{path}"))
+            return result
 
         def ls(self, path: str, detail: bool = True, **_: Any) -> Any:
             names = [entry["name"].lstrip("/") for entry in memory.ls(f"/{path}")]
-            return [memory.info(f"/{path}") | {"name": path} for path in names] if detail else names
+            if not detail:
+                return names
+            return [memory.info(f"/{path}") | {"name": path} for path in names]
 
         def _open(self, path: str, mode: str = "rb", cache_type: str = "", **_: Any) -> Any:
             assert cache_type == "none"  # which reads nothing ahead of its own
@@ -136,7 +148,10 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         with storing(monkeypatch) as storage:
             pipe = storage.system.pipe_file
             yield Place(
-                "s3://bucket", lambda path, data: pipe(f"bucket{path}", data), lambda: storage.sent, "ETag"
+                "s3://bucket",
+                lambda path, data: pipe(f"bucket{path}", data),
+                lambda: storage.sent,
+                "ETag",
             )
     else:
         tag = {"gs": "generation", "hf": "blob_id"}[name]
@@ -147,12 +162,17 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_values_of_remote_files_and_bytes_that_are_fetched(place: Place) -> None:
-    truth, scores = make_truth(20_000, 300), make_scores(20_000, 300, depth=20)
+    truth = make_truth(20_000, 300)
+    scores = make_scores(20_000, 300, depth=20)
     files = {"npz": "m.npz", "npy": "list_indices.npy", "xmc": "t.txt"}
-    paths = [npz(Path("Y"), truth), *(SCORES[form](Path(name[0]), scores) for form, name in files.items())]
+    paths = [
+        npz(Path("Y"), truth),
+        *(SCORES[form](Path(name[0]), scores) for form, name in files.items()),
+    ]
     Path("pred").mkdir()
     for number, (start, stop) in enumerate(((0, 9_000), (9_000, 9_005), (9_005, 20_000))):
-        npz(Path(f"pred/part_{number + 8}"), scores[start:stop], number == 2)  # part_10 comes after part_9
+        # part_10 comes after part_9
+        npz(Path(f"pred/part_{number + 8}"), scores[start:stop], number == 2)
     for path in Path().rglob("*.*"):
         place.put(f"/{path}", path.read_bytes())
     metrics = ["p@1", "ndcg@3", "auc.micro"]
@@ -165,18 +185,21 @@ def test_values_of_remote_files_and_bytes_that_are_fetched(place: Place) -> None
         given["m.npz?a=b/c"] = given.pop("m.npz")
     local = values_of(metrics, f"{paths[0]} m.npz")
     for name, names in given.items():
-        before, needed = place.sent(), sum(size[path] for path in ["Y.npz", *names])
+        before = place.sent()
+        needed = sum(size[path] for path in ["Y.npz", *names])
         assert values_of(metrics, f"{place.url}/Y.npz {place.url}/{name}") == local
-        assert needed <= place.sent() - before <= 1.08 * needed  # the beginning of a .txt tells its format
+        # the beginning of a .txt tells its format
+        assert needed <= place.sent() - before <= 1.08 * needed
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", ["npz", "xmc-gz"])
-def test_a_file_that_changes_is_refused(
+def test_remote_file_that_changes_is_refused(
     place: Place, name: str, refused: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     truth = npz(Path("Y"), make_truth(20_000))
-    path, add = SCORES[name](Path("m"), make_scores(20_000)), Evaluator.add
+    path = SCORES[name](Path("m"), make_scores(20_000))
+    add = Evaluator.add
     for each in Path().glob("m*"):
         place.put(f"/{each}", each.read_bytes())
 
@@ -198,7 +221,9 @@ def served(web: Web) -> tuple[Path, Path]:
     return paths
 
 
-def test_a_connection_that_breaks_is_tried_again(web: Web, run: Callable[..., str], refused: Any) -> None:
+def test_remote_read_retries_a_broken_connection(
+    web: Web, run: Callable[..., str], refused: Any
+) -> None:
     truth, scores = served(web)
     line = f"evaluate {web.url}/{truth} {web.url}/{scores} --metrics p@1"
     web.fails = 2
@@ -206,12 +231,14 @@ def test_a_connection_that_breaks_is_tried_again(web: Web, run: Callable[..., st
     assert web.fails == 0
     web.fails = 10**6
     assert refused(line).startswith(f"{web.url}/{truth}: cannot be read: ")
-    web.fails, web.breaks_at = 0, {"/list_scores.npy": 40_000}  # amid its rows
+    # amid its rows
+    web.fails = 0
+    web.breaks_at = {"/list_scores.npy": 40_000}
     line = f"evaluate {web.url}/{truth} {web.url}/list --metrics p@1"
     assert refused(line).startswith(f"{web.url}/list_scores.npy: cannot be read: ")
 
 
-def test_bytes_behind_a_range_are_not_received(web: Web, refused: Any) -> None:
+def test_remote_read_receives_only_its_range(web: Web, refused: Any) -> None:
     """A server that sends more than it is asked for fills no memory; its connection is closed."""
     npy(Path("s"), make_scores())
     web.files["/s_indices.npy"] = Path("s_indices.npy").read_bytes()
@@ -228,7 +255,7 @@ def test_bytes_behind_a_range_are_not_received(web: Web, refused: Any) -> None:
     assert peak < 1 << 26
 
 
-def test_what_is_wrong_is_told_in_one_line(web: Web, refused: Any) -> None:
+def test_remote_errors_are_reported_in_one_line(web: Web, refused: Any) -> None:
     truth, scores = served(web)
     web.files["/cut.npz"] = web.files[f"/{scores}"][:9000]
     for name, status, message in [
@@ -251,7 +278,7 @@ def test_what_is_wrong_is_told_in_one_line(web: Web, refused: Any) -> None:
     ("protocol", "extra"),
     [("gs", "gcs"), ("s3", "s3"), ("hf", "hf"), ("https", "http"), ("memory", "remote")],
 )
-def test_a_missing_library_is_named_with_its_extra(
+def test_remote_path_names_the_extra_of_a_missing_library(
     protocol: str, extra: str, refused: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = mock.Mock(side_effect=ImportError("not there", name="fsspec"))

@@ -11,7 +11,9 @@ import torch
 from xmleval import evaluate
 from xmleval.integrations.torchmetrics import EvaluatorMetric
 
-M, L, BATCH = 40, 12, 16
+M = 40
+L = 12
+BATCH = 16
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(M, 5, generator=GENERATOR)
 Y = (torch.rand(M, L, generator=GENERATOR) < 0.3).float()
@@ -50,7 +52,7 @@ class Model(lightning.LightningModule):  # type: ignore[misc]
 
 
 class Checked(lightning.Callback):  # type: ignore[misc]
-    """Compares what is logged with an evaluation of all rows by the same weights."""
+    """Compares logged values with an evaluation of all rows by the same weights."""
 
     def __init__(self) -> None:
         self.values: list[float] = []
@@ -58,24 +60,37 @@ class Checked(lightning.Callback):  # type: ignore[misc]
     def on_validation_end(self, trainer: Any, model: Any) -> None:
         if trainer.sanity_checking:
             return
-        logits = torch.cat([model(X[start : start + BATCH]) for start in range(0, M, BATCH)]).detach()
+        logits = torch.cat(
+            [model(X[start : start + BATCH]) for start in range(0, M, BATCH)]
+        ).detach()
         expected = evaluate(Y, logits, metrics=[*NAMES, "p@5"], inverse_propensity=Q).flat()
-        logged = {name.replace("@", "_at_"): float(value) for name, value in trainer.callback_metrics.items()}
-        assert logged == pytest.approx(expected, rel=1e-6)  # Lightning keeps numbers in single precision
+        logged = {
+            name.replace("@", "_at_"): float(value)
+            for name, value in trainer.callback_metrics.items()
+        }
+        # Lightning keeps numbers in single precision
+        assert logged == pytest.approx(expected, rel=1e-6)
         self.values.append(logged["p_at_5"])
 
 
 @pytest.mark.filterwarnings("ignore")  # about workers that load data, and hardware that is not used
-def test_a_trainer_logs_the_values_of_each_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trainer_logs_the_values_of_each_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     rows = torch.utils.data.TensorDataset(X, Y)
     loader = torch.utils.data.DataLoader(rows, BATCH)
-    checked, model = Checked(), Model()
+    checked = Checked()
+    model = Model()
     best = lightning.pytorch.callbacks.ModelCheckpoint(tmp_path, "best", monitor="p@5", mode="max")
     trainer = lightning.Trainer(
-        max_epochs=3, accelerator="cpu", logger=False, callbacks=[checked, best],
-        enable_progress_bar=False, enable_model_summary=False,
-    )  # fmt: skip
+        max_epochs=3,
+        accelerator="cpu",
+        logger=False,
+        callbacks=[checked, best],
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
     trainer.fit(model, loader, loader)
     assert len(checked.values) == 3
     assert float(best.best_model_score) == max(checked.values)

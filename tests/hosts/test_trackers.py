@@ -22,7 +22,8 @@ def made_report() -> Report:
 def test_mlflow_keeps_all_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = made_report()
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())  # it makes the first experiment with the folder
+    # it makes the first experiment with the folder
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
     with mlflow.start_run() as run:
         mlflow.log_metrics(report.flat())
     assert mlflow.get_run(run.info.run_id).data.metrics == report.flat()
@@ -34,4 +35,6 @@ def test_wandb_keeps_all_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with wandb.init(mode="offline", dir=tmp_path, project="xmleval") as run:
         run.log(report.flat())
         kept = dict(run.summary)
-    assert {name: value for name, value in kept.items() if not name.startswith("_")} == report.flat()
+    assert {
+        name: value for name, value in kept.items() if not name.startswith("_")
+    } == report.flat()

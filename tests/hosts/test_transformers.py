@@ -11,14 +11,17 @@ from xmleval import Report, evaluate, inverse_propensity
 from xmleval.integrations.transformers import TrainerMetrics
 
 GENERATOR = torch.Generator().manual_seed(0)
-M, L = 23, 12
+M = 23
+L = 12
 LOGITS = torch.randn(M, L, generator=GENERATOR)
 TRUTH = (torch.rand(M, L, generator=GENERATOR) < 0.3).float()
 NAMES = ["p@1", "p@3", "ndcg@3", "psndcg@1"]
 Q = inverse_propensity(label_counts=TRUTH.sum(dim=0).numpy(), n_instances=M)
 
 
-def expected(names: Any = NAMES, truth: Any = TRUTH, logits: Any = LOGITS, **more: Any) -> dict[str, float]:
+def expected(
+    names: Any = NAMES, truth: Any = TRUTH, logits: Any = LOGITS, **more: Any
+) -> dict[str, float]:
     more = {"inverse_propensity": Q} | more
     report: Report = evaluate(truth.numpy(), logits.float().numpy(), metrics=names, **more)
     return report.flat()
@@ -29,46 +32,67 @@ def prediction(predictions: Any, label_ids: Any) -> Any:
 
 
 def padded(truth: Any) -> Any:
-    """Ids of each row, filled up as the Trainer does."""
+    """Return label ids by row, padded as by the Trainer."""
     ids = [row.nonzero()[:, 0] for row in truth]
     return torch.nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_value=-100)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_only_the_first_k_labels_are_kept(dtype: str) -> None:
+def test_preprocess_logits_keeps_the_first_k_labels(dtype: str) -> None:
     metrics = TrainerMetrics(NAMES, n_labels=L, inverse_propensity=Q)
-    spread = torch.argsort(torch.argsort(LOGITS, dim=1), dim=1).to(getattr(torch, dtype))  # without ties
+    # without ties
+    spread = torch.argsort(torch.argsort(LOGITS, dim=1), dim=1).to(getattr(torch, dtype))
     kept = metrics.preprocess_logits_for_metrics((spread, "hidden states"), TRUTH)
     assert [tuple(part.shape) for part in kept] == [(M, 3), (M, 3)]
     assert metrics.compute_metrics(prediction(kept, TRUTH)) == expected(logits=spread)
 
 
-@pytest.mark.parametrize(("names", "options", "depth"), [
-    (["p@1", "f1.micro@4"], {}, 4), ("f1.micro", {"decision": "top2"}, 2), ("p@20", {}, L),
-    ("lrap", {}, None), ("f1.micro", {"decision": "threshold0.0"}, None),
-    ("ndcg@3", {"conventions": "sklearn"}, None), ("p@3", {"higher_is_better": False}, 3),
-])  # fmt: skip
-def test_as_many_labels_as_the_measures_read(names: Any, options: dict[str, Any], depth: int | None) -> None:
+@pytest.mark.parametrize(
+    ("names", "options", "depth"),
+    [
+        (["p@1", "f1.micro@4"], {}, 4),
+        ("f1.micro", {"decision": "top2"}, 2),
+        ("p@20", {}, L),
+        ("lrap", {}, None),
+        ("f1.micro", {"decision": "threshold0.0"}, None),
+        ("ndcg@3", {"conventions": "sklearn"}, None),
+        ("p@3", {"higher_is_better": False}, 3),
+    ],
+)
+def test_preprocess_logits_keeps_the_labels_that_measures_read(
+    names: Any, options: dict[str, Any], depth: int | None
+) -> None:
     metrics = TrainerMetrics(names, n_labels=L, **options)
     kept = metrics.preprocess_logits_for_metrics(LOGITS)
-    assert kept is LOGITS if depth is None else kept[0].shape == (M, depth)
+    if depth is None:
+        assert kept is LOGITS
+    else:
+        assert kept[0].shape == (M, depth)
     values = metrics.compute_metrics(prediction(kept, TRUTH))
     assert values == expected(names if isinstance(names, list) else [names], **options)
     assert metrics.report is not None
     assert metrics.report.n_rows == M
 
 
-@pytest.mark.parametrize("form", ["tensors", "arrays", "ids", "ids as arrays"])
-def test_labels_of_every_form(form: str) -> None:
+@pytest.mark.parametrize(
+    ("labels", "as_arrays"),
+    [
+        pytest.param(TRUTH.long(), False, id="tensors"),
+        pytest.param(TRUTH, True, id="arrays"),
+        pytest.param(padded(TRUTH), False, id="ids"),
+        pytest.param(padded(TRUTH), True, id="ids as arrays"),
+    ],
+)
+def test_compute_metrics_takes_labels_of_every_form(labels: Any, as_arrays: bool) -> None:
     metrics = TrainerMetrics("p", n_labels=L)
     kept = metrics.preprocess_logits_for_metrics(LOGITS)
-    labels = padded(TRUTH) if form.startswith("ids") else TRUTH.long() if form == "tensors" else TRUTH
-    if form.endswith("arrays"):
-        kept, labels = tuple(part.numpy() for part in kept), labels.numpy()
+    if as_arrays:
+        kept = tuple(part.numpy() for part in kept)
+        labels = labels.numpy()
     assert metrics.compute_metrics(prediction(kept, labels)) == expected("p")
 
 
-def test_batches_and_lists_of_batches() -> None:
+def test_compute_metrics_of_batches_and_lists_of_batches() -> None:
     metrics = TrainerMetrics(NAMES, n_labels=L, inverse_propensity=Q)
     cuts = [slice(0, 9), slice(9, 10), slice(10, M)]
     kept = [metrics.preprocess_logits_for_metrics(LOGITS[cut]) for cut in cuts]
@@ -88,11 +112,17 @@ def test_batches_and_lists_of_batches() -> None:
     assert metrics.report.n_rows == 9
 
 
-@pytest.mark.parametrize(("logits", "label_ids", "message"), [
-    (LOGITS, TRUTH[:, 1:], r"^label_ids: float32 of shape"), (LOGITS, padded(TRUTH) + 1, r"^y_true: row"),
-    (LOGITS[1:], TRUTH, "22 rows do not match the 23"),
-])  # fmt: skip
-def test_outputs_that_do_not_fit_are_refused(logits: Any, label_ids: Any, message: str) -> None:
+@pytest.mark.parametrize(
+    ("logits", "label_ids", "message"),
+    [
+        (LOGITS, TRUTH[:, 1:], r"^label_ids: float32 of shape"),
+        (LOGITS, padded(TRUTH) + 1, r"^y_true: row"),
+        (LOGITS[1:], TRUTH, "22 rows do not match the 23"),
+    ],
+)
+def test_compute_metrics_refuses_shapes_that_do_not_fit(
+    logits: Any, label_ids: Any, message: str
+) -> None:
     metrics = TrainerMetrics("p@1", n_labels=L)
     with pytest.raises(ValueError, match=message):
         metrics.compute_metrics(prediction(logits, label_ids))
@@ -102,7 +132,7 @@ def test_outputs_that_do_not_fit_are_refused(logits: Any, label_ids: Any, messag
 
 @pytest.mark.slow
 @pytest.mark.parametrize("by_batch", [False, True])
-def test_a_trainer_logs_the_values(by_batch: bool, tmp_path: Any) -> None:
+def test_trainer_logs_values(by_batch: bool, tmp_path: Any) -> None:
 
     class Tiny(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -116,26 +146,43 @@ def test_a_trainer_logs_the_values(by_batch: bool, tmp_path: Any) -> None:
 
     rows = torch.randn(M, 3, generator=GENERATOR)
     data = [{"rows": row, "labels": labels} for row, labels in zip(rows, TRUTH, strict=True)]
-    metrics = TrainerMetrics(["p@1", "p@3", "ranking_loss"], n_labels=L)
-    lean = TrainerMetrics(["p@1", "p@3"], n_labels=L)
+    requests = [
+        (["p@1", "p@3", "ranking_loss"], True),
+        (["p@1", "p@3"], False),
+    ]
     model = Tiny()
-    for used in (metrics, lean):
+    for names, needs_all_labels in requests:
+        metrics = TrainerMetrics(names, n_labels=L)
         trainer = transformers.Trainer(
             model,
             transformers.TrainingArguments(
-                str(tmp_path), per_device_eval_batch_size=5, batch_eval_metrics=by_batch, use_cpu=True,
-                report_to=[], eval_strategy="epoch", num_train_epochs=2, disable_tqdm=True,
-                save_strategy="epoch", metric_for_best_model="p_at_3", load_best_model_at_end=True,
+                str(tmp_path),
+                per_device_eval_batch_size=5,
+                batch_eval_metrics=by_batch,
+                use_cpu=True,
+                report_to=[],
+                eval_strategy="epoch",
+                num_train_epochs=2,
+                disable_tqdm=True,
+                save_strategy="epoch",
+                metric_for_best_model="p_at_3",
+                load_best_model_at_end=True,
             ),
-            train_dataset=data, eval_dataset=data, compute_metrics=used.compute_metrics,
-            preprocess_logits_for_metrics=used.preprocess_logits_for_metrics,
-        )  # fmt: skip
+            train_dataset=data,
+            eval_dataset=data,
+            compute_metrics=metrics.compute_metrics,
+            preprocess_logits_for_metrics=metrics.preprocess_logits_for_metrics,
+        )
         trainer.train()
         values = trainer.evaluate()
-        names = ["p@1", "p@3", *(["ranking_loss"] if used is metrics else [])]
-        wanted = expected(names, logits=model.linear(rows).detach())
-        assert {name: values[f"eval_{name}"] for name in wanted} == pytest.approx(wanted, abs=1e-12)
+        expected_values = expected(names, logits=model.linear(rows).detach())
+        logged = {name: values[f"eval_{name}"] for name in expected_values}
+        assert logged == pytest.approx(expected_values, abs=1e-12)
         assert [log["eval_p_at_3"] for log in trainer.state.log_history if "eval_p_at_3" in log]
-        if not by_batch:
-            kept = trainer.predict(data).predictions
-            assert (kept.shape == (M, L)) if used is metrics else (kept[0].shape == (M, 3))
+        if by_batch:
+            continue
+        kept = trainer.predict(data).predictions
+        if needs_all_labels:
+            assert kept.shape == (M, L)
+        else:
+            assert kept[0].shape == (M, 3)

@@ -1,7 +1,7 @@
 """Evaluators under faults, each with a twin without them: a call counts all of its rows, or raises.
 
-`python -m tests.hunt.evaluators SETTINGS` runs trials in forked processes, so that a hang or a crash ends few
-of them, and prints a line of JSON for each.
+`python -m tests.hunt.evaluators SETTINGS` runs trials in forked processes, so that a hang or a
+crash ends few of them, and prints a line of JSON for each.
 """
 
 import contextlib
@@ -28,30 +28,54 @@ from xmleval import Evaluator
 N_LABELS = 300
 ROWS = (1500, 900, 1300, 700)  # of the batches
 OPERATIONS = ("update", "update", "update", "compute", "save", "load", "merge")  # and how often
-PATIENCE, STARTING = 150.0, 3000.0  # seconds for a trial on a busy machine, and for what may compile
+# seconds for a trial on a busy machine, and for what may compile
+PATIENCE = 150.0
+STARTING = 3000.0
 # limits by which small batches are ordered and packed as large ones are
 ORDERED = {"pooled.values": {"MANY": 1000, "CHUNK": 4000}, "pooled.store": {"LEAST_PACKED": 20_000}}
 CUTS = ((1, None), (2, 200), (1, 200), (2, 150))  # threads, rows of a block
-ENOUGH, LITTLE = "1GiB", "300kB"  # memory; in the lesser, pooled scores go to disk
+# memory; in the lesser, pooled scores go to disk
+ENOUGH = "1GiB"
+LITTLE = "300kB"
 RANKED = ["p@5", "psp@5", "f1.macro@5", "lrap"]
 POOLED = ["auc.micro", "auc.macro", "ap.micro", "label_diversity"]
 LABELS = {"decision": "top3", "conventions": "unlisted=0"}
 # options of evaluators, and what batches have
 SCENARIOS: dict[str, tuple[dict[str, Any], str]] = {
     "pooled lists": ({"metrics": RANKED + POOLED}, "lists"),
-    "completed scores": ({"metrics": [*RANKED, *POOLED, "margin.macro"], "conventions": "unlisted=0"}, ""),
-    "every label": ({"metrics": ["f1.macro", "auc.macro", "margin.macro"], "per_label": True} | LABELS, ""),
+    "completed scores": (
+        {"metrics": [*RANKED, *POOLED, "margin.macro"], "conventions": "unlisted=0"},
+        "",
+    ),
+    "every label": (
+        {"metrics": ["f1.macro", "auc.macro", "margin.macro"], "per_label": True} | LABELS,
+        "",
+    ),
     "bounds": ({"metrics": ["lrap", "auc.samples", "ndcg@5"], "bounds": True}, "lists"),
     "weighted": ({"metrics": [*RANKED, "f1.macro", "margin.macro"]} | LABELS, "sample_weight"),
-    "pooled intervals": ({"metrics": ["auc.micro", "ap.micro", "auc.macro"], "confidence": 0.95}, "lists"),
+    "pooled intervals": (
+        {"metrics": ["auc.micro", "ap.micro", "auc.macro"], "confidence": 0.95},
+        "lists",
+    ),
     "weighted curves": ({"metrics": POOLED}, "lists sample_weight"),
     "candidates": ({"metrics": ["p@5", "ndcg@5"]}, "lists candidates"),
-    "groups": ({"metrics": ["p@5", "f1.macro@5", "auc.micro"], "confidence": 0.95,
-                "label_groups": (np.arange(N_LABELS) % 3).tolist()}, "row_groups"),
-    "probabilities": ({"metrics": ["ece@5", "ace@5", "aurc@5", "rprec.micro", "h_f1.micro@5"],
-                       "hierarchy": [(1, 0), (2, 0)]}, "lists"),
+    "groups": (
+        {
+            "metrics": ["p@5", "f1.macro@5", "auc.micro"],
+            "confidence": 0.95,
+            "label_groups": (np.arange(N_LABELS) % 3).tolist(),
+        },
+        "row_groups",
+    ),
+    "probabilities": (
+        {
+            "metrics": ["ece@5", "ace@5", "aurc@5", "rprec.micro", "h_f1.micro@5"],
+            "hierarchy": [(1, 0), (2, 0)],
+        },
+        "lists",
+    ),
     "kept rows": ({"metrics": ["p@5", "lrap", "auc.macro"], "per_row": True}, ""),
-}  # fmt: skip
+}
 PACKAGE = str(Path(xmleval.__file__).parent)
 
 
@@ -59,14 +83,22 @@ class Trials:
     """An evaluator under faults and its twin without."""
 
     def __init__(self, scenario: str, folder: Path, seed: int) -> None:
-        self.rng, self.seed = np.random.default_rng(seed), seed
-        options, of_batches = SCENARIOS[scenario]
+        self.rng = np.random.default_rng(seed)
+        self.seed = seed
+        options, inputs = SCENARIOS[scenario]
         threads, block_rows = CUTS[self.rng.integers(len(CUTS))]
-        self.memory = ENOUGH if scenario == "groups" else str(self.rng.choice((ENOUGH, LITTLE)))
+        self.memory = ENOUGH
+        if scenario != "groups":
+            self.memory = str(self.rng.choice((ENOUGH, LITTLE)))
         q = self.rng.uniform(1, 9, N_LABELS)
-        self.settings = options | {"threads": threads, "block_rows": block_rows, "memory": self.memory,
-                                   "inverse_propensity": q, "n_labels": N_LABELS}  # fmt: skip
-        self.batches = [make_batch(self.rng, n, of_batches) for n in ROWS]
+        self.settings = options | {
+            "threads": threads,
+            "block_rows": block_rows,
+            "memory": self.memory,
+            "inverse_propensity": q,
+            "n_labels": N_LABELS,
+        }
+        self.batches = [make_batch(self.rng, n_rows, inputs) for n_rows in ROWS]
         self.files = [folder / f"{number}.npz" for number in range(len(ROWS))]
         self.file = folder / "outputs" / "saved.npz"
         self.file.parent.mkdir()
@@ -94,7 +126,7 @@ class Trials:
         self.trigger = trigger(fault, self.rng, sizes)
 
     def update_first(self, sizes: dict[str, float]) -> Iterator[Any]:
-        """Yield how long the first update of a process takes, which loads the kernels, and its report."""
+        """Yield durations of the first update of a process, which loads kernels, and its report."""
         self.begin("alarm", len(sizes), sizes)
         self.tried = Evaluator(**self.settings)
         for _ in range(10):  # under faults, if the duration is there
@@ -114,16 +146,19 @@ class Trials:
     def renew(self) -> None:
         """Start with new evaluators, empty or with one batch."""
         first = self.batches[: int(self.rng.integers(2))]
-        self.tried, self.twin = self.evaluator_of(*first), self.evaluator_of(*first)
-        self.before, self.merged = snapshot(self.twin), set[int]()
+        self.tried = self.evaluator_of(*first)
+        self.twin = self.evaluator_of(*first)
+        self.before = snapshot(self.twin)
+        self.merged = set[int]()
 
     def try_operation(self, name: str, number: int) -> tuple[bool, str]:
-        """Run an operation under a fault; return whether it raised and what is wrong."""
+        """Run an operation under a fault; return whether the package raised, and an error found."""
         if name == "merge" and number in self.merged:
             self.renew()  # the same rows are not merged twice
         n_rows = self.tried.n_rows
         result, error = self.run_under_fault(name, number)
-        self.merged |= {number} if name == "merge" and error is None else set()
+        if name == "merge" and error is None:
+            self.merged.add(number)
         frames = traceback.walk_tb(error.__traceback__ if error else None)
         inside = any(frame.f_code.co_filename.startswith(PACKAGE) for frame, _ in frames)
         try:
@@ -159,13 +194,17 @@ class Trials:
             return self.tried.save(self.file)
         if name == "load":
             return Evaluator.load(self.files[number], memory=self.memory)
-        return self.tried.compute() if self.tried.n_rows else None
+        if self.tried.n_rows:
+            return self.tried.compute()
+        return None
 
-    def judge(self, name: str, number: int, n_rows: int, result: Any, raised: bool, inside: bool) -> str:
-        """Return how the evaluator differs from its twin, which counts the batch if its rows were counted."""
-        adds, saved = name in ("update", "merge"), self.before
+    def judge(
+        self, name: str, number: int, n_rows: int, result: Any, raised: bool, inside: bool
+    ) -> str:
+        """Return the difference to the twin, which counts the batch if its rows were added."""
+        saved = self.before
         n_added = self.tried.n_rows - n_rows
-        if n_added not in (0, ROWS[number] * adds) or (adds and not raised and not n_added):
+        if not self.may_be_added(name, number, n_added, raised):
             return f"{n_added} rows added"
         if n_added:
             self.twin.update(**self.batches[number])
@@ -174,28 +213,55 @@ class Trials:
             self.twin.update(**self.batches[0])
         if self.tried.n_rows != n_rows:
             self.before = snapshot(self.twin)
-        if wrong := difference(snapshot(self.tried), self.before):
+        wrong = difference(snapshot(self.tried), self.before)
+        if wrong:
             return wrong
         if inside and n_added:
             return "counted although it raised"
-        if name == "merge" and snapshot(self.parts[number]) != self.expected[number]:
-            self.parts[number] = self.evaluator_of(self.batches[number])
-            return "the evaluator that was merged changed"
-        if name == "load" and result is not None:
+        if name == "save":
+            return self.judge_file(raised, saved)
+        if name == "merge":
+            return self.judge_merged(number)
+        if result is None:
+            return ""
+        return self.judge_result(name, number, result)
+
+    def may_be_added(self, name: str, number: int, n_added: int, raised: bool) -> bool:
+        """Return whether an operation may have added a number of rows."""
+        if name not in ("update", "merge"):
+            return n_added == 0
+        if n_added == 0:
+            return raised
+        return n_added == ROWS[number]
+
+    def judge_merged(self, number: int) -> str:
+        """Return an error if the evaluator that was merged has changed."""
+        if snapshot(self.parts[number]) == self.expected[number]:
+            return ""
+        self.parts[number] = self.evaluator_of(self.batches[number])
+        return "the evaluator that was merged changed"
+
+    def judge_result(self, name: str, number: int, result: Any) -> str:
+        """Return the difference of a loaded evaluator or a report from the expected one."""
+        if name == "load":
             return difference(snapshot(result), self.expected[number])
-        if name == "compute" and result is not None:
+        if name == "compute":
             return difference(contents(result), self.before)
-        return self.judge_file(raised, saved) if name == "save" else ""
+        return ""
 
     def judge_file(self, raised: bool, expected: list[str]) -> str:
-        """Return what is wrong with the saved file, and remove all files."""
+        """Return the error of the saved file, if any, and remove all files."""
         files = {*self.file.parent.iterdir()}
-        wrong = "" if raised or self.file in files else "no file"
+        wrong = ""
         if self.file in files:
             wrong = difference(snapshot(Evaluator.load(self.file)), expected)
+        elif not raised:
+            wrong = "no file"
         for file in files:
             file.unlink()
-        return wrong or ("a temporary file is left" if files - {self.file} else "")
+        if not wrong and files - {self.file}:
+            wrong = "a temporary file is left"
+        return wrong
 
 
 def make_batch(rng: np.random.Generator, n_rows: int, parts: str) -> dict[str, Any]:
@@ -207,14 +273,19 @@ def make_batch(rng: np.random.Generator, n_rows: int, parts: str) -> dict[str, A
         batch["y_score"] = labels.astype(np.int32), np.take_along_axis(scores, labels, 1)
     else:
         batch["y_score"] = csr_array(np.where(rng.random(shape) < 0.3, 1 + scores, 0))
-    options = {"row_groups": rng.integers(0, 3, n_rows), "sample_weight": rng.uniform(0.5, 2, n_rows)}
-    options["candidates"] = csr_array((rng.random(shape) < 0.2).astype(np.uint8))
+    options = {
+        "row_groups": rng.integers(0, 3, n_rows),
+        "sample_weight": rng.uniform(0.5, 2, n_rows),
+        "candidates": csr_array((rng.random(shape) < 0.2).astype(np.uint8)),
+    }
     return batch | {name: value for name, value in options.items() if name in parts}
 
 
 def snapshot(evaluator: Evaluator) -> list[str]:
     """Return all results of an evaluator, to the last bit."""
-    return contents(evaluator.compute()) if evaluator.n_rows else []
+    if not evaluator.n_rows:
+        return []
+    return contents(evaluator.compute())
 
 
 def contents(report: Any) -> list[str]:
@@ -227,28 +298,41 @@ def contents(report: Any) -> list[str]:
 
 def difference(actual: list[str], expected: list[str]) -> str:
     before, after = ("\n".join(parts).splitlines() for parts in (expected, actual))
-    return "\n".join(["differs:", *unified_diff(before, after, n=0)][:20]) if after != before else ""
+    if after == before:
+        return ""
+    lines = ["differs:", *unified_diff(before, after, n=0)]
+    return "\n".join(lines[:20])
 
 
-def run_trials(scenario: str, folder: str, seed: int, seconds: float) -> Iterator[tuple[str, str, bool, str]]:
-    """Yield the kind and the operation of trials of every kind, whether they raised, and what is wrong."""
+def run_trials(
+    scenario: str, folder: str, seed: int, seconds: float
+) -> Iterator[tuple[str, str, bool, str]]:
+    """Yield the kind and operation of trials, whether the package raised, and errors found."""
     until = time.monotonic() + seconds
     trials = Trials(scenario, Path(folder), seed)
     ((sizes, expected),) = forked(partial(trials.update_first, {}), STARTING)
     for line in forked(partial(trials.update_first, sizes), PATIENCE):
-        wrong = " ".join(line) if isinstance(line, Ended) else difference(line[1], expected)
-        yield "alarm", "first update", True, wrong
+        if isinstance(line, Ended):
+            yield "alarm", "first update", True, " ".join(line)
+            continue
+        _, actual = line
+        yield "alarm", "first update", True, difference(actual, expected)
     trials.prepare()
     for number in itertools.count():
         for kind in KINDS:
             for line in forked(partial(trials.try_operations, kind, number), PATIENCE):
-                yield kind, *(("", False, " ".join(line)) if isinstance(line, Ended) else line)
+                if isinstance(line, Ended):
+                    yield kind, "", False, " ".join(line)
+                else:
+                    yield kind, *line
         if time.monotonic() > until:
             return
 
 
 if __name__ == "__main__":
     settings = json.loads(sys.argv[1])
-    with small_limits(ORDERED) if settings["seed"] % 2 else contextlib.nullcontext():
+    with contextlib.ExitStack() as stack:
+        if settings["seed"] % 2:
+            stack.enter_context(small_limits(ORDERED))
         for trial in run_trials(**settings):
             print(json.dumps(trial), flush=True)

@@ -19,7 +19,7 @@ class Ended(NamedTuple):
 
 
 def forked(work: Callable[[], Iterator[Any]], patience: float) -> Iterator[Any]:
-    """Yield what a forked process yields, as JSON values; at the end how it ended, if it hangs or crashes.
+    """Yield the JSON values of a forked process; last an `Ended`, if it hangs or crashes.
 
     It hangs if a value takes longer than ``patience``, in seconds.
     """
@@ -48,4 +48,6 @@ def forked(work: Callable[[], Iterator[Any]], patience: float) -> Iterator[Any]:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code:
             errors.seek(0)
-            yield Ended("crash" if is_ready else "hang", f"exit code {code}; {errors.read()[-4000:]}")
+            yield Ended(
+                "crash" if is_ready else "hang", f"exit code {code}; {errors.read()[-4000:]}"
+            )

@@ -1,4 +1,4 @@
-"""Evaluators of every kind survive signals and refused memory at random moments of every operation."""
+"""Evaluators survive signals and refused memory at random moments of every operation."""
 
 import json
 import os
@@ -22,12 +22,16 @@ def test_an_operation_counts_all_rows_or_raises(scenario: str, tmp_path: Path) -
     seconds = SECONDS / len(SCENARIOS)
     settings = {"scenario": scenario, "folder": str(tmp_path), "seed": SEED, "seconds": seconds}
     command = [sys.executable, "-m", "tests.hunt.evaluators", json.dumps(settings)]
-    done = subprocess.run(command, env=os.environ | preloaded(tmp_path), capture_output=True, text=True)
+    done = subprocess.run(
+        command, env=os.environ | preloaded(tmp_path), capture_output=True, text=True
+    )
     assert done.returncode == 0, f"XMLEVAL_HUNT_SEED={SEED}: {done.stderr[-2000:]}"
     trials = [json.loads(line) for line in done.stdout.splitlines()]
     raised = Counter(kind for kind, _, has_raised, _ in trials if has_raised)
     assert raised.total() >= 5, raised
-    failures = Counter(f"{kind}, {operation}: {wrong}" for kind, operation, _, wrong in trials if wrong)
+    failures = Counter(
+        f"{kind}, {operation}: {wrong}" for kind, operation, _, wrong in trials if wrong
+    )
     assert not failures, f"XMLEVAL_HUNT_SEED={SEED}: {failures}"
 
 
@@ -48,8 +52,11 @@ PLANTED: dict[str, tuple[Callable[..., None], str]] = {  # updates, and what is 
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_fault_is_noticed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trials, (planted, message) = Trials("pooled lists", tmp_path, 0), PLANTED[name]
+def test_a_planted_fault_is_noticed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = Trials("pooled lists", tmp_path, 0)
+    planted, message = PLANTED[name]
     trials.begin("alarm", 0, {})
     trials.renew()
     monkeypatch.setattr(trials.tried, "update", partial(planted, trials.tried.update))

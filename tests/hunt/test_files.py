@@ -1,7 +1,7 @@
-"""Damaged files of every format through the command line: a result, or one line that names the file.
+"""Damaged files of every format on the command line: a result, or a line that names the file.
 
-Commands run in forked processes, where they may hang, crash or take memory, also on larger files. The damaged
-files of a failure stay in the temporary folder.
+Commands run in forked processes, where they may hang, crash or take memory, also on larger files.
+The damaged files of a failure stay in the temporary folder.
 """
 
 import itertools
@@ -34,11 +34,16 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("role", "name"), CASES)
 def test_damaged_files_are_read_or_refused(
-    role: str, name: str, size: tuple[int, int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    role: str,
+    name: str,
+    size: tuple[int, int, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     case = make_case(Path(), role, name, size)
-    whole, rng = contents(Path()), random.Random(f"{SEED} {role} {name} {size}")
+    whole = contents(Path())
+    rng = random.Random(f"{SEED} {role} {name} {size}")
     for command in case.commands:
         damage.run(command)  # which loads the kernels
         restore(Path(), whole)
@@ -56,12 +61,14 @@ def test_damaged_files_are_read_or_refused(
 
 def edits(rng: random.Random) -> list[Edit]:
     tokens = [*rng.choices(TOKENS, k=4), rng.randbytes(rng.randint(1, 8))]
-    places = range(rng.randint(1, 3))
-    return [(rng.choice(KINDS), rng.random(), rng.random(), rng.choice(tokens)) for _ in places]
+    n_edits = rng.randint(1, 3)
+    return [
+        (rng.choice(KINDS), rng.random(), rng.random(), rng.choice(tokens)) for _ in range(n_edits)
+    ]
 
 
 def run_on_damaged(case: Case, command: list[str]) -> tuple[str, str]:
-    """Run a command on damaged files in a forked process; return the kind of what is wrong, and a note."""
+    """Run a command on damaged files in a forked process; return the kind of error and a note."""
     *_, result = forked(partial(answer_of, command), PATIENCE)
     if isinstance(result, Ended):
         return result
@@ -71,12 +78,15 @@ def run_on_damaged(case: Case, command: list[str]) -> tuple[str, str]:
     wrong = complaint(case, command, code, out, err)
     if code and not case.names_damage(err, command):
         wrong = wrong or "another file is named"
-    return ("answer", f"{wrong}, exit code {code}: {out}{err}") if wrong else ("", "")
+    if wrong:
+        return "answer", f"{wrong}, exit code {code}: {out}{err}"
+    return "", ""
 
 
 def answer_of(command: list[str]) -> Iterator[tuple[int, str, str, int]]:
     """Yield the answer to a command, and how much memory it took."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # a forked process begins with what it has
+    # a forked process begins with the memory of its parent
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     code, out, err = damage.answer(command)
     growth = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     yield code, out[:2000], err[:5000], 1024 * growth
@@ -93,7 +103,9 @@ PLANTED: list[tuple[str, Callable[[list[str]], Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "planted"), PLANTED)
-def test_a_planted_fault_is_noticed(kind: str, planted: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_planted_fault_is_noticed(
+    kind: str, planted: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(damage, "answer", planted)
     monkeypatch.setitem(globals(), "GROWTH", 300 << 20)

@@ -1,4 +1,4 @@
-"""Faults at random moments of an operation: signals whose handlers raise, and allocations that fail."""
+"""Faults at random moments of an operation: handlers of signals raise, allocations fail."""
 
 import ctypes
 import os
@@ -24,11 +24,14 @@ class Signal:
     fault: type[BaseException]
     rng: np.random.Generator
     sizes: dict[str, float]  # durations of operations, each measured when it is first met
-    name, start, armed = "", 0.0, False
+    name = ""
+    start = 0.0
+    armed = False
 
     def arm(self, name: str) -> None:
         signal.signal(signal.SIGALRM, self.handle)
-        self.name, self.start = name, time.perf_counter()
+        self.name = name
+        self.start = time.perf_counter()
         if name in self.sizes:
             sys.setswitchinterval(self.rng.choice((1e-5, INTERVAL)))
             self.armed = True
@@ -47,7 +50,7 @@ class Signal:
 
 
 class Allocation(Signal):
-    """Failure of the n-th allocation, or the n-th large one, in a process that started `preloaded`."""
+    """Failure of the n-th (or n-th large) allocation, in a process that started `preloaded`."""
 
     @cached_property
     def state(self) -> ctypes.Array[ctypes.c_int64]:
@@ -56,9 +59,11 @@ class Allocation(Signal):
         return state
 
     def arm(self, name: str) -> None:
-        self.name, self.start = name, self.state[0]
+        self.name = name
+        self.start = self.state[0]
         if name in self.sizes:
-            further = int(self.rng.choice((0, 1 << 40) if self.state[3] else (0, 0, 0, 1, 5)))
+            numbers = (0, 1 << 40) if self.state[3] else (0, 0, 0, 1, 5)
+            further = int(self.rng.choice(numbers))
             first = self.state[0] + 1 + int(self.rng.integers(1 + int(self.sizes[name])))
             self.state[2] = first + further
             self.state[1] = first
@@ -69,14 +74,25 @@ class Allocation(Signal):
 
 
 KINDS: dict[str, tuple[type[Signal], type[BaseException]]] = {
-    "alarm": (Signal, TimeoutError), "interrupt": (Signal, KeyboardInterrupt),
-    "terminate": (Signal, SystemExit), "allocation": (Allocation, MemoryError),
-}  # fmt: skip
+    "alarm": (Signal, TimeoutError),
+    "interrupt": (Signal, KeyboardInterrupt),
+    "terminate": (Signal, SystemExit),
+    "allocation": (Allocation, MemoryError),
+}
 
 
 def preloaded(folder: Path) -> dict[str, str]:
-    """Compile the failing allocator; return the environment of processes that use it for all memory."""
-    source, library = Path(__file__).with_name("failing_malloc.c"), folder / "failing_malloc.so"
-    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-o", str(library), str(source)]
+    """Compile the failing allocator; return the environment of processes that use it."""
+    source = Path(__file__).with_name("failing_malloc.c")
+    library = folder / "failing_malloc.so"
+    command = [
+        os.environ.get("CC", "cc"),
+        "-shared",
+        "-fPIC",
+        "-O2",
+        "-o",
+        str(library),
+        str(source),
+    ]
     subprocess.run(command, check=True)
     return {"LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc"}

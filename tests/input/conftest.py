@@ -1,4 +1,4 @@
-"""What tests of the input share: each has a folder of its own, which is the current one."""
+"""Each test of the input runs in an empty folder."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Forms in which people hold a truth and predictions, each made from a small problem.
+"""Forms of a truth and predictions, each made from a small problem.
 
-`ARRAYS` are made from a dense array, `LISTED` from scores of which zeros are no scores, and `NAMED` from
-dicts of rows, which have values by label.
+`ARRAYS` are made from a dense array, `LISTED` from scores of which zeros are no scores, and `NAMED`
+from dicts of rows, which have values by label.
 """
 
 import itertools
@@ -23,7 +23,9 @@ import scipy.sparse as sp
 from xmleval import from_df
 
 SPARSE = [
-    f"{form}_{kind}" for form in ("csr", "csc", "coo", "lil", "dok", "dia") for kind in ("array", "matrix")
+    f"{form}_{kind}"
+    for form in ("csr", "csc", "coo", "lil", "dok", "dia")
+    for kind in ("array", "matrix")
 ]
 ROLES = ("y_true", "y_score", "y_pred")
 Rows = dict[str, dict[str, Any]]  # values by row and label, in the order in which they are listed
@@ -32,14 +34,22 @@ Rows = dict[str, dict[str, Any]]  # values by row and label, in the order in whi
 def offered(array: Any) -> Any:
     """Return an object of another library that knows how to become an array."""
     array = np.array(array)
-    return SimpleNamespace(shape=array.shape, __array__=lambda dtype=None, copy=None: np.array(array, dtype))
+
+    def as_array(dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(array, dtype)
+
+    return SimpleNamespace(shape=array.shape, __array__=as_array)
 
 
 def on_device(array: Any) -> Any:
     """Return an array that must be copied from a device by its method."""
     array = np.array(array)
-    refuse = mock.Mock(side_effect=TypeError("Implicit conversion to a NumPy array is not allowed"))
-    methods = {"get": lambda: array, "__array__": refuse, "__cuda_array_interface__": None}
+    error = TypeError("Implicit conversion to a NumPy array is not allowed")
+    methods = {
+        "get": lambda: array,
+        "__array__": mock.Mock(side_effect=error),
+        "__cuda_array_interface__": None,
+    }
     return SimpleNamespace(shape=array.shape, **methods)
 
 
@@ -58,7 +68,7 @@ class Result(NamedTuple):
 
 
 def torch_of(make: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
-    """Return what makes an object from the library and an array."""
+    """Return a function that makes an object of torch from an array."""
     return lambda array: make(pytest.importorskip("torch"), np.array(array))
 
 
@@ -85,7 +95,7 @@ def mapped(array: Any) -> Any:
 
 
 def sparse(dense: Any, **parts: Any) -> Any:
-    """Return a CSR array with parts swapped behind SciPy's back, as files and other programs bring them."""
+    """Return a CSR array whose parts are replaced without SciPy's checks."""
     matrix = sp.csr_array(dense)
     for name, part in parts.items():
         setattr(matrix, name, part)
@@ -101,13 +111,17 @@ def with_index_type(dense: Any, dtype: str, form: str = "csr") -> Any:
 
 def backwards(dense: Any) -> Any:
     matrix = sp.csr_array(dense)
-    order = np.concatenate([np.arange(*ends)[::-1] for ends in itertools.pairwise(matrix.indptr)])
-    return sp.csr_array((matrix.data[order], matrix.indices[order], matrix.indptr), shape=dense.shape)
+    rows = itertools.pairwise(matrix.indptr)
+    order = np.concatenate([np.arange(*ends)[::-1] for ends in rows])
+    parts = (matrix.data[order], matrix.indices[order], matrix.indptr)
+    return sp.csr_array(parts, shape=dense.shape)
 
 
 def stale(dense: Any) -> Any:
+    """Return an unsorted matrix whose flags report it as sorted."""
     matrix = backwards(dense)
-    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    matrix.has_sorted_indices = True
+    matrix.has_canonical_format = True
     return matrix
 
 
@@ -115,7 +129,9 @@ STORED: dict[str, Callable[[Any], Any]] = {
     **{name: getattr(sp, name) for name in SPARSE},
     "unsorted": backwards,
     "stale flags": stale,
-    **{f"{dtype} index": partial(with_index_type, dtype=dtype) for dtype in ("i8", "u2", ">i4")},
+    "i8 index": partial(with_index_type, dtype="i8"),
+    "u2 index": partial(with_index_type, dtype="u2"),
+    ">i4 index": partial(with_index_type, dtype=">i4"),
     "torch CSR": torch_of(lambda torch, a: torch.tensor(a).to_sparse_csr()),
     "torch CSC": torch_of(lambda torch, a: torch.tensor(a).to_sparse_csc()),
     "torch COO": torch_of(lambda torch, a: torch.tensor(a).to_sparse()),
@@ -133,16 +149,13 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "__array__": offered,
     "device": on_device,
     "tensor": tensor,
-    **{
-        f"torch {name}": torch_of(make)
-        for name, make in {
-            "plain": lambda torch, a: torch.tensor(a),
-            "with gradients": lambda torch, a: torch.tensor(a * 1.0, requires_grad=True) * 1,
-            "bfloat16": lambda torch, a: torch.tensor(a).bfloat16(),
-            "half": lambda torch, a: torch.tensor(a).half(),
-            "transposed": lambda torch, a: torch.tensor(a.T.copy()).T,
-        }.items()
-    },
+    "torch plain": torch_of(lambda torch, a: torch.tensor(a)),
+    "torch with gradients": torch_of(
+        lambda torch, a: torch.tensor(a * 1.0, requires_grad=True) * 1
+    ),
+    "torch bfloat16": torch_of(lambda torch, a: torch.tensor(a).bfloat16()),
+    "torch half": torch_of(lambda torch, a: torch.tensor(a).half()),
+    "torch transposed": torch_of(lambda torch, a: torch.tensor(a.T.copy()).T),
     **STORED,
     "bsr_array": sp.bsr_array,
     "bsr_matrix": sp.bsr_matrix,
@@ -151,29 +164,39 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
 
 
 def best_first(row: Any) -> list[tuple[int, float]]:
-    return sorted(((int(j), float(row[j])) for j in np.flatnonzero(row)), key=lambda pair: -pair[1])
+    """Return pairs of labels and scores that are not 0."""
+    pairs = [(int(label), float(row[label])) for label in np.flatnonzero(row)]
+    return sorted(pairs, key=lambda pair: -pair[1])
 
 
 def slots(scores: Any, shuffled: bool = True) -> tuple[Any, Any]:
-    """Return arrays of lists, with empty slots anywhere, in any order, and NaN where nothing counts."""
+    """Return arrays of labels and scores in any order, with -1 and NaN in empty slots anywhere."""
     rng = np.random.default_rng(1)
-    labels, values = np.full(scores.shape, -1), np.full(scores.shape, np.nan)
+    labels = np.full(scores.shape, -1)
+    values = np.full(scores.shape, np.nan)
     for i, row in enumerate(scores):
         pairs = best_first(row)
-        places = rng.permutation(row.size)[: len(pairs)] if shuffled else range(len(pairs))
-        for place, (label, score) in zip(places, pairs, strict=True):
-            labels[i, place], values[i, place] = label, score
+        places = np.arange(row.size)
+        if shuffled:
+            places = rng.permutation(row.size)
+        for place, (label, score) in zip(places, pairs, strict=False):
+            labels[i, place] = label
+            values[i, place] = score
     return labels, values
 
 
 def listed(make: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
-    """Return what makes an object from the arrays of labels and scores."""
+    """Return a function of scores that makes an object from arrays of labels and scores."""
     return lambda scores: make(*slots(scores))
 
 
 def ragged(make: Callable[[list[tuple[int, float]]], Any]) -> Callable[[Any], Any]:
-    """Return what makes lists from the pairs of each row, best first."""
+    """Return a function of scores that makes a list per row from its pairs, best first."""
     return lambda scores: [make(best_first(row)) for row in scores]
+
+
+def hits_of_ids(row: list[tuple[int, float]]) -> list[dict[str, float]]:
+    return [{"corpus_id": label, "score": score} for label, score in row]
 
 
 LISTED: dict[str, Callable[[Any], Any]] = {
@@ -197,7 +220,7 @@ LISTED: dict[str, Callable[[Any], Any]] = {
     "pairs": ragged(list),
     "unsorted pairs": ragged(lambda row: row[::-1]),
     "dicts of ids": ragged(dict),
-    "hits of ids": ragged(lambda row: [{"corpus_id": label, "score": score} for label, score in row]),
+    "hits of ids": ragged(hits_of_ids),
 }
 
 
@@ -215,17 +238,26 @@ Make = Callable[[Rows, str], Any]
 Table = dict[str, list[Any]]
 
 
+def text_of(cell: Any) -> str:
+    if isinstance(cell, list):
+        return json.dumps(cell)
+    return str(cell)
+
+
 def write_table(path: Path, columns: Table) -> None:
     """Write a table in the format of a file's name, with lists as JSON in cells of text."""
     rows = [*zip(*columns.values(), strict=True)]
     if path.suffix == ".parquet":
-        pytest.importorskip("pyarrow.parquet").write_table(FRAMES["arrow"](columns), path)
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(f"{json.dumps(dict(zip(columns, row, strict=True)))}\n" for row in rows))
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(arrow(columns), path)
+        return
+    if path.suffix == ".jsonl":
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        lines = [*map(json.dumps, records)]
     else:
-        cells = [[json.dumps(cell) if isinstance(cell, list) else str(cell) for cell in row] for row in rows]
-        mark = "\t" if path.suffix == ".tsv" else ";"
-        path.write_text("".join(f"{mark.join(line)}\n" for line in [[*columns], *cells]))
+        separator = "\t" if path.suffix == ".tsv" else ";"
+        lines = [separator.join(map(text_of, row)) for row in (columns, *rows)]
+    path.write_text("".join(f"{line}\n" for line in lines))
 
 
 @dataclass(frozen=True)
@@ -257,7 +289,15 @@ def members(rows: Rows, role: str) -> list[Any]:
 
 
 def hits(key: str) -> Make:
-    return lambda rows, role: [[{key: name, "score": s} for name, s in row.items()] for row in rows.values()]
+    """Return a function that makes lists of hits, with the label by a key."""
+
+    def make_hits(rows: Rows, role: str) -> list[list[Any]]:
+        lists = []
+        for row in rows.values():
+            lists.append([{key: name, "score": score} for name, score in row.items()])
+        return lists
+
+    return make_hits
 
 
 def object_array(items: Iterable[Any]) -> Any:
@@ -276,20 +316,30 @@ def chunked_array(items: list[Any]) -> Any:
     return pytest.importorskip("pyarrow").chunked_array([[item] for item in items])
 
 
+def label_lists(rows: Rows) -> list[list[str]]:
+    return [[*row] for row in rows.values()]
+
+
+def score_lists(rows: Rows) -> list[list[Any]]:
+    return [[*row.values()] for row in rows.values()]
+
+
 def pair_of(column: Callable[[list[Any]], Any]) -> Make:
-    """Return what makes a pair of columns, of lists of labels and of their scores."""
-    return lambda rows, role: (
-        column([[*row] for row in rows.values()]),
-        column([[*row.values()] for row in rows.values()]),
-    )
+    """Return a function that makes a pair of columns, of lists of labels and of their scores."""
+    return lambda rows, role: (column(label_lists(rows)), column(score_lists(rows)))
 
 
 def pair_of_series(rows: Rows, role: str) -> Any:
-    return pair_of(lambda lists: series(rows, lists))(rows, role)
+    return series(rows, label_lists(rows)), series(rows, score_lists(rows))
+
+
+def dict_of_series(rows: Rows, role: str) -> Any:
+    labels, scores = pair_of_series(rows, role)
+    return {"indices": labels, "scores": scores}
 
 
 def pair_of_names(rows: Rows, role: str) -> Any:
-    return np.array([[*row] for row in rows.values()]), np.array([[*row.values()] for row in rows.values()])
+    return np.array(label_lists(rows)), np.array(score_lists(rows))
 
 
 def table_of_names(rows: Rows, role: str) -> Any:
@@ -300,56 +350,85 @@ def table_of_names(rows: Rows, role: str) -> Any:
 
 
 def wide_columns(rows: Rows) -> dict[str, Any]:
-    return {name: np.array([row.get(name, 0) for row in rows.values()]) for name in names_of(rows)}
+    columns: dict[str, Any] = {}
+    for name in names_of(rows):
+        columns[name] = np.array([row.get(name, 0) for row in rows.values()])
+    return columns
 
 
 def long_columns(rows: Rows) -> dict[str, Any]:
-    """Return a column each of rows, labels and values, in which the first labels of all rows come first."""
-    of_rows = [[(key, name, value) for name, value in row.items()] for key, row in rows.items()]
-    entries = [entry for place in itertools.zip_longest(*of_rows) for entry in place if entry]
-    return dict(zip(("instance", "label", "score"), map(list, zip(*entries, strict=True)), strict=True))
+    """Return columns of rows, labels and values; the first labels of all rows come first."""
+    instances = []
+    labels = []
+    values = []
+    for place in range(max(map(len, rows.values()))):
+        for key, row in rows.items():
+            if place < len(row):
+                name = [*row][place]
+                instances.append(key)
+                labels.append(name)
+                values.append(row[name])
+    return {"instance": instances, "label": labels, "score": values}
 
 
 def list_columns(rows: Rows, role: str, by_key: bool = False) -> dict[str, Any]:
-    columns: dict[str, Any] = {"instance": [*rows]} if by_key else {}
-    if role != "y_score":
-        return columns | {"labels": members(rows, role)}
-    return columns | {
-        "labels": [[*row] for row in rows.values()],
-        "scores": [[*r.values()] for r in rows.values()],
-    }
+    columns: dict[str, Any] = {}
+    if by_key:
+        columns["instance"] = [*rows]
+    if role == "y_score":
+        columns["labels"] = label_lists(rows)
+        columns["scores"] = score_lists(rows)
+    else:
+        columns["labels"] = members(rows, role)
+    return columns
+
+
+def write_trec(path: Path, rows: Rows) -> None:
+    """Write a run or judgements."""
+    line = "{} 0 {} {}\n"
+    if path.suffix == ".run":
+        line = "{} 0 {} 0 {!r} x\n"
+    path.write_text("".join(map(line.format, *long_columns(rows).values())))
 
 
 def write_rows(stem: str, form: str, rows: Rows, scored: bool = True) -> str:
     """Write rows with their values or, unless scored, as sets; return the name of the file."""
-    ending = {"run": "run" if scored else "qrels"}.get(form, form.removeprefix("lists of "))
+    ending = form.removeprefix("lists of ")
+    if form == "run" and not scored:
+        ending = "qrels"
     path = Path(f"{stem}.{ending}")
-    columns = long_columns(rows)
     if form in ("run", "qrels"):
-        line = "{} 0 {} 0 {!r} x\n" if ending == "run" else "{} 0 {} {}\n"
-        path.write_text("".join(map(line.format, *columns.values())))
+        write_trec(path, rows)
     elif form == "json":
         path.write_text(json.dumps(rows))
     elif form.startswith("lists"):
-        write_table(path, list_columns(rows, "y_score" if scored else "y_true", True))
+        role = "y_score" if scored else "y_true"
+        write_table(path, list_columns(rows, role, by_key=True))
     else:
-        write_table(path, columns if scored else {name: columns[name] for name in ("instance", "label")})
+        columns = long_columns(rows)
+        if not scored:
+            del columns["score"]
+        write_table(path, columns)
     return path.name
 
 
 def renamed(make: Callable[[dict[str, Any]], Any], columns: dict[str, Any]) -> Any:
-    """Return a frame whose columns have other names, which `from_df` gets."""
+    """Return a frame whose columns have other names, which are given to `from_df`."""
     frame = make({f"my {name}": column for name, column in columns.items()})
-    return from_df(frame, **{name.rstrip("s"): f"my {name}" for name in columns})
+    new_names = {name.rstrip("s"): f"my {name}" for name in columns}
+    return from_df(frame, **new_names)
 
 
-def wide_pandas(dtype: Callable[[Any, str], Any] = lambda pd, role: None) -> Make:
-    """Return what makes a frame with an index, of a type that may depend on the argument."""
+def wide_pandas(get_dtype: Callable[[Any], Any] = lambda pd: None) -> Make:
+    """Return a function that makes a frame with an index, perhaps of a type."""
 
     def make(rows: Rows, role: str) -> Any:
         pd = pytest.importorskip("pandas")
-        frame, to = pd.DataFrame(wide_columns(rows), index=[*rows]), dtype(pd, role)
-        return frame if to is None else frame.astype(to)
+        frame = pd.DataFrame(wide_columns(rows), index=[*rows])
+        dtype = get_dtype(pd)
+        if dtype is None:
+            return frame
+        return frame.astype(dtype)
 
     return make
 
@@ -357,73 +436,131 @@ def wide_pandas(dtype: Callable[[Any, str], Any] = lambda pd, role: None) -> Mak
 def frames_of(library: str) -> dict[str, Form]:
     make = FRAMES[library]
     forms = {
-        "long": Form(lambda rows, role: make(long_columns(rows)), True, True),
-        "long, renamed": Form(lambda rows, role: renamed(make, long_columns(rows)), True, True),
-        "wide": Form(lambda rows, role: make(wide_columns(rows)), False, True, True),
-    }
-    forms |= {
+        "long": Form(
+            lambda rows, role: make(long_columns(rows)),
+            keyed=True,
+            by_name=True,
+        ),
+        "long, renamed": Form(
+            lambda rows, role: renamed(make, long_columns(rows)),
+            keyed=True,
+            by_name=True,
+        ),
+        "wide": Form(
+            lambda rows, role: make(wide_columns(rows)),
+            by_name=True,
+            wide=True,
+        ),
         "of lists": Form(lambda rows, role: make(list_columns(rows, role))),
-        "of lists by key": Form(lambda rows, role: make(list_columns(rows, role, True)), True),
-        "of lists, renamed": Form(lambda rows, role: renamed(make, list_columns(rows, role, True)), True),
+        "of lists by key": Form(
+            lambda rows, role: make(list_columns(rows, role, by_key=True)),
+            keyed=True,
+        ),
+        "of lists, renamed": Form(
+            lambda rows, role: renamed(make, list_columns(rows, role, by_key=True)),
+            keyed=True,
+        ),
     }
     return {f"{library} {name}": form for name, form in forms.items()}
 
 
-SCORES_ALONE, SETS_ALONE = ("y_score",), ("y_true", "y_pred")
+def dict_of_lists(rows: Rows, role: str) -> dict[str, Any]:
+    return dict(zip(rows, members(rows, role), strict=True))
+
+
+def mapping_of_mappings(rows: Rows, role: str) -> Any:
+    return UserDict({key: MappingProxyType(row) for key, row in rows.items()})
+
+
+def ranx_object(rows: Rows, role: str) -> Any:
+    return SimpleNamespace(keys=rows.keys, to_dict=lambda: rows)
+
+
+def lists_of_lists(rows: Rows, role: str) -> Any:
+    return [[[*pair] for pair in row.items()] for row in rows.values()]
+
+
+SCORES_ALONE = ("y_score",)
+SETS_ALONE = ("y_true", "y_pred")
+INDEXED_WIDE = partial(Form, keyed=None, by_name=True, wide=True)
 PAIRED_COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
-    "lists": list, "tuples": tuple, "object arrays": object_array, "UserLists": UserList,
-    "polars Series": polars_series, "chunked arrays": chunked_array,
+    "lists": list,
+    "tuples": tuple,
+    "object arrays": object_array,
+    "UserLists": UserList,
+    "polars Series": polars_series,
+    "chunked arrays": chunked_array,
     "cells of Arrow": lambda lists: [*chunked_array(lists)],
-}  # fmt: skip
+}
 NAMED: dict[str, Form] = {
-    "dict of dicts": Form(lambda rows, role: rows, True, True),
-    "ranx": Form(lambda rows, role: SimpleNamespace(keys=rows.keys, to_dict=lambda: rows), True, True),
-    "list of dicts": Form(lambda rows, role: [*rows.values()], False, True),
-    "mapping of mappings": Form(
-        lambda rows, role: UserDict({key: MappingProxyType(row) for key, row in rows.items()}), True, True
-    ),
+    "dict of dicts": Form(lambda rows, role: rows, keyed=True, by_name=True),
+    "ranx": Form(ranx_object, keyed=True, by_name=True),
+    "list of dicts": Form(lambda rows, role: [*rows.values()], by_name=True),
+    "mapping of mappings": Form(mapping_of_mappings, keyed=True, by_name=True),
     "mapping of lists": Form(
-        lambda rows, role: MappingProxyType(dict(zip(rows, members(rows, role), strict=True))), True
+        lambda rows, role: MappingProxyType(dict_of_lists(rows, role)),
+        keyed=True,
     ),
-    "list of mappings": Form(lambda rows, role: [*map(UserDict, rows.values())], False, True),
+    "list of mappings": Form(
+        lambda rows, role: [*map(UserDict, rows.values())],
+        by_name=True,
+    ),
     "deque": Form(lambda rows, role: deque(members(rows, role))),
-    "dict of lists": Form(lambda rows, role: dict(zip(rows, members(rows, role), strict=True)), True),
+    "dict of lists": Form(dict_of_lists, keyed=True),
     "lists": Form(members),
     "tuples": Form(lambda rows, role: [*map(tuple, members(rows, role))]),
     "array of lists": Form(lambda rows, role: object_array(members(rows, role))),
-    "lists of lists": Form(
-        lambda rows, role: [[[*pair] for pair in row.items()] for row in rows.values()], roles=SCORES_ALONE
-    ),
+    "lists of lists": Form(lists_of_lists, roles=SCORES_ALONE),
     "hits": Form(hits("corpus_id"), roles=SCORES_ALONE),
     "pipeline": Form(hits("label"), roles=SCORES_ALONE),
     "hits in mappings": Form(
-        lambda rows, role: [[*map(UserDict, row)] for row in hits("label")(rows, role)], roles=SCORES_ALONE
-    ),
-    **{f"pair of {name}": Form(pair_of(make), roles=SCORES_ALONE) for name, make in PAIRED_COLUMNS.items()},
-    "pair of Series": Form(pair_of_series, None, roles=SCORES_ALONE),
-    "dict of columns": Form(
-        lambda rows, role: dict(zip(("indices", "scores"), pair_of_series(rows, role), strict=True)),
-        None,
+        lambda rows, role: [[*map(UserDict, row)] for row in hits("label")(rows, role)],
         roles=SCORES_ALONE,
     ),
+    **{
+        f"pair of {name}": Form(pair_of(make), roles=SCORES_ALONE)
+        for name, make in PAIRED_COLUMNS.items()
+    },
+    "pair of Series": Form(pair_of_series, keyed=None, roles=SCORES_ALONE),
+    "dict of columns": Form(dict_of_series, keyed=None, roles=SCORES_ALONE),
     "scores before labels": Form(
-        lambda rows, role: pair_of(object_array)(rows, role)[::-1], roles=SCORES_ALONE
+        lambda rows, role: pair_of(object_array)(rows, role)[::-1],
+        roles=SCORES_ALONE,
     ),
     "pair of arrays": Form(pair_of_names, wide=True, roles=SCORES_ALONE),
-    "sets": Form(lambda rows, role: [*map(set, members(rows, role))], roles=SETS_ALONE),
-    "arrays": Form(lambda rows, role: [np.array(row, "U9") for row in members(rows, role)], roles=SETS_ALONE),
+    "sets": Form(
+        lambda rows, role: [*map(set, members(rows, role))],
+        roles=SETS_ALONE,
+    ),
+    "arrays": Form(
+        lambda rows, role: [np.array(row, "U9") for row in members(rows, role)],
+        roles=SETS_ALONE,
+    ),
     "table": Form(table_of_names, roles=SETS_ALONE),
-    "Series of lists": Form(lambda rows, role: series(rows, members(rows, role)), None),
-    "Series of dicts": Form(lambda rows, role: series(rows, rows.values()), None, True),
-    "polars Series": Form(lambda rows, role: polars_series(members(rows, role)), roles=SETS_ALONE),
-    "chunked array": Form(lambda rows, role: chunked_array(members(rows, role)), roles=SETS_ALONE),
+    "Series of lists": Form(
+        lambda rows, role: series(rows, members(rows, role)),
+        keyed=None,
+    ),
+    "Series of dicts": Form(
+        lambda rows, role: series(rows, rows.values()),
+        keyed=None,
+        by_name=True,
+    ),
+    "polars Series": Form(
+        lambda rows, role: polars_series(members(rows, role)),
+        roles=SETS_ALONE,
+    ),
+    "chunked array": Form(
+        lambda rows, role: chunked_array(members(rows, role)),
+        roles=SETS_ALONE,
+    ),
     **{name: form for library in FRAMES for name, form in frames_of(library).items()},
-    "pandas wide, index": Form(wide_pandas(), None, True, True),
-    "pandas wide, Float64": Form(wide_pandas(lambda pd, role: "Float64"), None, True, True),
-    "pandas wide, float32": Form(wide_pandas(lambda pd, role: "float32"), None, True, True),
-    "pandas wide, boolean": Form(wide_pandas(lambda pd, role: "boolean"), None, True, True, SETS_ALONE),
-    "pandas wide, sparse": Form(wide_pandas(lambda pd, role: pd.SparseDtype(float, 0)), None, True, True),
-    "pandas wide, other filler": Form(
-        wide_pandas(lambda pd, role: pd.SparseDtype(float, np.nan)), None, True, True
+    "pandas wide, index": INDEXED_WIDE(wide_pandas()),
+    "pandas wide, Float64": INDEXED_WIDE(wide_pandas(lambda pd: "Float64")),
+    "pandas wide, float32": INDEXED_WIDE(wide_pandas(lambda pd: "float32")),
+    "pandas wide, boolean": INDEXED_WIDE(wide_pandas(lambda pd: "boolean"), roles=SETS_ALONE),
+    "pandas wide, sparse": INDEXED_WIDE(wide_pandas(lambda pd: pd.SparseDtype(float, 0))),
+    "pandas wide, other filler": INDEXED_WIDE(
+        wide_pandas(lambda pd: pd.SparseDtype(float, np.nan))
     ),
 }

@@ -13,7 +13,9 @@ from xmleval.io import read_truth
 def write_labels(*names: str) -> None:
     labels = "".join(f"<label name={quoteattr(name)}></label>\n" for name in names)
     xmlns = "http://mulan.sourceforge.net/labels"
-    Path("a.xml").write_text(f'<?xml version="1.0"?>\n<labels xmlns="{xmlns}">\n{labels}</labels>\n')
+    Path("a.xml").write_text(
+        f'<?xml version="1.0"?>\n<labels xmlns="{xmlns}">\n{labels}</labels>\n'
+    )
 
 
 EMOTIONS = """@relation music
@@ -78,12 +80,17 @@ FORMS = {
     "emotions": (EMOTIONS, ["amazed-suprised", "happy-pleased"], [[1], [0]]),
     "yeast": (YEAST, ["Class1", "Class2"], [[1], [0, 1], [0]]),
     "birds": (
-        BIRDS, ["Swainson's Thrush", "Brown Creeper", "Hammond's Flycatcher"],
+        BIRDS,
+        ["Swainson's Thrush", "Brown Creeper", "Hammond's Flycatcher"],
         [[1], [0, 2], [0, 2], [2], [0], []],
     ),
-    "delicious": (DELICIOUS, ["TAG_m\\'usica", "TAG_wow", "TAG_50% off", "c:\\new"], [[0, 3], [0, 2], [1]]),
+    "delicious": (
+        DELICIOUS,
+        ["TAG_m\\'usica", "TAG_wow", "TAG_50% off", "c:\\new"],
+        [[0, 3], [0, 2], [1]],
+    ),
     "unescaped": (DELICIOUS, ["TAG_m'usica", "TAG_50\\% off", "c:\\\\new"], [[0, 2], [0, 1], []]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -98,18 +105,24 @@ def test_files_of_mulan_are_read_in_all_their_forms(folder: Path, form: str, end
 def test_names_are_matched_as_written_before_they_are_unescaped(folder: Path) -> None:
     attributes = "@attribute 'a\\'b' {0,1}\n@attribute \"a'b\" {0,1}\n@attribute x numeric\n"
     Path("a.arff").write_text(f"@relation r\n{attributes}@data\n1,0,5\n0,1,5\n")
-    for names, rows in ((["a\\'b", "a'b"], [[0], [1]]), (["a'b"], [[], [0]]), (["a\\'b"], [[0], []])):
+    for names, rows in (
+        (["a\\'b", "a'b"], [[0], [1]]),
+        (["a'b"], [[], [0]]),
+        (["a\\'b"], [[0], []]),
+    ):
         write_labels(*names)
         assert rows_of(read_truth("a.arff")) == rows
     attributes = "@attribute 'a\\'b' {0,1}\n@attribute \"a\\'b\" {0,1}\n"
     Path("a.arff").write_text(f"@relation r\n{attributes}@data\n1,0\n")
     for name in ("a\\'b", "a'b", "b"):
         write_labels(name)
-        with pytest.raises(ValueError, match="is not the name of one attribute and of one label in XML"):
+        with pytest.raises(
+            ValueError, match="is not the name of one attribute and of one label in XML"
+        ):
             read_truth("a.arff")
 
 
-def test_a_name_with_a_blank_needs_quotes(folder: Path) -> None:
+def test_name_with_a_blank_needs_quotes(folder: Path) -> None:
     write_labels("Beach", "Fall foliage")
     Path("a.arff").write_text(SCENE)
     with pytest.raises(ValueError, match="'Fall foliage' is not the name of one attribute"):
@@ -119,7 +132,7 @@ def test_a_name_with_a_blank_needs_quotes(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("relation", ["'r: -C 1'", '"r: -V -C 1 -x"', "r: -C 1", "'it\\'s: -C 1'"])
-def test_the_relation_may_be_in_any_quotes(folder: Path, relation: str) -> None:
+def test_relation_may_be_in_any_quotes(folder: Path, relation: str) -> None:
     Path("m.arff").write_text(
         f"@relation {relation}\n@attribute a {{0,1}}\n@attribute b {{0,1}}\n@data\n1,0\n"
     )
@@ -128,7 +141,7 @@ def test_the_relation_may_be_in_any_quotes(folder: Path, relation: str) -> None:
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=NO_DATA)
 @pytest.mark.parametrize("name", ["bibtex", "corel5k", "enron", "medical"])
-def test_real_files_hold_as_many_labels_as_their_arrays(name: str) -> None:
+def test_real_files_have_as_many_labels_as_their_arrays(name: str) -> None:
     import scipy.sparse as sp
 
     (path,) = (path for path in (DATA / name / "native").glob("*-test.arff.gz"))

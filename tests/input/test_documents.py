@@ -1,12 +1,13 @@
-"""CSV and JSON Lines of documents: their fields, their cells, and what they are joined with."""
+"""CSV and JSON Lines of documents: fields, cells and joins."""
 
 import csv
 import io
 import itertools
 import json
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -23,95 +24,198 @@ TRUTH = np.array([[1, 1, 0], [0, 0, 0], [0, 0, 1]])
 PRED = np.array([[0, 1, 0], [1, 0, 0], [1, 0, 1]])
 LISTED = np.array([[1, -1], [0, -1], [2, 0]]), None
 SCORES = sp.csr_array(([0.25, 0.5, 3, -1e-3], ([0, 0, 2, 2], [0, 1, 2, 1])), shape=(3, 3))
-SETS, RANKED = ["f1.micro", "f1.macro", "subset_accuracy"], ["p@1", "p@2", "mrr@2"]
+SETS = ["f1.micro", "f1.macro", "subset_accuracy"]
+RANKED = ["p@1", "p@2", "mrr@2"]
 FORMS: list[Any] = [
-    dict, json.dumps, lambda row: [*row.items()],
+    dict,
+    json.dumps,
+    lambda row: [*row.items()],
     lambda row: [{"label": name, "score": score} for name, score in row.items()],
-]  # fmt: skip
+]
 SCORED = [(["a", "b"], {"b": 0.5, "a": 0.25}), ([], {}), (["c"], {"c": 3, "b": -1e-3})]
 TAGS = "doc,tags\nx,a;b\ny,\nz,c\n"
 
 
-def cut_at(separator: str, delimiter: str) -> str:
-    """Sets in fields that are cut so, beside a text that is hard to split."""
+def documents_with(separator: str, delimiter: str) -> str:
+    """Return documents with separated labels, next to a text that is hard to split."""
     out = io.StringIO()
-    lines = csv.writer(out, delimiter=delimiter)
-    lines.writerow(["id", "text", "tags", "predicted"])
+    writer = csv.writer(out, delimiter=delimiter)
+    writer.writerow(["id", "text", "tags", "predicted"])
     for row, sets in enumerate(zip(TRUTH, PRED, strict=True)):
-        cells = [separator.join("abc"[j] for j in np.flatnonzero(labels)) for labels in sets]
-        lines.writerow([row, 'He said:\n"no",\r\n\n;\tyes', *cells])
+        fields: list[Any] = [row, 'He said:\n"no",\r\n\n;\tyes']
+        for labels in sets:
+            names = ["abc"[label] for label in np.flatnonzero(labels)]
+            fields.append(separator.join(names))
+        writer.writerow(fields)
     return out.getvalue()
 
 
-def in_json(form: Any) -> str:
-    rows = ({"gold": tags, "extra": None, "out": form(row)} for tags, row in SCORED)
-    return "".join(f"{json.dumps(row)}\n" for row in rows)
+def as_lines(records: Iterable[Any]) -> str:
+    return "".join(f"{json.dumps(record)}\n" for record in records)
 
 
-CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command, and what they hold as arrays
-    *(({"d.csv": cut_at(*marks)}, f"d.csv --separator {marks[0].strip()}", {"y_pred": PRED})
-      for marks in itertools.product([", ", ";", "|", " | "], [",", ";", "\t"])),
-    ({"d.csv": DOCS}, "d.csv d.csv --pred d.csv --separator ,", {"y_pred": PRED, "y_score": LISTED}),
-    *(({"d.jsonl": in_json(form)}, "d.jsonl d.jsonl --scores-label-field out", {"y_score": SCORES})
-      for form in FORMS),
-    ({"d.csv": "tags,out,p\na|b,b|a,0.5|0.25\n,,\nc,\"['c', 'b']\",\"[3, -1e-3]\"\n"},
-     "d.csv d.csv --scores-label-field out --score-field p --separator |", {"y_score": SCORES}),
-    ({"t.csv": TAGS, "p.csv": "tags,doc\nc;a,z\na,y\nother,unknown\nb,x\n"},
-     "t.csv --pred p.csv --instance-field doc --separator ;", {"y_pred": PRED}),
-    ({"t.csv": TAGS, "p.csv": "pred,n\nb,1\na,1\nc;a,1\n"},
-     "t.csv --pred p.csv --separator ;", {"y_pred": PRED}),
-    ({"t.csv": "tags,n\na;b,1\n,1\nc,1\n", "p.csv": "pred,id\na,1\nc;a,2\nb,0\n"},
-     "t.csv p.csv --separator ;", {"y_score": LISTED}),
-]  # fmt: skip
+def scored_documents(form: Any) -> str:
+    """Return JSON Lines with predictions in a form."""
+    return as_lines({"gold": tags, "extra": None, "out": form(row)} for tags, row in SCORED)
 
 
-@pytest.mark.parametrize(("files", "line", "arrays"), CASES)
-def test_documents_hold_what_arrays_hold(files: Any, line: str, arrays: Any) -> None:
-    for name, text in files.items():
-        Path(name).write_text(text, newline="")
-    metrics = (RANKED if "y_score" in arrays else []) + (SETS if "y_pred" in arrays else [])
-    metrics += ["auc.micro"] if arrays.get("y_score") is SCORES else []
-    assert values_of(metrics, line) == dict(evaluate(TRUTH, **arrays, metrics=metrics))
+class Case(NamedTuple):
+    """Texts by name of a file, a command, and the same data as arrays."""
+
+    files: dict[str, str]
+    line: str
+    arrays: dict[str, Any]
 
 
-CELLS: list[tuple[str, list[str], list[Any]]] = [  # options, cells, and labels or labels with scores in each
-    ("--separator ' '", ["a b", "c", ""], [["a", "b"], ["c"], []]),
-    ("--separator '|'", ["a, b", "a|b"], [["a, b"], ["a", "b"]]),
-    ("--separator ,", ["a, b,", '["a", "b"]'], [["a", "b"], ["a", "b"]]),
-    ("--separator '\t'", ["a\tb c"], [["a", "b c"]]),
-    ("", ["['a', \"b's\", 3]", "[]", "(c)d", "array(c)d"], [["a", "b's", "3"], [], ["(c)d"], ["array(c)d"]]),
-    ("", ["('a', 'b')", "( 'a' , 'c' , )", "()", "('b', 'a',)"], [["a", "b"], ["a", "c"], [], ["a", "b"]]),
-    ("", ["{'a', 'b'}", "set()", "frozenset({'a', 'b'})", "frozenset()"], [["a", "b"], [], ["a", "b"], []]),
-    ("", ["array(['a',\n  'c'], dtype=object)", "array([], dtype=float64)"], [["a", "c"], []]),
-    ("", ["[np.str_('a'), \"c\"]"], [["a", "c"]]),
-    ("", ["(('a', 0.5), ('c', 0.25))", "{'a': 0.5, 'c': 0.25}"], [{"a": 0.5, "c": 0.25}] * 2),
-    ("", ["[('a', np.float64(0.5)), (np.str_(\"c\"), np.float32(0.25))]"], [{"a": 0.5, "c": 0.25}]),
+CASES: list[Case] = []
+for separator, delimiter in itertools.product([", ", ";", "|", " | "], [",", ";", "\t"]):
+    CASES.append(
+        Case(
+            {"d.csv": documents_with(separator, delimiter)},
+            f"d.csv --separator {separator.strip()}",
+            {"y_pred": PRED},
+        )
+    )
+CASES.append(
+    Case(
+        {"d.csv": DOCS},
+        "d.csv d.csv --pred d.csv --separator ,",
+        {"y_pred": PRED, "y_score": LISTED},
+    )
+)
+for form in FORMS:
+    CASES.append(
+        Case(
+            {"d.jsonl": scored_documents(form)},
+            "d.jsonl d.jsonl --scores-label-field out",
+            {"y_score": SCORES},
+        )
+    )
+CASES += [
+    Case(
+        {"d.csv": "tags,out,p\na|b,b|a,0.5|0.25\n,,\nc,\"['c', 'b']\",\"[3, -1e-3]\"\n"},
+        "d.csv d.csv --scores-label-field out --score-field p --separator |",
+        {"y_score": SCORES},
+    ),
+    Case(
+        {
+            "t.csv": TAGS,
+            "p.csv": "tags,doc\nc;a,z\na,y\nother,unknown\nb,x\n",
+        },
+        "t.csv --pred p.csv --instance-field doc --separator ;",
+        {"y_pred": PRED},
+    ),
+    Case(
+        {
+            "t.csv": TAGS,
+            "p.csv": "pred,n\nb,1\na,1\nc;a,1\n",
+        },
+        "t.csv --pred p.csv --separator ;",
+        {"y_pred": PRED},
+    ),
+    Case(
+        {
+            "t.csv": "tags,n\na;b,1\n,1\nc,1\n",
+            "p.csv": "pred,id\na,1\nc;a,2\nb,0\n",
+        },
+        "t.csv p.csv --separator ;",
+        {"y_score": LISTED},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("options", "cells", "expected"), CELLS)
-def test_cells_as_python_and_people_write_them(options: str, cells: list[str], expected: list[Any]) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_documents_have_the_values_of_arrays(case: Case) -> None:
+    for name, text in case.files.items():
+        Path(name).write_text(text, newline="")
+    metrics: list[str] = []
+    if "y_score" in case.arrays:
+        metrics += RANKED
+    if "y_pred" in case.arrays:
+        metrics += SETS
+    if case.arrays.get("y_score") is SCORES:
+        metrics.append("auc.micro")
+    expected = evaluate(TRUTH, **case.arrays, metrics=metrics)
+    assert values_of(metrics, case.line) == dict(expected)
+
+
+class Cells(NamedTuple):
+    """Cells of a column, options, and labels or labels with scores in each cell."""
+
+    cells: list[str]
+    expected: list[Any]
+    options: str = ""
+
+
+SCORED_CELL = {"a": 0.5, "c": 0.25}
+CELLS = [
+    Cells(["a b", "c", ""], [["a", "b"], ["c"], []], "--separator ' '"),
+    Cells(["a, b", "a|b"], [["a, b"], ["a", "b"]], "--separator '|'"),
+    Cells(["a, b,", '["a", "b"]'], [["a", "b"], ["a", "b"]], "--separator ,"),
+    Cells(["a\tb c"], [["a", "b c"]], "--separator '\t'"),
+    Cells(
+        ["['a', \"b's\", 3]", "[]", "(c)d", "array(c)d"],
+        [["a", "b's", "3"], [], ["(c)d"], ["array(c)d"]],
+    ),
+    Cells(
+        ["('a', 'b')", "( 'a' , 'c' , )", "()", "('b', 'a',)"],
+        [["a", "b"], ["a", "c"], [], ["a", "b"]],
+    ),
+    Cells(
+        ["{'a', 'b'}", "set()", "frozenset({'a', 'b'})", "frozenset()"],
+        [["a", "b"], [], ["a", "b"], []],
+    ),
+    Cells(
+        ["array(['a',\n  'c'], dtype=object)", "array([], dtype=float64)"],
+        [["a", "c"], []],
+    ),
+    Cells(["[np.str_('a'), \"c\"]"], [["a", "c"]]),
+    Cells(
+        ["(('a', 0.5), ('c', 0.25))", "{'a': 0.5, 'c': 0.25}"],
+        [SCORED_CELL, SCORED_CELL],
+    ),
+    Cells(
+        ["[('a', np.float64(0.5)), (np.str_(\"c\"), np.float32(0.25))]"],
+        [SCORED_CELL],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CELLS)
+def test_cells_are_read_as_python_and_people_write_them(case: Cells) -> None:
     with Path("d.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["pred"], *([cell] for cell in cells)])
-    rows = ({"labels": [*labels, "first"]} for labels in expected)  # that no cell is empty
-    Path("y.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    scored = isinstance(expected[0], dict)
-    metrics = "p@2,r@2" if scored else "precision.micro,recall.micro"
-    line = f"evaluate y.jsonl {'' if scored else '--pred'} d.csv {options} --metrics {metrics} --format json"
+        writer = csv.writer(file)
+        writer.writerow(["pred"])
+        writer.writerows([cell] for cell in case.cells)
+    # one more relevant label, so that no row is empty
+    records = [{"labels": [*labels, "first"]} for labels in case.expected]
+    Path("y.jsonl").write_text(as_lines(records))
+    n_cells = len(case.cells)
+    hits = sum(map(len, case.expected))
+    if isinstance(case.expected[0], dict):
+        files = "y.jsonl d.csv"
+        metrics = "p@2,r@2"
+        expected = [hits / (2 * n_cells), 2 / 3]
+    else:
+        files = "y.jsonl --pred d.csv"
+        metrics = "precision.micro,recall.micro"
+        expected = [1.0, hits / (hits + n_cells)]
+    line = f"evaluate {files} {case.options} --metrics {metrics} --format json"
     code, out, err = answer(shlex.split(line))
     assert code == 0, err
-    hits, listed = sum(map(len, expected)), 2 * len(cells) if scored else sum(map(len, expected))
-    recall = 2 / 3 if scored else hits / (hits + len(cells))
-    assert [*json.loads(out)["values"].values()] == pytest.approx([hits / listed, recall])
+    values = json.loads(out)["values"]
+    assert [*values.values()] == pytest.approx(expected)
 
 
 @given(st.lists(st.text(max_size=5)))
-def test_lists_as_python_prints_them(names: list[str]) -> None:
-    assert parsed(repr(names)) == parsed(json.dumps(names)) == names
-    assert parsed(repr([(name, 0.5) for name in names])) == [[name, 0.5] for name in names]
+def test_parsed_reads_lists_as_python_prints_them(names: list[str]) -> None:
+    assert parsed(repr(names)) == names
+    assert parsed(json.dumps(names)) == names
+    pairs = [(name, 0.5) for name in names]
+    assert parsed(repr(pairs)) == [[name, 0.5] for name in names]
 
 
-def test_training_labels_in_documents() -> None:
+def test_training_labels_are_read_from_documents() -> None:
     Path("train.csv").write_text('tags,n\n"[""a"", ""b""]",1\na,1\nzzz,1\n')
     Path("docs.jsonl").write_text('{"tags": ["a"], "predicted": {"a": 1, "b": 2}}\n')
     assert values_of(["psp@1"], "docs.jsonl --train train.csv") == {"psp@1": 0.0}
@@ -123,7 +227,7 @@ def test_training_labels_in_documents() -> None:
     "cell",
     ["['a' 'b']", "[0x1]", "[1_0]", "{'a': 1, 2: 3}", "['\\d']", "[b'a']", "[a]", "[1e1_0]"],
 )
-def test_what_python_never_prints_is_refused(cell: str) -> None:
+def test_cells_that_python_never_prints_are_refused(cell: str) -> None:
     with Path("d.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["tags", "pred"], ["a", cell]])
     code, _, err = answer(["evaluate", "d.csv", "--metrics", "f1.micro"])
@@ -141,11 +245,13 @@ def test_judgements_of_a_table_are_whole_numbers(relevance: str, tmp_path: Path)
 
 
 def test_messages_in_python_name_arguments(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text("id,labels\n1,a;b\n")
-    with pytest.raises(ValueError, match=r"line 2: 'a;b' may .*; scan\(path, separator=';'\) cuts it"):
-        evaluate(tmp_path / "d.csv", metrics="statistics")
-    (tmp_path / "d.csv").write_text("id,topics\n1,a\n")
-    with pytest.raises(
-        ValueError, match=r"scan\(path, label=...\), scan\(path, score=...\) and .* name them"
-    ):
-        evaluate(tmp_path / "d.csv", metrics="statistics")
+    path = tmp_path / "d.csv"
+    path.write_text("id,labels\n1,a;b\n")
+    message = r"line 2: 'a;b' may .*; scan\(path, separator=';'\) cuts it"
+    with pytest.raises(ValueError, match=message):
+        evaluate(path, metrics="statistics")
+
+    path.write_text("id,topics\n1,a\n")
+    message = r"scan\(path, label=...\), scan\(path, score=...\) and .* name them"
+    with pytest.raises(ValueError, match=message):
+        evaluate(path, metrics="statistics")

@@ -1,4 +1,4 @@
-"""Blocks of lines are read by kernels as they are line by line: values, names, notes and refusals."""
+"""Blocks of lines, read by kernels, have the values, names, notes and refusals of single lines."""
 
 import gzip
 import json
@@ -50,42 +50,75 @@ DAMAGE: dict[str, Callable[[str], bytes]] = {
 }
 
 
+# names of rows and labels
+PAIRS = st.lists(
+    st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)),
+    min_size=3,
+    max_size=24,
+    unique=True,
+)
+
+
+def as_lines(records: list[Any]) -> str:
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
 def files(draw: st.DrawFn, kind: str) -> bytes:
-    """Draw lines of qrels, of a run or of a run of ranks, of which one may be damaged."""
+    """Draw lines of qrels, a run or a run of ranks; one line may be damaged."""
     values = {"qrels": GRADES, "run": SCORES, "ranks": RANKS}[kind]
     lines = list[str]()
-    cells = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
     wrong = draw(st.sampled_from(["", "", "", "value", "repeated", *DAMAGE]))
-    drawn = draw(st.lists(cells, min_size=3, max_size=24, unique=True))
-    place = draw(st.integers(0, len(drawn) - 1))
-    drawn += drawn[place:][:1] if wrong == "repeated" else []
-    for number, (row, label) in enumerate(drawn):
-        value = draw(st.sampled_from(WRONG if wrong == "value" and number == place else values))
-        value = "1" if kind == "ranks" and number == 0 and wrong != "value" else value
+    pairs = draw(PAIRS)
+    place = draw(st.integers(0, len(pairs) - 1))
+    if wrong == "repeated":
+        pairs.append(pairs[place])
+    for number, (row, label) in enumerate(pairs):
+        is_wrong = wrong == "value" and number == place
+        value = draw(st.sampled_from(WRONG if is_wrong else values))
+        if kind == "ranks" and number == 0 and wrong != "value":
+            value = "1"
         parts = {
             "qrels": [row, "0", label, value],
             "run": [row, "Q0", label, "1", value, "tag"],
             "ranks": [row, label, value],
         }[kind]
         blank = draw(st.sampled_from(BLANKS))
-        line = draw(st.sampled_from(["", "", " "])) + blank.join(parts)
-        lines.append(line + draw(st.sampled_from(["\n", "\n", "\r\n", " \n", "\n\n", "\n \t\n"])))
-    texts = [line.encode() for line in lines]
+        start = draw(st.sampled_from(["", "", " "]))
+        end = draw(st.sampled_from(["\n", "\n", "\r\n", " \n", "\n\n", "\n \t\n"]))
+        lines.append(start + blank.join(parts) + end)
+    encoded = [line.encode() for line in lines]
     if wrong in DAMAGE:
-        texts[place] = DAMAGE[wrong](lines[place])
-    text = b"".join(texts)
-    return text.rstrip(b"\n") if draw(st.booleans()) else text
+        encoded[place] = DAMAGE[wrong](lines[place])
+    text = b"".join(encoded)
+    if draw(st.booleans()):
+        return text.rstrip(b"\n")
+    return text
+
+
+def read_named(path: str, kind: str) -> Any:
+    if kind == "qrels":
+        return read_qrels(path)
+    return read_run(path, read_qrels("y.qrels"))
 
 
 def contents(path: str, kind: str) -> Any:
-    """What a file says, by itself and beside the other one, or why it is refused."""
+    """Return the content of a file and the report with the other one, or the refusal."""
     try:
-        read = read_qrels(path) if kind == "qrels" else read_run(path, read_qrels("y.qrels"))
+        named = read_named(path, kind)
         report = evaluate("y.qrels", "m.run", metrics=["p@2", "mrr@9", "auc.micro"])
     except ValueError as error:
-        return re.sub("line [0-9]+: label ", "label ", str(error))  # without one if two blocks hold it
-    matrix, names = read.matrix, (read.row_names, read.label_names, [*read.unknown_labels])
-    return matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist(), names, report.to_json()
+        # a label in two blocks is refused without its line
+        return re.sub("line [0-9]+: label ", "label ", str(error))
+    matrix = named.matrix
+    return (
+        matrix.indptr.tolist(),
+        matrix.indices.tolist(),
+        matrix.data.tolist(),
+        named.row_names,
+        named.label_names,
+        [*named.unknown_labels],
+        report.to_json(),
+    )
 
 
 @given(data=st.data())
@@ -97,22 +130,21 @@ def test_lines_in_blocks_are_those_read_one_by_one(kind: str, data: st.DataObjec
     text = data.draw(st.composite(files)(kind))
     is_packed = data.draw(st.booleans())
     Path(path).write_bytes(gzip.compress(text) if is_packed else text)
-    answers = []
-    for is_block in (True, False):
-        with pytest.MonkeyPatch.context() as patched:
-            if is_block:
-                patched.setattr(input_fields, "BLOCK_BYTES", data.draw(st.sampled_from([1, 99, 999])))
-            else:
-                patched.setattr(input_fields, "read_fields", lambda *_, **__: None)
-            answers.append(contents(path, kind))
-    assert answers[0] == answers[1]
+    with pytest.MonkeyPatch.context() as patched:
+        block_bytes = data.draw(st.sampled_from([1, 99, 999]))
+        patched.setattr(input_fields, "BLOCK_BYTES", block_bytes)
+        in_blocks = contents(path, kind)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(input_fields, "read_fields", lambda *_, **__: None)
+        line_by_line = contents(path, kind)
+    assert in_blocks == line_by_line
 
 
 def test_names_are_compared_not_their_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"one two three one two four  " + bytes(8)
     starts = np.array([0, 4, 8, 14, 18, 22])
     stops = np.array([3, 7, 13, 17, 21, 26])
-    for factor in (HASH, np.uint64(0)):  # by which all hashes are the same
+    for factor in (HASH, np.uint64(0)):  # with 0, all hashes are equal
         table = NameTable()
         table._seed = np.uint64(0)
         monkeypatch.setitem(cast(Kernel, fields.hash_of).made_plain().__globals__, "HASH", factor)
@@ -129,20 +161,21 @@ CSV_DAMAGE = ("NaN", "0.5", '"{}', '"{}"x', "{}\rx", "{},;\t", "{}\ufeff", "{}\x
 
 
 def csv_files(draw: st.DrawFn, kind: str) -> bytes:
-    """Draw lines of CSV with a row for each label, of which one may be damaged."""
+    """Draw lines of CSV with a row for each label; one line may be damaged."""
     values = {"qrels": (*GRADES, "true", " 1 ", "1.0"), "run": (*SCORES, " 1 ")}[kind]
+    value_name = {"qrels": "relevance", "run": "score"}[kind]
     delimiter = draw(st.sampled_from(",;\t"))
-    further = draw(st.sampled_from([[], [], ["rank"], ["title"], ["judged_at"]]))
-    names = ["query_id", "doc_id", *([{"qrels": "relevance", "run": "score"}[kind]]), *further]
+    more_names = draw(st.sampled_from([[], [], ["rank"], ["title"], ["judged_at"]]))
+    names = ["query_id", "doc_id", value_name, *more_names]
     if kind == "qrels" and draw(st.booleans()):
         names.remove("relevance")
     names = draw(st.permutations(names))
-    cells = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
-    drawn = draw(st.lists(cells, min_size=3, max_size=24, unique=True))
+    pairs = draw(PAIRS)
     forms = st.sampled_from(draw(st.sampled_from([QUOTED[:1], QUOTED[:3], QUOTED])))
-    is_damaged, place = draw(st.integers(0, 3)) == 0, draw(st.integers(0, len(drawn) - 1))
+    is_damaged = draw(st.integers(0, 3)) == 0
+    place = draw(st.integers(0, len(pairs) - 1))
     lines = [delimiter.join(names)]
-    for number, (row, label) in enumerate(drawn):
+    for number, (row, label) in enumerate(pairs):
         texts = {
             "query_id": row,
             "doc_id": label,
@@ -156,39 +189,46 @@ def csv_files(draw: st.DrawFn, kind: str) -> bytes:
         if is_damaged and number == place:
             name = draw(st.sampled_from(names))
             written[name] = draw(st.sampled_from(CSV_DAMAGE)).format(texts[name])
-        lines.append(delimiter.join(written.values()) + draw(st.sampled_from(["", "", "", "\r", " ", "\n"])))
+        end = draw(st.sampled_from(["", "", "", "\r", " ", "\n"]))
+        lines.append(delimiter.join(written.values()) + end)
     blank_lines = draw(st.sampled_from(["", "", "\n", " \r\n", "\n" * 99]))
-    text = blank_lines + "\n".join(lines) + draw(st.sampled_from(["", "\n"]))
+    last_newline = draw(st.sampled_from(["", "\n"]))
+    text = blank_lines + "\n".join(lines) + last_newline
     return text.encode()
 
 
-def report_of(paths: tuple[str, str]) -> Any:
-    """What two files say, or why one is refused."""
+def report_of(truth: str, scores: str) -> str:
+    """Return the report of two files, or the message that refuses one."""
     try:
-        report = evaluate(*paths, metrics=["p@2", "mrr@9", "ndcg@3"])
+        report = evaluate(truth, scores, metrics=["p@2", "mrr@9", "ndcg@3"])
     except ValueError as error:
         return str(error)
     return report.to_json()
 
 
+ONE_BLOCK = 1 << 22
+
+
 @given(data=st.data())
 @pytest.mark.parametrize("kind", ["qrels", "run"])
 def test_lines_of_csv_in_blocks_are_those_read_one_by_one(kind: str, data: st.DataObject) -> None:
-    other = (
-        "query_id,doc_id\na,ab\n7,7\nb,doc-12345678\n" if kind == "run" else "query_id,doc_id,score\na,ab,1\n"
-    )
     text = data.draw(st.composite(csv_files)(kind))
-    Path("y.csv").write_bytes(text if kind == "qrels" else other.encode())
-    Path("m.csv").write_bytes(text if kind == "run" else other.encode())
-    answers = []
-    for block_bytes in (data.draw(st.sampled_from([1, 99, 999])), 1 << 22):
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(input_fields, "BLOCK_BYTES", block_bytes)
-            if block_bytes == 1 << 22:
-                patched.setattr(input_fields, "read_fields", lambda *_, **__: None)
-                patched.setattr(csv_lines, "read_fields", lambda *_, **__: None)
-            answers.append(report_of(("y.csv", "m.csv")))
-    assert answers[0] == answers[1]
+    if kind == "qrels":
+        Path("y.csv").write_bytes(text)
+        Path("m.csv").write_bytes(b"query_id,doc_id,score\na,ab,1\n")
+    else:
+        Path("y.csv").write_bytes(b"query_id,doc_id\na,ab\n7,7\nb,doc-12345678\n")
+        Path("m.csv").write_bytes(text)
+    with pytest.MonkeyPatch.context() as patched:
+        block_bytes = data.draw(st.sampled_from([1, 99, 999]))
+        patched.setattr(input_fields, "BLOCK_BYTES", block_bytes)
+        in_blocks = report_of("y.csv", "m.csv")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(input_fields, "BLOCK_BYTES", ONE_BLOCK)
+        patched.setattr(input_fields, "read_fields", lambda *_, **__: None)
+        patched.setattr(csv_lines, "read_fields", lambda *_, **__: None)
+        line_by_line = report_of("y.csv", "m.csv")
+    assert in_blocks == line_by_line
 
 
 LISTED = (*NAMES, "", " ", "\ud800", "e\u0301", "\x1f b \x1f", "\x00")
@@ -196,111 +236,160 @@ LISTED = (*NAMES, "", " ", "\ud800", "e\u0301", "\x1f b \x1f", "\x00")
 
 @given(data=st.data())
 def test_labels_of_lists_are_those_of_a_table_of_names(data: st.DataObject) -> None:
-    rows = data.draw(st.lists(st.lists(st.sampled_from(LISTED), max_size=4, unique_by=str.strip), min_size=1))
+    lists = st.lists(st.sampled_from(LISTED), max_size=4, unique_by=str.strip)
+    rows = data.draw(st.lists(lists, min_size=1))
     truth = [{"id": str(row), "labels": labels} for row, labels in enumerate(rows)]
     scores = [{"id": str(row), "labels": labels[::-1]} for row, labels in enumerate(rows[1:])]
-    for path, records in (("y.jsonl", truth), ("m.jsonl", scores)):
-        Path(path).write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    answers = []
+    Path("y.jsonl").write_text(as_lines(truth))
+    Path("m.jsonl").write_text(as_lines(scores))
+    reports = []
     for many, batch_bytes in ((0, 200), (1 << 17, 1 << 20)):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(input_rows, "MANY_LABELS", many)
             patched.setattr(input_rows, "BATCH_BYTES", batch_bytes)
-            answers.append(report_of(("y.jsonl", "m.jsonl")))
-    assert answers[0] == answers[1]
+            reports.append(report_of("y.jsonl", "m.jsonl"))
+    assert reports[0] == reports[1]
 
 
 LONG_NUMBERS = ("0." + "123456789" * 4, "1" * 25)
 JSON_NUMBERS = ("0.5", "1", "-0.0", "-0", "0", "1e-3", "1E+3", "1e400", "-7", *LONG_NUMBERS)
 IDS = ("{}", '"{}"', '"{}"', '"q{} "', '" é{}"')
 ODD_LABELS = (
-    '"\\u00e9x"', '"a\\n"', '"\\""', "7", "null", '["a", 0.5]', '""', '" "', '"\x01"', '"a', "'a'", '"a" "b"',
-)  # fmt: skip
-ODD_NUMBERS = ("NaN", "Infinity", "1.", ".5", "+1", "01", "-", "1e", "0x1", '"0.5"', "true", "1_0", "", "1 2")
+    '"\\u00e9x"',
+    '"a\\n"',
+    '"\\""',
+    "7",
+    "null",
+    '["a", 0.5]',
+    '""',
+    '" "',
+    '"\x01"',
+    '"a',
+    "'a'",
+    '"a" "b"',
+)
+ODD_NUMBERS = (
+    "NaN",
+    "Infinity",
+    "1.",
+    ".5",
+    "+1",
+    "01",
+    "-",
+    "1e",
+    "0x1",
+    '"0.5"',
+    "true",
+    "1_0",
+    "",
+    "1 2",
+)
 ODD_IDS = ("01", "-1", "1.5", "null", '""', '"  "', '"\\u0041"', "1" * 30)
 ODD_LINES = ("{}\ufeff", "\ufeff{}", "{} {}", "{},", "[{}]", "{}x", "", "{{}}")
 
 
 def json_files(draw: st.DrawFn, kind: str) -> bytes:
-    """Draw objects with an id, labels and perhaps scores, of which one may be damaged."""
-    names = ["doc_id", "labels", *(["scores"] if kind == "scores" and draw(st.booleans()) else [])]
+    """Draw objects with an id, labels and perhaps scores; one object may be damaged."""
+    names = ["doc_id", "labels"]
+    if kind == "scores" and draw(st.booleans()):
+        names.append("scores")
     if draw(st.integers(0, 3)) == 0:
         names.remove("doc_id")
     names = draw(st.permutations(names))
-    blank, id_form = draw(st.sampled_from(["", " ", "\t", "\r "])), draw(st.sampled_from(IDS))
+    blank = draw(st.sampled_from(["", " ", "\t", "\r "]))
+    id_form = draw(st.sampled_from(IDS))
     texts = [f'"{name}"' for name in NAMES] + [f'" {NAMES[0]}x "']
-    rows = draw(st.lists(st.lists(st.sampled_from(texts), max_size=4, unique=True), min_size=3, max_size=9))
-    damage, place = draw(st.sampled_from(["", "", "", *names, "line", "members"])), draw(st.integers(0, 2))
-    comma, lines = f"{blank},{blank}", list[str]()
+    row_strategy = st.lists(st.sampled_from(texts), max_size=4, unique=True)
+    rows = draw(st.lists(row_strategy, min_size=3, max_size=9))
+    damage = draw(st.sampled_from(["", "", "", *names, "line", "members"]))
+    place = draw(st.integers(0, 2))
+    comma = f"{blank},{blank}"
+    lines = list[str]()
     for number, row in enumerate(rows):
-        labels, scores = [*row], [draw(st.sampled_from(JSON_NUMBERS)) for _ in row]
-        of_row, damaged = id_form.format(number), damage if number == place else ""
+        labels = [*row]
+        scores = [draw(st.sampled_from(JSON_NUMBERS)) for _ in row]
+        row_id = id_form.format(number)
+        damaged = damage if number == place else ""
         if damaged == "labels":
             labels.append(draw(st.sampled_from(ODD_LABELS)))
             scores += ["1"] * draw(st.integers(0, 1))
         if damaged == "scores":
             scores[draw(st.integers(0, len(scores))) :] = [draw(st.sampled_from(ODD_NUMBERS))]
         if damaged == "doc_id":
-            of_row = draw(st.sampled_from(ODD_IDS))
-        lists = {"labels": labels, "scores": scores}
-        values = {name: f"[{blank}{comma.join(items)}{blank}]" for name, items in lists.items()}
-        values["doc_id"] = of_row
+            row_id = draw(st.sampled_from(ODD_IDS))
+        values = {
+            "doc_id": row_id,
+            "labels": f"[{blank}{comma.join(labels)}{blank}]",
+            "scores": f"[{blank}{comma.join(scores)}{blank}]",
+        }
         members = [f'"{name}"{blank}:{blank}{values[name]}' for name in names]
         if damaged == "members":
             members = draw(st.sampled_from([members[1:], members[::-1], [*members, members[0]]]))
             members += draw(st.sampled_from([[], ['"title": "t"'], ['"rank": [1]']]))
         line = f"{blank}{{{blank}{comma.join(members)}{blank}}}{blank}"
-        lines.append(draw(st.sampled_from(ODD_LINES)).format(line, line) if damaged == "line" else line)
-    return (draw(st.sampled_from(["\n", "\r\n", "\n\n"])).join(lines) + "\n").encode()
+        if damaged == "line":
+            line = draw(st.sampled_from(ODD_LINES)).format(line, line)
+        lines.append(line)
+    newline = draw(st.sampled_from(["\n", "\r\n", "\n\n"]))
+    return (newline.join(lines) + "\n").encode()
 
 
-def answers_of_objects(text: bytes, kind: str, block_bytes: int) -> list[Any]:
-    """What JSON Lines say in blocks, and line by line."""
-    other = b'{"doc_id": 0, "labels": ["ab", "a"]}\n{"doc_id": 1, "labels": ["7"]}\n'
-    Path("y.jsonl").write_bytes(text if kind == "truth" else other)
+def reports_of_objects(text: bytes, kind: str, block_bytes: int) -> tuple[str, str]:
+    """Return reports of JSON Lines read in blocks, and line by line."""
+    truth = b'{"doc_id": 0, "labels": ["ab", "a"]}\n{"doc_id": 1, "labels": ["7"]}\n'
+    Path("y.jsonl").write_bytes(text if kind == "truth" else truth)
     Path("m.jsonl").write_bytes(text)
-    answers = []
-    for n_bytes in (block_bytes, 1 << 22):
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(input_fields, "BLOCK_BYTES", n_bytes)
-            if n_bytes == 1 << 22:
-                patched.setattr(json_lists, "read_lists", lambda *_: None)
-            answers.append(report_of(("y.jsonl", "m.jsonl")))
-    return answers
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(input_fields, "BLOCK_BYTES", block_bytes)
+        in_blocks = report_of("y.jsonl", "m.jsonl")
+        patched.setattr(input_fields, "BLOCK_BYTES", ONE_BLOCK)
+        patched.setattr(json_lists, "read_lists", lambda *_: None)
+        line_by_line = report_of("y.jsonl", "m.jsonl")
+    return in_blocks, line_by_line
 
 
 @given(data=st.data())
 @pytest.mark.parametrize("kind", ["truth", "scores"])
-def test_objects_of_json_lines_in_blocks_are_those_read_one_by_one(kind: str, data: st.DataObject) -> None:
+def test_objects_of_json_lines_in_blocks_are_those_read_one_by_one(
+    kind: str, data: st.DataObject
+) -> None:
     text = data.draw(st.composite(json_files)(kind))
-    in_blocks, line_by_line = answers_of_objects(text, kind, data.draw(st.sampled_from([1, 99, 999])))
+    block_bytes = data.draw(st.sampled_from([1, 99, 999]))
+    in_blocks, line_by_line = reports_of_objects(text, kind, block_bytes)
     assert in_blocks == line_by_line
 
 
 @pytest.mark.parametrize("at", [1, 7])
 @pytest.mark.parametrize("field", ["doc_id", "labels", "scores"])
-def test_an_odd_value_in_blocks_is_what_it_is_line_by_line(field: str, at: int) -> None:
-    odd = {
+def test_odd_values_in_blocks_are_read_as_line_by_line(field: str, at: int) -> None:
+    odd_values = {
         "doc_id": ODD_IDS,
         "labels": ODD_LABELS,
         "scores": (*ODD_NUMBERS, *JSON_NUMBERS, "1,", ",1", "1, 2"),
     }
-    for value in odd[field]:
+    for odd_value in odd_values[field]:
         lines = []
         for row in range(9):
             values = {"doc_id": str(row), "labels": '"ab"', "scores": "0.5"}
-            values |= {field: value} if row == at else {}
-            lines.append('{{"doc_id": {}, "labels": [{}], "scores": [{}]}}\n'.format(*values.values()))
-        in_blocks, line_by_line = answers_of_objects("".join(lines).encode(), "scores", 99)
+            if row == at:
+                values[field] = odd_value
+            line = '{{"doc_id": {doc_id}, "labels": [{labels}], "scores": [{scores}]}}\n'
+            lines.append(line.format(**values))
+        in_blocks, line_by_line = reports_of_objects("".join(lines).encode(), "scores", 99)
         assert in_blocks == line_by_line
 
 
 @pytest.mark.parametrize("is_scored_first", [True, False])
-def test_objects_with_scores_behind_others_without_are_refused_in_blocks(is_scored_first: bool) -> None:
+def test_objects_with_scores_behind_others_without_are_refused_in_blocks(
+    is_scored_first: bool,
+) -> None:
     plain = [f'{{"doc_id": {row}, "labels": ["a"]}}\n' for row in range(9)]
     scored = [line.replace('["a"]', '[["a", 0.5]]') for line in plain]
-    lines = scored[:5] + plain[5:] if is_scored_first else plain[:5] + scored[5:]
-    in_blocks, line_by_line = answers_of_objects("".join(lines).encode(), "scores", 99)
+    lines = plain[:5] + scored[5:]
+    if is_scored_first:
+        lines = scored[:5] + plain[5:]
+    text = "".join(lines)
+    in_blocks, line_by_line = reports_of_objects(text.encode(), "scores", 99)
     assert in_blocks == line_by_line
     assert "line 6: labels with scores, and others without" in in_blocks
 
@@ -308,75 +397,82 @@ def test_objects_with_scores_behind_others_without_are_refused_in_blocks(is_scor
 @pytest.mark.parametrize(
     "last", ['{"doc_id": 3, "labels": ["a"]}', '{"doc_id": 20, "labels": ["a", "b", "a"]}']
 )
-def test_what_is_repeated_is_refused_with_its_line_in_blocks(last: str) -> None:
+def test_repeated_rows_and_labels_in_blocks_are_refused_with_their_line(last: str) -> None:
     lines = [f'{{"doc_id": {row}, "labels": ["a"]}}\n' for row in range(20)]
-    in_blocks, line_by_line = answers_of_objects("".join([*lines, last]).encode(), "truth", 99)
+    text = "".join([*lines, last])
+    in_blocks, line_by_line = reports_of_objects(text.encode(), "truth", 99)
     assert in_blocks == line_by_line
     assert "line 21" in in_blocks
 
 
 @pytest.mark.parametrize("last", [[0, 1], ["0", "1"], ["1", "0"]])
 def test_texts_of_zeros_and_ones_in_blocks_are_names(last: list[Any]) -> None:
-    records = [{"labels": ["0", "1"] if row < 9 else last} for row in range(99)]
-    text = "".join(f"{json.dumps(record)}\n" for record in records)
-    in_blocks, line_by_line = answers_of_objects(text.encode(), "truth", 99)
+    records = [{"labels": ["0", "1"]}] * 9 + [{"labels": last}] * 90
+    text = as_lines(records)
+    in_blocks, line_by_line = reports_of_objects(text.encode(), "truth", 99)
     assert in_blocks == line_by_line
 
 
 def test_objects_in_blocks_are_read_by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [f'{{"doc_id": {row}, "labels": ["a", "ab"], "scores": [2, 1e-3]}}\n' for row in range(9)]
+    line = '{{"doc_id": {}, "labels": ["a", "ab"], "scores": [2, 1e-3]}}\n'
     Path("y.jsonl").write_text('{"doc_id": 0, "labels": ["a", "b"]}\n')
-    Path("m.jsonl").write_text("".join(lines))
+    Path("m.jsonl").write_text("".join(map(line.format, range(9))))
     monkeypatch.setattr(input_fields, "BLOCK_BYTES", 99)
     monkeypatch.setattr("xmleval.input.formats.documents.parsed_block", None)
-    assert '"p@2": 0.5' in report_of(("y.jsonl", "m.jsonl"))
+    assert '"p@2": 0.5' in report_of("y.jsonl", "m.jsonl")
 
 
 @pytest.mark.parametrize("name", ["a\nb", 'a"b', "a\\b", "é", "\ud800", ""])
 def test_fields_with_odd_names_in_blocks_are_read_as_line_by_line(name: str) -> None:
     records = [{"doc_id": row, name: ["a"]} for row in range(30)]
     Path("y.jsonl").write_text('{"doc_id": 0, "labels": ["a"]}\n')
-    answers = []
+
+    def report(block_bytes: int) -> str:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(input_fields, "BLOCK_BYTES", block_bytes)
+            try:
+                lists = scan("m.jsonl", label=name)
+                return evaluate("y.jsonl", lists, metrics="p@1").to_json()
+            except ValueError as error:
+                return str(error)
+
     for last in ("", f'{{"doc_id": 30, "{name}": ["a"]}}\n'):
-        lines = "".join(f"{json.dumps(record)}\n" for record in records) + last
-        Path("m.jsonl").write_bytes(lines.encode(errors="surrogatepass"))
-        for n_bytes in (99, 1 << 22):
-            with pytest.MonkeyPatch.context() as patched:
-                patched.setattr(input_fields, "BLOCK_BYTES", n_bytes)
-                try:
-                    lists = scan("m.jsonl", label=name)
-                    answers.append(evaluate("y.jsonl", lists, metrics="p@1").to_json())
-                except ValueError as error:
-                    answers.append(str(error))
-    assert answers[::2] == answers[1::2]
+        text = as_lines(records) + last
+        Path("m.jsonl").write_bytes(text.encode(errors="surrogatepass"))
+        assert report(99) == report(ONE_BLOCK)
 
 
 @pytest.mark.parametrize("has_ids", [True, False])
 def test_files_behind_one_with_further_fields_are_read_line_by_line(has_ids: bool) -> None:
-    for kind in ("y", "m"):
+    for kind, sign in (("y", 1), ("m", -1)):
         for number in (1, 2):
-            records = list[dict[str, Any]]()
+            records = []
             for row in range(30):
-                ids = {"doc_id": f"{number}.{row}"} if has_ids else {}
-                beside = (
-                    {"confidence": [1.5]} if has_ids else {"text": f"text {row if kind == 'y' else -row}"}
-                )
-                records.append(ids | {"labels": ["a"]} | (beside if number == 1 else {}))
-            lines = "".join(f"{json.dumps(record)}\n" for record in records)
-            Path(f"{kind}{number}.jsonl").write_text(lines)
-    answers = []
-    for n_bytes in (99, 1 << 22):
+                record: dict[str, Any] = {}
+                if has_ids:
+                    record["doc_id"] = f"{number}.{row}"
+                record["labels"] = ["a"]
+                if number == 1 and has_ids:
+                    record["confidence"] = [1.5]
+                elif number == 1:
+                    record["text"] = f"text {sign * row}"
+                records.append(record)
+            Path(f"{kind}{number}.jsonl").write_text(as_lines(records))
+    reports = []
+    for block_bytes in (99, ONE_BLOCK):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(input_fields, "BLOCK_BYTES", n_bytes)
-            answers.append(report_of(("y*.jsonl", "m*.jsonl")))
-    assert answers[0] == answers[1]
+            patched.setattr(input_fields, "BLOCK_BYTES", block_bytes)
+            reports.append(report_of("y*.jsonl", "m*.jsonl"))
+    assert reports[0] == reports[1]
 
 
-def test_a_judgement_that_is_not_whole_is_refused_in_later_blocks_of_csv(
+def test_judgement_that_is_not_whole_is_refused_in_later_blocks_of_csv(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lines = [f"q{number},a,{0.5 if number == 20 else 1}" for number in range(30)]
-    Path("y.csv").write_text("\n".join(["query_id,doc_id,relevance", *lines]))
+    lines = ["query_id,doc_id,relevance"]
+    lines += [f"q{number},a,1" for number in range(30)]
+    lines[21] = "q20,a,0.5"
+    Path("y.csv").write_text("\n".join(lines))
     monkeypatch.setattr(input_fields, "BLOCK_BYTES", 99)
     with pytest.raises(ValueError, match=r"line 22: 0\.5 is no relevance, an integer"):
         evaluate("y.csv", "y.csv", metrics="p@1")

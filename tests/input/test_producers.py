@@ -12,14 +12,28 @@ import scipy.sparse as sp
 from tests.damage import values_of
 from tests.examples import LABELS, SCORES, Y_TEST
 from tests.input.forms import backwards, best_first, torch_of
-from tests.made_files import as_list, beir_qrels, ids, json_run, npy_labels, npz, rows_of, svmlight, xmc
+from tests.made_files import (
+    as_list,
+    beir_qrels,
+    ids,
+    json_run,
+    npy_labels,
+    npz,
+    rows_of,
+    svmlight,
+    xmc,
+)
 from xmleval import evaluate
 
 EXPECTED = {"p@1": 0.5, "r@2": 0.625}  # by hand
 Y = sp.csr_array(Y_TEST)
-S = sp.csr_array([[0.9, 0, 0.4, 0.5, 0], [0, 0.7, 0.8, 0, 0.1], [0.1, 0, 0, 0.2, 0.7], [0.6, 0.3, 0.2, 0, 0]])
-MORE = sp.csr_array(np.maximum(Y_TEST, np.eye(5)[[0, 4, 3, 2]]))  # with a label of row 1 to be excluded
-TRUE, HITS = rows_of(Y), [best_first(row) for row in S.toarray()]
+S = sp.csr_array(
+    [[0.9, 0, 0.4, 0.5, 0], [0, 0.7, 0.8, 0, 0.1], [0.1, 0, 0, 0.2, 0.7], [0.6, 0.3, 0.2, 0, 0]]
+)
+# with a label of row 1 to be excluded
+MORE = sp.csr_array(np.maximum(Y_TEST, np.eye(5)[[0, 4, 3, 2]]))
+TRUE = rows_of(Y)
+HITS = [best_first(row) for row in S.toarray()]
 TAGS = [[f"t{label}" for label in row] for row in TRUE]
 TAG_HITS = [[(f"t{label}", score) for label, score in row] for row in HITS]
 QRELS = {f"q{i}": dict.fromkeys(row, 1) for i, row in enumerate(TAGS)}
@@ -64,7 +78,9 @@ def csv_of_tags() -> str:
 
 def json_lines() -> str:
     rows = zip(TAGS, TAG_HITS, strict=True)
-    return write("tags.jsonl", objects({"labels": tags, "predicted": dict(hits)} for tags, hits in rows))
+    return write(
+        "tags.jsonl", objects({"labels": tags, "predicted": dict(hits)} for tags, hits in rows)
+    )
 
 
 def fast_text() -> str:
@@ -83,38 +99,76 @@ def faiss_search() -> Any:
 # a program, the shape of its files, and what writes them and returns the rest of a command line
 FILES: list[tuple[str, str, Callable[[], str]]] = [
     ("PECOS, XR-Transformer", "CSR npz, unsorted", lambda: f"{npz(Path('Y'), Y)} {unsorted_npz()}"),
-    ("XMC repository, Renee, ZestXML", "text with header",
-     lambda: f"{svmlight(Path('Y'), Y, '.txt', ('4 1 5',))} {xmc(Path('S'), S, 'scores')}"),
-    ("DEXML, Renee", "file of rows and labels to be filtered",
-     lambda: f"{npz(Path('Y'), MORE)} {unsorted_npz()} --exclude {write('filter.txt', ['1 4'])}"),
-    ("LightXML, AttentionXML", "npy of ids",
-     lambda: f"{npz(Path('Y'), Y)} {str(npy_labels(Path('A'), S)).removesuffix('-labels.npy')}"),
+    (
+        "XMC repository, Renee, ZestXML",
+        "text with header",
+        lambda: f"{svmlight(Path('Y'), Y, '.txt', ('4 1 5',))} {xmc(Path('S'), S, 'scores')}",
+    ),
+    (
+        "DEXML, Renee",
+        "file of rows and labels to be filtered",
+        lambda: f"{npz(Path('Y'), MORE)} {unsorted_npz()} --exclude {write('filter.txt', ['1 4'])}",
+    ),
+    (
+        "LightXML, AttentionXML",
+        "npy of ids",
+        lambda: f"{npz(Path('Y'), Y)} {str(npy_labels(Path('A'), S)).removesuffix('-labels.npy')}",
+    ),
     ("LightXML, AttentionXML", "npy of strings", npy_of_names),
     ("xmc-topk-calibration", "npz of prediction_ids and labels", npz_of_study),
     ("NGAME", "ids a line, no header", lambda: f"{ids(Path('Y'), Y)} {unsorted_npz()}"),
-    ("BEIR", "three columns, and JSON", lambda: f"{beir_qrels(Path('Y'), Y)} {json_run(Path('S'), S)}"),
-    ("MTEB", "JSON", lambda: f"{write('Y.json', objects([QRELS]))} {write('S.json', objects([RUN]))}"),
+    (
+        "BEIR",
+        "three columns, and JSON",
+        lambda: f"{beir_qrels(Path('Y'), Y)} {json_run(Path('S'), S)}",
+    ),
+    (
+        "MTEB",
+        "JSON",
+        lambda: f"{write('Y.json', objects([QRELS]))} {write('S.json', objects([RUN]))}",
+    ),
     ("tags", "CSV", csv_of_tags),
     ("tags", "JSON Lines", json_lines),
-    ("LibMultiLabel", "label:score lines", lambda: (
-        f"{write('Y.jsonl', objects({'labels': row} for row in TAGS))} {write('p.lines', pairs('{}:{}'))}"
-    )),
+    (
+        "LibMultiLabel",
+        "label:score lines",
+        lambda: (
+            f"{write('Y.jsonl', objects({'labels': row} for row in TAGS))} "
+            f"{write('p.lines', pairs('{}:{}'))}"
+        ),
+    ),
     ("fastText", "__label__x", fast_text),
-]  # fmt: skip
+]
 # a library, the shape of its objects, a truth, what makes predictions, and options
 OBJECTS: list[tuple[str, str, Any, Callable[[], Any], dict[str, Any]]] = [
-    ("DEXML, Renee", "pairs to be filtered", MORE, lambda: backwards(S.toarray()), {"exclude": [(1, 4)]}),
+    (
+        "DEXML, Renee",
+        "pairs to be filtered",
+        MORE,
+        lambda: backwards(S.toarray()),
+        {"exclude": [(1, 4)]},
+    ),
     ("napkinXC", "lists of (id, score)", TRUE, lambda: HITS, {"n_labels": 5}),
     ("pyxclib", "dict of arrays", Y, lambda: {"indices": LABELS, "scores": SCORES}, {}),
-    ("torch.topk", "named pair", Y,
-     lambda: torch_of(lambda torch, scores: torch.topk(torch.tensor(scores), 3))(S.toarray()), {}),
+    (
+        "torch.topk",
+        "named pair",
+        Y,
+        lambda: torch_of(lambda torch, scores: torch.topk(torch.tensor(scores), 3))(S.toarray()),
+        {},
+    ),
     ("FAISS inner product", "(D, I)", Y, lambda: (SCORES, LABELS), {}),
     ("FAISS L2", "search", Y, faiss_search, {"higher_is_better": False}),
-    ("sentence-transformers", "semantic_search", Y,
-     lambda: [[{"corpus_id": label, "score": score} for label, score in row] for row in HITS], {}),
+    (
+        "sentence-transformers",
+        "semantic_search",
+        Y,
+        lambda: [[{"corpus_id": label, "score": score} for label, score in row] for row in HITS],
+        {},
+    ),
     ("BEIR, MTEB, ranx", "dict of dict", QRELS, lambda: RUN, {}),
     ("tags", "lists of strings", TAGS, lambda: [[name for name, _ in row] for row in TAG_HITS], {}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("program", "shape", "make"), FILES)

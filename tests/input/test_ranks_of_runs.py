@@ -1,4 +1,4 @@
-"""Three fields are ranks, as those of MS MARCO, only where they can be: others are scores."""
+"""Runs of three fields have ranks, as those of MS MARCO; numbers that cannot be are refused."""
 
 from pathlib import Path
 
@@ -20,14 +20,34 @@ WRONG = {
 }
 
 
+NUMBERS = {
+    "P1": "0",
+    "P2": "1",
+    "GO:1": "1",
+    "GO:3": "3",
+    "GO:8": "8",
+    "GO:9": "9",
+}
+
+
+def with_numbers(text: str) -> str:
+    for name, number in NUMBERS.items():
+        text = text.replace(name, number)
+    return text
+
+
 @pytest.mark.parametrize("reason", WRONG)
 @pytest.mark.parametrize("numbers", [False, True])
-def test_whole_scores_are_not_read_as_ranks(folder: Path, refused: Run, reason: str, numbers: bool) -> None:
-    """In memory, in a spill file, and where rows and labels are called by numbers."""
-    qrels, run = QRELS, WRONG[reason]
-    for name, number in {"P1": "0", "P2": "1", "GO:1": "1", "GO:3": "3", "GO:8": "8", "GO:9": "9"}.items():
-        qrels, run = (text.replace(name, number) if numbers else text for text in (qrels, run))
-    reason = reason.replace("P1", "0") if numbers else reason
+def test_whole_scores_are_not_read_as_ranks(
+    folder: Path, refused: Run, reason: str, numbers: bool
+) -> None:
+    """Rows and labels have names or numbers; they are in memory or in a spill file."""
+    qrels = QRELS
+    run = WRONG[reason]
+    if numbers:
+        qrels = with_numbers(qrels)
+        run = with_numbers(run)
+        reason = reason.replace("P1", "0")
     Path("t.qrels").write_text(qrels)
     Path("s.run").write_text(run)
     line = "evaluate t.qrels s.run --metrics p@1"
@@ -41,11 +61,12 @@ def test_whole_scores_are_not_read_as_ranks(folder: Path, refused: Run, reason: 
 
 
 def test_ranks_of_a_reranked_part_are_read(folder: Path) -> None:
-    """One query with a rank of 1 is enough, wherever its lines and files are."""
+    """One query with a rank of 1 is enough, in any line and file."""
     Path("t.qrels").write_text(QRELS)
     Path("s.run").write_text("P1 GO:9 12\nP2 GO:3 1\nP1 GO:1 3\nP2 GO:1 7\n")
-    assert evaluate("t.qrels", "s.run", metrics="p@1")["p@1"] == 1.0
     Path("runs").mkdir()
     Path("runs/1.run").write_text("P1 GO:9 12\nP1 GO:1 3\n")
     Path("runs/2.run").write_text("P2 GO:3 1\nP2 GO:1 7\n")
-    assert evaluate("t.qrels", "runs", metrics="p@1")["p@1"] == 1.0
+    for run in ("s.run", "runs"):
+        report = evaluate("t.qrels", run, metrics="p@1")
+        assert report["p@1"] == 1.0

@@ -1,4 +1,4 @@
-"""What is no data is refused by argument, row and value; whatever else is given, there is no other error."""
+"""Objects that are no data are refused by argument, row and value, without other errors."""
 
 import collections
 import contextlib
@@ -23,7 +23,8 @@ from tests.input.test_named_objects import FULL, NAMES, QRELS, RUN, SCORED, TAGS
 from xmleval import Evaluator, evaluate, from_df
 
 Case = tuple[str, dict[str, Any]]
-EYE, ONES = np.eye(3, 4), np.ones((4, 4))
+EYE = np.eye(3, 4)
+ONES = np.ones((4, 4))
 
 
 def put(array: Any, row: int, label: int, value: Any) -> Any:
@@ -48,119 +49,323 @@ def single(labels: Any, scores: Any = None) -> dict[str, Any]:
     return {"y_score": (labels, scores)}
 
 
+# label 3 is stored twice in row 1
 CSR = sp.csr_array((np.ones(4), [0, 3, 3, 1], [0, 0, 3, 4, 4]), shape=(M, N))
 COO = sp.coo_array((np.ones(4), ([1, 3, 1, 1], [3, 1, 0, 3])), shape=(M, N))
 CSC = sp.csc_array((np.ones(2), [1, 1], [0, 0, 0, 0, 2, 2, 2]), shape=(M, N))
-DIA, FALLING = sp.dia_array((np.ones((1, N)), [0]), shape=(M, N)), CSC.copy()
-DIA.offsets, FALLING.indptr[-1] = np.array([2**32]), -1
+DIA = sp.dia_array((np.ones((1, N)), [0]), shape=(M, N))
+DIA.offsets = np.array([2**32])
+FALLING = CSC.copy()
+FALLING.indptr[-1] = -1
 PTR = "indptr is {} there; it must start at 0, never fall and end at the number of stored entries"
 TWICE = "row 1: label id 3 occurs twice; ids of a row must be distinct"
 NO_LIST = "labels of a top-k list must be integers of shape (m, k), not {} of shape {}"
-# what the message begins with, after the name of the first argument
+# the start of a message, without the name of its argument, and arguments, the refused one first
 NUMBERED: list[Case] = [
-    *(("row 2: score nan is not a number", {"y_score": ARRAYS[form](put(S, 2, 1, np.nan))})
-      for form in ("dense", "csr_array", "coo_array")),
-    ("row 1: score nan is", single([[1]] * M, [[1], [np.nan], [np.nan], [1]])),
-    ("row 2: score nan is not a number", ragged([], [(0, 1.0)], [(1, np.nan)], [])),
-    *((f"row 1: value {value} is neither 0 nor 1", {"y_true": ARRAYS[form](put(T, 1, 2, value))})
-      for form in ("dense", "csr_array", "bsr_matrix") for value in (np.inf, np.nan, 2, -1, 0.5)),
-    ("row 3: value 2 is neither 0 nor 1 in a label set", {"y_pred": put(H, 3, 2, 2)}),
-    *((f"row 1: label id {label} is not in 0..5", {"y_true": with_ids(0, 2, 1, label, 0, 1, 3, 4)})
-      for label in (-5, 6, 2**64 - 1)),
-    ("row 2: label id 6 is not in 0..5", single([[1], [0], [6], [7]])),
-    (f"row 1: label id {2**64 - 1} is", single(np.array([[1], [-1]] * 2).view("u8"))),
-    ("row 3: label id -2 is not in 0..5", single([[1], [-1], [-1], [-2]])),
-    ("row 2: label id 6 is not in 0..5", ids([0], [], [6], [])),
-    ("row 1: label -1 is not an integer id from 0 up", ragged([0], [-1], [], [])),
+    *(
+        ("row 2: score nan is not a number", {"y_score": ARRAYS[form](put(S, 2, 1, np.nan))})
+        for form in ("dense", "csr_array", "coo_array")
+    ),
+    (
+        "row 1: score nan is",
+        single([[1]] * M, [[1], [np.nan], [np.nan], [1]]),
+    ),
+    (
+        "row 2: score nan is not a number",
+        ragged([], [(0, 1.0)], [(1, np.nan)], []),
+    ),
+    *(
+        (f"row 1: value {value} is neither 0 nor 1", {"y_true": ARRAYS[form](put(T, 1, 2, value))})
+        for form in ("dense", "csr_array", "bsr_matrix")
+        for value in (np.inf, np.nan, 2, -1, 0.5)
+    ),
+    (
+        "row 3: value 2 is neither 0 nor 1 in a label set",
+        {"y_pred": put(H, 3, 2, 2)},
+    ),
+    *(
+        (
+            f"row 1: label id {label} is not in 0..5",
+            {"y_true": with_ids(0, 2, 1, label, 0, 1, 3, 4)},
+        )
+        for label in (-5, 6, 2**64 - 1)
+    ),
+    (
+        "row 2: label id 6 is not in 0..5",
+        single([[1], [0], [6], [7]]),
+    ),
+    (
+        f"row 1: label id {2**64 - 1} is",
+        single(np.array([[1], [-1]] * 2).view("u8")),
+    ),
+    (
+        "row 3: label id -2 is not in 0..5",
+        single([[1], [-1], [-1], [-2]]),
+    ),
+    (
+        "row 2: label id 6 is not in 0..5",
+        ids([0], [], [6], []),
+    ),
+    (
+        "row 1: label -1 is not an integer id from 0 up",
+        ragged([0], [-1], [], []),
+    ),
     *((TWICE, {name: matrix}) for name in ("y_true", "y_score") for matrix in (CSR, CSC, COO)),
-    *((TWICE, single([[3, 2], [3, 3], [1, 1], [0, 1]], scores)) for scores in (None, np.ones((M, 2)))),
+    *(
+        (TWICE, single([[3, 2], [3, 3], [1, 1], [0, 1]], scores))
+        for scores in (None, np.ones((M, 2)))
+    ),
     (TWICE, ids([], [3, 1, 3], [], [])),
     (TWICE, ragged([], [(3, 2.0), (3, 1.0)], [], [])),
-    ("-3 is not a positive integer", {"k": [1, -3]}),
-    ("3 rows do not match the 4 of y_true", {"y_pred": H[:3]}),
-    ("shape (4, 5) has 5 labels; 6 were expected", {"y_score": S[:, :5]}),
-    ("shape (4, 5) has 5 labels; 6 were expected", {"y_pred": sp.csr_array(H[:, :5])}),
-    ("shape (4, 0) does not have 1..2^40 labels", {"y_true": np.empty((4, 0))}),
-    ("shape (3, 2) is the transpose of (2, 3); rows are instances: give y_true.T",
-     {"y_true": np.eye(3, 2), "y_score": np.ones((2, 3)), "n_labels": 3}),
-    ("labels of shape (4, 1) have scores of shape (4, 2)", single([[1]] * M, np.ones((M, 2)))),
-    ("a tuple must be (labels, scores or None), not 3 items", {"y_score": (S, S, S)}),
-    ("row 1: expected one score for each label, or for none", single([["a"], ["a", "b"]], [[0.5], [0.5]])),
-    ("row 0: expected one score for each label, or for none", single([["a"], []], [[], [0.5]])),
-    *((f"row {row}: {PTR.format(ptr[row + (row > 0)])}", {"y_true": sparse(T, indptr=np.array(ptr))})
-      for row, ptr in ((1, (0, 4, 2, 4, 8)), (3, (0, 2, 4, 4, 9)), (0, (1, 2, 4, 4, 8)))),
-    ("indptr is int64 of shape (3,), and indices are int32", {"y_true": sparse(T, indptr=np.arange(3))}),
-    *((f"not a valid sparse matrix: {name} must", {"y_true": matrix})
-      for name, matrix in (("offsets", DIA), ("indptr", FALLING))),
+    (
+        "-3 is not a positive integer",
+        {"k": [1, -3]},
+    ),
+    (
+        "3 rows do not match the 4 of y_true",
+        {"y_pred": H[:3]},
+    ),
+    (
+        "shape (4, 5) has 5 labels; 6 were expected",
+        {"y_score": S[:, :5]},
+    ),
+    (
+        "shape (4, 5) has 5 labels; 6 were expected",
+        {"y_pred": sp.csr_array(H[:, :5])},
+    ),
+    (
+        "shape (4, 0) does not have 1..2^40 labels",
+        {"y_true": np.empty((4, 0))},
+    ),
+    (
+        "shape (3, 2) is the transpose of (2, 3); rows are instances: give y_true.T",
+        {"y_true": np.eye(3, 2), "y_score": np.ones((2, 3)), "n_labels": 3},
+    ),
+    (
+        "labels of shape (4, 1) have scores of shape (4, 2)",
+        single([[1]] * M, np.ones((M, 2))),
+    ),
+    (
+        "a tuple must be (labels, scores or None), not 3 items",
+        {"y_score": (S, S, S)},
+    ),
+    (
+        "row 1: expected one score for each label, or for none",
+        single([["a"], ["a", "b"]], [[0.5], [0.5]]),
+    ),
+    (
+        "row 0: expected one score for each label, or for none",
+        single([["a"], []], [[], [0.5]]),
+    ),
+    *(
+        (
+            f"row {row}: {PTR.format(ptr[row + (row > 0)])}",
+            {"y_true": sparse(T, indptr=np.array(ptr))},
+        )
+        for row, ptr in ((1, (0, 4, 2, 4, 8)), (3, (0, 2, 4, 4, 9)), (0, (1, 2, 4, 4, 8)))
+    ),
+    (
+        "indptr is int64 of shape (3,), and indices are int32",
+        {"y_true": sparse(T, indptr=np.arange(3))},
+    ),
+    *(
+        (f"not a valid sparse matrix: {name} must", {"y_true": matrix})
+        for name, matrix in (("offsets", DIA), ("indptr", FALLING))
+    ),
     (NO_LIST.format("float64", "(4, 1)"), single(np.ones((M, 1)))),
     (NO_LIST.format("int64", "(4,)"), single([1, 2, 3, 4])),
-    ("row 1: label 1.0 is not a name or an integer id", ids([0], [1.0], [], [])),
-    ("row 1: 7 is not a list of labels", ids([0], 7, [], [])),
-    ("row 1: expected one score for each label, or for none", ragged([(0, 1.0)], [3], [], [])),
-    ("row 1: label 1.5 is not a name or an integer id", ragged([(0, 1)], [(1.5, 1)], [], [])),
-    *((f"dtype {np.dtype(dtype)} does not hold real numbers{hint}", {name: np.array(T, dtype)})
-      for name, dtype, hint in [
-          ("y_true", "complex", ""), ("y_score", "O", "; .astype(float) makes"),
-          ("y_pred", "U1", "; .astype(float) makes"), ("y_score", "M8[D]", "")
-      ]),
-    ("masked arrays are not supported", {"y_score": np.ma.masked_equal(S, 0)}),
-    ("shape (6,) is not two-dimensional", {"y_score": S[0]}),
-    ("shape (6,) is not two-dimensional", {"y_true": sp.coo_array(T[0])}),
-    ("not a rectangular", {"y_true": [[0], [1, 2], [], [3]], "y_score": ([[1]] * M, None)}),
-    ("zeros in the blocks of a bsr matrix may be scores", {"y_score": sp.csr_array(S).tobsr((2, 2))}),
-    (f"row 2: score {2**53 + 1} is not exact", {"y_score": put(8 * T, 2, 1, 2**53 + 1)}),
-    (f"row 2: score {2**53 + 1} is not exact", ragged([], [], [(1, 2**53 + 1)], [])),
-    ("shape (4, 1) does not match 4 rows", {"sample_weight": np.ones((M, 1))}),
-    *((f"row 2: weight {w} is neither 0 nor within", {"sample_weight": [1, 1, w, w]})
-      for w in (-1.0, np.nan, 1e-16, 1048577.0)),
-    ("shape (5,) is not (6,): one per label", {"inverse_propensity": np.ones(5)}),
-    *((f"label 1: inverse propensity {q} is not", {"inverse_propensity": [1, q, 1, 1, 1, q]})
-      for q in (0.0, np.nan, np.inf)),
-    ("dtype object does not hold real numbers; copy it to a NumPy array", {"y_score": object()}),
-    ("labels of y_score have names and those of y_true have none; give labels=",
-     {"y_score": [*RUN.values()]}),
-]  # fmt: skip
+    (
+        "row 1: label 1.0 is not a name or an integer id",
+        ids([0], [1.0], [], []),
+    ),
+    (
+        "row 1: 7 is not a list of labels",
+        ids([0], 7, [], []),
+    ),
+    (
+        "row 1: expected one score for each label, or for none",
+        ragged([(0, 1.0)], [3], [], []),
+    ),
+    (
+        "row 1: label 1.5 is not a name or an integer id",
+        ragged([(0, 1)], [(1.5, 1)], [], []),
+    ),
+    *(
+        (f"dtype {np.dtype(dtype)} does not hold real numbers{hint}", {name: np.array(T, dtype)})
+        for name, dtype, hint in [
+            ("y_true", "complex", ""),
+            ("y_score", "O", "; .astype(float) makes"),
+            ("y_pred", "U1", "; .astype(float) makes"),
+            ("y_score", "M8[D]", ""),
+        ]
+    ),
+    (
+        "masked arrays are not supported",
+        {"y_score": np.ma.masked_equal(S, 0)},
+    ),
+    (
+        "shape (6,) is not two-dimensional",
+        {"y_score": S[0]},
+    ),
+    (
+        "shape (6,) is not two-dimensional",
+        {"y_true": sp.coo_array(T[0])},
+    ),
+    (
+        "not a rectangular",
+        {"y_true": [[0], [1, 2], [], [3]], "y_score": ([[1]] * M, None)},
+    ),
+    (
+        "zeros in the blocks of a bsr matrix may be scores",
+        {"y_score": sp.csr_array(S).tobsr((2, 2))},
+    ),
+    (
+        f"row 2: score {2**53 + 1} is not exact",
+        {"y_score": put(8 * T, 2, 1, 2**53 + 1)},
+    ),
+    (
+        f"row 2: score {2**53 + 1} is not exact",
+        ragged([], [], [(1, 2**53 + 1)], []),
+    ),
+    (
+        "shape (4, 1) does not match 4 rows",
+        {"sample_weight": np.ones((M, 1))},
+    ),
+    *(
+        (f"row 2: weight {w} is neither 0 nor within", {"sample_weight": [1, 1, w, w]})
+        for w in (-1.0, np.nan, 1e-16, 1048577.0)
+    ),
+    (
+        "shape (5,) is not (6,): one per label",
+        {"inverse_propensity": np.ones(5)},
+    ),
+    *(
+        (f"label 1: inverse propensity {q} is not", {"inverse_propensity": [1, q, 1, 1, 1, q]})
+        for q in (0.0, np.nan, np.inf)
+    ),
+    (
+        "dtype object does not hold real numbers; copy it to a NumPy array",
+        {"y_score": object()},
+    ),
+    (
+        "labels of y_score have names and those of y_true have none; give labels=",
+        {"y_score": [*RUN.values()]},
+    ),
+]
 NO_JUDGEMENT = "is no judgement, an integer; scores go to y_score"
 NAMED_ROWS: list[Case] = [
-    ("row 1: {'red'} is not a list", {"y_score": ([[], {"red"}, [], []], [[], [1.0], [], []])}),
-    ("row 1: label 3 is not text, as 'red' is", {"y_true": [["red"], [3], [], []]}),
-    *(("row 1: label 'red' occurs twice", {name: [["blue"], ["red", "red"], [], []]})
-      for name in ("y_true", "y_score")),
-    ("labels of y_true have names and those of y_score have none; give labels=", {"y_score": [{0: 0.5}] * 4}),
-    ("does not tell what labels there are; give n_labels=",
-     {"y_true": {"q1": [0, 2]}, "y_score": {"q1": {0: 0.5}}}),
-    ("rows of y_score have names and those of y_true have none", {"y_score": RUN}),
-    ("no row is one of y_true, as 'd1' is not; expected names like 'q1'",
-     {"y_score": {"d1": {"red": 1.0}}, "y_true": QRELS}),
-    ("row 1: label 'pink' is not one of the 4 given ones; labels= must name 2 labels more",
-     {"y_true": [[], ["pink"], ["black"], ["pink"]], "labels": NAMES}),
-    (f"row 0: value 0.75 {NO_JUDGEMENT}; are the truth and the scores", {"y_true": SCORED}),
-    (f"row 0: value 0.75 {NO_JUDGEMENT}", {"y_pred": [[*row.items()] for row in SCORED], "y_score": None}),
-    ("row 0: {'corpus_id': 1} is not a label with its score", {"y_score": [[{"corpus_id": 1}]] * 4}),
-    ("row 1: score 'high' is not a number", {"y_score": [{}, {"red": "high"}, {}, {}]}),
-    ("row 1: expected one score for each label", {"y_score": [[("red", 1.0)], ["blue"], [], []]}),
-    ("row 1: score nan is not a number", {"y_score": [{"red": 1}, {"red": np.nan}, {}, {}]}),
-    (f"row 1: score {2**53 + 1} is not a number", {"y_score": [{"a": 0.5}, {"a": 2**53 + 1}, {}, {}]}),
-    ("row 0: a set has no order", {"y_score": [{"red"}, {"red"}, {"red"}, {"red"}]}),
-    ("'red' occurs twice, the second time in place 2", {"labels": ["red", "blue", "red"]}),
-    ("name 1, '', is neither a text nor an integer, or empty", {"labels": ["red", ""]}),
-    ("3 does not match the 4 names of labels", {"n_labels": 3, "labels": NAMES}),
-    ("3 does not match the 4 names of labels", {"n_labels": 3}),
-    ("row 0: label id 9 is not in 0..3", {"y_score": [{9: 0.5}] * 4, "labels": NAMES}),
-    ("does not tell what labels there are; give n_labels=", {"y_true": {}, "y_score": {"q1": {"red": 1.0}}}),
-    *((f"a {kind} is no list; list(...) makes one of it", {name: value})
-      for name in ("y_true", "y_score", "candidates", "labels", "sample_weight")
-      for kind, value in [("generator", (row for row in TAGS)), ("set", {"red", "blue"})]),
-    ("row 1: a generator is no list; list(...)", {"y_true": [["a"], (name for name in "ab"), [], []]}),
-]  # fmt: skip
+    (
+        "row 1: {'red'} is not a list",
+        {"y_score": ([[], {"red"}, [], []], [[], [1.0], [], []])},
+    ),
+    (
+        "row 1: label 3 is not text, as 'red' is",
+        {"y_true": [["red"], [3], [], []]},
+    ),
+    *(
+        ("row 1: label 'red' occurs twice", {name: [["blue"], ["red", "red"], [], []]})
+        for name in ("y_true", "y_score")
+    ),
+    (
+        "labels of y_true have names and those of y_score have none; give labels=",
+        {"y_score": [{0: 0.5}] * 4},
+    ),
+    (
+        "does not tell what labels there are; give n_labels=",
+        {"y_true": {"q1": [0, 2]}, "y_score": {"q1": {0: 0.5}}},
+    ),
+    (
+        "rows of y_score have names and those of y_true have none",
+        {"y_score": RUN},
+    ),
+    (
+        "no row is one of y_true, as 'd1' is not; expected names like 'q1'",
+        {"y_score": {"d1": {"red": 1.0}}, "y_true": QRELS},
+    ),
+    (
+        "row 1: label 'pink' is not one of the 4 given ones; labels= must name 2 labels more",
+        {"y_true": [[], ["pink"], ["black"], ["pink"]], "labels": NAMES},
+    ),
+    (
+        f"row 0: value 0.75 {NO_JUDGEMENT}; are the truth and the scores",
+        {"y_true": SCORED},
+    ),
+    (
+        f"row 0: value 0.75 {NO_JUDGEMENT}",
+        {"y_pred": [[*row.items()] for row in SCORED], "y_score": None},
+    ),
+    (
+        "row 0: {'corpus_id': 1} is not a label with its score",
+        {"y_score": [[{"corpus_id": 1}]] * 4},
+    ),
+    (
+        "row 1: score 'high' is not a number",
+        {"y_score": [{}, {"red": "high"}, {}, {}]},
+    ),
+    (
+        "row 1: expected one score for each label",
+        {"y_score": [[("red", 1.0)], ["blue"], [], []]},
+    ),
+    (
+        "row 1: score nan is not a number",
+        {"y_score": [{"red": 1}, {"red": np.nan}, {}, {}]},
+    ),
+    (
+        f"row 1: score {2**53 + 1} is not a number",
+        {"y_score": [{"a": 0.5}, {"a": 2**53 + 1}, {}, {}]},
+    ),
+    (
+        "row 0: a set has no order",
+        {"y_score": [{"red"}, {"red"}, {"red"}, {"red"}]},
+    ),
+    (
+        "'red' occurs twice, the second time in place 2",
+        {"labels": ["red", "blue", "red"]},
+    ),
+    (
+        "name 1, '', is neither a text nor an integer, or empty",
+        {"labels": ["red", ""]},
+    ),
+    (
+        "3 does not match the 4 names of labels",
+        {"n_labels": 3, "labels": NAMES},
+    ),
+    (
+        "3 does not match the 4 names of labels",
+        {"n_labels": 3},
+    ),
+    (
+        "row 0: label id 9 is not in 0..3",
+        {"y_score": [{9: 0.5}] * 4, "labels": NAMES},
+    ),
+    (
+        "row 0: label id 9 is not in 0..3",
+        {"y_score": [{9: 0.5, 1: 0.5}, {}, {}, {}], "labels": NAMES},
+    ),
+    (
+        "does not tell what labels there are; give n_labels=",
+        {"y_true": {}, "y_score": {"q1": {"red": 1.0}}},
+    ),
+    *(
+        (f"a {kind} is no list; list(...) makes one of it", {name: value})
+        for name in ("y_true", "y_score", "candidates", "labels", "sample_weight")
+        for kind, value in [("generator", (row for row in TAGS)), ("set", {"red", "blue"})]
+    ),
+    (
+        "row 1: a generator is no list; list(...)",
+        {"y_true": [["a"], (name for name in "ab"), [], []]},
+    ),
+]
 
 
-def refuse(message: str, arguments: dict[str, Any], **base: Any) -> None:
-    """Evaluate, and expect the message of the first argument."""
-    argument = next(iter(arguments))
-    metrics = ["f1.micro"] if "y_pred" in arguments and "y_score" in arguments else ["p@1"]
+def refuse(message: str, arguments: dict[str, Any], **rows: Any) -> None:
+    """Evaluate, and expect a message on the first argument."""
+    argument, *_ = arguments
+    metric = "p@1"
+    if "y_pred" in arguments and "y_score" in arguments:
+        metric = "f1.micro"
     with pytest.raises(ValueError, match=f"^{argument}: {re.escape(message)}") as caught:
-        evaluate(**{"metrics": metrics, **base, **arguments})
+        evaluate(**{"metrics": [metric], **rows, **arguments})
     assert getattr(caught.value, "argument", None) == argument
 
 
@@ -174,70 +379,100 @@ def test_names_are_refused_by_argument_row_and_value(case: Case) -> None:
     refuse(*case, y_true=TAGS, y_score=SCORED)
 
 
+def refuse_frame(message: str, frame: Any, **columns: str) -> None:
+    with pytest.raises(ValueError, match=f"^frame: {message}"):
+        from_df(frame, **columns)
+
+
 def test_frames_are_refused_by_column_and_row() -> None:
     pd: Any = pytest.importorskip("pandas")
     scores = pd.DataFrame(FULL).T[NAMES]
-    turned = scores.astype(float)
-    turned.iloc[1, 2] = np.nan
+    with_nan = scores.astype(float)
+    with_nan.iloc[1, 2] = np.nan
     keyless = pd.DataFrame({"instance": ["a", None], "label": ["x", "y"]})
-    uneven, few = pd.DataFrame({"labels": [["a", "b"]], "scores": [[1.0]]}), scores[NAMES[:3]]
+    uneven = pd.DataFrame({"labels": [["a", "b"]], "scores": [[1.0]]})
+    few = scores[NAMES[:3]]
     long = pd.DataFrame({"q": ["q1"], "doc": ["red"], "bm25": [1.5]})
+    more_rows = pd.concat([scores, scores[:1].rename({"q1": "q9"})])
     for message, frame in (
         ("column 'a' holds no numbers; labels= picks the columns", scores.assign(a="a")),
         ("several columns are called 'red'", scores[["red", *NAMES]]),
-        ("no column for label 'red'; where the order is the same, give", scores.set_axis(range(4), axis=1)),
+        (
+            "no column for label 'red'; where the order is the same, give",
+            scores.set_axis(range(4), axis=1),
+        ),
         ("no row 'q4', which y_true has; add it, or leave it out of y_true", scores[:3]),
-        ("row 'q9' is not one of y_true; leave it out", pd.concat([scores, scores[:1].rename({"q1": "q9"})])),
+        ("row 'q9' is not one of y_true; leave it out", more_rows),
         ("row 'q9' is not one of y_true; where the order is the same", scores.rename({"q1": "q9"})),
         ("row 1: two rows are called 'q1'", scores.rename({"q2": "q1"})),
-        ("row 1: score nan is not a number", turned.astype("Float64")),
-        ("row 1: score nan is not a number", turned.astype(pd.SparseDtype(float, np.nan))),
-        ("no column 'score' beside 'doc'; xmleval.from_df(df,", from_df(long, instance="q", label="doc")),
+        ("row 1: score nan is not a number", with_nan.astype("Float64")),
+        ("row 1: score nan is not a number", with_nan.astype(pd.SparseDtype(float, np.nan))),
+        (
+            "no column 'score' beside 'doc'; xmleval.from_df(df,",
+            from_df(long, instance="q", label="doc"),
+        ),
     ):
         refuse(message, {"y_score": frame}, y_true=pd.DataFrame(QRELS).T)
-    refuse("shape (4, 3) has 3 labels; 4 were expected", {"y_score": few}, y_true=ONES)
-    refuse("shape (4, 3) has 3 labels; 4 were expected", {"candidates": few}, y_true=ONES, y_score=ONES)
+    message = "shape (4, 3) has 3 labels; 4 were expected"
+    refuse(message, {"y_score": few}, y_true=ONES)
+    refuse(message, {"candidates": few}, y_true=ONES, y_score=ONES)
     refuse("row 1: column 'instance' has no value", {"y_true": keyless}, y_score=scores)
     refuse("no row 'q4', which y_true has", {"y_score": scores[:3]}, y_true=QRELS)
-    refuse("row 0: expected one score for each label, or for none", {"y_score": uneven}, y_true=TAGS[:1])
-    refuse("no label is one of its columns ('red', ", {"y_score": scores}, y_true=ONES, labels=[*"abcd"])
+    refuse(
+        "row 0: expected one score for each label, or for none",
+        {"y_score": uneven},
+        y_true=TAGS[:1],
+    )
+    refuse(
+        "no label is one of its columns ('red', ",
+        {"y_score": scores},
+        y_true=ONES,
+        labels=[*"abcd"],
+    )
     foreign = SimpleNamespace(__arrow_c_stream__=None)
     refuse("cannot be read as a frame: ", {"y_true": foreign}, y_score=SCORED)
-    columns = "the columns are 'q', 'doc', 'bm25'"
-    for message, arguments in (
-        (f"frame: no column 's'; {columns}", {"score": "s", "instance": "q", "label": "doc"}),
-        (f"frame: no column holds labels; {columns}", {"instance": "q"}),
-    ):
-        with pytest.raises(ValueError, match=f"^{message}; xmleval.from_df"):
-            from_df(long, **arguments)
-    with pytest.raises(ValueError, match=r"^frame: list is no frame of pandas, polars or Arrow"):
-        from_df([{"q": 1}])
+    advice = "the columns are 'q', 'doc', 'bm25'; xmleval.from_df"
+    refuse_frame(f"no column 's'; {advice}", long, score="s", instance="q", label="doc")
+    refuse_frame(f"no column holds labels; {advice}", long, instance="q")
+    refuse_frame("list is no frame of pandas, polars or Arrow", [{"q": 1}])
 
 
 def test_sparse_tensors_are_refused_where_matrices_are() -> None:
     torch: Any = pytest.importorskip("torch")
-    refuse(TWICE, {"y_score": torch.sparse_coo_tensor([[1, 1], [3, 3]], [1.0, 1.0], (4, 6))}, y_true=T)
+    twice = torch.sparse_coo_tensor([[1, 1], [3, 3]], [1.0, 1.0], (4, 6))
+    refuse(TWICE, {"y_score": twice}, y_true=T)
     blocks = torch.ones(4, 4).to_sparse_bsr((2, 2))
-    refuse("a sparse_bsr tensor of shape (4, 4) is no CSR, CSC or COO", {"y_true": blocks}, y_score=ONES)
-    refuse("a tensor that cannot become an array: ", {"y_score": torch.zeros(4, 6, device="meta")}, y_true=T)
+    refuse(
+        "a sparse_bsr tensor of shape (4, 4) is no CSR, CSC or COO",
+        {"y_true": blocks},
+        y_score=ONES,
+    )
+    refuse(
+        "a tensor that cannot become an array: ",
+        {"y_score": torch.zeros(4, 6, device="meta")},
+        y_true=T,
+    )
 
 
 def test_refusal_travels_between_processes(
     folder: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With its fields, and with the keywords that commands spell as options."""
-    with pytest.raises(ValueError, match="y_score: row 1: score nan is not a number") as caught:
+    """A pickled error has its fields, and keywords that commands print as options."""
+    message = "y_score: row 1: score nan is not a number"
+    with pytest.raises(ValueError, match=message) as caught:
         evaluate(T, put(S, 1, 2, np.nan), metrics="p@1")
     errors: list[Any] = [caught.value, pickle.loads(pickle.dumps(caught.value))]
     for error in errors:
-        assert (error.argument, error.row, math.isnan(error.value)) == ("y_score", 1, True)
-        assert str(error) == "y_score: row 1: score nan is not a number; scores must be ordered"
-    with pytest.raises(
-        ValueError, match=r"needs conventions=\"unlisted=...\" or a score for every label"
-    ) as caught:
+        assert error.argument == "y_score"
+        assert error.row == 1
+        assert math.isnan(error.value)
+        assert str(error) == f"{message}; scores must be ordered"
+
+    message = r"needs conventions=\"unlisted=...\" or a score for every label"
+    with pytest.raises(ValueError, match=message) as caught:
         evaluate(T, sp.csr_array(S), metrics="margin.samples")
-    sent = mock.Mock(side_effect=pickle.loads(pickle.dumps(caught.value)))
-    monkeypatch.setattr(Evaluator, "add", sent)
+    error = pickle.loads(pickle.dumps(caught.value))
+    monkeypatch.setattr(Evaluator, "add", mock.Mock(side_effect=error))
     message = refused("evaluate Y_test.npz m --metrics p@1")
     assert message.endswith("margin.samples needs --unlisted or a score for every label")
 
@@ -252,39 +487,95 @@ class Unreadable:
         raise RuntimeError("cannot be read")
 
 
-USUAL: list[Any] = [EYE, [["a"], ["b"], ["c"]], [{"a": 1.0}, {}, {"b": 2}], {"q": {"a": 1}}, [[1], [2], [3]]]
+USUAL: list[Any] = [
+    EYE,
+    [["a"], ["b"], ["c"]],
+    [{"a": 1.0}, {}, {"b": 2}],
+    {"q": {"a": 1}},
+    [[1], [2], [3]],
+]
 HOSTILE: list[Any] = [
-    *USUAL, None, 3, "abc", b"abc", [1, 2, 3], ["a", "b", "c"], [], [[], [], []], [None] * 3, (), ([], []),
-    [[b"a"], [b"b"], []], [[0.5], [0.2], [0.1]], [[[1]], [[2]], [[3]]], [["a"], [1], [None]], {}, {1: 2},
-    {"q": "a"}, {"q": None}, {"q": {"a": None}}, {0: [1, 2], 1: [0], 2: [3]}, {np.nan: {"a": 1}}, {1, 2},
-    [{1: 1.0}, {}, {2: 2}], [{1}, {2}, {3}], range(3), (1, 2, 3), int, [[{"id": 1}], [], []],
-    [[("a", 0.5, 1)], [], []], [[("a", None)], [], []], (np.zeros((3, 1), int), None), np.array(None),
-    (np.array([[None]] * 3), np.ones((3, 1))), np.array([["a"], ["b", "c"], []], object),
-    np.zeros((3, 4, 1)), np.zeros(3, [("a", int)]), np.zeros((3, 4), "M8[s]"), sp.coo_array(np.ones(3)),
-    collections.Counter("abc"), collections.deque([["a"], ["b"], []]), [[decimal.Decimal(1)] * 4] * 3,
+    *USUAL,
+    None,
+    3,
+    "abc",
+    b"abc",
+    [1, 2, 3],
+    ["a", "b", "c"],
+    [],
+    [[], [], []],
+    [None] * 3,
+    (),
+    ([], []),
+    [[b"a"], [b"b"], []],
+    [[0.5], [0.2], [0.1]],
+    [[[1]], [[2]], [[3]]],
+    [["a"], [1], [None]],
+    {},
+    {1: 2},
+    {"q": "a"},
+    {"q": None},
+    {"q": {"a": None}},
+    {0: [1, 2], 1: [0], 2: [3]},
+    {np.nan: {"a": 1}},
+    {1, 2},
+    [{1: 1.0}, {}, {2: 2}],
+    [{1}, {2}, {3}],
+    range(3),
+    (1, 2, 3),
+    int,
+    [[{"id": 1}], [], []],
+    [[("a", 0.5, 1)], [], []],
+    [[("a", None)], [], []],
+    (np.zeros((3, 1), int), None),
+    np.array(None),
+    (np.array([[None]] * 3), np.ones((3, 1))),
+    np.array([["a"], ["b", "c"], []], object),
+    np.zeros((3, 4, 1)),
+    np.zeros(3, [("a", int)]),
+    np.zeros((3, 4), "M8[s]"),
+    sp.coo_array(np.ones(3)),
+    collections.Counter("abc"),
+    collections.deque([["a"], ["b"], []]),
+    [[decimal.Decimal(1)] * 4] * 3,
     Unreadable(),
-]  # fmt: skip
+]
 HOSTILE_COLUMNS: list[dict[str, Any]] = [
-    {"instance": ["q", None], "label": ["a", None], "score": [1.0, None]}, {"labels": ["a", "b", "c"]},
-    {"instance": ["q"], "label": ["a"], "score": ["x"]}, {"labels": [["a"], ["b"], None]}, {}, {"a": []},
+    {"instance": ["q", None], "label": ["a", None], "score": [1.0, None]},
+    {"labels": ["a", "b", "c"]},
+    {"instance": ["q"], "label": ["a"], "score": ["x"]},
+    {"labels": [["a"], ["b"], None]},
+    {},
+    {"a": []},
     {"labels": [["a"], ["b"], ["c"]], "scores": [[1.0], None, [2.0]]},
-]  # fmt: skip
+]
 
 
-def attempt(truth: Any, other: Any) -> None:
-    for more in ({}, {"n_labels": 4}, {"labels": [*"abcd"]}):
-        for options in ({"y_score": other, "metrics": ["p@1"]}, {"y_pred": other, "metrics": ["f1.micro"]}):
+def attempt(truth: Any, predictions: Any) -> None:
+    """Evaluate in several ways, with no error other than a refusal."""
+    all_labels: list[dict[str, Any]] = [{}, {"n_labels": 4}, {"labels": [*"abcd"]}]
+    for labels in all_labels:
+        for arguments in (
+            {"y_score": predictions, "metrics": ["p@1"]},
+            {"y_pred": predictions, "metrics": ["f1.micro"]},
+        ):
             with contextlib.suppress(ValueError, OSError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                evaluate(truth, **{**options, **more})
+                evaluate(truth, **arguments, **labels)
 
 
 def test_objects_are_evaluated_or_refused() -> None:
     pd: Any = pytest.importorskip("pandas")
     levels = pd.MultiIndex.from_product([[*"ab"], [0, 1]])
-    frames = [*map(pd.DataFrame, HOSTILE_COLUMNS), pd.DataFrame(index=[1, 2, 3]), pd.Series([1, 2, 3])]
-    frames += [pd.DataFrame(EYE, [0, 0, 1], [*"abcd"]), pd.DataFrame(EYE, columns=levels)]
-    for value in [*HOSTILE, *frames, pd.Series([["a"], np.nan, []])]:
+    frames = [
+        *map(pd.DataFrame, HOSTILE_COLUMNS),
+        pd.DataFrame(index=[1, 2, 3]),
+        pd.Series([1, 2, 3]),
+        pd.DataFrame(EYE, [0, 0, 1], [*"abcd"]),
+        pd.DataFrame(EYE, columns=levels),
+        pd.Series([["a"], np.nan, []]),
+    ]
+    for value in [*HOSTILE, *frames]:
         attempt(value, value)
         for usual in USUAL:
             attempt(usual, value)
@@ -292,12 +583,14 @@ def test_objects_are_evaluated_or_refused() -> None:
 
 
 @pytest.mark.parametrize("gains", ["binary", "linear", "exp"])
-def test_an_empty_tuple_holds_no_scores(gains: str) -> None:
-    """Whatever is looked at in scores before they are read."""
-    evaluator = Evaluator("p@1", n_labels=3, conventions={"gains": gains})
-    for refuse in (
-        lambda: evaluate([], (), n_labels=3, metrics="p@1", conventions={"gains": gains}),
-        lambda: evaluator.update(np.zeros((0, 3)), ()),
-    ):
-        with pytest.raises(ValueError, match="0 items"):
-            refuse()
+def test_empty_tuple_is_refused_as_scores(gains: str) -> None:
+    options: dict[str, Any] = {
+        "metrics": "p@1",
+        "n_labels": 3,
+        "conventions": {"gains": gains},
+    }
+    evaluator = Evaluator(**options)
+    with pytest.raises(ValueError, match="0 items"):
+        evaluate([], (), **options)
+    with pytest.raises(ValueError, match="0 items"):
+        evaluator.update(np.zeros((0, 3)), ())

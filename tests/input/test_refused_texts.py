@@ -45,7 +45,10 @@ HEADERS = [
     ("@relation r\n@attribute a {0,1}\n", "it ends after line 2 without @data"),
     ("@relation r\n@attribute a {0,1}\n@database\n", "line 3: '@database' is not @relation"),
     ("@relation r\n\n@data\n", "'three' is not the name of one attribute and of one label"),
-    ("@relation r\n@attribute a\n@data\n", "line 2: '@attribute a' is not @relation, @attribute NAME TYPE"),
+    (
+        "@relation r\n@attribute a\n@data\n",
+        "line 2: '@attribute a' is not @relation, @attribute NAME TYPE",
+    ),
     ("@attribute bag relational\n@end bag\n", "line 2: '@end bag' is not @relation,"),
     (
         "@attribute three {0,1}\n@data\n",
@@ -58,12 +61,18 @@ HEADERS = [
 RELATIONS = [  # which do not tell which attributes are labels
     ("'r -C 2'", "nothing tells which of 3 attributes are labels"),
     ("'r: -C 0'", "nothing tells which of 3 attributes are labels"),
-    ("'r: -C 2-weka.filters.unsupervised.attribute.Remove-R1'", "no '-C n' without a filter of attributes"),
+    (
+        "'r: -C 2-weka.filters.unsupervised.attribute.Remove-R1'",
+        "no '-C n' without a filter of attributes",
+    ),
 ]
 BOMB = """<!DOCTYPE labels [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>"""
 DOCUMENTS = [  # in XML, which name labels of ARFF
     ("", "the file is empty"),
-    (BOMB + "<labels><label name='&b;'/></labels>", "a document type declaration, which is never read"),
+    (
+        BOMB + "<labels><label name='&b;'/></labels>",
+        "a document type declaration, which is never read",
+    ),
     ("<labels><label name='&b;'/></labels>", "no well-formed XML (undefined entity"),
     ("<labels></labels>", "its elements are other ones, or labels without a name"),
     ("<data><label name='three'/></data>", "its elements are other ones, or labels without a name"),
@@ -77,9 +86,15 @@ CSVS = [
         "columns 'tags' and 'labels' may both be meant; --label-field, ",
     ),
     ("tags,pred\na,b\n\na,b,c\n", "line 4: 3 fields, not 2"),
-    ('tags,pred\na,"b\nc,d\n', "line 2: unexpected end of data; a field in quotes must end with one"),
+    (
+        'tags,pred\na,"b\nc,d\n',
+        "line 2: unexpected end of data; a field in quotes must end with one",
+    ),
     ('tags,pred\na,"b"c\n', "line 2: ',' expected after '\"'; a field in quotes must end"),
-    ('tags,pred\na,b\n"x,y",a\n', "line 3: 'x,y' may be one label or several; --separator ',' cuts it"),
+    (
+        'tags,pred\na,b\n"x,y",a\n',
+        "line 3: 'x,y' may be one label or several; --separator ',' cuts it",
+    ),
     ('tags,pred\n"[""a"", ""a""]",b\n', "line 2: label 'a' occurs twice"),
     ('tags,pred\n"[a]",b\n', "line 2: '[a]' is no list of labels in JSON or Python"),
     ("tags,pred\n[null],b\n", "line 2: null is no label"),
@@ -110,7 +125,10 @@ JSONS = [
 
 OPTIONS = [
     ("docs.csv --pred docs.csv --score-field predicted", "docs.csv: line 2: 'b' is no score"),
-    ("docs.csv --decision top3", "docs.csv: --decision needs a ranking, and its labels have no scores"),
+    (
+        "docs.csv --decision top3",
+        "docs.csv: --decision needs a ranking, and its labels have no scores",
+    ),
     ("docs.csv --pred scored.jsonl", "scored.jsonl: its labels have scores; expected sets"),
     ("docs.csv --separator ''", "--separator: is empty"),
     ("docs.csv Y.npz", "Y.npz: has no names, and others have; expected predictions"),
@@ -120,59 +138,98 @@ OPTIONS = [
 TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a command that reads it
     ("y-train.arff", "stats {}", [(HEADER + text, message) for text, message in ROWS]),
     ("y-train.arff", "stats {}", HEADERS),
-    ("z.arff", "stats {}", [(f"@relation {x}\n{ATTRIBUTES}@data\n0,1,0\n", said) for x, said in RELATIONS]),
+    (
+        "z.arff",
+        "stats {}",
+        [(f"@relation {x}\n{ATTRIBUTES}@data\n0,1,0\n", said) for x, said in RELATIONS],
+    ),
     ("y.xml", "stats y-train.arff", DOCUMENTS),
-    ("t.qrels", "evaluate {} y.run", [
-        ("", "the file is empty"),
-        ("q 0 a\n", "line 1: 3 fields, not 4"),
-        ("q 0 a 1.0\n", "line 1: relevance '1.0' is not an integer"),
-        ("q 0 a 1\nq 0 b 1\nq 0 a 0\n", "line 3: label 'a' occurs twice"),
-    ]),
-    ("m.run", "evaluate y.qrels {}", [
-        ("q1 0 dog 1\n", "line 1: 4 fields, not 6"),
-        ("q1 Q0 dog 1 nan m\n", "line 1: score 'nan' is not a number"),
-        ("q1 Q0 dog 1 1 m\nq1 Q0 dog 2 1 m\n", "line 2: label 'dog' occurs twice"),
-    ]),
-    ("l.txt", "evaluate y.qrels y.run --labels {}", [
-        ("a\n\nb\n", "line 2 is blank; leave no line blank before others"),
-        ("a\nb\na\n", "name 'a' occurs twice, the second time in place 2"),
-    ]),
-    ("l.json", "evaluate y.qrels y.run --labels {}", [
-        ('["a", 1]', "name 1 is '1', not a string"),
-        ('{"a": 1}', "a JSON dict, not a list"),
-        ("[" * 200000, "nested without end"),
-    ]),
-    ("Z.txt", "evaluate {} m.npz --metrics p@1", [
-        ("1\n2 3\n", "line 1: '1' is not a header of two or three integers"),
-        ("names of\nlabels\n", "line 1: 'names of' is not a header of two or three integers"),
-    ]),
-    ("Z.txt", "evaluate {} m.npz --metrics p@1 --input-format lines", [
-        ("1\n2 x\n", "line 2: 'x' is not a label id, a whole number from 0 up"),
-        ("1\n\n2 3 2\n", "line 3: label id 2 occurs twice"),
-    ]),
-    ("Z.txt", "evaluate t.txt {} --metrics p@1 --input-format lines", [
-        ("a:0.5 b:0.25\na b:1\n", "line 2: 'a' is not a label with its score"),
-        ("a:0.5\nb\n", "line 2: labels with scores, and others without"),
-        ("a:0.5\na:0.5 a:1\n", "line 2: label 'a' occurs twice"),
-        ("__label__a 0.5\n__label__b x\n", "line 2: 'b:x' is not a label with its score"),
-    ]),
-    ("t.json", "evaluate {} s.json", [
-        ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),
-        ('{"q": 3}', "instance 'q': '3' is no object"),
-        ('{"q": {"a": 0.5}}', "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if"),
-        ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
-        ('{"q": {"a": 1}\n', "no JSON: Expecting ',' delimiter: line 2"),
-        ("[" * 100_000, "it is nested without end"),
-    ]),
+    (
+        "t.qrels",
+        "evaluate {} y.run",
+        [
+            ("", "the file is empty"),
+            ("q 0 a\n", "line 1: 3 fields, not 4"),
+            ("q 0 a 1.0\n", "line 1: relevance '1.0' is not an integer"),
+            ("q 0 a 1\nq 0 b 1\nq 0 a 0\n", "line 3: label 'a' occurs twice"),
+        ],
+    ),
+    (
+        "m.run",
+        "evaluate y.qrels {}",
+        [
+            ("q1 0 dog 1\n", "line 1: 4 fields, not 6"),
+            ("q1 Q0 dog 1 nan m\n", "line 1: score 'nan' is not a number"),
+            ("q1 Q0 dog 1 1 m\nq1 Q0 dog 2 1 m\n", "line 2: label 'dog' occurs twice"),
+        ],
+    ),
+    (
+        "l.txt",
+        "evaluate y.qrels y.run --labels {}",
+        [
+            ("a\n\nb\n", "line 2 is blank; leave no line blank before others"),
+            ("a\nb\na\n", "name 'a' occurs twice, the second time in place 2"),
+        ],
+    ),
+    (
+        "l.json",
+        "evaluate y.qrels y.run --labels {}",
+        [
+            ('["a", 1]', "name 1 is '1', not a string"),
+            ('{"a": 1}', "a JSON dict, not a list"),
+            ("[" * 200000, "nested without end"),
+        ],
+    ),
+    (
+        "Z.txt",
+        "evaluate {} m.npz --metrics p@1",
+        [
+            ("1\n2 3\n", "line 1: '1' is not a header of two or three integers"),
+            ("names of\nlabels\n", "line 1: 'names of' is not a header of two or three integers"),
+        ],
+    ),
+    (
+        "Z.txt",
+        "evaluate {} m.npz --metrics p@1 --input-format lines",
+        [
+            ("1\n2 x\n", "line 2: 'x' is not a label id, a whole number from 0 up"),
+            ("1\n\n2 3 2\n", "line 3: label id 2 occurs twice"),
+        ],
+    ),
+    (
+        "Z.txt",
+        "evaluate t.txt {} --metrics p@1 --input-format lines",
+        [
+            ("a:0.5 b:0.25\na b:1\n", "line 2: 'a' is not a label with its score"),
+            ("a:0.5\nb\n", "line 2: labels with scores, and others without"),
+            ("a:0.5\na:0.5 a:1\n", "line 2: label 'a' occurs twice"),
+            ("__label__a 0.5\n__label__b x\n", "line 2: 'b:x' is not a label with its score"),
+        ],
+    ),
+    (
+        "t.json",
+        "evaluate {} s.json",
+        [
+            ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),
+            ('{"q": 3}', "instance 'q': '3' is no object"),
+            (
+                '{"q": {"a": 0.5}}',
+                "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if",
+            ),
+            ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
+            ('{"q": {"a": 1}\n', "no JSON: Expecting ',' delimiter: line 2"),
+            ("[" * 100_000, "it is nested without end"),
+        ],
+    ),
     ("d.csv", "evaluate {} --metrics f1.micro", CSVS),
     ("d.jsonl", "evaluate {} --metrics f1.micro", JSONS),
     ("s.json", "evaluate t.json {}", [('{"q": {"a": NaN}}', "instance 'q': NaN is no score")]),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(autouse=True)
 def _files(_folder: None) -> None:
-    """Write valid files, of which a test replaces one."""
+    """Write valid files; a test replaces one of them."""
     npz(Path("Y"), make_truth())
     npz(Path("m"), make_scores())
     Path("y-train.arff").write_text(HEADER)
@@ -190,7 +247,9 @@ def _files(_folder: None) -> None:
     ("name", "command", "text", "message"),
     [(name, command, *row) for name, command, rows in TABLES for row in rows],
 )
-def test_faults_are_named(refused: Any, name: str, command: str, text: str, message: str) -> None:
+def test_faults_are_refused_with_their_place(
+    refused: Any, name: str, command: str, text: str, message: str
+) -> None:
     Path(name).write_text(text)
     actual = refused(command.format(name))
     assert actual.startswith(f"{name}: "), actual
@@ -198,8 +257,10 @@ def test_faults_are_named(refused: Any, name: str, command: str, text: str, mess
     assert "; expected " in actual
 
 
-@pytest.mark.parametrize("text", ["q 0 1 1\n", "0 0 x 1\n", "0 0 1 1\n2 0 1 1\n", "0 0 01 1\n", "0 0 -1 1\n"])
-def test_names_are_not_taken_for_numbers(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["q 0 1 1\n", "0 0 x 1\n", "0 0 1 1\n2 0 1 1\n", "0 0 01 1\n", "0 0 -1 1\n"]
+)
+def test_names_are_not_read_as_numbers(text: str) -> None:
     Path("t.qrels").write_text(text)
     with pytest.raises(ValueError, match=r"^t.qrels: (.* is no number|has names); expected"):
         read_truth("t.qrels")
@@ -208,5 +269,5 @@ def test_names_are_not_taken_for_numbers(text: str) -> None:
 
 
 @pytest.mark.parametrize(("line", "message"), OPTIONS)
-def test_options_that_do_not_fit(refused: Any, line: str, message: str) -> None:
+def test_options_that_do_not_fit_are_refused(refused: Any, line: str, message: str) -> None:
     assert refused(f"evaluate {line}").startswith(message)

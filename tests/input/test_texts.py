@@ -1,6 +1,7 @@
-"""Texts with labels by number: what each spelling holds, what is written, and what is read by others."""
+"""Texts with labels by number: spellings, writing, and files of other programs."""
 
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,85 +13,178 @@ from tests.made_files import as_list, make_scores, make_truth, npz, pieces_of, r
 from xmleval import evaluate
 from xmleval.io import read_scores, read_truth, write_xmc
 
-# -------------------------------------------------------------------------------------- XMC and svmlight
+# XMC and svmlight
 
 
-def test_bytes_that_are_written_and_matrices_that_are_not() -> None:
+class Written(NamedTuple):
+    """A matrix and the bytes of its file."""
+
+    matrix: Any
+    kind: str
+    content: bytes
+
+
+def test_write_xmc_content_and_refusal() -> None:
     path = Path("w.txt")
-    scores = sp.csr_array((np.array([0.1, 0, 3e-9], np.float32), [2, 0, 1], [0, 2, 2, 3]), shape=(3, 4))
-    for matrix, kind, text in [
-        (scores, "scores", b"3 4\n0:0.0 2:0.1\n\n1:3e-09\n"),
-        (scores != 0, "truth", b"3 4\n2:1\n\n1:1\n"),
-        (sp.csr_array(([0, 1], [0, 1], [0, 2]), shape=(1, 3)), "truth", b"1 3\n1:1\n"),
-        (sp.coo_matrix((2, 7)), "scores", b"2 7\n\n\n"),
+    values = np.array([0.1, 0, 3e-9], np.float32)
+    scores = sp.csr_array((values, [2, 0, 1], [0, 2, 2, 3]), shape=(3, 4))
+    stored_zero = sp.csr_array(([0, 1], [0, 1], [0, 2]), shape=(1, 3))
+    for case in [
+        Written(scores, "scores", b"3 4\n0:0.0 2:0.1\n\n1:3e-09\n"),
+        Written(scores != 0, "truth", b"3 4\n2:1\n\n1:1\n"),
+        Written(stored_zero, "truth", b"1 3\n1:1\n"),
+        Written(sp.coo_matrix((2, 7)), "scores", b"2 7\n\n\n"),
     ]:
-        write_xmc(path, matrix, kind)
-        assert path.read_bytes() == text
-    with pytest.raises(ValueError, match=r"matrix: row 0: value 2\.0 is neither 0 nor 1"):
+        write_xmc(path, case.matrix, case.kind)
+        assert path.read_bytes() == case.content
+    message = r"matrix: row 0: value 2\.0 is neither 0 nor 1"
+    with pytest.raises(ValueError, match=message):
         write_xmc(path, sp.eye_array(3) * 2, "truth")
-    assert path.read_bytes() == text
+    assert path.read_bytes() == case.content
 
 
 Rows = list[list[int]]
-LIBSVM = "# 1,2 3:4\n\n 3,1 qid:7 1:0.5 # qid:8\r\n \t \n2.0,0. 4:1e-3\nqid:3 1:2\n5:1\n7#8\n4\tqid:1\n"
-SPELLINGS: list[tuple[str, str, Rows, int]] = [  # name of a file, text, labels of rows, number of labels
-    ("x.libsvm", LIBSVM, [[1, 3], [0, 2], [], [], [7], [4]], 8),
-    ("w.txt", "1 5000000001\n5000000000:1 3:1\n", [[3, 5000000000]], 5000000001),
-    ("n.txt", "0 5", [], 5),
-    ("v.txt", "2\t4\n0:1 \t2:1.0\n1:1e0\n", [[0, 2], [1]], 4),
-    ("d.txt", "2 9 4\n1,3\t0:1\t4:2\n\t0:1\n", [[1, 3], []], 4),
-    ("ids.lines", "3, 9\n1\n2\n4, 0\n", [[3, 9], [1], [2], [0, 4]], 10),
-    ("ids.lines", "3\t9\n1\n\n4,0\n", [[3, 9], [1], [], [0, 4]], 10),
-    ("ids.lines", "3 8 9\n\n1 0\n2\n", [[3, 8, 9], [], [0, 1], [2]], 10),  # which looks like a header
-    ("ids.lines", "17 28 78\n15\n4 5\n4 5\n", [[17, 28, 78], [15], [4, 5], [4, 5]], 79),
+LIBSVM = (
+    "# 1,2 3:4\n\n 3,1 qid:7 1:0.5 # qid:8\r\n \t \n2.0,0. 4:1e-3\nqid:3 1:2\n5:1\n7#8\n4\tqid:1\n"
+)
+
+
+class Spelling(NamedTuple):
+    """A text file, with its labels by row and the number of labels."""
+
+    name: str
+    text: str
+    rows: Rows
+    n_labels: int
+
+
+SPELLINGS = [
+    Spelling(
+        "x.libsvm",
+        LIBSVM,
+        rows=[[1, 3], [0, 2], [], [], [7], [4]],
+        n_labels=8,
+    ),
+    Spelling(
+        "w.txt",
+        "1 5000000001\n5000000000:1 3:1\n",
+        rows=[[3, 5000000000]],
+        n_labels=5000000001,
+    ),
+    Spelling(
+        "n.txt",
+        "0 5",
+        rows=[],
+        n_labels=5,
+    ),
+    Spelling(
+        "v.txt",
+        "2\t4\n0:1 \t2:1.0\n1:1e0\n",
+        rows=[[0, 2], [1]],
+        n_labels=4,
+    ),
+    Spelling(
+        "d.txt",
+        "2 9 4\n1,3\t0:1\t4:2\n\t0:1\n",
+        rows=[[1, 3], []],
+        n_labels=4,
+    ),
+    Spelling(
+        "ids.lines",
+        "3, 9\n1\n2\n4, 0\n",
+        rows=[[3, 9], [1], [2], [0, 4]],
+        n_labels=10,
+    ),
+    Spelling(
+        "ids.lines",
+        "3\t9\n1\n\n4,0\n",
+        rows=[[3, 9], [1], [], [0, 4]],
+        n_labels=10,
+    ),
+    Spelling(
+        "ids.lines",
+        "3 8 9\n\n1 0\n2\n",  # the first line looks like a header
+        rows=[[3, 8, 9], [], [0, 1], [2]],
+        n_labels=10,
+    ),
+    Spelling(
+        "ids.lines",
+        "17 28 78\n15\n4 5\n4 5\n",
+        rows=[[17, 28, 78], [15], [4, 5], [4, 5]],
+        n_labels=79,
+    ),
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "rows", "n_labels"), SPELLINGS)
-def test_spellings_of_texts(name: str, text: str, rows: Rows, n_labels: int) -> None:
-    Path(name).write_text(text)
-    matrix = read_truth(name)
-    assert (matrix.shape, matrix.dtype) == ((len(rows), n_labels), np.uint8)
-    assert [sorted(row) for row in rows_of(matrix)] == rows
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_read_truth_of_each_spelling(spelling: Spelling) -> None:
+    Path(spelling.name).write_text(spelling.text)
+    matrix = read_truth(spelling.name)
+    assert matrix.shape == (len(spelling.rows), spelling.n_labels)
+    assert matrix.dtype == np.uint8
+    assert [sorted(row) for row in rows_of(matrix)] == spelling.rows
 
 
-def test_a_long_line_does_not_widen_short_ones() -> None:
-    rows = [[*range(20_000)], *([0] for _ in range(20_000))]
-    path = write_lines(Path("long"), ".lines", (" ".join(map(str, row)) for row in rows))
-    assert sum(rows.labels.size for rows in pieces_of(path, "scores").read(1 << 26)) < 1 << 20
-    assert rows_of(read_truth(path))[0] == rows[0]
+def test_long_line_does_not_widen_short_lines() -> None:
+    long_row = [*range(20_000)]
+    lines = [" ".join(map(str, long_row))] + ["0"] * 20_000
+    path = write_lines(Path("long"), ".lines", lines)
+    batches = pieces_of(path, "scores").read(1 << 26)
+    assert sum(batch.labels.size for batch in batches) < 1 << 20
+    assert rows_of(read_truth(path))[0] == long_row
 
 
-# ------------------------------------------------------------------------------------- lines of labels
+# Lines of labels
 
 
-TEXTS = ["85 37 23 76 43\n4 2\n", "1 2 3\n4\n0 5\n", "7\n\n2 1\n", "0 5 1", "3, 5\n", "2 5\n4 2\n0\n"]
+TEXTS = [
+    "85 37 23 76 43\n4 2\n",
+    "1 2 3\n4\n0 5\n",
+    "7\n\n2 1\n",
+    "0 5 1",
+    "3, 5\n",
+    "2 5\n4 2\n0\n",
+]
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_ids_without_scores_are_lists_best_first(text: str) -> None:
     Path("p.lines").write_text(text)
-    rows = [[int(word) for word in line.replace(",", " ").split()] for line in text.splitlines()]
-    labels, scores = read_scores("p.lines")
-    assert ([[label for label in row if label >= 0] for row in labels.tolist()], scores) == (rows, None)
-    npz(Path("T"), sp.csr_array(np.eye(len(rows), 90, dtype=np.uint8)))
-    expected = dict(evaluate(np.eye(len(rows), 90), rows, n_labels=90, metrics=["p@1", "lrap"]))
-    assert values_of(["p@1", "lrap"], "T.npz p.lines") == expected
+    lines = text.replace(",", " ").splitlines()
+    expected_rows = [[*map(int, line.split())] for line in lines]
+    labels, no_scores = read_scores("p.lines")
+    rows = [[label for label in row if label >= 0] for row in labels.tolist()]
+    assert rows == expected_rows
+    assert no_scores is None
+
+    metrics = ["p@1", "lrap"]
+    truth = np.eye(len(rows), 90, dtype=np.uint8)
+    npz(Path("T"), sp.csr_array(truth))
+    expected = evaluate(truth.astype(float), rows, n_labels=90, metrics=metrics)
+    assert values_of(metrics, "T.npz p.lines") == dict(expected)
 
 
 @pytest.mark.parametrize("form", ["l{}:{!r}", "__label__l{} {!r}", "l{}"])
-def test_names_on_lines_as_libmultilabel_and_fasttext_write_them(form: str) -> None:
-    rows = ([f"__label__l{label}" for label in row] for row in rows_of(make_truth()))
-    write_lines(Path("t"), ".txt", (f"{' '.join(row)} some text" for row in rows))
+def test_names_on_lines_are_those_of_libmultilabel_and_fasttext(form: str) -> None:
+    truth = make_truth()
+    true_lines = []
+    for row in rows_of(truth):
+        names = " ".join(f"__label__l{label}" for label in row)
+        true_lines.append(f"{names} some text")
+    write_lines(Path("t"), ".txt", true_lines)
+
     labels, scores = as_list(make_scores())
     pairs = zip(labels.tolist(), scores.tolist(), strict=True)
     write_lines(Path("p"), ".txt", (" ".join(map(form.format, *pair)) for pair in pairs))
-    metrics, bare = ["p@1", "ndcg@5", "lrap"], form == "l{}"
-    expected = dict(evaluate(make_truth(), (labels, None if bare else scores), metrics=metrics))
-    assert values_of(metrics, "t.txt p.txt --input-format lines") == pytest.approx(expected, rel=1e-12)
+
+    has_scores = form != "l{}"
+    metrics = ["p@1", "ndcg@5", "lrap"]
+    expected = evaluate(truth, (labels, scores if has_scores else None), metrics=metrics)
+    values = values_of(metrics, "t.txt p.txt --input-format lines")
+    assert values == pytest.approx(dict(expected), rel=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------- ARFF
+# ARFF
 
 ROWS = """0.5,1,'a, b',0,"2020-01-01",0
 %0.5,1,'a, b',0,"2020-01-01",0
@@ -105,9 +199,10 @@ EXPECTED = [[1], [0, 2], [1], [2], [], [0]]  # by row, in the order of the docum
 
 
 @pytest.mark.parametrize("name", ["y-train.ARFF", "y.arff"])
-def test_labels_of_arff_stand_anywhere_in_the_order_of_the_document(name: str) -> None:
-    Path("y.xml").write_text(XML if name == "y.arff" else "<labels><label name='word'/></labels>")
-    Path("y-train.xml").write_text(XML)  # that of the same stem comes first
+def test_labels_of_arff_are_anywhere_in_the_order_of_the_document(name: str) -> None:
+    other_xml = "<labels><label name='word'/></labels>"
+    Path("y.xml").write_text(XML if name == "y.arff" else other_xml)
+    Path("y-train.xml").write_text(XML)  # the document of the same stem comes first
     Path("z.xml").write_text("no document of it")
     Path(name).write_text(HEADER + ROWS)
     assert rows_of(read_truth(name)) == EXPECTED

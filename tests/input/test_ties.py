@@ -1,4 +1,4 @@
-"""Equal scores: no rule of order knows the truth, in no form of the input, and values are trec_eval's."""
+"""Ties: the order of equal scores never depends on the truth, and values are those of trec_eval."""
 
 import itertools
 import random
@@ -10,16 +10,18 @@ import pytest
 import pytrec_eval
 import scipy.sparse as sp
 
-import xmleval
 from tests.damage import values_of
 from tests.input.forms import NAMED, Rows, write_rows
+from xmleval import Evaluator, Report, evaluate
 from xmleval.metrics import TABLE
+from xmleval.metrics.spec import parse_spec
 
 N = 7
 NAMES = [f"d{number}" for number in random.Random(3).sample(range(100, 999), N)]
 LATER_FIRST = sorted(NAMES, reverse=True)
-OTHERS = ("label_coverage", "judged")  # which are no means over rows, or need judgements
-BY_ROW = sorted({m.name for m in TABLE if m.family == "at k" and m.cutoff == "required"}.difference(OTHERS))
+WITH_CUTOFF = {m.name for m in TABLE if m.family == "at k" and m.cutoff == "required"}
+NOT_BY_ROW = {"label_coverage", "judged"}  # no mean over rows, and a measure of judgements
+BY_ROW = sorted(WITH_CUTOFF - NOT_BY_ROW)
 AT_K = [f"{name}@{k}" for name in BY_ROW for k in (1, 2, N, N + 3)]
 MEASURES = [*AT_K, "ndcg@all", "map@all", "mrr@all", "one_error", "rprec"]
 TRUTH: Rows = {f"q{i}": {name: 1} for i, name in enumerate(NAMES)}  # each label is relevant once
@@ -27,163 +29,257 @@ TAGS = [[*row] for row in TRUTH.values()]
 FORMS = [name for name, form in NAMED.items() if "y_score" in form.roles]
 
 
-def constant(order: list[str]) -> Rows:
-    """One score for all names, listed in an order."""
+def one_score(order: list[str]) -> Rows:
+    """Return one score for all names of all rows, listed in an order."""
     return {key: dict.fromkeys(order, 0.5) for key in TRUTH}
 
 
-def report_of(order: list[str]) -> Any:
+def report_without_ties(order: list[str]) -> Any:
     """Return the report of distinct scores, best first."""
-    run = {key: {name: -float(rank) for rank, name in enumerate(order)} for key in TRUTH}
-    return xmleval.evaluate(TRUTH, run, metrics=MEASURES)
+    scores = {name: -float(rank) for rank, name in enumerate(order)}
+    run = dict.fromkeys(TRUTH, scores)
+    return evaluate(TRUTH, run, metrics=MEASURES)
 
 
-def agree(report: Any, expected: Any, names: list[str]) -> None:
-    assert {name: report[name] for name in names} == pytest.approx({name: expected[name] for name in names})
+def assert_same(report: Any, expected: Any, measures: list[str] = MEASURES) -> None:
+    actual = {name: report[name] for name in measures}
+    assert actual == pytest.approx({name: expected[name] for name in measures})
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_equal_scores_rank_by_the_later_name_or_as_they_are_listed(name: str) -> None:
-    """Whose values are those of chance: any order that does not know the truth has the mean over all."""
-    form, order = NAMED[name], random.Random(5).sample(NAMES, N)
-    expected = report_of(LATER_FIRST if form.by_name else order)
+def test_equal_scores_rank_by_the_later_name_or_as_listed(name: str) -> None:
+    """The values are those of any order that ignores the truth: the mean over all orders."""
+    form = NAMED[name]
+    order = random.Random(5).sample(NAMES, N)
+    expected = report_without_ties(LATER_FIRST if form.by_name else order)
     y_true = TAGS if form.keyed is False else TRUTH
-    y_score = form.make(constant(order), "y_score")
-    for unlisted in ("below", 0.5, 0.0) if form.by_name else ("below",):
-        report = xmleval.evaluate(y_true, y_score, metrics=MEASURES, conventions={"unlisted": unlisted})
-        agree(report, expected, MEASURES)
-    agree(report, report_of(NAMES), MEASURES)
+    y_score = form.make(one_score(order), "y_score")
+    unlisted_scores: list[Any] = ["below"]
+    if form.by_name:
+        unlisted_scores += [0.5, 0.0]
+    for unlisted in unlisted_scores:
+        conventions = {"unlisted": unlisted}
+        report = evaluate(y_true, y_score, metrics=MEASURES, conventions=conventions)
+        assert_same(report, expected)
+    assert_same(report, report_without_ties(NAMES))
 
 
 @pytest.mark.parametrize("dense", [False, True])
-def test_labels_in_any_order_and_deep_cutoffs_rank_by_name(dense: bool) -> None:
+def test_equal_scores_rank_by_name_up_to_deep_cutoffs(dense: bool) -> None:
     rng = np.random.default_rng(1)
     names = [f"n{number}" for number in rng.permutation(900)[:600]]
-    levels = rng.integers(0, 3, (4, 600)) + (1.0 if dense else 0.0)
-    expected = [
-        [names[j] for j in sorted(range(600), key=lambda j: (row[j], names[j]))[::-1]] for row in levels
-    ]
+    levels = rng.integers(0, 3, (4, 600)) + float(dense)
+    rankings = []
+    for row in levels:
+        scored_names = sorted(zip(row, names, strict=True), reverse=True)
+        rankings.append([name for _, name in scored_names])
     truth = pd.DataFrame(0, index=range(4), columns=names)
-    for row, size in enumerate((1, 5, 40, 560)):
-        truth.iloc[row, rng.choice(600, size, replace=False)] = 1
+    for position, size in enumerate((1, 5, 40, 560)):
+        truth.iloc[position, rng.choice(600, size, replace=False)] = 1
     scores = pd.DataFrame(levels, columns=names)
-    rankings = ["p@1", "p@30", "ndcg@50", "ndcg@all", "map@all", "mrr@all", "rprec"]
-    for metrics in (rankings, [*rankings, "f1.micro@40", "f1.macro@20"]):  # sets need an order of labels
-        report = xmleval.evaluate(
-            truth, scores, metrics=metrics, conventions={"unlisted": "below" if dense else 0.0}
-        )
-        agree(report, xmleval.evaluate(truth, expected, metrics=metrics), metrics)
+    conventions: Any = {"unlisted": "below" if dense else 0.0}
+    by_ranking = [
+        "p@1",
+        "p@30",
+        "ndcg@50",
+        "ndcg@all",
+        "map@all",
+        "mrr@all",
+        "rprec",
+    ]
+    by_set = ["f1.micro@40", "f1.macro@20"]  # sets need an order of labels
+    for metrics in (by_ranking, by_ranking + by_set):
+        report = evaluate(truth, scores, metrics=metrics, conventions=conventions)
+        expected = evaluate(truth, rankings, metrics=metrics)
+        assert_same(report, expected, metrics)
 
 
-@pytest.mark.parametrize("listed", [(3, 3), (0, 0), (3, 0), (0, 3)])
-def test_unlisted_labels_with_a_score_rank_by_name(listed: tuple[int, int]) -> None:
-    sizes = itertools.cycle(listed)
-    run = {key: dict.fromkeys(random.Random(key).sample(NAMES, next(sizes)), 1.0) for key in TRUTH}
-    whole = {key: {name: row.get(name, 0.0) for name in NAMES} for key, row in run.items()}
+@pytest.mark.parametrize("sizes", [(3, 3), (0, 0), (3, 0), (0, 3)])
+def test_unlisted_labels_with_a_score_rank_by_name(sizes: tuple[int, int]) -> None:
+    run: Rows = {}
+    complete: Rows = {}
+    for key, size in zip(TRUTH, itertools.cycle(sizes), strict=False):
+        run[key] = dict.fromkeys(random.Random(key).sample(NAMES, size), 1.0)
+        complete[key] = dict.fromkeys(NAMES, 0.0) | run[key]
     metrics = [*MEASURES, "f1.micro@2", "precision.macro@3"]
-    expected = xmleval.evaluate(TRUTH, whole, metrics=metrics)
-    options: dict[str, Any] = {"metrics": metrics, "conventions": "unlisted=0", "labels": NAMES}
+    expected = evaluate(TRUTH, complete, metrics=metrics)
+    options: dict[str, Any] = {
+        "metrics": metrics,
+        "conventions": "unlisted=0",
+        "labels": NAMES,
+    }
     rows = [*run.values()]
-    wide = pd.DataFrame(whole.values(), columns=NAMES).astype(pd.SparseDtype(float, 0.0))
-    evaluator = xmleval.Evaluator(**options)
+    wide = pd.DataFrame(complete.values(), columns=NAMES)
+    wide = wide.astype(pd.SparseDtype(float, 0.0))
+    evaluator = Evaluator(**options)
     for truth, row in zip(TAGS, rows, strict=True):
         evaluator.update([truth], [row])
-    reports = [xmleval.evaluate(*data, **options) for data in ((TRUTH, run), (TAGS, rows), (TAGS, wide))]
-    for report in (*reports, evaluator.compute()):
-        agree(report, expected, metrics)
+    for report in (
+        evaluate(TRUTH, run, **options),
+        evaluate(TAGS, rows, **options),
+        evaluate(TAGS, wide, **options),
+        evaluator.compute(),
+    ):
+        assert_same(report, expected, metrics)
 
 
-def test_rows_that_list_nothing_take_the_type_of_other_scores() -> None:
-    truth, run = [["a"], ["b"], ["a", "c"], ["c"]], [{}, {"a": 0.1, "b": 0.4}, {}, {"c": 0.1, "b": 0.05}]
+def test_rows_without_scores_take_the_type_of_other_rows() -> None:
+    truth = [["a"], ["b"], ["a", "c"], ["c"]]
+    run = [
+        {},
+        {"a": 0.1, "b": 0.4},
+        {},
+        {"c": 0.1, "b": 0.05},
+    ]
     options: dict[str, Any] = {
         "labels": ["a", "b", "c"],
         "conventions": "unlisted=0.1",
         "decision": "threshold0.2",
+        "metrics": ["ece", "auc.micro", "mrr@all", "f1.micro"],
     }
-    options["metrics"] = ["ece", "auc.micro", "mrr@all", "f1.micro"]
-    expected = xmleval.evaluate(truth, run, **options)
+    expected = evaluate(truth, run, **options)
     for order in itertools.permutations(range(4)):
-        evaluator = xmleval.Evaluator(**options)
+        evaluator = Evaluator(**options)
         for row in order:
             evaluator.update([truth[row]], [run[row]])
         assert dict(evaluator.compute()) == dict(expected)
-    evaluator = xmleval.Evaluator(**options)
+
+    evaluator = Evaluator(**options)
     evaluator.update([truth[0]], [run[0]])
-    with pytest.raises(ValueError, match="scores are float32 where earlier ones were not"):
-        evaluator.update(np.eye(3)[:1], np.eye(3, dtype=np.float32)[:1])
+    message = "scores are float32 where earlier ones were not"
+    float32_scores = np.eye(3, dtype=np.float32)[:1]
+    with pytest.raises(ValueError, match=message):
+        evaluator.update(np.eye(3)[:1], float32_scores)
 
 
 TABLES = ["csv", "jsonl", "parquet"]
+TABLES_OF_LISTS = [f"lists of {ending}" for ending in TABLES]
 
 
-@pytest.mark.parametrize("form", ["run", "json", *TABLES, *(f"lists of {ending}" for ending in TABLES)])
-def test_files_rank_equal_scores_by_the_later_name_or_as_they_are_listed(form: str) -> None:
+def write_files(form: str, truth: Rows, run: Rows) -> str:
+    """Return the names of both files, as a command line has them."""
+    return f"{write_rows('t', form, truth, False)} {write_rows('s', form, run)}"
+
+
+@pytest.mark.parametrize("form", ["run", "json", *TABLES, *TABLES_OF_LISTS])
+def test_equal_scores_in_files_rank_by_the_later_name_or_as_listed(form: str) -> None:
     order = random.Random(7).sample(NAMES, N)
-    expected = report_of(order if "lists" in form else LATER_FIRST)
-    files = f"{write_rows('t', form, TRUTH, False)} {write_rows('s', form, constant(order))}"
-    for unlisted in ("below",) if "lists" in form else ("below", "0.5"):
-        agree(values_of(MEASURES, f"{files} --unlisted {unlisted}"), expected, MEASURES)
+    files = write_files(form, TRUTH, one_score(order))
+    has_lists = form in TABLES_OF_LISTS
+    expected = report_without_ties(order if has_lists else LATER_FIRST)
+    unlisted_scores = ["below"]
+    if not has_lists:
+        unlisted_scores.append("0.5")
+    for unlisted in unlisted_scores:
+        values = values_of(MEASURES, f"{files} --unlisted {unlisted}")
+        assert_same(values, expected)
 
 
-def n_tied(report: xmleval.Report) -> int:
+def n_tied_rows(report: Report) -> int:
     """Return how many rows a note of ties names, 0 without one."""
-    notes = [str(note) for note in report.notes if "ties" in str(note)]
-    return sum(int(note.partition("cutoff: ")[2].partition(";")[0]) for note in notes)
+    n_rows = 0
+    for note in map(str, report.notes):
+        if "ties" in note:
+            number, _, _ = note.partition("cutoff: ")[2].partition(";")
+            n_rows += int(number)
+    return n_rows
 
 
-def depends(relevant: Any, scores: Any, cutoffs: list[int]) -> bool:
-    """Tell whether some cutoff parts relevant and irrelevant labels of one score."""
+def depends_on_ties(relevant: Any, scores: Any, cutoffs: list[int]) -> bool:
+    """Return whether a cutoff separates relevant from irrelevant labels with one score."""
     best_first = np.sort(scores)[::-1]
-    groups = [
-        relevant[scores == best_first[k]] for k in cutoffs if best_first[k - 1] == best_first[k] > -np.inf
-    ]
-    return any(0 < group.sum() < group.size for group in groups)
+    for k in cutoffs:
+        score = best_first[k]
+        tie_group = relevant[scores == score]
+        is_tied = score == best_first[k - 1] and score > -np.inf
+        if is_tied and 0 < tie_group.sum() < tie_group.size:
+            return True
+    return False
+
+
+def scores_in_form(form: str, scores: Any, names: list[str]) -> Any:
+    if form == "dense":
+        return scores
+    if form == "sparse":
+        return sp.csr_array(scores)
+    if form == "below 0":
+        return scores - 9
+    if form == "names":
+        return [dict(zip(names, row.tolist(), strict=True)) for row in scores]
+    if form == "wide":
+        return pd.DataFrame(scores, columns=names)
+    order = np.tile(np.arange(50), (60, 1))
+    if form == "sorted list":
+        order = np.argsort(-scores, axis=1)
+    return order, np.take_along_axis(scores, order, axis=1)
+
+
+SCORE_FORMS = [
+    "dense",
+    "sparse",
+    "list",
+    "sorted list",
+    "names",
+    "wide",
+    "below 0",
+]
 
 
 @pytest.mark.parametrize("cutoffs", [[1], [1, 5], [4, 40]])
-@pytest.mark.parametrize("form", ["dense", "sparse", "list", "sorted list", "names", "wide", "below 0"])
+@pytest.mark.parametrize("form", SCORE_FORMS)
 @pytest.mark.parametrize("restriction", [None, "exclude", "candidates"])
-def test_a_note_says_how_many_rows_depend_on_ties(
+def test_ties_note_how_many_rows_depend_on_them(
     form: str, cutoffs: list[int], restriction: str | None
 ) -> None:
     rng = np.random.default_rng(len(form))
     truth = rng.random((60, 50)) < 0.1
-    untied = (rng.random((60, 1)) < 0.5) * rng.random(truth.shape)
-    levels = (rng.integers(1, 6, truth.shape) + untied).astype(np.float32)
+    is_untied_row = rng.random((60, 1)) < 0.5
+    untied = is_untied_row * rng.random(truth.shape)
+    scores = (rng.integers(1, 6, truth.shape) + untied).astype(np.float32)
     names = [f"n{j}" for j in range(50)]
-    order = np.argsort(-levels, axis=1) if form == "sorted list" else np.tile(np.arange(50), (60, 1))
-    y_score: Any = {
-        "dense": levels,
-        "sparse": sp.csr_array(levels),
-        "below 0": levels - 9,
-        "names": [dict(zip(names, row.tolist(), strict=True)) for row in levels],
-        "wide": pd.DataFrame(levels, columns=names),
-    }.get(form, (order, np.take_along_axis(levels, order, axis=1)))
 
-    def sets(cells: Any) -> Any:
-        of_names = [[names[j] for j in np.flatnonzero(row)] for row in cells]
-        return of_names if form in ("names", "wide") else cells.astype(int)
+    def as_sets(cells: Any) -> Any:
+        if form in ("names", "wide"):
+            return [[names[j] for j in np.flatnonzero(row)] for row in cells]
+        return cells.astype(int)
 
-    rows: dict[str, Any] = {"y_true": sets(truth)}
-    options: Any = {"metrics": [f"p@{k}" for k in cutoffs]}
-    if restriction is not None:
-        pairs = rng.random(levels.shape) < {"exclude": 0.1, "candidates": 0.9}[restriction]
-        levels = np.where(pairs == (restriction == "candidates"), levels, -np.inf)
-        rows[restriction] = sets(pairs)
+    arguments: dict[str, Any] = {
+        "y_true": as_sets(truth),
+        "y_score": scores_in_form(form, scores, names),
+        "metrics": [f"p@{k}" for k in cutoffs],
+    }
+    if restriction == "exclude":
+        excluded = rng.random(scores.shape) < 0.1
+        scores = np.where(excluded, -np.inf, scores)
+        arguments["exclude"] = as_sets(excluded)
+    elif restriction == "candidates":
+        candidates = rng.random(scores.shape) < 0.9
+        scores = np.where(candidates, scores, -np.inf)
+        arguments["candidates"] = as_sets(candidates)
     elif form == "below 0":
-        options["conventions"] = "unlisted=0"
-    expected = sum(map(depends, truth, levels, itertools.repeat(cutoffs)))
+        arguments["conventions"] = "unlisted=0"
+    expected = sum(map(depends_on_ties, truth, scores, itertools.repeat(cutoffs)))
     assert expected > 0
-    assert n_tied(xmleval.evaluate(y_score=y_score, **rows, **options)) == expected
+    assert n_tied_rows(evaluate(**arguments)) == expected
 
 
 def test_ties_that_change_nothing_have_no_note() -> None:
-    among_irrelevant = {"q": {"a": 0.5, "b": 0.25, "c": 0.75}, "r": {"a": 0.5, "c": 0.5, "b": 0.1}}
-    nothing: Rows = {"q": {}, "r": {}}  # labels below all others are tied, and earn nothing
+    among_irrelevant = {
+        "q": {"a": 0.5, "b": 0.25, "c": 0.75},
+        "r": {"a": 0.5, "c": 0.5, "b": 0.1},
+    }
+    nothing: Rows = {  # labels below all others are tied, and earn nothing
+        "q": {},
+        "r": {},
+    }
+    truth = {
+        "q": {"a": 1},
+        "r": {"b": 1},
+    }
     for run in (among_irrelevant, nothing):
-        for metrics in (["p@1"], ["p@1", "lrap"]):  # with and without all labels in order
-            report = xmleval.evaluate({"q": {"a": 1}, "r": {"b": 1}}, run, metrics=metrics, labels=[*"abc"])
-            assert n_tied(report) == 0
+        for metrics in (["p@1"], ["p@1", "lrap"]):  # without and with all labels in order
+            report = evaluate(truth, run, metrics=metrics, labels=[*"abc"])
+            assert n_tied_rows(report) == 0
 
 
 def random_problem(seed: int) -> tuple[Rows, Rows]:
@@ -196,17 +292,13 @@ def random_problem(seed: int) -> tuple[Rows, Rows]:
         judged = rng.sample(documents, rng.randint(1, 12))
         qrels[f"q{i}"] = {name: rng.choice([0, 0, 1, 1, 2, 3]) for name in judged}
         if rng.random() < 0.8:
-            found = rng.sample(documents, rng.randint(1, 25))
-            run[f"q{i}"] = {name: rng.choice([0.25, 0.5, 0.5, 1.0, rng.random()]) for name in found}
+            retrieved = rng.sample(documents, rng.randint(1, 25))
+            scores: dict[str, float] = {}
+            for name in retrieved:
+                scores[name] = rng.choice([0.25, 0.5, 0.5, 1.0, rng.random()])
+            run[f"q{i}"] = scores
     run.setdefault("q0", {documents[0]: 0.5})
     return qrels, run
-
-
-CUTOFFS = (1, 5, 10, 100)
-TREC = {"map@all": "map", "mrr@all": "recip_rank", "ndcg@all": "ndcg", "rprec": "Rprec"}
-TREC |= {f"{ours}@{k}": f"{name}_{k}" for k in CUTOFFS for ours, name in (("p", "P"), ("r", "recall"))}
-TREC |= {f"{name}_{k}": f"{name}_{k}" for k in CUTOFFS for name in ("map_cut", "ndcg_cut", "P", "recall")}
-TREC |= {"recip_rank": "recip_rank", "success_5": "success_5"}
 
 
 @pytest.mark.parametrize("form", ["unlisted", "wide"])
@@ -214,21 +306,45 @@ def test_equal_scores_of_a_row_group_rank_as_those_of_all_rows(form: str) -> Non
     scores: Any = [{name: -0.5} for name in LATER_FIRST[:2]]
     options: Any = {"labels": NAMES, "conventions": "unlisted=0"}
     if form == "wide":
-        scores, options = pd.DataFrame(np.ones((2, len(NAMES))), columns=NAMES), {"labels": NAMES}
-    report = xmleval.evaluate(TAGS[:2], scores, metrics=MEASURES, row_groups=["a"] * 2, **options)
-    assert report.results.row_groups["a"].results.values == report.results.values
+        scores = pd.DataFrame(np.ones((2, len(NAMES))), columns=NAMES)
+        options = {"labels": NAMES}
+    report = evaluate(TAGS[:2], scores, metrics=MEASURES, row_groups=["a"] * 2, **options)
+    results = report.results
+    assert results.row_groups["a"].results.values == results.values
 
 
-BEIR = {"NDCG": "ndcg_cut", "MAP": "map_cut", "Recall": "recall", "P": "P"}
-BEIR = {f"{name}@{k}": f"{measure}_{k}" for name, measure in BEIR.items() for k in CUTOFFS}
+# measures of xmleval, with their names in trec_eval
+CUTOFFS = (1, 5, 10, 100)
+TREC = {
+    "map@all": "map",
+    "mrr@all": "recip_rank",
+    "ndcg@all": "ndcg",
+    "rprec": "Rprec",
+}
+for k in CUTOFFS:
+    TREC |= {f"p@{k}": f"P_{k}", f"r@{k}": f"recall_{k}"}
+for k in CUTOFFS:
+    for name in ("map_cut", "ndcg_cut", "P", "recall"):
+        TREC[f"{name}_{k}"] = f"{name}_{k}"
+TREC |= {"recip_rank": "recip_rank", "success_5": "success_5"}
+
+BEIR_NAMES = {
+    "NDCG": "ndcg_cut",
+    "MAP": "map_cut",
+    "Recall": "recall",
+    "P": "P",
+}
+BEIR = {f"{name}@{k}": f"{trec}_{k}" for name, trec in BEIR_NAMES.items() for k in CUTOFFS}
 
 
 def trec_eval(qrels: Any, run: Any, names: dict[str, str]) -> Any:
-    """Return trec_eval's means by our names, in which rows that the run lacks count 0."""
-    asked = {"map", "recip_rank", "ndcg", "Rprec", "success.5"}
-    asked |= {f"{name}.1,5,10,100" for name in ("P", "recall", "map_cut", "ndcg_cut")}
-    rows = pytrec_eval.RelevanceEvaluator(qrels, asked).evaluate(run).values()
-    means = {ours: sum(row[measure] for row in rows) / len(qrels) for ours, measure in names.items()}
+    """Return trec_eval's means by names of xmleval; rows without predictions count 0."""
+    requested = {"map", "recip_rank", "ndcg", "Rprec", "success.5"}
+    requested |= {f"{name}.1,5,10,100" for name in ("P", "recall", "map_cut", "ndcg_cut")}
+    rows = pytrec_eval.RelevanceEvaluator(qrels, requested).evaluate(run).values()
+    means: dict[str, float] = {}
+    for name, trec_name in names.items():
+        means[name] = sum(row[trec_name] for row in rows) / len(qrels)
     return pytest.approx(means, rel=1e-9, abs=1e-12)
 
 
@@ -238,12 +354,15 @@ def test_values_are_those_of_trec_eval(first: int) -> None:
     for seed in range(first, first + 25):
         qrels, run = random_problem(seed)
         expected = trec_eval(qrels, run, TREC)
-        report = xmleval.evaluate(qrels, run, metrics=[*TREC], conventions="gains=linear")
+        report = evaluate(qrels, run, metrics=[*TREC], conventions="gains=linear")
         assert {name: report[name] for name in TREC} == expected
+
         form = "run" if seed % 2 else "json"
-        values = values_of([*TREC], f"{write_rows('t', form, qrels, False)} {write_rows('s', form, run)}")
-        assert {name: values[xmleval.metrics.spec.parse_spec(name).name] for name in TREC} == expected
-        qrels = {key: row for key, row in qrels.items() if any(row.values())}  # as BEIR's data sets have them
+        values = values_of([*TREC], write_files(form, qrels, run))
+        assert {name: values[parse_spec(name).name] for name in TREC} == expected
+
+        # BEIR's data sets have a relevant label and predictions in every row
+        qrels = {key: row for key, row in qrels.items() if any(row.values())}
         run = {key: run.get(key, {}) for key in qrels}
-        report = xmleval.evaluate(qrels, run, metrics=[*BEIR], conventions="beir")
+        report = evaluate(qrels, run, metrics=[*BEIR], conventions="beir")
         assert {name: report[name] for name in BEIR} == trec_eval(qrels, run, BEIR)

@@ -1,4 +1,4 @@
-"""Words of texts are cut at ASCII blanks alone, and a code with a leading zero is no number."""
+"""Texts are split at ASCII blanks only, and a code with a leading zero is a name."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tests.commands import Run, json_of
 from tests.damage import answer
 from tests.input.forms import write_table
 from xmleval import evaluate
-from xmleval.input.small_texts import read_group_lines, read_pairs
+from xmleval.input.text_columns import read_group_lines, read_pairs
 from xmleval.io import read_qrels, read_truth
 
 Rows = list[list[str]]
@@ -18,20 +18,24 @@ CODES = [["4019", "2"], ["117", "0117"], ["0117"]]
 PREDICTED = [["4019"], ["0117"], ["117"]]
 
 
-def write_lines(name: str, rows: Rows) -> str:
-    Path(f"{name}.lines").write_text("".join(f"{' '.join(row)}\n" for row in rows), encoding="utf-8")
-    return f"{name}.lines"
+def write_lines(name: str, rows: Rows, separator: str = " ") -> str:
+    path = Path(f"{name}.lines")
+    lines = [f"{separator.join(row)}\n" for row in rows]
+    path.write_text("".join(lines), encoding="utf-8")
+    return path.name
 
 
 def write_comma_lines(name: str, rows: Rows) -> str:
-    Path(f"{name}.lines").write_text("".join(f"{','.join(row)}\n" for row in rows), encoding="utf-8")
-    return f"{name}.lines"
+    return write_lines(name, rows, ",")
 
 
 def write_scored_lines(name: str, rows: Rows) -> str:
     if name == "t":
         return write_lines(name, rows)
-    return write_lines(name, [[f"{label}:{-place / 4}" for place, label in enumerate(row)] for row in rows])
+    scored_rows = []
+    for row in rows:
+        scored_rows.append([f"{label}:{-place / 4}" for place, label in enumerate(row)])
+    return write_lines(name, scored_rows)
 
 
 def write_jsonl(name: str, rows: Rows) -> str:
@@ -40,56 +44,81 @@ def write_jsonl(name: str, rows: Rows) -> str:
 
 
 def write_csv(name: str, rows: Rows) -> str:
-    text = "".join(f'"{json.dumps(row)[1:-1]}"\n'.replace('"', "") for row in rows)
-    Path(f"{name}.csv").write_text("labels;x\n" + text.replace("\n", ";\n"), encoding="utf-8")
+    lines = ["labels;x\n"]
+    for row in rows:
+        fields = json.dumps(row)[1:-1].replace('"', "")
+        lines.append(f"{fields};\n")
+    Path(f"{name}.csv").write_text("".join(lines), encoding="utf-8")
     return f"{name}.csv --separator ,"
 
 
 def write_trec(name: str, rows: Rows) -> str:
-    entries = [(row, place, label) for row, labels in enumerate(rows) for place, label in enumerate(labels)]
-    if name == "t":
-        lines = [f"{row} 0 {label} 1\n" for row, _, label in entries]
-    else:
-        lines = [f"{row} Q0 {label} {place + 1} {-place} run\n" for row, place, label in entries]
+    """Write judgements as t.qrels, or a run."""
+    lines = []
+    for row, labels in enumerate(rows):
+        for place, label in enumerate(labels):
+            if name == "t":
+                lines.append(f"{row} 0 {label} 1\n")
+            else:
+                lines.append(f"{row} Q0 {label} {place + 1} {-place} run\n")
     ending = "qrels" if name == "t" else "run"
-    Path(f"{name}.{ending}").write_text("".join(lines), encoding="utf-8")
-    return f"{name}.{ending}"
+    path = Path(f"{name}.{ending}")
+    path.write_text("".join(lines), encoding="utf-8")
+    return path.name
 
 
 WRITERS: list[Callable[[str, Rows], str]] = [
-    write_lines, write_comma_lines, write_scored_lines, write_jsonl, write_csv, write_trec
-]  # fmt: skip
+    write_lines,
+    write_comma_lines,
+    write_scored_lines,
+    write_jsonl,
+    write_csv,
+    write_trec,
+]
 
 
-def value(truth: str, scores: str) -> float:
-    first, _, options = truth.partition(" ")
-    return float(json_of(f"evaluate {first} {scores.split()[0]} {options} --metrics p@1")["values"]["p@1"])
+def precision(truth: str, scores: str) -> float:
+    """Return P@1 of files; both names may have options, which are the same."""
+    true_path, _, options = truth.partition(" ")
+    path, *_ = scores.split()
+    report = json_of(f"evaluate {true_path} {path} {options} --metrics p@1")
+    return float(report["values"]["p@1"])
 
 
 @pytest.mark.parametrize("write", WRITERS)
-def test_codes_with_leading_zeros_are_names_in_every_text(folder: Path, write: Callable[..., str]) -> None:
+def test_codes_with_leading_zeros_are_names_in_every_text(
+    folder: Path, write: Callable[..., str]
+) -> None:
     """A row without such a code may be first, in the truth or in the predictions."""
-    assert value(write("t", CODES), write("s", PREDICTED)) == pytest.approx(2 / 3)
-    assert value(write("t", PREDICTED), write("s", CODES)) == pytest.approx(1 / 3)
     plain = [["4019"], ["117"], ["117"]]
-    assert value(write("t", CODES), write("s", plain)) == pytest.approx(2 / 3)
-    assert value(write("t", plain), write("s", CODES)) == pytest.approx(2 / 3)
+    for true_rows, rows, expected in (
+        (CODES, PREDICTED, 2 / 3),
+        (PREDICTED, CODES, 1 / 3),
+        (CODES, plain, 2 / 3),
+        (plain, CODES, 2 / 3),
+    ):
+        truth = write("t", true_rows)
+        scores = write("s", rows)
+        assert precision(truth, scores) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("write", WRITERS)
 @pytest.mark.parametrize("blank", ["\u00a0", "\u2009", "\u3000"])
-def test_blanks_of_unicode_are_parts_of_names(folder: Path, write: Callable[..., str], blank: str) -> None:
+def test_blanks_of_unicode_are_parts_of_names(
+    folder: Path, write: Callable[..., str], blank: str
+) -> None:
     truth = [[f"New{blank}York", "Paris"], ["New"], ["Rome"]]
     scores = [["New"], ["New"], [f"New{blank}York"]]
-    assert value(write("t", truth), write("s", scores)) == pytest.approx(1 / 3)
+    assert precision(write("t", truth), write("s", scores)) == pytest.approx(1 / 3)
 
 
 def test_a_code_far_behind_the_first_line_makes_all_words_names(folder: Path) -> None:
-    """Also one that two reads of the file cut."""
+    """The code may be split by two reads of the file."""
     for n_rows in (1, 349_524, 349_525, 349_526):
         Path("t.lines").write_text("12\n" * n_rows + "0117\n")
         report = evaluate("t.lines", "t.lines", metrics="p@1")
-        assert (report["p@1"], report.label_names) == (1.0, ["12", "0117"])
+        assert report["p@1"] == 1.0
+        assert report.label_names == ["12", "0117"]
     assert report.notes[0] == "t.lines: read as names, as '0117' has a leading zero"
 
 
@@ -98,17 +127,23 @@ def test_ids_without_leading_zeros_stay_ids(folder: Path) -> None:
     assert evaluate("t.lines", "t.lines", metrics="p@1").label_names is None
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("t.svm", "3,0117 1:0.5\n"), ("t.svm", "3 1:0.5\n00 1:0.5\n"), ("t.txt", "1 9 200\n0117 1:0.5\n"),
-    ("t.txt", "1 200\n0117:1\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.svm", "3,0117 1:0.5\n"),
+        ("t.svm", "3 1:0.5\n00 1:0.5\n"),
+        ("t.txt", "1 9 200\n0117 1:0.5\n"),
+        ("t.txt", "1 200\n0117:1\n"),
+    ],
+)
 def test_codes_are_refused_where_labels_are_numbers(folder: Path, name: str, text: str) -> None:
     Path(name).write_text(text)
-    with pytest.raises(ValueError, match=r"^t.*: line \d: '0[01]1?7?' has a leading zero, as codes have"):
+    message = r"^t.*: line \d: '0[01]1?7?' has a leading zero, as codes have"
+    with pytest.raises(ValueError, match=message):
         read_truth(name)
 
 
-def test_codes_are_no_numbers_beside_ids(folder: Path) -> None:
+def test_codes_are_refused_in_pairs_and_groups_of_ids(folder: Path) -> None:
     Path("pairs.txt").write_text("0 07\n")
     with pytest.raises(ValueError, match="line 1: '0 07' is no pair"):
         read_pairs(Path("pairs.txt"))
@@ -126,10 +161,10 @@ def test_convert_keeps_names_in_the_files_of_trec(folder: Path) -> None:
     code, _, err = answer(["convert", "s.lines", "s.run", "--kind", "scores"])
     assert (code, err) == (0, "")
     assert read_qrels("t.qrels").label_names == ["4019", "2", "117", "0117"]
-    assert value("t.qrels", "s.run") == 1.0
+    assert precision("t.qrels", "s.run") == 1.0
 
 
-def test_a_byte_order_mark_within_a_text_is_refused(folder: Path, refused: Run) -> None:
+def test_byte_order_mark_within_a_text_is_refused(folder: Path, refused: Run) -> None:
     marked = "\ufeffq1 0 a 1\n".encode()
     Path("t.qrels").write_bytes(marked + marked)
     message = "t.qrels: line 2: begins with a byte order mark, as of another file; remove it"
@@ -137,18 +172,27 @@ def test_a_byte_order_mark_within_a_text_is_refused(folder: Path, refused: Run) 
 
 
 def test_most_labels_without_rows_and_scores_are_noted(folder: Path) -> None:
-    """Only where the largest id alone tells their number."""
+    """There is no note if the number of labels is given, or if most labels occur."""
     Path("t.lines").write_text("4019 2\n7\n")
     Path("s.lines").write_text("4019\n3\n")
     Path("t.qrels").write_text("0 0 4019 1\n0 0 2 1\n1 0 7 1\n")
-    note = "{}: 4016 of 4020 labels have no row and no score, as the largest id is 4019; averages over labels"
+
+    def notes_of(truth: str, n_labels: int | None = None) -> list[str]:
+        report = evaluate(truth, "s.lines", metrics="p@1", n_labels=n_labels)
+        return list(report.notes)
+
     for truth in ("t.lines", "t.qrels"):
-        assert [n[: len(note.format(truth))] for n in evaluate(truth, "s.lines", metrics="p@1").notes] == [
-            note.format(truth)
-        ]
-        assert not evaluate(truth, "s.lines", metrics="p@1", n_labels=4020).notes
+        expected = (
+            f"{truth}: 4016 of 4020 labels have no row and no score, "
+            "as the largest id is 4019; averages over labels"
+        )
+        (note,) = notes_of(truth)
+        assert note.startswith(expected)
+        assert not notes_of(truth, n_labels=4020)
+
     Path("x.txt").write_text("2 4020\n4019:1 2:1\n7:1\n")
-    assert not evaluate("x.txt", "s.lines", metrics="p@1").notes
+    assert not notes_of("x.txt")
+
     Path("t.lines").write_text("7 2\n7\n")
     Path("s.lines").write_text("0\n3\n")
-    assert not evaluate("t.lines", "s.lines", metrics="p@1").notes
+    assert not notes_of("t.lines")

@@ -1,4 +1,4 @@
-"""How kernels are compiled and cached: whatever is wrong, they are compiled, and a warning says so."""
+"""Compiling and caching of kernels: an unusable cache is a warning, and they are compiled."""
 
 import errno
 import os
@@ -36,7 +36,7 @@ def failing(error: BaseException) -> Callable[..., Any]:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the cache, in which one kernel is."""
+    """Return the folder of the cache, with one kernel in it."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(Cache, "warned", False)
     compiled(double)(np.arange(3))
@@ -44,7 +44,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def compute() -> list[str]:
-    """Compute twice in what is a new process to the cache, and return the warnings."""
+    """Compute twice, as in a new process without loaded kernels, and return the warnings."""
     Cache.warned = False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -56,52 +56,73 @@ def compute() -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["empty", "cut", "zeros"])
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-def test_kernels_are_compiled_where_their_cache_is_damaged(cache: Path, suffix: str, damage: str) -> None:
+def test_kernels_are_compiled_where_their_cache_is_damaged(
+    cache: Path, suffix: str, damage: str
+) -> None:
     (path,) = cache.rglob(f"*.{suffix}")
     whole = path.read_bytes()
-    path.write_bytes({"empty": b"", "cut": whole[: len(whole) // 2], "zeros": bytes(len(whole))}[damage])
+    damaged = {
+        "empty": b"",
+        "cut": whole[: len(whole) // 2],
+        "zeros": bytes(len(whole)),
+    }
+    path.write_bytes(damaged[damage])
     (warning,) = compute()
     assert warning.startswith(f"{path.parent}: this cache of kernels ")
     assert warning.endswith("; kernels are compiled again")
 
 
-@pytest.mark.parametrize("call", ["open", "ensure"])
+@pytest.mark.parametrize(
+    ("owner", "call", "message"),
+    [
+        (caching.IndexDataCacheFile, "_open_for_write", "No space left"),
+        (caching._CacheLocator, "ensure_cache_path", "no cache of kernels can be written"),
+    ],
+    ids=["open", "ensure"],
+)
 def test_kernels_are_compiled_where_no_cache_can_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, call: str, message: str
 ) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(Cache, "warned", False)
     refuse = failing(OSError(errno.ENOSPC, "No space left on device"))
-    if call == "open":
-        monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", refuse)
-    else:
-        monkeypatch.setattr(caching._CacheLocator, "ensure_cache_path", refuse)
+    monkeypatch.setattr(owner, call, refuse)
     before = COMPILED.n
     (warning,) = compute()
-    assert COMPILED.n > before  # which messages tell
-    assert ("No space left" if call == "open" else "no cache of kernels can be written") in warning
+    assert COMPILED.n > before  # messages report this number
+    assert message in warning
 
 
-@pytest.mark.parametrize(("call", "error", "raised"), [
-    ("_load_index", TimeoutError(), TimeoutError),  # of a signal handler
-    ("_save_data", OSError(errno.ENOMEM, "Cannot allocate memory"), MemoryError),
-])  # fmt: skip
-def test_signals_and_lack_of_memory_are_no_damage(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: BaseException, raised: type[BaseException]
+@pytest.mark.parametrize(
+    ("call", "error", "raised"),
+    [
+        ("_load_index", TimeoutError(), TimeoutError),  # of a signal handler
+        ("_save_data", OSError(errno.ENOMEM, "Cannot allocate memory"), MemoryError),
+    ],
+)
+def test_compiled_raises_errors_of_signals_and_memory(
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+    error: BaseException,
+    raised: type[BaseException],
 ) -> None:
-    for path in cache.rglob("*.nb[ci]") if call == "_save_data" else ():
-        path.unlink()
+    if call == "_save_data":
+        for path in cache.rglob("*.nb[ci]"):
+            path.unlink()
     monkeypatch.setattr(caching.IndexDataCacheFile, call, failing(error))
     with warnings.catch_warnings(action="error"), pytest.raises(raised):
         compiled(double)(np.arange(3))
 
 
-def test_kernels_that_two_processes_save_at_once_are_both_right(
+def test_kernels_saved_by_two_processes_at_once_are_both_right(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in cache.rglob("*.nb[ci]"):
         path.unlink()
-    save, numbers, fractions = caching.IndexDataCacheFile._save_data, np.arange(3), np.arange(3) / 2
+    save = caching.IndexDataCacheFile._save_data
+    numbers = np.arange(3)
+    fractions = np.arange(3) / 2
 
     def save_after_the_other(*arguments: Any) -> None:
         with monkeypatch.context() as other:
@@ -119,7 +140,7 @@ def test_kernels_that_two_processes_save_at_once_are_both_right(
         assert compiled(double)(numbers).tolist() == [0, 2, 4]
 
 
-def test_command_line_warns_in_one_line() -> None:
+def test_cache_warns_once_in_one_line_on_the_command_line() -> None:
     code = """
 import sys
 from xmleval import __main__, cli
@@ -138,7 +159,9 @@ sys.exit(__main__.main())
 @pytest.mark.filterwarnings("ignore:no cache of kernels")
 def test_signal_handler_that_raises_leaves_a_kernel_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     doubling: Any = compiled(lambda number: 2 * number)
-    compile_it, threads, has_compiled = doubling.compile, [], threading.Event()
+    compile_it = doubling.compile
+    threads = []
+    has_compiled = threading.Event()
 
     def compile_interrupted(signature: object) -> object:
         threads.append(threading.current_thread())
@@ -179,12 +202,22 @@ TERM = 1
 def scale(value):
     return 2 * value
 """
+CALLS = """
+from xmleval.kernels.caller import compute, TERM
+print(compute.made_compiled()(10))
+from xmleval.kernels.compiling import COMPILED
+print(COMPILED.n)
+"""
 
 
-@pytest.mark.parametrize(("old", "new", "expected"), [
-    ("2 * value", "3 * value", "31"),
-    ("TERM = 1", "TERM = 5", "25"),
-], ids=["callee", "constant"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("2 * value", "3 * value", "31"),
+        ("TERM = 1", "TERM = 5", "25"),
+    ],
+    ids=["callee", "constant"],
+)
 def test_kernel_is_compiled_again_where_another_file_changed(
     tmp_path: Path, old: str, new: str, expected: str
 ) -> None:
@@ -201,14 +234,13 @@ def test_kernel_is_compiled_again_where_another_file_changed(
     callee.write_text(CALLEE)
     environment = {
         "PYTHONPATH": str(tmp_path),
-        "PYTHONDONTWRITEBYTECODE": "1",  # Python itself takes a file of the same time and size for the same
+        # Python itself takes a file of the same time and size for the same
+        "PYTHONDONTWRITEBYTECODE": "1",
         "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
     }
 
     def run() -> list[str]:
-        code = "from xmleval.kernels.caller import compute, TERM; print(compute.made_compiled()(10));"
-        code += "from xmleval.kernels.compiling import COMPILED; print(COMPILED.n)"
-        done = process(code, python="-c", env=environment, cwd=tmp_path)
+        done = process(CALLS, python="-c", env=environment, cwd=tmp_path)
         assert not done.stderr
         return done.stdout.split()
 

@@ -1,4 +1,4 @@
-"""Sweeps end whatever the scores are."""
+"""Sweeps end even if scores are NaN."""
 
 import numpy as np
 import pytest
@@ -9,16 +9,35 @@ NAN = np.full(3, np.nan)
 NUMBERS = np.array([1.0, 2.0, 3.0])
 
 
+TOTALS = np.array([3, 3])
+
+
 def new_sums() -> CurveSums:
-    pairs, precision, peak = np.zeros((2, 2), np.int64), np.zeros(4, np.int64), np.array([0.0, np.nan])
-    nothing = np.empty((0, 2)), np.empty((0, 4), np.int64), np.empty((0, 2))
-    return CurveSums(np.array([3, 3]), pairs, precision, peak, *nothing)
+    return CurveSums(
+        totals=TOTALS,
+        pairs=np.zeros((2, 2), np.int64),
+        precision=np.zeros(4, np.int64),
+        peak=np.array([0.0, np.nan]),
+        queries=np.empty((0, 2)),
+        areas=np.empty((0, 4), np.int64),
+        cuts=np.empty((0, 2)),
+    )
 
 
-@pytest.mark.parametrize(("relevant", "irrelevant"), [(NAN, NUMBERS), (NUMBERS, NAN), (NAN, NAN)])
-def test_sweeps_end_on_what_is_no_number(relevant: np.ndarray, irrelevant: np.ndarray) -> None:
-    none, ones, points = np.zeros(2, np.int64), np.ones(3, np.int64), np.empty((6, 3))
-    n = trace(relevant, ones, irrelevant, ones, none, np.array([3, 3]), np.array([1, 1]), points)
-    assert 0 < n <= 6
-    sweep(relevant, irrelevant, none, new_sums())
-    count_down(relevant, irrelevant, none, np.nan, new_sums())
+@pytest.mark.parametrize(
+    ("relevant", "irrelevant"),
+    [
+        (NAN, NUMBERS),
+        (NUMBERS, NAN),
+        (NAN, NAN),
+    ],
+)
+def test_sweeps_end_on_nan(relevant: np.ndarray, irrelevant: np.ndarray) -> None:
+    ones = np.ones(3, np.int64)
+    above = np.zeros(2, np.int64)
+    strides = np.array([1, 1])
+    points = np.empty((6, 3))
+    n_points = trace(relevant, ones, irrelevant, ones, above, TOTALS, strides, points)
+    assert 0 < n_points <= 6
+    sweep(relevant, irrelevant, above, new_sums())
+    count_down(relevant, irrelevant, above, np.nan, new_sums())

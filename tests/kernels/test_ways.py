@@ -1,4 +1,4 @@
-"""When kernels run as plain Python and when compiled; which no caller and no value can tell."""
+"""Kernels as plain Python and compiled: when each is run, and that results are identical."""
 
 import errno
 import json
@@ -6,6 +6,7 @@ import math
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ SCORES = RNG.integers(-4, 9, (60, 9)) / 8
 
 @pytest.fixture(autouse=True)
 def _a_new_process() -> Iterator[None]:
-    """What is known of the work so far, and afterwards again."""
+    """Forget the work done so far; restore it afterwards."""
     before = dict(vars(WORK))
     vars(WORK).update(vars(Work()))
     yield
@@ -36,21 +37,25 @@ import json, sys
 import numpy as np
 import xmleval
 rng = np.random.default_rng(0)
-truth, scores = (rng.random((60, 9)) < 0.3).astype(int), rng.integers(-4, 9, (60, 9)) / 8
-scores[0], scores[1] = np.inf, -np.inf
+truth = (rng.random((60, 9)) < 0.3).astype(int)
+scores = rng.integers(-4, 9, (60, 9)) / 8
+scores[0] = np.inf
+scores[1] = -np.inf
 groups = ["first"] * 3 + ["others"] * 6
 options = dict(y_train=truth, decision="threshold0.5", conventions="link=sigmoid", bounds=True)
 shown = dict(confidence=0.9, label_groups=groups, curve_points=9)
 report = xmleval.evaluate(truth, scores, metrics="all", **shown, **options)
-models, names = {"a": scores, "b": -scores}, ["p@3", "auc.macro", "f1.micro"]
-compared = xmleval.compare(truth, models, metrics=names, **options)
-print(json.dumps([json.loads(each.to_json()) for each in (report, compared)]), "numba" in sys.modules)
+models = {"a": scores, "b": -scores}
+names = ["p@3", "auc.macro", "f1.micro"]
+comparison = xmleval.compare(truth, models, metrics=names, **options)
+results = [json.loads(report.to_json()), json.loads(comparison.to_json())]
+print(json.dumps(results), "numba" in sys.modules)
 """
 
 
 @pytest.mark.slow
-def test_all_measures_have_the_same_bytes_in_both_ways() -> None:
-    """Warnings are errors: NumPy has none of what kernels do on purpose."""
+def test_evaluate_and_compare_return_the_same_bytes_in_both_ways() -> None:
+    """Warnings are errors: NumPy must not warn of what kernels do on purpose."""
     answers = []
     for way, loads in (("plain", "False"), ("compiled", "True")):
         done = process("-W", "error", "-c", EVERYTHING, python="-B", env={"XMLEVAL_WAY": way})
@@ -62,7 +67,7 @@ def test_all_measures_have_the_same_bytes_in_both_ways() -> None:
     assert len(json.loads(answers[0])[0]["values"]) > 100
 
 
-def test_kernels_are_compiled_once_their_work_exceeds_what_that_takes() -> None:
+def test_kernels_are_compiled_once_plain_python_took_as_long() -> None:
     expected = evaluate(TRUTH, SCORES, metrics="p@3")
     WORK.compiler_seconds = WORK.seconds + 1e-3
     evaluator = Evaluator("p@3")
@@ -73,8 +78,10 @@ def test_kernels_are_compiled_once_their_work_exceeds_what_that_takes() -> None:
     assert evaluator.compute() == expected
 
 
-def test_a_large_array_is_not_begun_as_plain_python() -> None:
-    truth, scores = np.eye(5, dtype=int)[RNG.integers(5, size=200_000)], RNG.random((200_000, 5))
+def test_kernels_are_compiled_at_once_for_a_large_array() -> None:
+    classes = RNG.integers(5, size=200_000)
+    truth = np.eye(5, dtype=int)[classes]
+    scores = RNG.random((200_000, 5))
     evaluate(truth, scores, metrics="p@3")
     assert not WORK.is_small
     assert WORK.seconds < 1
@@ -82,14 +89,16 @@ def test_a_large_array_is_not_begun_as_plain_python() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_wait_until_kernels_are_compiled(threads: int) -> None:
+    options: dict[str, Any] = {
+        "metrics": "all",
+        "y_train": TRUTH,
+        "threads": threads,
+        "running": Running(block_rows=7),
+    }
     WORK.compiler_seconds = math.inf
-    first = evaluate(
-        TRUTH, SCORES, metrics="all", y_train=TRUTH, threads=threads, running=Running(block_rows=7)
-    )
+    first = evaluate(TRUTH, SCORES, **options)
     WORK.compiler_seconds = 4 / 3 * WORK.seconds
-    second = evaluate(
-        TRUTH, SCORES, metrics="all", y_train=TRUTH, threads=threads, running=Running(block_rows=7)
-    )
+    second = evaluate(TRUTH, SCORES, **options)
     assert not WORK.is_small
     assert first == second
 
@@ -113,8 +122,8 @@ print(WORK.compiler_seconds)
 
 
 @pytest.mark.slow
-def test_plain_python_may_take_as_long_as_having_its_kernels_compiled(tmp_path: Path) -> None:
-    """Each counts as loaded only if it is kept itself, as these sources and this Numba have made it."""
+def test_compiler_seconds_count_loading_of_cached_kernels(tmp_path: Path) -> None:
+    """A kernel costs its loading if the cache has it from these sources and this Numba."""
     (tmp_path / "code.py").write_text(ALL_BUT_ONE_COMPILED)
     env = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "XMLEVAL_WAY": ""}
 
@@ -129,15 +138,17 @@ def test_plain_python_may_take_as_long_as_having_its_kernels_compiled(tmp_path: 
     seconds("all")
     all_kept = seconds()
     n_kernels = nothing_kept / jit.COMPILING_SECONDS
+    saved_by_one = jit.COMPILING_SECONDS - jit.LOADING_SECONDS
     assert n_kernels == pytest.approx(round(n_kernels))
     assert all_kept == pytest.approx(n_kernels * jit.LOADING_SECONDS)
-    assert one_kept == pytest.approx(nothing_kept - jit.COMPILING_SECONDS + jit.LOADING_SECONDS)
+    assert one_kept == pytest.approx(nothing_kept - saved_by_one)
     for index in (tmp_path / "cache").glob("*/*.nbi"):
-        index.write_bytes(index.read_bytes().replace(kept.hash_of_sources(), bytes(32)))
+        content = index.read_bytes()
+        index.write_bytes(content.replace(kept.hash_of_sources(), bytes(32)))
     assert seconds() == pytest.approx(nothing_kept)
 
 
-def test_comparing_ways_finds_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_finds_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     with both_ways():
         evaluate(TRUTH, SCORES, metrics="p@3")
     assert compared
@@ -148,14 +159,18 @@ def test_comparing_ways_finds_a_difference(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_partial_areas_have_the_same_bits_in_both_ways() -> None:
-    scores = np.array([2.0] * 411 + [1.0] * 388 + [0.0] * 42)[:, None]
-    truth = (np.arange(scores.size) == 411).astype(int)[:, None]
+    scores = np.repeat([2.0, 1.0, 0.0], [411, 388, 42])[:, None]
+    truth = np.zeros(scores.shape, int)
+    truth[411] = 1
     with both_ways():
         evaluate(truth, scores, metrics="auc.micro(max_fpr=0.77)")
 
 
-def test_an_index_that_cannot_be_read_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    function, folder = kept.index_name, tmp_path / "kernels_0"
+def test_is_kept_is_false_where_the_index_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = kept.index_name
+    folder = tmp_path / "kernels_0"
     folder.mkdir()
     index = folder / f"{kept.index_name(function)}.nbi"
     index.write_bytes(kept.numba_version() + kept.hash_of_sources())
@@ -169,7 +184,7 @@ def test_an_index_that_cannot_be_read_stops_nothing(tmp_path: Path, monkeypatch:
     assert not kept.is_kept(function)
 
 
-def test_a_user_without_a_home_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_is_kept_needs_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", lambda: pytest.fail("there is none"))
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -195,7 +210,11 @@ def in_child():
 
 evaluate(np.eye(3), np.eye(3), metrics="p@1")
 WORK.is_small = False
-other = threading.Thread(target=evaluate, args=(np.eye(3), np.eye(3)), kwargs={"metrics": "auc.micro"})
+
+def evaluate_in_thread():
+    evaluate(np.eye(3), np.eye(3), metrics="auc.micro")
+
+other = threading.Thread(target=evaluate_in_thread)
 other.start()
 ended = [in_child() for _ in range(5)]
 other.join()
@@ -204,22 +223,35 @@ print(ended)
 
 
 @pytest.mark.slow
-def test_a_child_runs_kernels_whatever_another_thread_compiled_when_it_was_forked(tmp_path: Path) -> None:
+def test_forked_child_runs_kernels_while_a_thread_of_its_parent_compiles(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "forks.py").write_text(FORKS)
     env = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "XMLEVAL_WAY": ""}
     done = process("forks.py", python="-B", cwd=tmp_path, env=env)
     assert (done.returncode, done.stdout) == (0, "[0, 0, 0, 0, 0]\n"), done.stderr
 
 
-@pytest.mark.parametrize("code", [
-    "from xmleval.base.work import WORK; WORK.is_small = False; ",
-    "import resource; resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30)); ",
-])  # fmt: skip
-def test_nothing_is_compiled_where_numba_is_told_so(code: str) -> None:
-    code += "import numpy as np; from xmleval import evaluate; "
-    code += "evaluate(np.eye(3), np.eye(3), metrics='all', confidence=0.9, decision='top1'); "
-    code += "from xmleval.kernels.compiling import COMPILED, folders; print(COMPILED.n, len(folders))"
-    done = process("-W", "error", "-c", code, python="-B", env={"NUMBA_DISABLE_JIT": "1", "XMLEVAL_WAY": ""})
+EVALUATES = """
+import numpy as np
+from xmleval import evaluate
+evaluate(np.eye(3), np.eye(3), metrics="all", confidence=0.9, decision="top1")
+from xmleval.kernels.compiling import COMPILED, folders
+print(COMPILED.n, len(folders))
+"""
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        "from xmleval.base.work import WORK; WORK.is_small = False",
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))",
+    ],
+)
+def test_kernels_are_not_compiled_with_numba_disable_jit(setup: str) -> None:
+    code = f"{setup}\n{EVALUATES}"
+    env = {"NUMBA_DISABLE_JIT": "1", "XMLEVAL_WAY": ""}
+    done = process("-W", "error", "-c", code, python="-B", env=env)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 0\n", "")
 
 
@@ -227,8 +259,9 @@ def test_kernels_are_pickled_by_their_names() -> None:
     assert pickle.loads(pickle.dumps(count_hits)) is count_hits
 
 
-def test_comparing_many_relevant_labels_with_a_long_list_is_not_begun_as_plain_python() -> None:
-    truth, scores = np.zeros((1, 50_000), int), RNG.random((1, 50_000)).astype(np.float32)
+def test_kernels_are_compiled_at_once_for_many_relevant_labels_and_a_long_list() -> None:
+    truth = np.zeros((1, 50_000), int)
+    scores = RNG.random((1, 50_000)).astype(np.float32)
     truth[0, RNG.choice(50_000, 250, replace=False)] = 1
     evaluate(truth, scores, metrics="auc.samples")
     assert not WORK.is_small

@@ -1,4 +1,4 @@
-"""Saved files that are damaged are refused by a line that names them, or give a result that is whole."""
+"""Damaged saved files are refused by a line that names them, or can be used."""
 
 import contextlib
 import copy
@@ -22,7 +22,8 @@ from tests.limits import small_limits
 from tests.problems import Problem, problems
 from xmleval import Evaluator
 
-M, N = 12, 7
+M = 12
+N = 7
 rng = np.random.default_rng(3)
 TRUTH = (rng.random((M, N)) < 0.3).astype(int)
 TRUTH[4] = 0
@@ -32,15 +33,20 @@ LISTS = ORDER, np.take_along_axis(DENSE, ORDER, axis=1)
 WEIGHTS = {"sample_weight": rng.random(M)}
 ALL: dict[str, Any] = {
     "metrics": ["all", "ace@2", "ece(bins=3)", "h_f1.micro@2", "aurc@1", "popularity@1"],
-    "y_train": rng.random((9, N)) < 0.3, "hierarchy": [(1, 0), (2, 0), (3, 1)],
-    "decision": "top2", "per_row": True, "per_label": True, "curve_points": 5,
+    "y_train": rng.random((9, N)) < 0.3,
+    "hierarchy": [(1, 0), (2, 0), (3, 1)],
+    "decision": "top2",
+    "per_row": True,
+    "per_label": True,
+    "curve_points": 5,
     "conventions": "unlisted=0.25,link=sigmoid",
-}  # fmt: skip
+}
 BOUNDS: dict[str, Any] = {"metrics": ["auc.micro", "lrap"], "bounds": True}
 GROUPS: dict[str, Any] = {
-    "metrics": ["p@2", "psp@2", "f1.macro@2", "lrap", "auc.macro"], "y_train": ALL["y_train"],
+    "metrics": ["p@2", "psp@2", "f1.macro@2", "lrap", "auc.macro"],
+    "y_train": ALL["y_train"],
     "confidence": 0.9,
-}  # fmt: skip
+}
 # options of evaluators that have all states together, and inputs
 SAVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "all": (ALL, {}),
@@ -66,10 +72,13 @@ def arrays_of(evaluator: Evaluator) -> Arrays:
 @cache
 def saved(name: str) -> Arrays:
     options, inputs = SAVED[name]
-    lists = LISTS if name != "packed" else (LISTS[0], LISTS[1].astype(np.float32))
     evaluator = Evaluator(n_labels=N, **options)
-    with small_limits() if name == "packed" else contextlib.nullcontext():
-        evaluator.update(TRUTH, lists, **inputs)
+    if name != "packed":
+        evaluator.update(TRUTH, LISTS, **inputs)
+        return arrays_of(evaluator)
+    labels, scores = LISTS
+    with small_limits():
+        evaluator.update(TRUTH, (labels, scores.astype(np.float32)), **inputs)
         return arrays_of(evaluator)
 
 
@@ -104,10 +113,42 @@ def refused(path: Path, arrays: Arrays, **changed: Any) -> str:
 
 
 ODD: list[Any] = [
-    None, True, -1, 0, 40, 2**53, 10**30, 1.5, float("nan"), "", "below", "p@99999999999", "top3",
-    "\x1b[31m", "\ud800", [], {}, [[0, 10**18]], [["p@1", True]], {"a": 1.0, "b": 2.0},
-]  # fmt: skip
-NUMBERS = [np.nan, np.inf, -1.0, -0.0, 0.5, 1.0, 7.0, 12.0, 255.0, 2.0**40, 2.0**62, -(2.0**63), 1e308]
+    None,
+    True,
+    -1,
+    0,
+    40,
+    2**53,
+    10**30,
+    1.5,
+    float("nan"),
+    "",
+    "below",
+    "p@99999999999",
+    "top3",
+    "\x1b[31m",
+    "\ud800",
+    [],
+    {},
+    [[0, 10**18]],
+    [["p@1", True]],
+    {"a": 1.0, "b": 2.0},
+]
+NUMBERS = [
+    np.nan,
+    np.inf,
+    -1.0,
+    -0.0,
+    0.5,
+    1.0,
+    7.0,
+    12.0,
+    255.0,
+    2.0**40,
+    2.0**62,
+    -(2.0**63),
+    1e308,
+]
 TYPES = ["?", "i1", "u8", ">i8", "f4", ">f8", "c16", "S3"]
 
 
@@ -119,21 +160,25 @@ def spoil(array: Any, draw: np.random.Generator) -> Any:
 
 
 CHANGES: list[Callable[[Any, np.random.Generator], Any]] = [
-    spoil, spoil, spoil,
+    spoil,
+    spoil,
+    spoil,
     lambda array, draw: np.concatenate([array, array]),
     lambda array, draw: array.astype(TYPES[draw.integers(len(TYPES))]),
     lambda array, draw: array[:-1],
     lambda array, draw: array[::-1],
     lambda array, draw: array.reshape(1, *array.shape),
     lambda array, draw: np.zeros((2**40, 0)),
-]  # fmt: skip
+]
 
 
 def mutate_values(values: Any, draw: np.random.Generator) -> Any:
     """Return JSON values with one changed or removed somewhere."""
     place = values = copy.deepcopy(values)
     while True:
-        keys = [*place] if isinstance(place, dict) else [*range(len(place))]
+        keys: list[Any] = [*range(len(place))]
+        if isinstance(place, dict):
+            keys = [*place]
         key = keys[draw.integers(len(keys))]
         if not isinstance(place[key], dict | list) or not place[key] or draw.random() < 0.3:
             break
@@ -146,20 +191,23 @@ def mutate_values(values: Any, draw: np.random.Generator) -> Any:
 
 
 def mutate(arrays: Arrays, draw: np.random.Generator) -> tuple[Arrays, Any]:
-    """Return arrays and values of a saved file, of which something is wrong as a rule."""
-    arrays, names = dict(arrays), sorted({*arrays} - {"meta"})
+    """Return arrays and values of a saved file with a change that is wrong as a rule."""
+    arrays = dict(arrays)
+    names = sorted({*arrays} - {"meta"})
     if draw.random() < 0.25 or not names:
         return arrays, mutate_values(values_of(arrays), draw)
-    name, change = names[draw.integers(len(names))], CHANGES[draw.integers(len(CHANGES))]
+    name = names[draw.integers(len(names))]
+    change = CHANGES[draw.integers(len(CHANGES))]
     with warnings.catch_warnings(action="ignore"):
         arrays[name] = change(np.atleast_1d(arrays[name]), draw)
     return arrays, values_of(arrays)
 
 
 def use(path: Path, other: Path) -> None:
-    """Compute, merge and save again what is loaded."""
+    """Load, compute, merge and save again."""
     for first, second in ((path, path), (path, other), (other, path)):
-        whole, added = Evaluator.load(first), Evaluator.load(second)
+        whole = Evaluator.load(first)
+        added = Evaluator.load(second)
         added.save(path.with_suffix(".again"))
         # numbers that no rows have may overflow
         with contextlib.suppress(ArithmeticError), warnings.catch_warnings(action="ignore"):
@@ -171,11 +219,18 @@ def use(path: Path, other: Path) -> None:
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(problem=problems(least_rows=1), seed=seeds, small=st.booleans())
-def test_changed_contents_are_refused_or_can_be_used(problem: Problem, seed: int, small: bool) -> None:
+def test_changed_contents_are_refused_or_can_be_used(
+    problem: Problem, seed: int, small: bool
+) -> None:
     draw = np.random.default_rng(seed)
-    with tempfile.TemporaryDirectory() as folder, small_limits() if small else contextlib.nullcontext():
-        path, other = Path(folder, "changed.npz"), Path(folder, "other.npz")
-        memory = 1 if small and not problem.has("confidence") else 1 << 23
+    memory = 1 << 23
+    if small and not problem.has("confidence"):
+        memory = 1
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        if small:
+            stack.enter_context(small_limits())
+        path = Path(folder, "changed.npz")
+        other = Path(folder, "other.npz")
         evaluator = problem.evaluator(memory=memory)
         evaluator.update(**problem.rows())
         evaluator.save(other)
@@ -191,69 +246,98 @@ BROKEN: dict[str, dict[str, list[Any]]] = {
     "all": {
         "rank_profile/keys": [-1, 99],
         "label_extremes/sizes": [2],
-        "score_runs/width": [2, 3, 16, -4], "score_runs/cells.relevant.held0": [np.nan],
+        "score_runs/width": [2, 3, 16, -4],
+        "score_runs/cells.relevant.held0": [np.nan],
         "score_runs/columns.relevant.held0": [7 + 1j, -1, complex(np.nan, 0), 1e300],
-        "propensity": [2.0**31, np.nan], "hierarchy": [99],
-        "pair_scores/2.hits.held": [2.0**63], "top_scores/rows.held": [np.nan],
+        "propensity": [2.0**31, np.nan],
+        "hierarchy": [99],
+        "pair_scores/2.hits.held": [2.0**63],
+        "top_scores/rows.held": [np.nan],
     },
     "weighted": {
-        "weighted_scores/totals": [np.nan], "weighted_scores/width": [3],
+        "weighted_scores/totals": [np.nan],
+        "weighted_scores/width": [3],
         "weighted_scores/cells.relevant.held": [-1, 0, np.nan],
         "weighted_scores/columns.irrelevant.held": [7],
     },
     "bounds": {"score_runs/last": [np.nan]},
     "packed": {
-        "score_runs/first.cells.relevant": [0, 1, 0xFF80, 1 << 16], "score_runs/n_true": [0, N * M + 1],
-        "score_runs/first.cells.irrelevant": [0, 1, 0xFF80, -1], "score_runs/starts.cells.relevant": [0, 8],
+        "score_runs/first.cells.relevant": [0, 1, 0xFF80, 1 << 16],
+        "score_runs/n_true": [0, N * M + 1],
+        "score_runs/first.cells.irrelevant": [0, 1, 0xFF80, -1],
+        "score_runs/starts.cells.relevant": [0, 8],
     },
-    "spilled": {"score_runs/columns.irrelevant.run0": [-1], "score_runs/cells.relevant.run0": [np.nan]},
-}  # fmt: skip
+    "spilled": {
+        "score_runs/columns.irrelevant.run0": [-1],
+        "score_runs/cells.relevant.run0": [np.nan],
+    },
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", BROKEN)
 def test_numbers_that_kernels_cannot_take_are_refused(case: str, tmp_path: Path) -> None:
-    arrays, path = saved(case), tmp_path / "changed.npz"
+    arrays = saved(case)
+    path = tmp_path / "changed.npz"
     for name, values in BROKEN[case].items():
         assert "unexpected array" in refused(path, {**arrays, f"{name}x": arrays[name]})
         if not re.search("score_runs/c", name):  # cells without a score are unlisted
-            assert refused(path, {each: array for each, array in arrays.items() if each != name}), name
+            without = {each: array for each, array in arrays.items() if each != name}
+            assert refused(path, without), name
         for value in values:
             assert refused(path, {**arrays, name: np.full_like(arrays[name], value)}), (name, value)
 
 
 @pytest.mark.parametrize("side", ["relevant", "irrelevant"])
 def test_packed_scores_that_are_not_numbers_are_refused(side: str, tmp_path: Path) -> None:
-    """Moved to buckets at the ends of the numbers, where infinity is the last one and the first place."""
-    arrays, path = saved("packed"), tmp_path / "changed.npz"
-    first, starts = f"score_runs/first.cells.{side}", f"score_runs/starts.cells.{side}"
+    """Buckets at the ends of the numbers: the outermost ones are the infinities."""
+    arrays = saved("packed")
+    path = tmp_path / "changed.npz"
+    first = f"score_runs/first.cells.{side}"
+    starts = f"score_runs/starts.cells.{side}"
     occurring = np.flatnonzero(np.diff(arrays[starts]))
     lowest, highest = (int(arrays[first][0] + end) for end in occurring[[0, -1]])
-    for bucket, is_number in ((0x7E, False), (0x7F, False), (0x80, True), (0xFF80, True), (0xFF81, False)):
+    cases = [
+        (0x7E, False),
+        (0x7F, False),
+        (0x80, True),
+        (0xFF80, True),
+        (0xFF81, False),
+    ]
+    for bucket, is_number in cases:
         moved = bucket - (lowest if bucket < 1 << 15 else highest)
         if arrays[first][0] + moved < 0 or highest + moved >= 1 << 16:
             continue
-        told = refused(path, {**arrays, first: arrays[first] + moved})
-        assert bool(told) is not is_number, (hex(bucket), told)
+        message = refused(path, {**arrays, first: arrays[first] + moved})
+        assert bool(message) is not is_number, (hex(bucket), message)
         if is_number:
             assert str(Evaluator.load(path).compute())
 
 
 def test_weights_of_a_score_that_is_no_number_are_refused(tmp_path: Path) -> None:
     arrays = saved("weighted")
-    for name in [name for name in arrays if re.search(r"(scores|top_scores)/.*\.held$", name)]:
-        width = next((4 for part in ("columns.relevant", "columns.irrelevant") if part in name), 3)
+    path = tmp_path / "changed.npz"
+    for name in arrays:
+        if not re.search(r"(scores|top_scores)/.*\.held$", name):
+            continue
+        is_by_label = "columns.relevant" in name or "columns.irrelevant" in name
+        width = 4 if is_by_label else 3
         for word in range(width - 2):
-            alone = arrays[name][:width].copy()
-            alone[word] = np.nan
-            assert not alone.size or refused(tmp_path / "changed.npz", {**arrays, name: alone}), (name, word)
+            first_key = arrays[name][:width].copy()
+            first_key[word] = np.nan
+            if first_key.size:
+                assert refused(path, {**arrays, name: first_key}), (name, word)
 
 
-@pytest.mark.parametrize(("memory", "dtype"), [(1, np.float32), (1, np.float64), (1 << 23, np.float32)])
+@pytest.mark.parametrize(
+    ("memory", "dtype"), [(1, np.float32), (1, np.float64), (1 << 23, np.float32)]
+)
 def test_scores_in_another_order_are_refused(memory: int, dtype: Any, tmp_path: Path) -> None:
-    """Spilled ones ascend, and those that are counted by value tell where each bucket starts."""
+    """Spilled scores ascend; scores counted by value have the starts of their buckets."""
     evaluator = Evaluator("curves", n_labels=N, memory=memory)
-    with small_limits() if memory > 1 else contextlib.nullcontext():
+    with contextlib.ExitStack() as stack:
+        if memory > 1:
+            stack.enter_context(small_limits())
         evaluator.update(TRUTH, DENSE.astype(dtype))
         arrays = arrays_of(evaluator)
     names = [name for name in arrays if re.search(r"/c.*\.run|/starts|\.places$", name)]
@@ -264,7 +348,8 @@ def test_scores_in_another_order_are_refused(memory: int, dtype: Any, tmp_path: 
 
 
 def test_arrays_of_another_type_are_refused(tmp_path: Path) -> None:
-    groups, bounds = saved("groups"), saved("bounds")
+    groups = saved("groups")
+    bounds = saved("bounds")
     numbers = np.frombuffer(json.dumps([1, 2]).encode(), np.uint8)
     assert refused(tmp_path / "changed.npz", groups | {"row_groups/names": numbers})
     last = bounds["score_runs/last"].astype(np.int64)
@@ -272,18 +357,33 @@ def test_arrays_of_another_type_are_refused(tmp_path: Path) -> None:
 
 
 VALUES: list[tuple[str, Any]] = [
-    ("n_rows", -1), ("n_rows", 12.0), ("given", ["x"]), ("score_dtype", "float16"), ("place", ["a", -1]),
-    ("rule", 0), ("settings", []), ("spans", {"": [[8, 7]]}), ("constants", {"a": 1.0}),
-    ("constants", {"\\input{x}": 1.0}), ("settings.n_labels", 8),
-    ("settings.per_row", 1.5), ("settings.decision", "top1_0"), ("settings.metrics", [["xmc", True]]),
-    ("settings.bounds", None), ("settings.curve_points", -1), ("settings.more", 1),
-]  # fmt: skip
+    ("n_rows", -1),
+    ("n_rows", 12.0),
+    ("given", ["x"]),
+    ("score_dtype", "float16"),
+    ("place", ["a", -1]),
+    ("rule", 0),
+    ("settings", []),
+    ("spans", {"": [[8, 7]]}),
+    ("constants", {"a": 1.0}),
+    ("constants", {"\\input{x}": 1.0}),
+    ("settings.n_labels", 8),
+    ("settings.per_row", 1.5),
+    ("settings.decision", "top1_0"),
+    ("settings.metrics", [["xmc", True]]),
+    ("settings.bounds", None),
+    ("settings.curve_points", -1),
+    ("settings.more", 1),
+]
 
 
 def test_values_that_no_evaluator_has_are_refused(tmp_path: Path) -> None:
-    arrays, path = saved("all"), tmp_path / "changed.npz"
+    arrays = saved("all")
+    path = tmp_path / "changed.npz"
     settings = json.loads(arrays["meta"].tobytes())["settings"]
     for name, value in VALUES:
         outer, _, inner = name.rpartition(".")
-        changed = {outer: settings | {inner: value}} if outer else {name: value}
+        changed = {name: value}
+        if outer:
+            changed = {outer: settings | {inner: value}}
         assert refused(path, arrays, **changed), (name, value)

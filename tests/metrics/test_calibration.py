@@ -1,4 +1,4 @@
-"""Calibration: the definitions of its authors, libraries on the pairs, and refused scores."""
+"""Calibration against code of its authors and libraries, and refused scores."""
 
 import itertools
 import json
@@ -25,32 +25,45 @@ def sample(seed: int, m: int = 40, n: int = 9) -> tuple[Any, Any]:
 
 
 def leading(truth: Any, scores: Any, k: int) -> tuple[Any, Any]:
-    """Return scores and hits of the first k labels of each row."""
+    """Return scores and hits of the first k labels, row by row."""
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(scores, order, 1).ravel(), np.take_along_axis(truth, order, 1).ravel()
+    leading_scores = np.take_along_axis(scores, order, 1).ravel()
+    hits = np.take_along_axis(truth, order, 1).ravel()
+    return leading_scores, hits
 
 
 def authors_gaps(scores: Any, hits: Any, bins: int) -> tuple[Any, Any]:
-    """Return gaps of bins and the shares of pairs in them, as the code of Ullah et al. 2025 has them."""
+    """Return gaps of bins and their shares of the pairs, as in the code of Ullah et al. 2025."""
     edges = np.linspace(0.0, 1.0, bins + 1)
     edges[-1] = 1.1
-    place = np.digitize(scores, edges) - 1
-    filled = [b for b in range(bins) if (place == b).any()]
-    gaps = [hits[place == b].mean() - scores[place == b].mean() for b in filled]
-    return np.array(gaps), np.array([(place == b).mean() for b in filled])
+    bin_of = np.digitize(scores, edges) - 1
+    gaps = []
+    shares = []
+    for b in np.unique(bin_of):
+        inside = bin_of == b
+        gaps.append(hits[inside].mean() - scores[inside].mean())
+        shares.append(inside.mean())
+    return np.array(gaps), np.array(shares)
 
 
 def authors_ace(scores: Any, hits: Any, bins: int) -> float:
-    """Return the gaps of bins of equal mass times their share, by the same code but for rounding of cuts."""
-    order, cuts = np.argsort(scores), np.arange(bins + 1) * scores.size // bins
+    """Return the mean gap of bins of equal mass, as in the same code but for rounding of cuts."""
+    order = np.argsort(scores)
+    cuts = np.arange(bins + 1) * scores.size // bins
     parts = [order[start:stop] for start, stop in itertools.pairwise(cuts)]
-    return float(sum(abs(hits[part].sum() - scores[part].sum()) for part in parts) / scores.size)
+    gaps = [abs(hits[part].sum() - scores[part].sum()) for part in parts]
+    return float(sum(gaps) / scores.size)
 
 
-def test_values_are_those_of_the_code_of_the_authors() -> None:
-    rng, groups = np.random.default_rng(0), np.repeat(np.arange(12), 7)
-    for bins, k in [(15, 1), (10, 3), (15, 5), (1, 2), (29, 4), (7, 6), (2, 3), (33, 6)]:
-        truth, scores = rng.integers(0, 2, (84, 6)), rng.random((84, 6))
+SIZES = [(15, 1), (10, 3), (15, 5), (1, 2), (29, 4), (7, 6), (2, 3), (33, 6)]  # bins and k
+
+
+def test_calibration_errors_are_those_of_the_code_of_the_authors() -> None:
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(12), 7)
+    for bins, k in SIZES:
+        truth = rng.integers(0, 2, (84, 6))
+        scores = rng.random((84, 6))
         scores[:, :1][rng.random((84, 1)) < 0.1] = 1.0
         names = [f"{name}(bins={bins})@{k}" for name in NAMES[:4]]
         parts = evaluate(truth, scores, metrics=names, row_groups=groups).row_groups
@@ -59,56 +72,69 @@ def test_values_are_those_of_the_code_of_the_authors() -> None:
             first, hits = leading(truth[rows], scores[rows], k)
             gaps, shares = authors_gaps(first, hits, bins)
             expected = [
-                (each * shares).sum() for each in (abs(gaps), np.maximum(-gaps, 0), np.maximum(gaps, 0))
+                (abs(gaps) * shares).sum(),
+                (np.maximum(-gaps, 0) * shares).sum(),
+                (np.maximum(gaps, 0) * shares).sum(),
             ]
             *values, ace = parts[str(group)].values()
             np.testing.assert_allclose(values, expected, atol=1e-12)
-            if np.unique(first).size == first.size:  # their order of ties is any
+            has_ties = np.unique(first).size < first.size
+            if not has_ties:  # their order of ties is undefined
                 assert math.isclose(ace, authors_ace(first, hits, bins), abs_tol=1e-12)
 
 
 @pytest.mark.parametrize("k", [None, 1, 4])
-def test_losses_of_pairs_are_those_of_sklearn(k: int | None) -> None:
+def test_brier_and_log_loss_are_those_of_sklearn(k: int | None) -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     truth, scores = sample(3)
-    pairs = leading(truth, scores, k or 9)[::-1]
+    first, hits = leading(truth, scores, k or 9)
     at_k = f"@{k}" if k else ""
     report = evaluate(truth, scores, metrics=[f"brier{at_k}", f"log_loss{at_k}"])
-    expected = [metrics.brier_score_loss(*pairs), metrics.log_loss(*pairs)]
+    expected = [metrics.brier_score_loss(hits, first), metrics.log_loss(hits, first)]
     assert [*report.values()] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_bins_and_clips_are_those_of_the_type_of_the_scores(dtype: Any) -> None:
+def test_calibration_bins_and_clips_in_the_type_of_the_scores(dtype: Any) -> None:
     for bins in (3, 10, 15, 999):
+        name = f"ece(bins={bins})"
         edges = (np.arange(bins + 1) / bins).astype(dtype)
-        for scores in (edges[:-1], np.nextafter(edges[1:], dtype(0))):  # both ends of bins
-            report = evaluate(np.eye(1, bins), scores[None], metrics=[f"ece(bins={bins})"])
-            assert report.reliability[f"ece(bins={bins})"]["n"].tolist() == [1] * bins
+        lowest = edges[:-1]
+        highest = np.nextafter(edges[1:], dtype(0))
+        for scores in (lowest, highest):
+            report = evaluate(np.eye(1, bins), scores[None], metrics=[name])
+            assert report.reliability[name]["n"].tolist() == [1] * bins
     value = evaluate([[1, 0]], np.array([[0.0, 1.0]], dtype), metrics=["log_loss"])["log_loss"]
     assert math.isclose(value, -math.log(np.finfo(dtype).eps), rel_tol=1e-6)
 
 
-def test_powers_and_logarithms_are_exact_to_the_last_place() -> None:
-    context, rng = Context(prec=40), np.random.default_rng(2)
+def test_exp_of_and_log_of_are_exact_to_the_last_place() -> None:
+    context = Context(prec=40)
+    rng = np.random.default_rng(2)
     powers = [*(-(10.0 ** rng.uniform(-12, 2.8, 100))), 0.0, -745.0]
-    shares = [*(10.0 ** rng.uniform(-16, 0, 100)), *(1 - 10.0 ** rng.uniform(-15, -1, 50)), 1.0]
-    for function, exact, numbers in ((exp_of, context.exp, powers), (log_of, context.ln, shares)):
-        for x in map(float, numbers):
-            expected = float(exact(Decimal(x)))
-            assert abs(function(x) - expected) <= 2 * np.spacing(abs(expected))
+    for x in map(float, powers):
+        exact = float(context.exp(Decimal(x)))
+        assert abs(exp_of(x) - exact) <= 2 * np.spacing(abs(exact))
+    near_zero = 10.0 ** rng.uniform(-16, 0, 100)
+    near_one = 1 - 10.0 ** rng.uniform(-15, -1, 50)
+    for x in map(float, [*near_zero, *near_one, 1.0]):
+        exact = float(context.ln(Decimal(x)))
+        assert abs(log_of(x) - exact) <= 2 * np.spacing(abs(exact))
     ends = sigmoid(np.array([-np.inf, -800.0, -0.0, 0.0, 40.0, np.inf]))
     assert ends.tolist() == [0.0, 0.0, 0.5, 0.5, 1.0, 1.0]
     values = np.sort(rng.normal(0, 12, 4000))
-    for each in (values, values.astype(np.float32)):
-        assert (np.diff(sigmoid(each)) >= 0).all()
+    for typed in (values, values.astype(np.float32)):
+        assert (np.diff(sigmoid(typed)) >= 0).all()
 
 
 SCORES = np.array([[0.5, 0.2], [0.5, 0.1]])
 DEFAULTS: dict[str, Any] = {"y_true": np.eye(2), "y_score": SCORES, "metrics": ["ece@1"]}
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"y_score": 3 * SCORES}, "row 0: score 1.5 of label 0 is outside 0..1; ece(bins=15)@1"),
-    ({"higher_is_better": False}, "ece(bins=15)@1 needs probabilities, not distances: higher_is_better="),
+    (
+        {"higher_is_better": False},
+        "ece(bins=15)@1 needs probabilities, not distances: higher_is_better=",
+    ),
     (
         {"conventions": "unlisted=-1"},
         'y_score: conventions="unlisted=-1" is outside 0..1; ece(bins=15)@1 needs probabilities',
@@ -118,25 +144,29 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSED)
-def test_scores_that_are_no_probabilities_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_calibration_refuses_scores_that_are_no_probabilities(
+    arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=" ") as error:
         evaluate(**DEFAULTS | arguments)
     assert message in str(error.value)
 
 
-def test_groups_of_labels_have_their_pairs_among_the_first_of_all() -> None:
+def test_calibration_of_label_groups_reads_the_first_k_of_all_labels() -> None:
     truth, scores = sample(6)
     head = np.arange(9) % 3 == 0
-    groups = evaluate(
-        truth, scores, label_groups=np.where(head, "head", "tail"), metrics=["ece@3", "brier@3"]
-    ).groups
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :3]
-    for name, inside in (("head", head), ("tail", ~head)):
-        pairs = [
-            (float(scores[i, j]), bool(truth[i, j]), 1.0) for i in range(40) for j in order[i] if inside[j]
-        ]
-        assert math.isclose(groups[name]["brier@3"], oracle.of_pairs("brier", pairs), rel_tol=1e-12)
-        assert math.isclose(groups[name]["ece@3"], oracle.of_pairs("ece", pairs, 15), abs_tol=1e-12)
+    names = np.where(head, "head", "tail")
+    groups = evaluate(truth, scores, label_groups=names, metrics=["ece@3", "brier@3"]).groups
+    first = np.argsort(-scores, axis=1, kind="stable")[:, :3]
+    pairs: dict[str, list[oracle.Pair]] = {"head": [], "tail": []}
+    for i, labels in enumerate(first):
+        for j in labels:
+            pairs[names[j]].append((float(scores[i, j]), bool(truth[i, j]), 1.0))
+    for name, group in groups.items():
+        brier = oracle.value_of_pairs("brier", pairs[name])
+        ece = oracle.value_of_pairs("ece", pairs[name], 15)
+        assert math.isclose(group["brier@3"], brier, rel_tol=1e-12)
+        assert math.isclose(group["ece@3"], ece, abs_tol=1e-12)
 
 
 def test_reliability_is_a_table_by_any_spelling_and_in_json() -> None:

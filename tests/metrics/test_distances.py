@@ -1,4 +1,4 @@
-"""Distances: what is not that of their negatives as scores, which is a relation in tests/relations.py."""
+"""Distances, but for values, which tests/relations.py compares with those of negated scores."""
 
 import inspect
 from pathlib import Path
@@ -17,7 +17,7 @@ TRUTH = (RNG.random((9, 6)) < 0.4).astype(int)
 DISTANCES = RNG.integers(0, 9, (9, 6)) / 4
 
 
-def test_reports_tell_that_labels_are_predicted_at_smaller_distances() -> None:
+def test_report_of_distances_predicts_labels_at_smaller_ones() -> None:
     metrics = ["peak_f1.micro", "auc.micro"]
     report = evaluate(TRUTH, DISTANCES, metrics=metrics, higher_is_better=False, curve_points=99)
     assert "predict scores <= it" in str(report)
@@ -36,15 +36,17 @@ def f1_of(predicted: Any) -> float:
 
 
 @pytest.fixture
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a folder of the test's own."""
+def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in the folder of the test."""
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.usefixtures("_own_folder")
+@pytest.mark.usefixtures("_in_tmp_path")
 @pytest.mark.parametrize("threshold", ["2", "0.5", "0", "-0.75", "-inf"])
 @pytest.mark.parametrize("shift", [0.0, -1.0])
-def test_threshold_predicts_labels_at_smaller_distances(threshold: str, shift: float) -> None:
+def test_threshold_of_distances_predicts_labels_at_smaller_ones(
+    threshold: str, shift: float
+) -> None:
     distances = DISTANCES + shift
     expected = f1_of(distances < float(threshold))
     lists = np.argsort(distances, axis=1), np.sort(distances, axis=1)
@@ -69,26 +71,41 @@ def test_threshold_predicts_labels_at_smaller_distances(threshold: str, shift: f
     assert f"decision=threshold{threshold}" in report.signature()
 
 
-def test_threshold_of_distances_leaves_unlisted_labels_out() -> None:
-    near = np.where(DISTANCES < 1, DISTANCES, np.nan)
-    ids = [np.flatnonzero(~np.isnan(row)) for row in near]
-    lists = [[(label, row[label]) for label in labels] for row, labels in zip(near, ids, strict=True)]
+def test_threshold_of_distances_predicts_no_unlisted_label() -> None:
+    lists = []
+    for row in DISTANCES:
+        near = np.flatnonzero(row < 1)
+        lists.append([(label, row[label]) for label in near])
     for unlisted in ("below", 1.0, 5.0):
         report = evaluate(
-            TRUTH, lists, metrics=["f1.micro"], decision="threshold0.75", higher_is_better=False,
-            conventions={"unlisted": unlisted}, n_labels=6,
-        )  # fmt: skip
+            TRUTH,
+            lists,
+            metrics=["f1.micro"],
+            decision="threshold0.75",
+            higher_is_better=False,
+            conventions={"unlisted": unlisted},
+            n_labels=6,
+        )
         assert report["f1.micro"] == f1_of(DISTANCES < 0.75)
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"conventions": "unlisted=2", "decision": "threshold3"},
-     'decision=threshold3 with conventions="unlisted=2" would predict'),
-    ({"higher_is_better": "no"}, "^higher_is_better: 'no' is neither True nor False$"),
-    ({"metrics": "sets", "decision": fit(TRUTH, DISTANCES, "f1.macro", rule="label")},
-     "was fitted to scores of which higher ones are better"),
-])  # fmt: skip
-def test_refusals_are_in_the_scale_of_the_caller(arguments: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"conventions": "unlisted=2", "decision": "threshold3"},
+            'decision=threshold3 with conventions="unlisted=2" would predict',
+        ),
+        ({"higher_is_better": "no"}, "^higher_is_better: 'no' is neither True nor False$"),
+        (
+            {"metrics": "sets", "decision": fit(TRUTH, DISTANCES, "f1.macro", rule="label")},
+            "was fitted to scores of which higher ones are better",
+        ),
+    ],
+)
+def test_distances_are_refused_in_the_scale_of_the_caller(
+    arguments: dict[str, Any], message: str
+) -> None:
     arguments = {"higher_is_better": False} | arguments
     with pytest.raises(ValueError, match=message):
         evaluate(TRUTH, DISTANCES, **arguments)
@@ -97,8 +114,13 @@ def test_refusals_are_in_the_scale_of_the_caller(arguments: dict[str, Any], mess
 def test_functions_of_one_measure_take_distances() -> None:
     for name in xmleval.__all__:
         function = getattr(xmleval, name)
-        parameters = inspect.signature(function).parameters if inspect.isfunction(function) else {}
-        if "y_score" in parameters and "metrics" not in parameters:
-            more = {"inverse_propensity": [3, 1, 2, 5, 1.5, 9]} if name.startswith("ps") else {}
-            expected = function(TRUTH, -DISTANCES, **more)
-            assert function(TRUTH, DISTANCES, higher_is_better=False, **more) == expected
+        if not inspect.isfunction(function):
+            continue
+        parameters = inspect.signature(function).parameters
+        if "y_score" not in parameters or "metrics" in parameters:
+            continue
+        options: dict[str, Any] = {}
+        if name.startswith("ps"):
+            options["inverse_propensity"] = [3, 1, 2, 5, 1.5, 9]
+        expected = function(TRUTH, -DISTANCES, **options)
+        assert function(TRUTH, DISTANCES, higher_is_better=False, **options) == expected

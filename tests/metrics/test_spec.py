@@ -1,4 +1,4 @@
-"""Names of measures and decisions: what parses, what it parses to, and what is said of what does not."""
+"""Names of measures and decisions: how they are parsed, and refusals."""
 
 import re
 from typing import Any
@@ -16,53 +16,77 @@ from xmleval.metrics.spellings import MEANT, meaning
 
 
 def names(metrics: Any, **cutoffs: Any) -> list[str]:
-    return [spec.name for spec in Evaluator(metrics, **cutoffs).asked]
+    return [spec.name for spec in Evaluator(metrics, **cutoffs).requested]
 
 
 def parsed(text: str) -> Any:
-    (spec,) = Evaluator([text]).asked
+    (spec,) = Evaluator([text]).requested
     return spec
 
 
-@pytest.mark.parametrize(("texts", "name"), [
-    ("p@5 P@5 precision@5 prec@5 p@05 p5 prec5", "p@5"), ("nDCG@5", "ndcg@5"), ("nDCG10", "ndcg@10"),
-    ("RR@all", "mrr@all"), ("RR@10", "mrr@10"), ("recall@3 R@3", "r@3"),
-    ("hits@3 success@3 hit3", "hit@3"), ("MAP_R@3", "map_r@3"), ("Rcap@3", "rcap@3"),
-    ("PSP@3 psprecision@3", "psp@3"), ("PSRecall@3", "psr@3"), ("PSnDCG@3", "psndcg@3"),
-    ("psndcg_repo@3", "psdcg@3"), ("psndcg_raw@3", "psndcg_raw@3"),
-    ("ap.samples label_ranking_average_precision", "lrap"), ("label_ranking_loss", "ranking_loss"),
-    ("map_cut@3", "map_r@3"), ("ndcg_cut@3", "ndcg@3"), ("recip_rank", "mrr@all"),
-    ("r_precision R-Prec r-precision", "rprec"), ("micro_recall_at_r", "rprec.micro"),
-    ("subset-accuracy", "subset_accuracy"),
-    ("macro_f1 f1_macro macro-F1", "f1.macro"), ("F1.Macro@5 f1-macro@5", "f1.macro@5"),
-    ("roc_auc.micro roc_auc_micro micro_roc_auc", "auc.micro"), ("average_precision.micro", "ap.micro"),
-    ("fbeta.micro(beta=0.50)", "fbeta.micro(beta=0.5)"),
-    ("fbeta_samples(beta=2)", "fbeta.samples(beta=2)"),
-    ("fbeta.of_means(beta=0)", "fbeta.of_means(beta=0)"), ("p@123456789", "p@123456789"),
-])  # fmt: skip
-def test_spellings_of_a_measure(texts: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [
+        ("p@5 P@5 precision@5 prec@5 p@05 p5 prec5", "p@5"),
+        ("nDCG@5", "ndcg@5"),
+        ("nDCG10", "ndcg@10"),
+        ("RR@all", "mrr@all"),
+        ("RR@10", "mrr@10"),
+        ("recall@3 R@3", "r@3"),
+        ("hits@3 success@3 hit3", "hit@3"),
+        ("MAP_R@3", "map_r@3"),
+        ("Rcap@3", "rcap@3"),
+        ("PSP@3 psprecision@3", "psp@3"),
+        ("PSRecall@3", "psr@3"),
+        ("PSnDCG@3", "psndcg@3"),
+        ("psndcg_repo@3", "psdcg@3"),
+        ("psndcg_raw@3", "psndcg_raw@3"),
+        ("ap.samples label_ranking_average_precision", "lrap"),
+        ("label_ranking_loss", "ranking_loss"),
+        ("map_cut@3", "map_r@3"),
+        ("ndcg_cut@3", "ndcg@3"),
+        ("recip_rank", "mrr@all"),
+        ("r_precision R-Prec r-precision", "rprec"),
+        ("micro_recall_at_r", "rprec.micro"),
+        ("subset-accuracy", "subset_accuracy"),
+        ("macro_f1 f1_macro macro-F1", "f1.macro"),
+        ("F1.Macro@5 f1-macro@5", "f1.macro@5"),
+        ("roc_auc.micro roc_auc_micro micro_roc_auc", "auc.micro"),
+        ("average_precision.micro", "ap.micro"),
+        ("fbeta.micro(beta=0.50)", "fbeta.micro(beta=0.5)"),
+        ("fbeta_samples(beta=2)", "fbeta.samples(beta=2)"),
+        ("fbeta.of_means(beta=0)", "fbeta.of_means(beta=0)"),
+        ("p@123456789", "p@123456789"),
+    ],
+)
+def test_parse_spec_takes_spellings_of_a_measure(texts: str, name: str) -> None:
     for text in texts.split():
         assert names(text) == names(f" {text.replace('@', ' @ ')}") == [name]
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("", "'' is not a measure name: name[.average][(param=value)][@k]"),
-    ("p@5@3", "'p@5@3' is not a measure name"),
-    ("nothing", "unknown measure 'nothing'; `xmleval metrics` lists all"),
-    ("f1", "'f1': needs an average; choose from f1.samples, f1.micro, f1.macro, f1.weighted"),
-    ("mcc.samples", "'mcc.samples': no average 'samples'; choose from mcc.micro, mcc.macro, "),
-    ("p.macro@5", "'p.macro@5': no average 'macro'; it takes none"),
-    ("p@all", "'p@all': p takes no @all"), ("lrap@5", "'lrap@5': lrap takes no @k"),
-    ("p@0", "'p@0': k=0 is not positive"), ("ndcg@-3", "'ndcg@-3': k=-3 is not positive"),
-    ("f1.macro(beta=2)", "'f1.macro(beta=2)': f1.macro has no parameter 'beta'"),
-    ("fbeta.macro", "'fbeta.macro': needs beta, as in fbeta.macro(beta=2)"),
-    ("fbeta.macro(beta=two)", "'fbeta.macro(beta=two)': beta='two' is not a number"),
-    ("fbeta.macro(beta=inf)", "'fbeta.macro(beta=inf)': beta=inf is not a non-negative number"),
-    ("fbeta.macro(beta=2,beta=3)", "'fbeta.macro(beta=2,beta=3)': "),
-    ("f1_marco", "unknown measure 'f1_marco'; did you mean f1.macro"),
-    ("wu2016", "unknown measure 'wu2016'; did you mean wu2017"),
-])  # fmt: skip
-def test_refusal_quotes_the_name_and_says_what_would_do(text: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "'' is not a measure name: name[.average][(param=value)][@k]"),
+        ("p@5@3", "'p@5@3' is not a measure name"),
+        ("nothing", "unknown measure 'nothing'; `xmleval metrics` lists all"),
+        ("f1", "'f1': needs an average; choose from f1.samples, f1.micro, f1.macro, f1.weighted"),
+        ("mcc.samples", "'mcc.samples': no average 'samples'; choose from mcc.micro, mcc.macro, "),
+        ("p.macro@5", "'p.macro@5': no average 'macro'; it takes none"),
+        ("p@all", "'p@all': p takes no @all"),
+        ("lrap@5", "'lrap@5': lrap takes no @k"),
+        ("p@0", "'p@0': k=0 is not positive"),
+        ("ndcg@-3", "'ndcg@-3': k=-3 is not positive"),
+        ("f1.macro(beta=2)", "'f1.macro(beta=2)': f1.macro has no parameter 'beta'"),
+        ("fbeta.macro", "'fbeta.macro': needs beta, as in fbeta.macro(beta=2)"),
+        ("fbeta.macro(beta=two)", "'fbeta.macro(beta=two)': beta='two' is not a number"),
+        ("fbeta.macro(beta=inf)", "'fbeta.macro(beta=inf)': beta=inf is not a non-negative number"),
+        ("fbeta.macro(beta=2,beta=3)", "'fbeta.macro(beta=2,beta=3)': "),
+        ("f1_marco", "unknown measure 'f1_marco'; did you mean f1.macro"),
+        ("wu2016", "unknown measure 'wu2016'; did you mean wu2017"),
+    ],
+)
+def test_parse_spec_refuses_names_with_a_suggestion(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         names(text)
 
@@ -70,8 +94,10 @@ def test_refusal_quotes_the_name_and_says_what_would_do(text: str, message: str)
 MEAN_OF_CLASSES = "here it is map@k or map@all (means over rows), or ap.macro (mean over labels"
 
 
-@pytest.mark.parametrize("text", ["map", "mAP", "MAP", " Map ", "mean_average_precision", "RetrievalMAP"])
-def test_bare_map_is_refused_since_it_may_be_that_of_labels(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["map", "mAP", "MAP", " Map ", "mean_average_precision", "RetrievalMAP"]
+)
+def test_parse_spec_refuses_map_without_cutoff(text: str) -> None:
     message = re.escape(f"{text!r}: {MEAN_OF_CLASSES}")
     one = np.eye(3)
     for refused in (
@@ -109,25 +135,37 @@ OTHERS = [
     ("AUROC ROC-AUC roc_auc", "auc.micro, auc.macro, auc.weighted or auc.samples"),
     ("coverage@3 coverage_at_3", "label_coverage@3 of labels with a hit or pred_coverage@3 of "),
     ("mean_reciprocal_rank@3 ReciprocalRank@3 mrr_at_3", "mrr@3"),
-    ("recall_at_3 RetrievalRecall@3", "r@3"), ("precision_at_3", "p@3"), ("ndcg_at_3", "ndcg@3"),
-    ("recall_at_k", "r@k"), ("AP@3", "map_r@3, divided by R, or map@3"),
-    ("macro_map map.macro mAP_macro cmAP", "ap.macro"), ("gap", "ap.micro"),
-    ("f1_score.macro f1_score_macro", "f1.macro"), ("jaccard_score.micro", "jaccard.micro"),
-    ("accuracy accuracy_score", "subset_accuracy of whole sets (scikit-learn's accuracy_score), or"),
-    ("matthews_corrcoef", "mcc.micro, mcc.macro or mcc.weighted"), ("neg_log_loss", "log_loss"),
+    ("recall_at_3 RetrievalRecall@3", "r@3"),
+    ("precision_at_3", "p@3"),
+    ("ndcg_at_3", "ndcg@3"),
+    ("recall_at_k", "r@k"),
+    ("AP@3", "map_r@3, divided by R, or map@3"),
+    ("macro_map map.macro mAP_macro cmAP", "ap.macro"),
+    ("gap", "ap.micro"),
+    ("f1_score.macro f1_score_macro", "f1.macro"),
+    ("jaccard_score.micro", "jaccard.micro"),
+    (
+        "accuracy accuracy_score",
+        "subset_accuracy of whole sets (scikit-learn's accuracy_score), or",
+    ),
+    ("matthews_corrcoef", "mcc.micro, mcc.macro or mcc.weighted"),
+    ("neg_log_loss", "log_loss"),
     ("ndcg_burges@3", 'ndcg@3 with conventions="gains=exp"'),
-    ("GiniIndex@3", "gini@3"), ("ItemCoverage@3", "pred_coverage@3"),
-]  # fmt: skip
+    ("GiniIndex@3", "gini@3"),
+    ("ItemCoverage@3", "pred_coverage@3"),
+]
 
 
 @pytest.mark.parametrize(("texts", "meant"), OTHERS)
-def test_names_of_other_programs_are_refused_with_what_they_are_here(texts: str, meant: str) -> None:
+def test_parse_spec_refuses_names_of_other_programs_with_a_suggestion(
+    texts: str, meant: str
+) -> None:
     for text in texts.split():
         with pytest.raises(ValueError, match=f"^{re.escape(f'{text!r}: here it is {meant}')}"):
             names(text)
 
 
-def test_what_names_of_other_programs_are_here_is_measured() -> None:
+def test_suggestions_for_names_of_other_programs_are_computed() -> None:
     words = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z]+)?(?:\(\w+=[\d.]+\))?(?:@\w+)?")
     for name in MEANT:
         meant = meaning(name.replace("@", "@7")).split(":")[0].replace("@k", "@3")
@@ -137,7 +175,7 @@ def test_what_names_of_other_programs_are_here_is_measured() -> None:
                 assert names(word), name
 
 
-def test_names_of_other_programs_are_told_where_a_report_lacks_them() -> None:
+def test_report_without_a_name_of_another_program_suggests_a_measure() -> None:
     report = evaluate(np.eye(3), np.eye(3), metrics=["ap.macro", "hit@1"])
     with pytest.raises(KeyError, match=r"'auprc.macro' is not in this report; here it is ap.macro"):
         report["auprc.macro"]
@@ -151,15 +189,23 @@ def test_names_parse_back_and_symbols_differ() -> None:
         assert "{" not in spec.symbol
         assert spec.symbol.endswith(f"@{spec.k}") == (spec.k is not None)
         if spec.average and not spec.params:
-            name, average, at_k = spec.metric.name, spec.average, f"@{spec.k}" if spec.k else ""
+            name = spec.metric.name
+            average = spec.average
+            at_k = f"@{spec.k}" if spec.k else ""
             for text in (f"{name}_{average}", f"{average}_{name}", f"{average}-{name}"):
                 assert parsed(f"{text}{at_k}") == spec
-    assert [parsed(name).symbol for name in ("fbeta.micro(beta=0.5)@3", "ndcg@all", "psndcg@3")] == [
-        "F0.5 micro@3", "nDCG@all", "PSnDCG@3",
-    ]  # fmt: skip
+    assert [
+        parsed(name).symbol for name in ("fbeta.micro(beta=0.5)@3", "ndcg@all", "psndcg@3")
+    ] == [
+        "F0.5 micro@3",
+        "nDCG@all",
+        "PSnDCG@3",
+    ]
 
 
-@given(st.floats(0, 1e149, allow_nan=False), st.sampled_from(["micro", "macro", "samples", "of_means"]))
+@given(
+    st.floats(0, 1e149, allow_nan=False), st.sampled_from(["micro", "macro", "samples", "of_means"])
+)
 def test_parameters_keep_every_bit(beta: float, average: str) -> None:
     spec = parsed(f"fbeta.{average}(beta={beta!r})")
     assert dict(spec.params) == {"beta": beta}
@@ -178,28 +224,75 @@ def test_any_text_parses_or_is_a_value_error(text: str) -> None:
 XMC = [f"{name}@{k}" for name in ("p", "ndcg", "psp", "psndcg", "r") for k in (1, 3, 5)]
 
 
-@pytest.mark.parametrize(("metrics", "expected"), [
-    (None, XMC), ("xmc", XMC), ([" XMC "], XMC), ("p@2", ["p@2"]), (["p"], ["p@1", "p@3", "p@5"]),
-    (["P", "nDCG"], ["p@1", "p@3", "p@5", "ndcg@1", "ndcg@3", "ndcg@5"]),
-    (["ndcg@all", "mrr"], ["ndcg@all", "mrr@1", "mrr@3", "mrr@5"]),
-    (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
-    (["precision@2", "p@2"], ["p@2"]), ("psndcg_repo", ["psdcg@1", "psdcg@3", "psdcg@5"]),
-    ("f1.macro", ["f1.macro"]), (["r@9", "xmc"], ["r@9", *XMC]), (iter(["p@2"]), ["p@2"]),
-    ("wu2017", [
-        "hamming_loss", "ranking_loss", "one_error", "coverage", "lrap", "f1.macro", "f1.micro",
-        "f1.samples", "auc.macro", "auc.micro", "auc.samples",
-    ]),
-    ("curves", [
-        "auc.micro", "auc.macro", "auc.weighted", "ap.micro", "ap.macro", "ap.weighted", "ap.geometric",
-        "peak_f1.micro", "peak_f1.macro", "auc.samples", "lrap", "peak_f1.samples",
-    ]),
-])  # fmt: skip
-def test_names_and_groups_expand_in_order_without_repeats(metrics: Any, expected: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        (None, XMC),
+        ("xmc", XMC),
+        ([" XMC "], XMC),
+        ("p@2", ["p@2"]),
+        (["p"], ["p@1", "p@3", "p@5"]),
+        (["P", "nDCG"], ["p@1", "p@3", "p@5", "ndcg@1", "ndcg@3", "ndcg@5"]),
+        (["ndcg@all", "mrr"], ["ndcg@all", "mrr@1", "mrr@3", "mrr@5"]),
+        (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
+        (["precision@2", "p@2"], ["p@2"]),
+        ("psndcg_repo", ["psdcg@1", "psdcg@3", "psdcg@5"]),
+        ("f1.macro", ["f1.macro"]),
+        (["r@9", "xmc"], ["r@9", *XMC]),
+        (iter(["p@2"]), ["p@2"]),
+        (
+            "wu2017",
+            [
+                "hamming_loss",
+                "ranking_loss",
+                "one_error",
+                "coverage",
+                "lrap",
+                "f1.macro",
+                "f1.micro",
+                "f1.samples",
+                "auc.macro",
+                "auc.micro",
+                "auc.samples",
+            ],
+        ),
+        (
+            "curves",
+            [
+                "auc.micro",
+                "auc.macro",
+                "auc.weighted",
+                "ap.micro",
+                "ap.macro",
+                "ap.weighted",
+                "ap.geometric",
+                "peak_f1.micro",
+                "peak_f1.macro",
+                "auc.samples",
+                "lrap",
+                "peak_f1.samples",
+            ],
+        ),
+    ],
+)
+def test_names_and_groups_expand_in_order_without_repeats(
+    metrics: Any, expected: list[str]
+) -> None:
     assert names(metrics) == expected
 
 
 def test_cutoffs_of_names_without_one() -> None:
-    forms: list[Any] = [7, [7], (7,), np.array([7]), np.int64(7), [np.int32(7)], [7, 7], {7}, iter([7])]
+    forms: list[Any] = [
+        7,
+        [7],
+        (7,),
+        np.array([7]),
+        np.int64(7),
+        [np.int32(7)],
+        [7, 7],
+        {7},
+        iter([7]),
+    ]
     for ks in forms:
         assert names(["p", "p@2", "f1.macro"], k=ks) == ["p@7", "p@2", "f1.macro"]
     for name in ("p", "P@k", "p@K", "precision@k"):
@@ -207,27 +300,43 @@ def test_cutoffs_of_names_without_one() -> None:
     assert names("macro_f1@k", k=(2, 7)) == ["f1.macro@2", "f1.macro@7"]
 
 
-def test_groups_hold_what_their_names_say() -> None:
+def test_expand_metrics_of_groups_follows_their_names() -> None:
     assert {*GROUPS} == {
-        "xmc", "wu2017", "sets", "ranking", "curves", "ps", "predicted", "calibration", "hierarchy",
+        "xmc",
+        "wu2017",
+        "sets",
+        "ranking",
+        "curves",
+        "ps",
+        "predicted",
+        "calibration",
+        "hierarchy",
         "statistics",
-    }  # fmt: skip
-    everything = {spec.metric for spec in Evaluator("all").asked}
+    }
+    everything = {spec.metric for spec in Evaluator("all").requested}
     general = {spec.metric for spec in SPECS.values() if not spec.metric.params}
     assert everything == {metric for metric in general if "probabilities" not in metric.needs}
     for group, family in (("sets", "sets"), ("ps", "propensity"), ("hierarchy", "hierarchy")):
-        assert {spec.metric.family for spec in Evaluator(group).asked} == {family}
+        assert {spec.metric.family for spec in Evaluator(group).requested} == {family}
 
 
-@pytest.mark.parametrize(("metrics", "ks", "message"), [
-    ([], [1], "metrics and k must not be empty"), ("xmc", [], "metrics and k must not be empty"),
-    ("xmc", [0], "k: 0 is not a positive integer"), ("xmc", [True], "k: True is not a positive"),
-    ("xmc", None, "k: None is not a positive"), ([5], [1], "metrics: 5 is not a name"),
-    (b"p@5", [1], "metrics"), (5, [1], "metrics: 5 is neither a name nor a list"),
-    (["xmc", "pp"], [1], "unknown measure 'pp'"),
-    ("p@1,p@3", [1], "'p@1,p@3' is not a measure name"), ("xmc@5", [1], "'xmc@5': unknown measure"),
-])  # fmt: skip
-def test_refused_lists_of_names(metrics: Any, ks: Any, message: str) -> None:
+@pytest.mark.parametrize(
+    ("metrics", "ks", "message"),
+    [
+        ([], [1], "metrics and k must not be empty"),
+        ("xmc", [], "metrics and k must not be empty"),
+        ("xmc", [0], "k: 0 is not a positive integer"),
+        ("xmc", [True], "k: True is not a positive"),
+        ("xmc", None, "k: None is not a positive"),
+        ([5], [1], "metrics: 5 is not a name"),
+        (b"p@5", [1], "metrics"),
+        (5, [1], "metrics: 5 is neither a name nor a list"),
+        (["xmc", "pp"], [1], "unknown measure 'pp'"),
+        ("p@1,p@3", [1], "'p@1,p@3' is not a measure name"),
+        ("xmc@5", [1], "'xmc@5': unknown measure"),
+    ],
+)
+def test_expand_metrics_refuses_wrong_lists(metrics: Any, ks: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         names(metrics, k=ks)
 
@@ -249,7 +358,7 @@ link          none     none                none
 """
 
 
-def test_presets_hold_the_conventions_of_the_table() -> None:
+def test_presets_have_the_conventions_of_the_table() -> None:
     presets, *rows = [line.split() for line in PRESETS.strip().splitlines()]
     for place, preset in enumerate(presets, 1):
         conventions = evaluate(np.eye(2), np.eye(2), conventions=preset).to_dict()["conventions"]
@@ -259,15 +368,19 @@ def test_presets_hold_the_conventions_of_the_table() -> None:
 
 @pytest.mark.parametrize(
     ("rule", "name"),
-    [("TOP12", "top12"), (" threshold0.50 ", "threshold0.5"), ("threshold1e-3", "threshold0.001"),
-     ("threshold-inf", "threshold-inf")],
-)  # fmt: skip
+    [
+        ("TOP12", "top12"),
+        (" threshold0.50 ", "threshold0.5"),
+        ("threshold1e-3", "threshold0.001"),
+        ("threshold-inf", "threshold-inf"),
+    ],
+)
 def test_decision_prints_back(rule: str, name: str) -> None:
     assert Evaluator("f1.micro", decision=rule).settings["decision"] == name
 
 
 @pytest.mark.parametrize("rule", ["", "top", "top0", "top1.5", "threshold", "thresholdnan", "3", 3])
-def test_refused_decision_says_what_would_do(rule: Any) -> None:
+def test_decision_is_refused_with_a_suggestion(rule: Any) -> None:
     message = f"decision={rule!r} is neither topK (top3) nor thresholdT"
     with pytest.raises(ValueError, match=re.escape(message)):
         Evaluator("f1.micro", decision=rule)
@@ -277,14 +390,18 @@ def test_refused_decision_says_what_would_do(rule: Any) -> None:
 def test_threshold_is_strict_in_the_type_of_the_scores(dtype: str) -> None:
     scores = np.array([[0.1, 0.7, 0.3]], dtype)
     for threshold in (0.1, 0.3, 0.7):
-        options: dict[str, Any] = {"decision": f"threshold{threshold}", "metrics": ["subset_accuracy"]}
-        assert evaluate((scores > threshold).astype(int), scores, **options)["subset_accuracy"] == 1.0
+        options: dict[str, Any] = {
+            "decision": f"threshold{threshold}",
+            "metrics": ["subset_accuracy"],
+        }
+        report = evaluate((scores > threshold).astype(int), scores, **options)
+        assert report["subset_accuracy"] == 1.0
 
 
-def test_report_tells_of_every_measure_whether_it_has_it() -> None:
+def test_report_lacks_every_measure_that_was_not_computed() -> None:
     report = evaluate(np.eye(3), np.eye(3), metrics="p@1")
     for metric in TABLE:
         for average in metric.averages or ("",):
             for cutoff in ("", "@2"):
-                name = f"{metric.name}.{average}{cutoff}" if average else f"{metric.name}{cutoff}"
-                assert name not in report
+                stem = f"{metric.name}.{average}" if average else metric.name
+                assert f"{stem}{cutoff}" not in report

@@ -1,13 +1,14 @@
-"""The oracle of intervals: every way to complete truncated lists, one after another, and the plain formulas.
+"""The oracle of intervals: all ways to complete truncated lists, and the plain formulas.
 
-An unlisted label of a row may take any score up to the row's last (least) one, in a row without scores any;
-below every stored score there is always room, above them only where none is infinite.
+An unlisted label of a row may take any score up to the row's last (least) one, in a row without
+scores any; below every stored score there is always room, above them only where none is infinite.
 """
 
 import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean, ranking_row, row_weights
 
@@ -17,108 +18,148 @@ Interval = tuple[float, float]
 Row = list[tuple[int, float]]
 
 
+class FreeCell(NamedTuple):
+    """An unlisted label of a row, and the places that it may take."""
+
+    row: int
+    label: int
+    places: range
+
+
 def scored(row: list[tuple[int, float | None]]) -> Row:
-    """A list with scores; where it has none, its places are distinct ones."""
-    return [(j, float(-place) if s is None else s) for place, (j, s) in enumerate(row)]
+    """A list with scores; a list without them gets distinct ones, by position."""
+    return [(j, float(-position) if s is None else s) for position, (j, s) in enumerate(row)]
+
+
+def scored_rows(case: Case) -> list[Row]:
+    assert case.listed is not None
+    return [scored(row) for row in case.listed]
+
+
+def unlisted(row: Row, n_labels: int) -> list[int]:
+    """The labels that a row does not list."""
+    listed = {j for j, _ in row}
+    return [j for j in range(n_labels) if j not in listed]
 
 
 def orders(case: Case, i: int) -> Iterator[Row]:
-    """Every complete ranking of a row: unlisted labels tie with the last one, or below in any order."""
-    assert case.listed is not None
-    listed = scored(case.listed[i])
-    levels = sorted({s for _, s in listed})
-    known = [(j, float(levels.index(s))) for j, s in listed]
-    missing = [j for j in range(case.n_labels) if j not in dict(known)]
-    for depths in itertools.product(range(len(missing) + 1), repeat=len(missing)):
-        yield [*known, *((j, -float(depth)) for j, depth in zip(missing, depths, strict=True))]
+    """Every complete ranking of a row; unlisted labels tie with the last one or are below it."""
+    row = scored_rows(case)[i]
+    levels = sorted({s for _, s in row})
+    ranked = [(j, float(levels.index(s))) for j, s in row]
+    free = unlisted(row, case.n_labels)
+    for depths in itertools.product(range(len(free) + 1), repeat=len(free)):
+        completion = [(j, -float(depth)) for j, depth in zip(free, depths, strict=True)]
+        yield ranked + completion
 
 
 def row_ends(name: str, case: Case, i: int) -> Interval:
-    """Smallest and largest value of a row, nan where it is left out."""
-    found = []
-    for row in orders(case, i):
+    """Smallest and largest value of a row; nan where it is skipped."""
+    values = []
+    for order in orders(case, i):
         complete = Case(
-            truth=[case.truth[i]], n_labels=case.n_labels, listed=[[*row]], conventions=case.conventions
+            truth=[case.truth[i]],
+            n_labels=case.n_labels,
+            listed=[[*order]],
+            conventions=case.conventions,
         )
-        found.append(ranking_row(name.removesuffix(".samples"), complete, 0))
-    return min(found), max(found)
+        values.append(ranking_row(name.removesuffix(".samples"), complete, 0))
+    return min(values), max(values)
 
 
-def places(case: Case) -> tuple[list[list[dict[int, int]]], list[tuple[int, int, range]]]:
-    """Scores of all rows as integers that sort alike, and of each unlisted cell the places it may take.
+def places(case: Case) -> tuple[list[dict[int, int]], list[FreeCell]]:
+    """Places of the listed labels of all rows: integers in the order of scores; and free cells.
 
-    Between neighbours, below all and above all there are as many places as there are unlisted cells.
+    Between neighbours, below all and above all there are as many places as there are unlisted
+    cells.
     """
-    assert case.listed is not None
-    rows = [dict(scored(row)) for row in case.listed]
-    levels = sorted({s for row in rows for s in row.values()})
-    n_missing = sum(case.n_labels - len(row) for row in rows)
-    step = n_missing + 1
-    place = {s: (n + 1) * step for n, s in enumerate(levels)}
-    top = len(levels) * step + (0 if levels and levels[-1] == math.inf else n_missing)
-    known = [[{j: place[s]} for j, s in row.items()] for row in rows]
+    rows = scored_rows(case)
+    levels = sorted({s for row in rows for _, s in row})
+    n_free = sum(case.n_labels - len(row) for row in rows)
+    step = n_free + 1
+    place = {level: n * step for n, level in enumerate(levels, 1)}
+    highest = len(levels) * step
+    if math.inf not in levels:
+        highest += n_free
+    listed = [{j: place[s] for j, s in row} for row in rows]
     free = []
     for i, row in enumerate(rows):
-        last = min((place[s] for s in row.values()), default=top)
-        free += [(i, j, range(1, last + 1)) for j in range(case.n_labels) if j not in row]
-    return known, free
+        last = min(listed[i].values(), default=highest)
+        free += [FreeCell(i, j, range(1, last + 1)) for j in unlisted(row, case.n_labels)]
+    return listed, free
 
 
 def pooled_ends(case: Case) -> dict[str, Interval]:
     """Smallest and largest area under the curve of all cells."""
-    known, free = places(case)
-    grid: list[list[int]] = [[0] * case.n_labels for _ in case.truth]
-    for i, cells in enumerate(known):
-        for j, place in (item for cell in cells for item in cell.items()):
-            grid[i][j] = place
-    found: list[float] = []
-    for chosen in itertools.product(*(options for _, _, options in free)):
-        for (i, j, _), place in zip(free, chosen, strict=True):
-            grid[i][j] = place
-        placed = [
-            (j in y, row[j]) for row, y in zip(grid, case.truth, strict=True) for j in range(case.n_labels)
-        ]
-        good, bad = ([place for hit, place in placed if hit == kind] for kind in (True, False))
-        found.append(area(good, bad, str(convention(case, "auc_ties"))))
-    return {"auc.micro": (min(found), max(found))}
+    listed, free = places(case)
+    grid = [[row.get(j, 0) for j in range(case.n_labels)] for row in listed]
+    ties = str(convention(case, "auc_ties"))
+    areas: list[float] = []
+    for completion in itertools.product(*(cell.places for cell in free)):
+        for cell, place in zip(free, completion, strict=True):
+            grid[cell.row][cell.label] = place
+        areas.append(area_of_grid(grid, case.truth, ties))
+    return {"auc.micro": (min(areas), max(areas))}
 
 
-def area(good: list[int], bad: list[int], ties: str) -> float:
+def area_of_grid(grid: list[list[int]], truth: list[set[int]], ties: str) -> float:
+    """Area under the curve of all cells."""
+    relevant = []
+    irrelevant = []
+    for row, y in zip(grid, truth, strict=True):
+        for j, place in enumerate(row):
+            if j in y:
+                relevant.append(place)
+            else:
+                irrelevant.append(place)
+    return area(relevant, irrelevant, ties)
+
+
+def area(relevant: list[int], irrelevant: list[int], ties: str) -> float:
     """Number of pairs f+ > f- plus credit for those f+ = f-, over that of all pairs."""
-    right = sum(u > v for u in good for v in bad)
-    level = sum(u == v for u in good for v in bad)
-    return (right + TIE_WEIGHT[ties] * level) / (len(good) * len(bad)) if good and bad else NAN
+    pairs = [(u, v) for u in relevant for v in irrelevant]
+    if not pairs:
+        return NAN
+    n_right = sum(u > v for u, v in pairs)
+    n_tied = sum(u == v for u, v in pairs)
+    return (n_right + TIE_WEIGHT[ties] * n_tied) / len(pairs)
 
 
 def intervals(case: Case) -> dict[str, Interval]:
-    """Intervals of every measure of rows: completions of rows are chosen row by row."""
-    found = {}
+    """Intervals of every measure of rows; each row is completed by itself."""
+    weights = row_weights(case)
+    intervals = {}
     for name in ROWS:
         ends = [row_ends(name, case, i) for i in range(len(case.truth))]
-        weights = row_weights(case)
-        found[name] = mean([a for a, _ in ends], weights), mean([b for _, b in ends], weights)
-    return found
+        lowest = mean([low for low, _ in ends], weights)
+        highest = mean([high for _, high in ends], weights)
+        intervals[name] = (lowest, highest)
+    return intervals
 
 
 def extreme(case: Case, best: bool) -> Case:
-    """The completion in which unlisted labels of one class share the last score, the others are below all.
+    """The best or the worst completion of all rows.
 
-    The relevant ones share it at best; at worst they are below the irrelevant ones, each on its own place.
+    At best, unlisted relevant labels share the last score of their row and irrelevant ones are
+    below all. At worst, irrelevant ones share the last score, and relevant ones are below all, each
+    on a place without ties.
     """
     assert case.listed is not None
-    finite = [s for row in case.listed for _, s in scored(row) if math.isfinite(s)]
+    rows = scored_rows(case)
+    scores = [s for row in rows for _, s in row]
+    finite = [s for s in scores if math.isfinite(s)]
     floor = min(finite, default=0.0) - 1
-    ceiling = math.inf
-    if all(s != math.inf for row in case.listed for _, s in scored(row)):
-        ceiling = max(finite, default=0.0) + 1
-    rows: list[list[tuple[int, float | None]]] = []
-    for i, (row, y) in enumerate(zip(case.listed, case.truth, strict=True)):
-        listed = scored(row)
-        last = min((s for _, s in listed), default=ceiling)
-        missing = [j for j in range(case.n_labels) if j not in dict(listed)]
-        complete: list[tuple[int, float | None]] = [*listed]
-        for n, j in enumerate(missing):
-            below = floor - 1 - (0 if best else i * case.n_labels + n)
-            complete.append((j, last if (j in y) == best else below))
-        rows.append(complete)
-    return replace(case, listed=rows)
+    ceiling = math.inf if math.inf in scores else max(finite, default=0.0) + 1
+    listed: list[list[tuple[int, float | None]]] = []
+    for i, (row, y) in enumerate(zip(rows, case.truth, strict=True)):
+        last = min((s for _, s in row), default=ceiling)
+        complete: list[tuple[int, float | None]] = [*row]
+        for n, j in enumerate(unlisted(row, case.n_labels)):
+            if (j in y) == best:
+                complete.append((j, last))
+            elif best:
+                complete.append((j, floor - 1))
+            else:
+                complete.append((j, floor - 1 - i * case.n_labels - n))
+        listed.append(complete)
+    return replace(case, listed=listed)

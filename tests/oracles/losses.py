@@ -3,27 +3,42 @@
 import math
 
 from tests.oracles.calibration import probability
-from tests.oracles.metrics import Case, convention
+from tests.oracles.metrics import Case, measures, unlisted_score
 
-MEASURES: frozenset[tuple[str, str | None, str]] = frozenset(
-    [("log_loss", "samples", ""), ("limited_log_loss", None, "")]
-)
+MEASURES = measures(["log_loss"], ["samples"]) | measures(["limited_log_loss"])
+EPS = 1e-8  # log_loss keeps probabilities this far from 0 and 1
 
 
 def rows(name: str, case: Case, limit: float = 0) -> list[float]:
     """Losses of the rows; labels without a score have probability 0."""
-    fill, found = convention(case, "unlisted"), []
+    default = unlisted_score(case)
+    unlisted = 0.0
+    if default is not None:
+        unlisted = probability(case, default)
+    losses = []
     assert case.listed is not None
-    for y, row in zip(case.truth, case.listed, strict=True):
-        scores = {j: probability(case, float(s)) for j, s in row if s is not None}
-        others, total = 0.0 if fill == "below" else probability(case, float(str(fill))), 0.0
+    for relevant, listed in zip(case.truth, case.listed, strict=True):
+        scores = {j: probability(case, float(s)) for j, s in listed if s is not None}
+        total = 0.0
         for j in range(case.n_labels):
-            p = scores.get(j, others)
+            p = scores.get(j, unlisted)
             if name == "log_loss":
-                p = min(max(p, 1e-8), 1 - 1e-8)
-                total -= math.log(p if j in y else 1 - p)
-            else:  # MEKA's
-                right = p if j in y else 1 - p
-                total += min(-math.log(right) if right > 0 else math.inf, math.log(limit)) / case.n_labels
-        found.append(total)
-    return found
+                total += label_loss(p, j in relevant)
+            else:
+                total += limited_label_loss(p, j in relevant, limit) / case.n_labels
+        losses.append(total)
+    return losses
+
+
+def label_loss(p: float, is_relevant: bool) -> float:
+    """-log of the probability of the outcome."""
+    p = min(max(p, EPS), 1 - EPS)
+    return -math.log(p if is_relevant else 1 - p)
+
+
+def limited_label_loss(p: float, is_relevant: bool, limit: float) -> float:
+    """-log of the probability of the outcome, at most log(limit), as in MEKA."""
+    outcome = p if is_relevant else 1 - p
+    if outcome <= 0:
+        return math.log(limit)
+    return min(-math.log(outcome), math.log(limit))

@@ -1,38 +1,33 @@
-"""The oracle of margins: every pair of a relevant and an irrelevant cell of a row, or of a label."""
+"""The oracle of margins: all pairs of a relevant and an irrelevant cell of a row, or of a label."""
 
 import math
 
-from tests.oracles.metrics import NAN, Case, convention, mean, row_weights
+from tests.oracles.metrics import NAN, Case, mean, measures, row_weights, unlisted_score
 
 FAR = 2.0**80  # from which on sums of margins count numbers as infinite
-MEASURES = frozenset(
-    (name, average, "") for name in ("margin", "margin_share") for average in ("samples", "macro")
-)
+MEASURES = measures(["margin", "margin_share"], ["samples", "macro"])
+Cell = tuple[float, bool]  # score, relevant
 
 
-def complete(case: Case) -> bool:
-    """Whether every cell has a score."""
+def grid(case: Case) -> list[list[Cell]]:
+    """All cells, row by row."""
     assert case.listed is not None
-    return convention(case, "unlisted") != "below" or all(
-        len({j for j, _ in row}) == case.n_labels for row in case.listed
-    )
-
-
-def grid(case: Case) -> list[list[float]]:
-    """Scores of all cells."""
-    assert case.listed is not None
-    fill = convention(case, "unlisted")
+    default = unlisted_score(case)
     rows = []
-    for listed in case.listed:
-        scores = {j: float(s) for j, s in listed if s is not None}
-        rows.append([scores[j] if j in scores else float(str(fill)) for j in range(case.n_labels)])
+    for relevant, listed in zip(case.truth, case.listed, strict=True):
+        scores: dict[int, float] = {}
+        if default is not None:
+            scores = dict.fromkeys(range(case.n_labels), default)
+        scores |= {j: float(s) for j, s in listed if s is not None}
+        rows.append([(scores[j], j in relevant) for j in range(case.n_labels)])
     return rows
 
 
-def margin(name: str, cells: list[tuple[float, bool]]) -> float:
-    """Min over pairs of f+ - f-, tied ones 0; whether all are in the right order; nan without pairs."""
-    good, bad = [s for s, y in cells if y], [s for s, y in cells if not y]
-    pairs = [(u, v) for u in good for v in bad]
+def margin(name: str, cells: list[Cell]) -> float:
+    """Minimum over pairs of f+ - f-, 0 if tied, or whether f+ > f- for all; nan without pairs."""
+    relevant = [score for score, is_relevant in cells if is_relevant]
+    irrelevant = [score for score, is_relevant in cells if not is_relevant]
+    pairs = [(u, v) for u in relevant for v in irrelevant]
     if not pairs:
         return NAN
     if name == "margin_share":
@@ -44,25 +39,30 @@ def rows(name: str, case: Case, average: str | None) -> list[float] | None:
     """Margins of the rows."""
     if average != "samples":
         return None
-    return [
-        margin(name, [(s, j in y) for j, s in enumerate(row)])
-        for y, row in zip(case.truth, grid(case), strict=True)
-    ]
+    return [margin(name, row) for row in grid(case)]
 
 
 def labels(name: str, case: Case) -> list[float]:
-    """Margins of the labels, over the rows that weigh something."""
-    counted = [(y, row) for y, row, w in zip(case.truth, grid(case), row_weights(case), strict=True) if w > 0]
-    return [margin(name, [(row[j], j in y) for y, row in counted]) for j in range(case.n_labels)]
+    """Margins of the labels, over the rows of positive weight."""
+    weighted = zip(grid(case), row_weights(case), strict=True)
+    counted = [row for row, weight in weighted if weight > 0]
+    return [margin(name, [row[j] for row in counted]) for j in range(case.n_labels)]
 
 
 def average_of(values: list[float], weights: list[float]) -> float:
-    """The mean, of infinite values as well; numbers beyond what sums hold count as infinite."""
-    values = [math.copysign(math.inf, v) if abs(v) >= FAR else v for v in values]
-    kept = {v for v, w in zip(values, weights, strict=True) if w > 0 and math.isinf(v)}
-    if kept:
-        return NAN if len(kept) == 2 else kept.pop()
-    return mean([v if math.isfinite(v) else NAN if v != v else 0.0 for v in values], weights)
+    """The mean, also of infinite values; numbers from `FAR` on count as infinite."""
+    finite = []
+    infinite = set()
+    for value, weight in zip(values, weights, strict=True):
+        is_far = abs(value) >= FAR
+        finite.append(0.0 if is_far else value)
+        if is_far and weight > 0:
+            infinite.add(math.copysign(math.inf, value))
+    if len(infinite) == 2:
+        return NAN
+    if infinite:
+        return infinite.pop()
+    return mean(finite, weights)
 
 
 def value(name: str, case: Case, average: str | None) -> float:

@@ -1,18 +1,18 @@
 """A slow, obvious oracle of multi-label evaluation measures: sets, loops and the textbook formulas.
 
 Notation: Y the relevant labels of a row, R = |Y|, h the predicted labels, l the number of labels,
-q_j the inverse propensity of label j, rank 1 = best. nan stands for "undefined".
+q_j the inverse propensity of label j, rank 1 = best; nan is an undefined value.
 Uses the standard library alone and shares no code with the package it checks.
 """
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import groupby
 
 NAN = math.nan
 TIE_WEIGHT = {"full": 1.0, "half": 0.5, "none": 0.0}
-CHOICES = {  # of each convention, the default first; `unlisted` may be a score, too
+CHOICES = {  # values of each convention, the default first; `unlisted` may also be a score
     "auc_ties": "half full none",  # credit of a tied pair
     "loss_ties": "full half none",  # blame of a tied pair
     "ndcg_ties": "order average",
@@ -23,14 +23,22 @@ CHOICES = {  # of each convention, the default first; `unlisted` may be a score,
     "map_norm": "capped relevant",  # MAP@k is over min(k, R) or R
     "labels": "all present seen",  # labels of a macro average
     "unlisted": "below",  # labels without a stored score
-    "link": "none sigmoid",  # what makes probabilities of scores
+    "link": "none sigmoid",  # turns scores into probabilities
     "gains": "binary linear exp",  # see `gain_of`
 }
 
 OVERLAP = ("jaccard", "precision", "recall", "fbeta", "f1", "specificity", "hmean")
 PER_LABEL = ("accuracy", "balanced_accuracy", "mcc", "gmean")
 LABEL_AVERAGES = ("micro", "macro", "weighted")
-RANKINGS = ("one_error", "coverage", "coverage_error", "ranking_loss", "lrap", "is_error", "error_set_size")
+RANKINGS = (
+    "one_error",
+    "coverage",
+    "coverage_error",
+    "ranking_loss",
+    "lrap",
+    "is_error",
+    "error_set_size",
+)
 CUTS = ("p", "r", "rcap", "ndcg", "dcg", "hit", "mrr", "map", "map_r")
 WHOLE = ("ndcg", "dcg", "mrr", "map")
 PS = ("psp", "psr", "psdcg", "psndcg")
@@ -38,34 +46,47 @@ PS_RAW = ("psp_raw", "psr_raw", "psdcg_raw", "psndcg_raw")
 STATISTICS = ("label_cardinality", "label_density", "label_diversity", "proportional_diversity")
 Counts = tuple[float, float, float, float]  # (weighted) numbers tp, fp, fn, tn
 Cutoff = int | str | None  # a number, "all" for the whole ranking, or none
-MEASURES: frozenset[tuple[str, str | None, str]] = frozenset(  # name, average, what stands behind the @
-    [(n, None, "") for n in ("subset_accuracy", "hamming_loss", *RANKINGS, "rprec", *STATISTICS)]
-    + [(n, a, at) for n in OVERLAP for a in ("samples", *LABEL_AVERAGES) for at in ("", "k")]
-    + [(n, a, at) for n in PER_LABEL for a in LABEL_AVERAGES for at in ("", "k")]
-    + [("rprec", "micro", "")]
-    + [("fbeta", "of_means", ""), ("f1", "of_means", ""), ("f1", "of_macros", "")]
-    + [("auc", "samples", ""), ("peak_f1", "samples", "")]
-    + [(n, None, "k") for n in (*CUTS, "label_coverage", *PS, *PS_RAW)]
-    + [("label_coverage", "macro", "k")]
-    + [(n, None, "all") for n in WHOLE]
+Measure = tuple[str, str | None, str]  # name, average, text after the @
+
+
+def measures(
+    names: Iterable[str],
+    averages: Iterable[str | None] = (None,),
+    cutoffs: Iterable[str] = ("",),
+) -> frozenset[Measure]:
+    """Every name with every average and every cutoff."""
+    return frozenset(itertools.product(names, averages, cutoffs))
+
+
+MEASURES = (
+    measures(("subset_accuracy", "hamming_loss", *RANKINGS, "rprec", *STATISTICS))
+    | measures(OVERLAP, ("samples", *LABEL_AVERAGES), ("", "k"))
+    | measures(PER_LABEL, LABEL_AVERAGES, ("", "k"))
+    | measures(["rprec"], ["micro"])
+    | measures(["fbeta", "f1"], ["of_means"])
+    | measures(["f1"], ["of_macros"])
+    | measures(["auc", "peak_f1"], ["samples"])
+    | measures((*CUTS, "label_coverage", *PS, *PS_RAW), cutoffs=["k"])
+    | measures(["label_coverage"], ["macro"], ["k"])
+    | measures(WHOLE, cutoffs=["all"])
 )
 
 
 @dataclass
 class Case:
-    """One evaluation problem; scores are taken as they are (no rounding to a narrower type)."""
+    """One evaluation problem; scores are not rounded to a narrower type."""
 
     truth: list[set[int]]
     n_labels: int
-    listed: list[list[tuple[int, float | None]]] | None = None
-    kind: str = "matrix"  # "matrix": ties by smaller label id; "list": ties by given position
+    listed: list[list[tuple[int, float | None]]] | None = None  # labels and scores of each row
+    kind: str = "matrix"  # "matrix": ties by smaller label id; "list": ties by position in the list
     pred: list[set[int]] | None = None
     weights: list[float] | None = None
     inverse_propensity: list[float] | None = None
     edges: list[tuple[int, int]] = field(default_factory=list)  # of a hierarchy: child and parent
     label_counts: list[int] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
-    grades: list[dict[int, float]] | None = None  # of all judged labels; the truth has those above 0
+    grades: list[dict[int, float]] | None = None  # of all judged labels; relevant if above 0
 
 
 def ratio(above: float, below: float, otherwise: float) -> float:
@@ -75,46 +96,65 @@ def ratio(above: float, below: float, otherwise: float) -> float:
 
 def count(cells: Iterable[tuple[bool, bool, float]]) -> Counts:
     """Sums of the weights of cells (relevant, predicted, weight): tp, fp, fn, tn."""
-    listed = list(cells)
-    tp = math.fsum(w for relevant, predicted, w in listed if relevant and predicted)
-    fp = math.fsum(w for relevant, predicted, w in listed if predicted and not relevant)
-    fn = math.fsum(w for relevant, predicted, w in listed if relevant and not predicted)
-    tn = math.fsum(w for relevant, predicted, w in listed if not relevant and not predicted)
+    cells = list(cells)
+
+    def weight_of(relevant: bool, predicted: bool) -> float:
+        return math.fsum(weight for y, h, weight in cells if y == relevant and h == predicted)
+
+    tp = weight_of(relevant=True, predicted=True)
+    fp = weight_of(relevant=False, predicted=True)
+    fn = weight_of(relevant=True, predicted=False)
+    tn = weight_of(relevant=False, predicted=False)
     return tp, fp, fn, tn
 
 
 def set_formula(name: str, counts: Counts, zero: float | None, beta: float) -> float:
-    """A set measure from tp, fp, fn, tn; `zero` stands for 0/0, None for `zero_division`'s both_empty."""
+    """A set measure from tp, fp, fn, tn; `zero` is the value of 0/0, None that of `both_empty`."""
     tp, fp, fn, tn = counts
-    if zero is None:
-        empty, full = float(tp + fp + fn == 0), float(tn + fp + fn == 0)
-        tpr, tnr = ratio(tp, tp + fn, empty), ratio(tn, tn + fp, full)
-        zero = empty if name in ("precision", "jaccard", "f1", "fbeta") else max(empty, full)
-    else:
-        tpr, tnr = ratio(tp, tp + fn, zero), ratio(tn, tn + fp, zero)
-    b2 = beta * beta
+    if name in ("recall", "specificity", "balanced_accuracy", "gmean", "hmean"):
+        return rate_formula(name, counts, zero)
     if name == "label_coverage":  # [tp > 0]
         return float(tp > 0)
+    if zero is None:
+        zero = float(tp + fp + fn == 0)
+        if name in ("accuracy", "mcc"):  # also where both sets have all labels
+            zero = max(zero, float(tn + fp + fn == 0))
     if name == "accuracy":  # (tp + tn) / (tp + fp + fn + tn)
         return ratio(tp + tn, tp + fp + fn + tn, zero)
     if name == "precision":  # tp / (tp + fp)
         return ratio(tp, tp + fp, zero)
-    if name == "recall":  # tp / (tp + fn)
-        return tpr
-    if name == "specificity":  # tn / (tn + fp)
-        return tnr
     if name == "jaccard":  # tp / (tp + fp + fn)
         return ratio(tp, tp + fp + fn, zero)
     if name in ("f1", "fbeta"):  # (1 + b2) tp / ((1 + b2) tp + b2 fn + fp)
+        b2 = beta * beta
         return ratio((1 + b2) * tp, (1 + b2) * tp + b2 * fn + fp, zero)
+    assert name == "mcc"  # (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))
+    return ratio(tp * tn - fp * fn, math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)), zero)
+
+
+def rate_formula(name: str, counts: Counts, zero: float | None) -> float:
+    """A set measure from TPR = tp / (tp + fn) and TNR = tn / (tn + fp)."""
+    tp, fp, fn, tn = counts
+    if zero is None:
+        tpr = ratio(tp, tp + fn, float(tp + fp + fn == 0))
+        tnr = ratio(tn, tn + fp, float(tn + fp + fn == 0))
+    else:
+        tpr = ratio(tp, tp + fn, zero)
+        tnr = ratio(tn, tn + fp, zero)
+    if name == "recall":
+        return tpr
+    if name == "specificity":
+        return tnr
     if name == "balanced_accuracy":  # (TPR + TNR) / 2
         return (tpr + tnr) / 2
     if name == "gmean":  # sqrt(TPR TNR)
         return math.sqrt(tpr * tnr)
-    if name == "hmean":  # 2 / (1 / TPR + 1 / TNR), 0 if any is 0
-        return tpr + tnr if math.isnan(tpr + tnr) else 2 / (1 / tpr + 1 / tnr) if tpr and tnr else 0.0
-    assert name == "mcc"  # (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))
-    return ratio(tp * tn - fp * fn, math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)), zero)
+    assert name == "hmean"  # 2 / (1 / TPR + 1 / TNR), 0 if any is 0
+    if math.isnan(tpr + tnr):
+        return NAN
+    if tpr == 0 or tnr == 0:
+        return 0.0
+    return 2 / (1 / tpr + 1 / tnr)
 
 
 def convention(case: Case, name: str) -> object:
@@ -126,113 +166,158 @@ def convention(case: Case, name: str) -> object:
     return value
 
 
-def zero_division(case: Case) -> float | None:
-    """What stands for 0/0 in a set measure; None: 1 where both sets are empty, else 0."""
-    chosen = convention(case, "zero_division")
-    if chosen == "both_empty":
+def unlisted_score(case: Case) -> float | None:
+    """Score of labels without a stored one; None where they rank below all others."""
+    score = convention(case, "unlisted")
+    if score == "below":
         return None
-    return float(str(chosen))
+    return float(str(score))
+
+
+def zero_division(case: Case) -> float | None:
+    """Value of 0/0 in a set measure; None: 1 where both sets are empty, else 0."""
+    zero = convention(case, "zero_division")
+    if zero == "both_empty":
+        return None
+    return float(str(zero))
 
 
 def row_weights(case: Case) -> list[float]:
-    """Sample weights, all one when none are given."""
-    return [1.0] * len(case.truth) if case.weights is None else [float(w) for w in case.weights]
+    """Sample weights, by default 1."""
+    if case.weights is None:
+        return [1.0] * len(case.truth)
+    return [float(weight) for weight in case.weights]
 
 
 def mean(values: Iterable[float], weights: Iterable[float]) -> float:
-    """sum(w v) / sum(w) over the values that are not nan; nan when nothing is left."""
-    kept = [(v, w) for v, w in zip(values, weights, strict=True) if not math.isnan(v)]
-    return ratio(math.fsum(v * w for v, w in kept), math.fsum(w for _, w in kept), NAN)
+    """sum(w v) / sum(w) over the values that are not nan; nan without any."""
+    defined = [(v, w) for v, w in zip(values, weights, strict=True) if not math.isnan(v)]
+    return ratio(math.fsum(v * w for v, w in defined), math.fsum(w for _, w in defined), NAN)
 
 
 def tie_groups(case: Case, i: int) -> tuple[list[list[int]], int]:
-    """All l labels of row i as tie groups, best first, and how many labels from the top can be credited.
+    """All l labels of row i in tie groups, best first, and how many of them can be credited.
 
-    Inside a group labels stand in their order of rank. Unlisted labels that are "below" form the last
-    group, in order of their ids, and cannot be credited at k.
+    Inside a group labels are in rank order. Unlisted labels that are "below" form the last group,
+    in order of their ids, and cannot be credited at k.
     """
     assert case.listed is not None
     stored = [(j, s) for j, s in case.listed[i] if j >= 0]  # an id of -1 marks an empty slot
     unlisted = sorted(set(range(case.n_labels)) - {j for j, _ in stored})
-    fill = convention(case, "unlisted")
-    if stored and all(s is None for _, s in stored):  # a list without scores: positions are distinct ranks
-        assert fill == "below" or not unlisted
+    default = unlisted_score(case)
+    scored = [(j, float(s)) for j, s in stored if s is not None]
+    if stored and not scored:  # a list without scores: positions are distinct ranks
+        assert default is None or not unlisted
         groups = [[j] for j, _ in stored]
     else:
-        scored = [(j, float(s)) for j, s in stored if s is not None]
         assert len(scored) == len(stored), "a row has scores for all of its labels or for none"
-        if fill != "below":
-            assert isinstance(fill, (int, float))
-            scored += [(j, float(fill)) for j in unlisted]
+        if default is not None:
+            scored += [(j, default) for j in unlisted]
             unlisted = []
-        if case.kind == "matrix":
-            scored.sort(key=lambda pair: (-pair[1], pair[0]))
-        else:
-            assert case.kind == "list"
-            scored.sort(key=lambda pair: -pair[1])  # stable: given position, then unlisted labels by id
-        groups = [[j for j, _ in group] for _, group in groupby(scored, key=lambda pair: pair[1])]
+        groups = groups_of_equal_scores(scored, case.kind)
     creditable = sum(len(group) for group in groups)
-    return ([*groups, unlisted] if unlisted else groups), creditable
+    if unlisted:
+        groups.append(unlisted)
+    return groups, creditable
+
+
+def groups_of_equal_scores(scored: list[tuple[int, float]], kind: str) -> list[list[int]]:
+    """Labels by falling score, equal ones together: by id in a matrix, by position in a list."""
+    assert kind in ("matrix", "list")
+    if kind == "matrix":
+        scored = sorted(scored)
+    ordered = sorted(scored, key=lambda entry: -entry[1])  # stable
+    groups = itertools.groupby(ordered, key=lambda entry: entry[1])
+    return [[j for j, _ in group] for _, group in groups]
 
 
 def top(case: Case, i: int, k: int) -> list[int]:
     """The first k labels that can be credited, best first (fewer where slots are missing)."""
-    return in_rank_order(case, i)[: tie_groups(case, i)[1]][:k]
+    _, creditable = tie_groups(case, i)
+    return in_rank_order(case, i)[:creditable][:k]
 
 
 def in_rank_order(case: Case, i: int) -> list[int]:
-    """All l labels, best first: unlisted labels that are "below" stand last, by id."""
-    return [j for group in tie_groups(case, i)[0] for j in group]
+    """All l labels, best first; unlisted labels that are "below" come last, by id."""
+    groups, _ = tie_groups(case, i)
+    return [j for group in groups for j in group]
 
 
 def worst_ranks(case: Case, i: int) -> dict[int, int]:
     """Rank of every label, the last rank of its tie group: #{v: f_v >= f_u}."""
+    groups, _ = tie_groups(case, i)
     ranks: dict[int, int] = {}
-    for group in tie_groups(case, i)[0]:
+    for group in groups:
         ranks.update(dict.fromkeys(group, len(ranks) + len(group)))
     return ranks
 
 
 def ranking_row(name: str, case: Case, i: int) -> float:
     """Measures of the whole ranking of row i."""
-    relevant, size, rank = case.truth[i], len(case.truth[i]), worst_ranks(case, i)
-    no_pairs = convention(case, "no_pairs")
+    relevant = case.truth[i]
+    rank = worst_ranks(case, i)
     if name == "one_error":  # [top label not in Y]
         return float(not set(top(case, i, 1)) & relevant)
-    if name == "coverage" and size == 0:
-        return NAN if no_pairs == "skip" else 0.0
-    if name in ("coverage", "coverage_error"):  # max rank over Y (- 1)
-        return float(max((rank[j] for j in relevant), default=0) - (name == "coverage"))
+    if name == "coverage" and not relevant:
+        return NAN if convention(case, "no_pairs") == "skip" else 0.0
+    if name == "coverage":  # max rank over Y - 1
+        return float(max(rank[j] for j in relevant) - 1)
+    if name == "coverage_error":  # max rank over Y
+        return float(max((rank[j] for j in relevant), default=0))
     if name == "peak_f1":  # max over prefixes of whole tie groups of 2 tp / (|prefix| + R)
         prefixes = [{j for j in rank if rank[j] <= end} for end in set(rank.values())]
-        return max((2 * len(prefix & relevant) / (len(prefix) + size) for prefix in prefixes), default=0.0)
+        f1 = [2 * len(prefix & relevant) / (len(prefix) + len(relevant)) for prefix in prefixes]
+        return max(f1, default=0.0)
+    return pair_row(name, case, i)
 
-    pairs = [(u, v) for u in relevant for v in range(case.n_labels) if v not in relevant]
-    tied = sum(rank[u] == rank[v] for u, v in pairs)
-    bad = sum(rank[u] > rank[v] for u, v in pairs) + TIE_WEIGHT[str(convention(case, "loss_ties"))] * tied
-    good = sum(rank[u] < rank[v] for u, v in pairs) + TIE_WEIGHT[str(convention(case, "auc_ties"))] * tied
-    if name == "is_error":  # [bad pairs > 0]
-        return float(bad > 0)
-    if name == "error_set_size":  # bad pairs
-        return float(bad)
-    if not pairs and (no_pairs == "skip" or (no_pairs != "perfect" and name == "auc")):
+
+def pair_row(name: str, case: Case, i: int) -> float:
+    """Measures of the pairs of a relevant and an irrelevant label of row i."""
+    relevant = case.truth[i]
+    irrelevant = set(range(case.n_labels)) - relevant
+    rank = worst_ranks(case, i)
+    pairs = [(u, v) for u in relevant for v in irrelevant]
+    n_right = sum(rank[u] < rank[v] for u, v in pairs)
+    n_tied = sum(rank[u] == rank[v] for u, v in pairs)
+    n_wrong = sum(rank[u] > rank[v] for u, v in pairs)
+    blame = n_wrong + TIE_WEIGHT[str(convention(case, "loss_ties"))] * n_tied
+    credit = n_right + TIE_WEIGHT[str(convention(case, "auc_ties"))] * n_tied
+    if name == "is_error":  # [wrong pairs > 0]
+        return float(blame > 0)
+    if name == "error_set_size":  # wrong pairs
+        return float(blame)
+    if not pairs and skips_rows_without_pairs(name, case, i):
         return NAN
-    if not relevant and no_pairs == "perfect_if_relevant" and name == "lrap":
-        return NAN
-    if name == "ranking_loss":  # bad pairs / (R (l - R))
-        return ratio(bad, len(pairs), 0.0)
-    if name == "auc":  # good pairs / (R (l - R))
-        return ratio(good, len(pairs), 1.0)
+    if name == "ranking_loss":  # wrong pairs / (R (l - R))
+        return ratio(blame, len(pairs), 0.0)
+    if name == "auc":  # right pairs / (R (l - R))
+        return ratio(credit, len(pairs), 1.0)
     assert name == "lrap"  # mean over u in Y of #{v in Y: rank_v <= rank_u} / rank_u
+    if not pairs:
+        return 1.0
     precisions = [sum(rank[v] <= rank[u] for v in relevant) / rank[u] for u in relevant]
-    return math.fsum(precisions) / size if pairs else 1.0
+    return math.fsum(precisions) / len(relevant)
+
+
+def skips_rows_without_pairs(name: str, case: Case, i: int) -> bool:
+    """Whether a measure of pairs is undefined for row i, which has none."""
+    no_pairs = convention(case, "no_pairs")
+    if no_pairs == "skip":
+        return True
+    if name == "auc":
+        return no_pairs != "perfect"
+    return name == "lrap" and no_pairs == "perfect_if_relevant" and not case.truth[i]
 
 
 def gain_of(case: Case, i: int, j: int) -> float:
-    """Gain of label j in row i: 1 if relevant ("binary"), its grade ("linear") or 2^grade - 1 ("exp")."""
-    grade = case.grades[i].get(j, 0.0) if case.grades else float(j in case.truth[i])
-    rules = {"binary": 1.0, "linear": grade, "exp": math.pow(2.0, grade) - 1.0}
-    return rules[str(convention(case, "gains"))] if grade > 0 else 0.0
+    """Gain of label j in row i: 1 if relevant ("binary"), its grade ("linear") or 2^grade - 1."""
+    grade = float(j in case.truth[i])
+    if case.grades:
+        grade = case.grades[i].get(j, 0.0)
+    if grade <= 0:
+        return 0.0
+    gains = {"binary": 1.0, "linear": grade, "exp": math.pow(2.0, grade) - 1.0}
+    return gains[str(convention(case, "gains"))]
 
 
 def discount(rank: int) -> float:
@@ -248,38 +333,36 @@ def unit_ideal(n: int) -> float:
 def ideal_dcg(gains: Iterable[float], k: int | None) -> float:
     """Sum of gain / log2(1 + rank) in the best order of the gains."""
     best = sorted(gains, reverse=True)[:k]
-    return math.fsum(one * discount(rank) for rank, one in enumerate(best, 1))
+    return math.fsum(gain * discount(rank) for rank, gain in enumerate(best, 1))
 
 
 def dcg(case: Case, i: int, k: int | None) -> float:
-    """Sum of 1/log2(1 + rank) over relevant labels in the first k; k = None takes all that can be credited.
+    """Sum of gain / log2(1 + rank) over the first k labels, or all that can be credited (None).
 
     ndcg_ties "average": each tie group's gains are averaged over its ranks, those beyond k count 0.
     """
     groups, creditable = tie_groups(case, i)
-    depth = creditable if k is None else min(k, creditable)
-    terms, rank = list[float](), 0
+    depth = creditable
+    if k is not None:
+        depth = min(k, creditable)
+    gains: list[float] = []
     for group in groups:
-        discounts = [discount(r) if r <= depth else 0.0 for r in range(rank + 1, rank + 1 + len(group))]
-        gains = [gain_of(case, i, j) for j in group]
+        group_gains = [gain_of(case, i, j) for j in group]
         if convention(case, "ndcg_ties") == "average":
-            gains = [sum(gains) / len(group)] * len(group)
-        terms += [gain * d for gain, d in zip(gains, discounts, strict=True)]
-        rank += len(group)
-    return math.fsum(terms)
+            group_gains = [sum(group_gains) / len(group)] * len(group)
+        gains += group_gains
+    return math.fsum(gain * discount(rank) for rank, gain in enumerate(gains[:depth], 1))
 
 
 def cut_row(name: str, case: Case, i: int, k: int | None) -> float:
-    """Measures of the first k labels of row i, of all that can be credited (k = None), and R-precision.
+    """Measures of the first k labels of row i, or all that can be credited (None); R-precision.
 
     Rows with R = 0 count by `empty`.
     """
-    relevant, size = case.truth[i], len(case.truth[i])
-    empty = convention(case, "empty")
-    if size == 0 and empty == "skip":
-        return NAN
+    relevant = case.truth[i]
+    size = len(relevant)
     if size == 0:
-        return float(empty == "one" and name in ("r", "rcap", "ndcg", "map", "map_r", "rprec"))
+        return empty_row(name, case)
     if name == "ndcg":  # DCG / ideal DCG over min(k, R) ranks
         return dcg(case, i, k) / ideal_dcg((gain_of(case, i, j) for j in relevant), k)
     if name == "rprec":  # relevant labels among the first R / R
@@ -287,23 +370,38 @@ def cut_row(name: str, case: Case, i: int, k: int | None) -> float:
     if name == "dcg":
         return dcg(case, i, k)
     ranked = top(case, i, case.n_labels if k is None else k)
-    hit_ranks = [r for r, j in enumerate(ranked, 1) if j in relevant]
+    hit_ranks = [rank for rank, j in enumerate(ranked, 1) if j in relevant]
     hits = len(hit_ranks)
-    if name in ("map", "map_r"):  # sum over hits of precision at their rank / min(k, R), or / R
-        precisions = [n / r for n, r in enumerate(hit_ranks, 1)]
-        by_all = k is None or name == "map_r" or convention(case, "map_norm") == "relevant"
-        return math.fsum(precisions) / (size if k is None or by_all else min(k, size))
     if name == "mrr":  # 1 / rank of the first hit
         return 1.0 / hit_ranks[0] if hits else 0.0
+    if name in ("map", "map_r"):  # sum over hits of precision at their rank / min(k, R), or / R
+        precisions = math.fsum(n / rank for n, rank in enumerate(hit_ranks, 1))
+        if k is None or name == "map_r" or convention(case, "map_norm") == "relevant":
+            return precisions / size
+        return precisions / min(k, size)
     assert k is not None
-    return {"p": hits / k, "r": hits / size, "rcap": hits / min(k, size), "hit": float(hits > 0)}[name]
+    values = {"p": hits / k, "r": hits / size, "rcap": hits / min(k, size), "hit": float(hits > 0)}
+    return values[name]
+
+
+def empty_row(name: str, case: Case) -> float:
+    """Measures at k of a row without relevant labels."""
+    empty = convention(case, "empty")
+    if empty == "skip":
+        return NAN
+    can_be_one = name in ("r", "rcap", "ndcg", "map", "map_r", "rprec")
+    return float(empty == "one" and can_be_one)
 
 
 def label_coverage(case: Case, k: int) -> float:
     """Distinct labels hit within k / labels present in the truth, over rows of positive weight."""
-    counted = [i for i, w in enumerate(row_weights(case)) if w > 0]
-    hit = {j for i in counted for j in top(case, i, k) if j in case.truth[i]}
-    return ratio(len(hit), len({j for i in counted for j in case.truth[i]}), NAN)
+    hit: set[int] = set()
+    present: set[int] = set()
+    for i, weight in enumerate(row_weights(case)):
+        if weight > 0:
+            hit |= set(top(case, i, k)) & case.truth[i]
+            present |= case.truth[i]
+    return ratio(len(hit), len(present), NAN)
 
 
 def ps_terms(name: str, case: Case, i: int, k: int) -> tuple[float, float]:
@@ -313,32 +411,48 @@ def ps_terms(name: str, case: Case, i: int, k: int) -> tuple[float, float]:
     psndcg: the same, both divided by the unit ideal over min(k, R).
     """
     assert case.inverse_propensity is not None
-    relevant, size, q = case.truth[i], len(case.truth[i]), case.inverse_propensity
+    relevant = case.truth[i]
+    size = len(relevant)
+    q = case.inverse_propensity
     if size == 0:
         return 0.0, 0.0
-    hits = [(r, q[j]) for r, j in enumerate(top(case, i, k), 1) if j in relevant]
-    ideal = list(enumerate(sorted((q[j] for j in relevant), reverse=True)[:k], 1))
-    divisor = {"psp": 1.0, "psr": float(size), "psdcg": 1.0, "psndcg": unit_ideal(min(k, size))}[name]
-    discounted = name in ("psdcg", "psndcg")
-    above, below = (math.fsum(x * discount(r) if discounted else x for r, x in s) for s in (hits, ideal))
+    hits = [(rank, q[j]) for rank, j in enumerate(top(case, i, k), 1) if j in relevant]
+    largest = sorted((q[j] for j in relevant), reverse=True)[:k]
+    ideal = list(enumerate(largest, 1))
+    if name in ("psdcg", "psndcg"):
+        hits = [(rank, gain * discount(rank)) for rank, gain in hits]
+        ideal = [(rank, gain * discount(rank)) for rank, gain in ideal]
+    above = math.fsum(gain for _, gain in hits)
+    below = math.fsum(gain for _, gain in ideal)
+    divisor = 1.0
+    if name == "psr":
+        divisor = float(size)
+    elif name == "psndcg":
+        divisor = unit_ideal(min(k, size))
     return above / divisor, below / divisor
 
 
 def ps_ratio(name: str, case: Case, k: int) -> float:
     """Weighted sum of the rows' numerators / weighted sum of their denominators."""
-    terms = [(w, *ps_terms(name, case, i, k)) for i, w in enumerate(row_weights(case))]
-    return ratio(math.fsum(w * a for w, a, _ in terms), math.fsum(w * b for w, _, b in terms), NAN)
+    weights = row_weights(case)
+    terms = [ps_terms(name, case, i, k) for i in range(len(case.truth))]
+    above = math.fsum(w * numerator for w, (numerator, _) in zip(weights, terms, strict=True))
+    below = math.fsum(w * denominator for w, (_, denominator) in zip(weights, terms, strict=True))
+    return ratio(above, below, NAN)
 
 
 def ps_raw_row(name: str, case: Case, i: int, k: int) -> float:
-    """The numerator alone, psp's divided by k; rows with R = 0 count 0 or are left out."""
+    """The numerator alone, psp's divided by k; rows with R = 0 count 0 or are skipped."""
     if not case.truth[i] and convention(case, "empty") == "skip":
         return NAN
-    return ps_terms(name.removesuffix("_raw"), case, i, k)[0] / (k if name == "psp_raw" else 1)
+    numerator, _ = ps_terms(name.removesuffix("_raw"), case, i, k)
+    if name == "psp_raw":
+        return numerator / k
+    return numerator
 
 
 def predictions(case: Case, k: int | None) -> list[set[int]]:
-    """The predicted sets: those given, or with k the filled slots of each row's first k."""
+    """The predicted sets of the case, or with k the first k labels of every row."""
     if k is not None:
         return [set(top(case, i, k)) for i in range(len(case.truth))]
     assert case.pred is not None
@@ -356,55 +470,77 @@ def set_row(name: str, case: Case, y: set[int], h: set[int], beta: float) -> flo
 
 
 def label_average(name: str, case: Case, average: str, k: int | None, beta: float) -> float:
-    """micro: the formula on the summed counts; macro: mean over labels; weighted: by relevant instances."""
-    zero, which, ids = zero_division(case), convention(case, "labels"), range(case.n_labels)
-    data = list(zip(case.truth, predictions(case, k), row_weights(case), strict=True))
+    """micro: the formula on summed counts; macro: mean over labels; weighted: by relevant rows."""
+    zero = zero_division(case)
+    rows = list(zip(case.truth, predictions(case, k), row_weights(case), strict=True))
+    cells = [[(j in y, j in h, w) for y, h, w in rows] for j in range(case.n_labels)]
     if average == "micro":
-        return set_formula(name, count((j in y, j in h, w) for j in ids for y, h, w in data), zero, beta)
-    per_label = [count((j in y, j in h, w) for y, h, w in data) for j in ids]
+        return set_formula(name, count(itertools.chain(*cells)), zero, beta)
+    per_label = [count(column) for column in cells]
+    if average == "macro":
+        per_label = labels_of_macro_average(case, per_label)
+    values = [set_formula(name, counts, zero, beta) for counts in per_label]
+    equal = [1.0] * len(values)
+    if average == "macro":
+        return mean(values, equal)
     support = [tp + fn for tp, _, fn, _ in per_label]
-    if average == "weighted":
-        values = [set_formula(name, counts, zero, beta) for counts in per_label]
-        supported = any(n > 0 and v == v for n, v in zip(support, values, strict=True))
-        return mean(values, support if supported else [1.0] * len(values))  # as in scikit-learn
-    if which == "present":
-        per_label = [counts for counts, n_true in zip(per_label, support, strict=True) if n_true > 0]
-    elif which == "seen":
-        per_label = [(tp, fp, fn, tn) for tp, fp, fn, tn in per_label if tp + fp + fn > 0]
-    return mean([set_formula(name, counts, zero, beta) for counts in per_label], [1.0] * len(per_label))
+    has_support = any(n > 0 and not math.isnan(v) for n, v in zip(support, values, strict=True))
+    return mean(values, support if has_support else equal)  # as in scikit-learn
+
+
+def labels_of_macro_average(case: Case, per_label: list[Counts]) -> list[Counts]:
+    """The counts of all labels, of those present in the truth, or of those present or predicted."""
+    labels = convention(case, "labels")
+    if labels == "present":
+        return [(tp, fp, fn, tn) for tp, fp, fn, tn in per_label if tp + fn > 0]
+    if labels == "seen":
+        return [(tp, fp, fn, tn) for tp, fp, fn, tn in per_label if tp + fp + fn > 0]
+    return per_label
 
 
 def pooled_r_precision(case: Case) -> float:
     """Sum over rows of the hits among the first R / sum of R."""
-    rows = list(zip(range(len(case.truth)), case.truth, row_weights(case), strict=True))
-    hits = math.fsum(w * len(set(top(case, i, len(y))) & y) for i, y, w in rows)
-    return ratio(hits, math.fsum(w * len(y) for _, y, w in rows), NAN)
+    hits = []
+    sizes = []
+    for i, (y, w) in enumerate(zip(case.truth, row_weights(case), strict=True)):
+        hits.append(w * len(set(top(case, i, len(y))) & y))
+        sizes.append(w * len(y))
+    return ratio(math.fsum(hits), math.fsum(sizes), NAN)
 
 
 def f_of_averages(case: Case, average: str, beta: float) -> float:
-    """(1 + b2) P R / (b2 P + R) of the mean row (of_means) or macro (of_macros) precision P and recall R."""
+    """(1 + b2) P R / (b2 P + R) of precision P and recall R, averaged over rows or labels."""
     inner = {"of_means": "samples", "of_macros": "macro"}[average]
-    p, r, b2 = value("precision", case, inner), value("recall", case, inner), beta * beta
+    p = value("precision", case, inner)
+    r = value("recall", case, inner)
+    b2 = beta * beta
     return ratio((1 + b2) * p * r, b2 * p + r, zero_division(case) or 0.0)
 
 
 def cut_and_beta(cutoff: Cutoff, params: dict[str, float]) -> tuple[int | None, float]:
-    """k and beta, 1 but for fbeta."""
-    return int(cutoff) if cutoff and cutoff != "all" else None, params.get("beta", 1.0)
+    """k, None for a whole ranking, and beta, by default 1."""
+    beta = params.get("beta", 1.0)
+    if not cutoff or cutoff == "all":
+        return None, beta
+    return int(cutoff), beta
 
 
 def rows(
     name: str, case: Case, average: str | None = None, cutoff: Cutoff = None, **params: float
 ) -> list[float] | None:
-    """Values row by row (nan = left out of the mean); None where the measure is no mean over rows."""
+    """Values row by row, nan where a row is skipped; None where the measure is no mean of rows."""
     k, beta = cut_and_beta(cutoff, params)
-    if average not in (None, "samples") or name in ("label_coverage", *STATISTICS[2:], *PS):
+    if average not in (None, "samples"):
+        return None
+    if name in ("label_coverage", "label_diversity", "proportional_diversity", *PS):
         return None
     if name in ("subset_accuracy", "hamming_loss", *OVERLAP):
         pairs = zip(case.truth, predictions(case, k), strict=True)
         return [set_row(name, case, y, h, beta) for y, h in pairs]
-    if name in ("label_cardinality", "label_density"):  # |Y|, |Y| / l
-        return [ratio(len(y), case.n_labels if name == "label_density" else 1, NAN) for y in case.truth]
+    if name == "label_cardinality":  # |Y|
+        return [float(len(y)) for y in case.truth]
+    if name == "label_density":  # |Y| / l
+        return [ratio(len(y), case.n_labels, NAN) for y in case.truth]
     ids = range(len(case.truth))
     if k is not None and name in PS_RAW:
         return [ps_raw_row(name, case, i, k) for i in ids]
@@ -413,7 +549,9 @@ def rows(
     return [ranking_row(name, case, i) for i in ids]
 
 
-def value(name: str, case: Case, average: str | None = None, cutoff: Cutoff = None, **params: float) -> float:
+def value(
+    name: str, case: Case, average: str | None = None, cutoff: Cutoff = None, **params: float
+) -> float:
     """The measure of the whole case; nan where it is undefined."""
     k, beta = cut_and_beta(cutoff, params)
     if average in ("of_means", "of_macros"):
@@ -422,9 +560,13 @@ def value(name: str, case: Case, average: str | None = None, cutoff: Cutoff = No
         return pooled_r_precision(case)
     if average in LABEL_AVERAGES:
         return label_average(name, case, str(average), k, beta)
-    if k is not None and name in ("label_coverage", *PS):
-        return label_coverage(case, k) if name == "label_coverage" else ps_ratio(name, case, k)
-    if name in ("label_diversity", "proportional_diversity"):  # distinct label sets (/ number of rows)
-        distinct = len({frozenset(y) for y in case.truth})
-        return ratio(distinct, len(case.truth) if name == "proportional_diversity" else 1, NAN)
+    if name == "label_coverage" and k is not None:
+        return label_coverage(case, k)
+    if name in PS and k is not None:
+        return ps_ratio(name, case, k)
+    n_distinct = len({frozenset(y) for y in case.truth})
+    if name == "label_diversity":  # distinct label sets
+        return float(n_distinct)
+    if name == "proportional_diversity":  # distinct label sets / rows
+        return ratio(n_distinct, len(case.truth), NAN)
     return mean(rows(name, case, average, cutoff, **params) or [], row_weights(case))

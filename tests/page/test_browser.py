@@ -13,17 +13,30 @@ import pytest
 
 from tests.figures.test_figures import compared
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSER = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 AXE = os.environ.get("AXE")  # axe.min.js of the npm package axe-core
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--virtual-time-budget=20000",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--virtual-time-budget=20000",
     "--dump-dom",
-]  # fmt: skip
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")]
+]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed"),
+]
 BEFORE = """<script>window.problems = [];
 addEventListener("error", (e) => problems.push(e.message));
-document.addEventListener("securitypolicyviolation", (e) => problems.push(e.blockedURI));</script>"""
+document.addEventListener("securitypolicyviolation", (e) => problems.push(e.blockedURI));
+</script>"""
 AFTER = """<script>(async () => {
 const table = document.querySelector("table.sortable");
 const column = (n) => [...table.tBodies[0].rows].map((row) => row.cells[n].textContent.trim());
@@ -32,27 +45,32 @@ button.click(); const rising = column(1); const state = button.parentElement.ari
 button.click(); const falling = column(1);
 const field = document.querySelector(".filter input");
 field.value = "ndcg"; field.dispatchEvent(new Event("input"));
-const left = [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => row.cells[0].textContent);
-const checked = window.axe ? (await axe.run()).violations.map((each) => [each.id, each.impact]) : [];
+const shown = [...table.tBodies[0].rows].filter((row) => !row.hidden);
+const left = shown.map((row) => row.cells[0].textContent);
+const violations = window.axe ? (await axe.run()).violations : [];
+const checked = violations.map((each) => [each.id, each.impact]);
 const requests = performance.getEntriesByType("resource").map((entry) => entry.name);
 const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
 const answer = document.createElement("pre"); answer.id = "answer";
-answer.textContent = JSON.stringify({ problems, requests, rising, falling, state, left, checked, wide });
+const results = { problems, requests, rising, falling, state, left, checked, wide };
+answer.textContent = JSON.stringify(results);
 document.body.append(answer); })();</script>"""
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_a_browser_shows_the_page(tmp_path: Path, width: int) -> None:
-    script = "" if AXE is None else Path(AXE).read_text().replace("</script", "<\\/script")
+def test_page_has_no_problems_in_a_browser(tmp_path: Path, width: int) -> None:
+    script = ""
+    if AXE is not None:
+        script = Path(AXE).read_text().replace("</script", "<\\/script")
     text = compared().to_html().replace("<head>", f"<head>{BEFORE}", 1)
     text = text.replace("</body>", f"<script>{script}</script>{AFTER}</body>")
     (tmp_path / "page.html").write_text(text)
     assert BROWSER is not None
     size = [f"--window-size={width},900", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [BROWSER, *FLAGS, *size, f"file://{tmp_path / 'page.html'}"]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
-    match = re.search(r'<pre id="answer">(.*?)</pre>', shown, re.DOTALL)
-    assert match is not None, shown[-500:]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    match = re.search(r'<pre id="answer">(.*?)</pre>', run.stdout, re.DOTALL)
+    assert match is not None, run.stdout[-500:]
     answer: dict[str, Any] = json.loads(html.unescape(match[1]))
     assert answer["problems"] == answer["requests"] == answer["checked"] == []
     assert not answer["wide"]

@@ -1,4 +1,4 @@
-"""Least and most: intervals over every completion of truncated lists."""
+"""Intervals of values over every completion of truncated lists (bounds=True)."""
 
 import math
 from typing import Any
@@ -16,69 +16,110 @@ from tests.oracles.bounds import POOLED, ROWS
 from tests.problems import LEVELS, Problem, label_sets
 from xmleval import Report, evaluate
 
-DTYPES = ("float32", "float64")
-FORMS = ("csr", "list", "bare")
 NAMES = (*ROWS, *POOLED)
-EVERY_FORM = st.sampled_from([(form, dtype) for form in FORMS for dtype in DTYPES][:-1])
-SCORED_FORM = st.sampled_from([(form, dtype) for form in FORMS[:2] for dtype in DTYPES])
+SCORED_FORMS = [(form, dtype) for form in ("csr", "list") for dtype in ("float32", "float64")]
+SCORED_FORM = st.sampled_from(SCORED_FORMS)
+EVERY_FORM = st.sampled_from([*SCORED_FORMS, ("bare", "float32")])
 law = settings(max_examples=60)
+
+
+NO_PAIRS = st.sampled_from(["skip", "perfect", "perfect_except_auc", "perfect_if_relevant"])
+TIES = st.sampled_from(["half", "full", "none"])
+SCORE = st.sampled_from([*LEVELS, math.inf])
+WEIGHT = st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0])
+
+Cells = set[tuple[int, int]]
+
+
+@st.composite
+def unlisted_cells(draw: st.DrawFn, n_rows: int, n_labels: int, most: int) -> Cells:
+    """Draw any cells, at most so many, or those of a row."""
+    cells = [(i, j) for i in range(n_rows) for j in range(n_labels)]
+    any_cells = st.sets(st.sampled_from(cells), max_size=most)
+    rows: list[Cells] = [set()]
+    if n_labels <= most:
+        rows = [{(i, j) for j in range(n_labels)} for i in range(n_rows)]
+    return draw(st.one_of(any_cells, st.sampled_from(rows)))
 
 
 @st.composite
 def truncated(
-    draw: st.DrawFn, form: str, dtype: str, *, rows: int = 3, labels: int = 4, most_open: int = 99,
+    draw: st.DrawFn,
+    form: str,
+    dtype: str,
+    *,
+    rows: int = 3,
+    labels: int = 4,
+    most_open: int = 99,
     weighted: bool = True,
-) -> Problem:  # fmt: skip
-    """Draw lists of which at most so many cells are left out in all."""
-    n_rows, n_labels = draw(st.integers(1, rows)), draw(st.integers(1, labels))
-    cells = [(i, j) for i in range(n_rows) for j in range(n_labels)]
-    whole_row = [{(i, j) for j in range(n_labels)} for i in range(n_rows if n_labels <= most_open else 0)]
-    some = st.sets(st.sampled_from(cells), max_size=most_open)
-    left_out = draw(st.one_of(some, st.sampled_from(whole_row or [set()])))
-    bare, score = form == "bare", st.sampled_from([*LEVELS, math.inf])
+) -> Problem:
+    """Draw truncated lists, with at most ``most_open`` unlisted cells in all."""
+    n_rows = draw(st.integers(1, rows))
+    n_labels = draw(st.integers(1, labels))
+    unlisted = draw(unlisted_cells(n_rows, n_labels, most_open))
+    is_bare = form == "bare"
     listed: list[list[tuple[int, float | None]]] = []
     for i in range(n_rows):
-        kept = [j for j in draw(st.permutations(range(n_labels))) if (i, j) not in left_out]
-        kept = sorted(kept) if form == "csr" else kept
-        listed.append([(j, None if bare else draw(score)) for j in kept])
-    ties = st.sampled_from(["half", "full", "none"])
-    no_pairs = st.sampled_from(["skip", "perfect", "perfect_except_auc", "perfect_if_relevant"])
-    conventions = {"auc_ties": draw(ties), "loss_ties": draw(ties), "no_pairs": draw(no_pairs)}
-    arguments: dict[str, Any] = {"conventions": conventions, "bounds": True}
+        row = [j for j in draw(st.permutations(range(n_labels))) if (i, j) not in unlisted]
+        if form == "csr":
+            row.sort()
+        if is_bare:
+            listed.append([(j, None) for j in row])
+        else:
+            listed.append([(j, draw(SCORE)) for j in row])
+    arguments: dict[str, Any] = {
+        "conventions": {
+            "auc_ties": draw(TIES),
+            "loss_ties": draw(TIES),
+            "no_pairs": draw(NO_PAIRS),
+        },
+        "bounds": True,
+    }
     if weighted and draw(st.booleans()):
-        weights = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0]), min_size=n_rows, max_size=n_rows)
+        weights = st.lists(WEIGHT, min_size=n_rows, max_size=n_rows)
         arguments["sample_weight"] = draw(weights)
     truth = [dict.fromkeys(row, 1.0) for row in draw(label_sets(n_rows, n_labels))]
-    form = "list" if bare else form
-    names = ROWS if bare or "sample_weight" in arguments else NAMES
-    return Problem(n_labels, truth, listed, form, dtype, bare, arguments, (*names,))
+    names: tuple[str, ...] = NAMES
+    if is_bare:
+        form = "list"
+        names = ROWS
+    elif "sample_weight" in arguments:
+        names = ROWS
+    return Problem(n_labels, truth, listed, form, dtype, is_bare, arguments, names)
 
 
-def check(report: Report, expected: dict[str, tuple[float, float]]) -> None:
+def check_intervals(report: Report, expected: dict[str, tuple[float, float]]) -> None:
     for name, ends in expected.items():
-        assert report.intervals[name] == pytest.approx(ends, rel=1e-12, abs=1e-12, nan_ok=True), name
+        close = pytest.approx(ends, rel=1e-12, abs=1e-12, nan_ok=True)
+        assert report.intervals[name] == close, name
 
 
 @pytest.mark.slow
 @law
 @given(data=st.data(), form=EVERY_FORM)
-def test_rows_run_over_every_completion(form: tuple[str, str], data: st.DataObject) -> None:
+def test_bounds_of_row_measures_run_over_every_completion(
+    form: tuple[str, str], data: st.DataObject
+) -> None:
     problem = data.draw(truncated(*form))
-    check(problem.evaluate(), oracle_bounds.intervals(case_of(problem)))
+    check_intervals(problem.evaluate(), oracle_bounds.intervals(case_of(problem)))
 
 
 @pytest.mark.slow
 @law
 @given(data=st.data(), form=SCORED_FORM)
-def test_pooled_cells_run_over_every_completion(form: tuple[str, str], data: st.DataObject) -> None:
+def test_bounds_of_pooled_measures_run_over_every_completion(
+    form: tuple[str, str], data: st.DataObject
+) -> None:
     problem = data.draw(truncated(*form, most_open=2, weighted=False))
-    check(problem.evaluate(), oracle_bounds.pooled_ends(case_of(problem)))
+    check_intervals(problem.evaluate(), oracle_bounds.pooled_ends(case_of(problem)))
 
 
 @law
 @given(data=st.data(), form=EVERY_FORM)
-def test_both_ends_are_reached(form: tuple[str, str], data: st.DataObject) -> None:
-    """Problems too large to try every completion: the extreme ones have the values of both ends."""
+def test_bounds_are_reached_by_extreme_completions(
+    form: tuple[str, str], data: st.DataObject
+) -> None:
+    """The extreme completions have the values of both ends, in problems too large to try all."""
     problem = data.draw(truncated(*form, rows=6, labels=7))
     report = problem.evaluate()
     assert list(report.intervals) == [name for name in NAMES if name in report]
@@ -86,20 +127,29 @@ def test_both_ends_are_reached(form: tuple[str, str], data: st.DataObject) -> No
     expected = {}
     for name in report.intervals:
         measure, _, average = name.partition(".")
-        value: Any = oracle_curves.value if name in POOLED else oracle.value
-        least, most = (value(measure, case, average or None) for case in cases)
-        loss = name in ("coverage", "coverage_error", "ranking_loss")
-        expected[name] = (most, least) if loss else (least, most)
-    check(report, expected)
+        value: Any = oracle.value
+        if name in POOLED:
+            value = oracle_curves.value
+        worst, best = (value(measure, case, average or None) for case in cases)
+        if name in ("coverage", "coverage_error", "ranking_loss"):
+            expected[name] = (best, worst)
+        else:
+            expected[name] = (worst, best)
+    check_intervals(report, expected)
 
 
-def test_only_where_asked_for_and_where_they_can_be_told() -> None:
-    truth, scores = np.eye(3, dtype=int), (np.arange(3)[:, None], np.ones((3, 1)))
+def test_bounds_only_where_requested_and_defined() -> None:
+    truth = np.eye(3, dtype=int)
+    scores = (np.arange(3)[:, None], np.ones((3, 1)))
     assert evaluate(truth, scores, metrics=NAMES).intervals == {}
-    assert [*evaluate(truth, scores, metrics="all", decision="top1", bounds=True).intervals] == [
-        name for name in evaluate(truth, scores, metrics="all", decision="top1") if name in NAMES
-    ]
-    for options in ({"metrics": ["auc.macro"]}, {"metrics": ["auc.micro"], "sample_weight": [0.5, 1, 1]}):
+    options: dict[str, Any] = {"metrics": "all", "decision": "top1"}
+    with_bounds = evaluate(truth, scores, bounds=True, **options)
+    without = evaluate(truth, scores, **options)
+    assert [*with_bounds.intervals] == [name for name in without if name in NAMES]
+    for options in (
+        {"metrics": ["auc.macro"]},
+        {"metrics": ["auc.micro"], "sample_weight": [0.5, 1, 1]},
+    ):
         report = evaluate(truth, scores, bounds=True, **options)
         assert report.intervals == {}
         assert any("bounds= has no effect on auc." in note for note in report.notes)

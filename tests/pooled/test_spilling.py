@@ -1,4 +1,4 @@
-"""Scores in temporary files: whatever happens, no file is left and nothing is lost."""
+"""Scores in temporary files: no file is left and no score is lost, whatever happens."""
 
 import contextlib
 import errno
@@ -18,15 +18,21 @@ import scipy.sparse as sp
 from tests.limits import small_limits
 from xmleval import Evaluator
 
-OPTIONS: dict[str, Any] = {"metrics": "curves", "per_label": True, "curve_points": 7, "bounds": True}
+OPTIONS: dict[str, Any] = {
+    "metrics": "curves",
+    "per_label": True,
+    "curve_points": 7,
+    "bounds": True,
+}
 rng = np.random.default_rng(15)
 TRUTH = (rng.random((40, 6)) < 0.3).astype(int)
-SCORES = sp.csr_array(np.where(rng.random(TRUTH.shape) < 0.6, rng.normal(size=TRUTH.shape).round(1), 0))
+LISTED = rng.random(TRUTH.shape) < 0.6
+SCORES = sp.csr_array(np.where(LISTED, rng.normal(size=TRUTH.shape).round(1), 0))
 HALVES = [(TRUTH[:20], SCORES[:20]), (TRUTH[20:], SCORES[20:])]
 
 
 def evaluator_of(memory: Any = 1, *rows: Any, **options: Any) -> Evaluator:
-    """Return an evaluator that has counted rows, if there are some."""
+    """Return an evaluator; it has counted the rows, if any are passed."""
     evaluator = Evaluator(n_labels=6, memory=memory, **OPTIONS, **options)
     if rows:
         evaluator.update(*rows)
@@ -53,50 +59,85 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def open_files(folder: Path) -> list[int]:
-    """Return the sizes of the files of a folder that this process holds open."""
+    """Return the sizes of files of a folder that this process has open."""
     sizes = []
     for link in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(OSError):  # of one that a thread closes
-            sizes += [os.fstat(int(link.name)).st_size] * (str(folder) in os.readlink(link))
+        with contextlib.suppress(OSError):  # of a file that a thread closes
+            if str(folder) in os.readlink(link):
+                sizes.append(os.fstat(int(link.name)).st_size)
     return sizes
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
+def wait_for_open_files(folder: Path, n: int) -> None:
+    """Wait until ``n`` files are open: worker threads release their last task after they end."""
+    until = time.monotonic() + 9
+    while len(open_files(folder)) > n and time.monotonic() < until:
+        time.sleep(0.01)
+    assert len(open_files(folder)) == n
+
+
+lists_open_files = pytest.mark.skipif(
+    not Path("/proc/self/fd").exists(), reason="no list of open files"
+)
+
+
+@lists_open_files
 @pytest.mark.parametrize("memory", [1, "1GiB"])
-def test_file_is_open_but_has_no_name_and_is_closed_in_the_end(folder: Path, memory: Any) -> None:
+def test_spill_file_has_no_name_and_is_closed_in_the_end(folder: Path, memory: Any) -> None:
     evaluator = evaluator_of(memory, TRUTH, SCORES)
     assert len(open_files(folder)) == (memory == 1)
     assert os.listdir(folder) == []
     assert contents(evaluator) == whole()
     del evaluator
-    until = time.monotonic() + 9  # a worker thread releases its last task just after it has ended
-    while open_files(folder) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert open_files(folder) == []
+    wait_for_open_files(folder, 0)
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
-def test_merged_scores_are_in_the_file_of_their_evaluator(folder: Path) -> None:
+@lists_open_files
+def test_merge_copies_spilled_scores_to_its_own_file(folder: Path) -> None:
     first, second = (evaluator_of(1, *rows) for rows in HALVES)
     assert len(open_files(folder)) == 2
     first.merge(second)
     del second
-    until = time.monotonic() + 9
-    while len(open_files(folder)) > 1 and time.monotonic() < until:
-        time.sleep(0.01)
-    assert len(open_files(folder)) == 1
+    wait_for_open_files(folder, 1)
     assert contents(first) == whole()
+
+
+@lists_open_files
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("is_kept", [False, True], ids=["deleted", "reset"])
+def test_merge_is_independent_of_the_merged_evaluator(
+    folder: Path, is_kept: bool, dtype: Any
+) -> None:
+    halves = [(truth, scores.astype(dtype)) for truth, scores in HALVES]
+    with small_limits():
+        expected = contents(evaluator_of("1GiB", TRUTH, SCORES.astype(dtype)))
+        first, second = (evaluator_of(1, *rows) for rows in halves)
+        assert len(open_files(folder)) == 2
+        first.merge(second)
+        assert contents(first) == expected
+        if is_kept:
+            second.reset()
+        else:
+            del second
+        wait_for_open_files(folder, 1)
+        assert contents(first) == expected
+        if is_kept:
+            second.update(*halves[0])
+            assert len(open_files(folder)) == 2
+            assert contents(first) == expected
 
 
 @pytest.fixture
 def disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Room for so many bytes in all temporary files: they take what there is room for, and then nothing."""
-    disk, pwritev = SimpleNamespace(room=np.inf), os.pwritev
+    """Limit the bytes that temporary files accept in all to ``disk.room``."""
+    disk = SimpleNamespace(room=np.inf)
+    pwritev = os.pwritev
 
     def write(number: int, data: Any, offset: int) -> int:
         if disk.room < 1:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        n_written = pwritev(number, [data[0][: int(min(len(data[0]), disk.room))]], offset)
+        n_accepted = int(min(len(data[0]), disk.room))
+        n_written = pwritev(number, [data[0][:n_accepted]], offset)
         disk.room -= n_written
         return n_written
 
@@ -106,9 +147,12 @@ def disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("options", [{}, {"threads": 2, "block_rows": 3}])
 @pytest.mark.parametrize("room", [0, 37, 700])
-def test_full_disk_loses_nothing(folder: Path, disk: Any, room: int, options: dict[str, Any]) -> None:
+def test_update_on_full_disk_loses_nothing(
+    folder: Path, disk: Any, room: int, options: dict[str, Any]
+) -> None:
     evaluator = evaluator_of(1, *HALVES[0], **options)
-    before, sizes = contents(evaluator), open_files(folder)
+    before = contents(evaluator)
+    sizes = open_files(folder)
     for _ in range(2):
         disk.room = room
         message = r"No space .* were spilled; what was counted before is kept"
@@ -124,63 +168,75 @@ def test_full_disk_loses_nothing(folder: Path, disk: Any, room: int, options: di
 
 
 @pytest.mark.parametrize("room", [0, 700])
-def test_full_disk_stops_a_merge_or_a_load_without_harm(folder: Path, disk: Any, room: int) -> None:
-    parts = [evaluator_of("1GiB", *rows) for rows in HALVES]
+def test_load_and_merge_on_full_disk_lose_nothing(folder: Path, disk: Any, room: int) -> None:
+    saved, added = (evaluator_of("1GiB", *rows) for rows in HALVES)
     path = folder.parent / "state.npz"
-    parts[0].save(path)
+    saved.save(path)
     disk.room = room
     with pytest.raises(OSError, match="No space left on device") as caught:
         Evaluator.load(path, memory=1)
     assert caught.value.filename == str(folder)
     disk.room = np.inf
     receiver = Evaluator.load(path, memory=1)
-    before = [contents(receiver), contents(parts[1])]
+    before = [contents(receiver), contents(added)]
     disk.room = room
     with pytest.raises(OSError, match="No space left on device"):
-        receiver.merge(parts[1])
-    assert [contents(receiver), contents(parts[1])] == before
+        receiver.merge(added)
+    assert [contents(receiver), contents(added)] == before
     disk.room = np.inf
-    assert contents(receiver.merge(parts[1])) == whole()
+    assert contents(receiver.merge(added)) == whole()
 
 
-def test_files_may_be_written_and_read_in_small_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, read = os.pwritev, os.preadv
-    monkeypatch.setattr(os, "pwritev", lambda number, data, offset: write(number, [data[0][:7]], offset))
-    monkeypatch.setattr(os, "preadv", lambda number, data, offset: read(number, [data[0][:5]], offset))
+def test_spill_file_may_be_written_and_read_in_small_pieces(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pwritev = os.pwritev
+    preadv = os.preadv
+
+    def write_seven_bytes(number: int, data: Any, offset: int) -> int:
+        return pwritev(number, [data[0][:7]], offset)
+
+    def read_five_bytes(number: int, data: Any, offset: int) -> int:
+        return preadv(number, [data[0][:5]], offset)
+
+    monkeypatch.setattr(os, "pwritev", write_seven_bytes)
+    monkeypatch.setattr(os, "preadv", read_five_bytes)
     evaluator = evaluator_of()
     for rows in HALVES:
         evaluator.update(*rows)
     assert contents(evaluator) == whole()
 
 
-def test_after_a_fork_both_processes_count_on(folder: Path, tmp_path: Path) -> None:
+def test_update_after_a_fork_in_both_processes(folder: Path, tmp_path: Path) -> None:
     """The child spills, and then cannot, while the parent goes on."""
-    evaluator, twice = evaluator_of(1, *HALVES[0]), evaluator_of("1GiB", *HALVES[0])
+    evaluator = evaluator_of(1, *HALVES[0])
+    twice = evaluator_of("1GiB", *HALVES[0])
     twice.update(*HALVES[0])
     expected = contents(twice)
-    written, may_read = os.pipe(), os.pipe()
+    has_written, report_written = os.pipe()
+    may_read, allow_reading = os.pipe()
     child = os.fork()
     if child == 0:
-        same = False
+        is_same = False
         try:
             evaluator.update(*HALVES[0])
-            os.write(written[1], b".")
-            os.read(may_read[0], 1)
-            same = contents(evaluator) == expected
+            os.write(report_written, b".")
+            os.read(may_read, 1)
+            is_same = contents(evaluator) == expected
             tempfile.tempdir = str(tmp_path / "gone")
             with contextlib.suppress(FileNotFoundError):
                 evaluator.update(*HALVES[0])
         finally:
-            os._exit(0 if same else 1)
-    os.read(written[0], 1)
+            os._exit(0 if is_same else 1)
+    os.read(has_written, 1)
     evaluator.update(*HALVES[1])
-    os.write(may_read[1], b".")
+    os.write(allow_reading, b".")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert contents(evaluator) == whole()
 
 
 @pytest.mark.parametrize("memory", [1, "1GiB"])
-def test_threads_may_compute_together(memory: Any) -> None:
+def test_compute_in_several_threads(memory: Any) -> None:
     with small_limits():
         pair = [evaluator_of(memory, *rows) for rows in HALVES]
         pair[0].merge(pair[1])
@@ -191,7 +247,8 @@ def test_threads_may_compute_together(memory: Any) -> None:
 
 @pytest.mark.slow  # in plain Python, of minutes
 def test_curves_of_labels_keep_the_memory_limit() -> None:
-    truth, scores = rng.random((100, 2000)) < 0.01, rng.random((100, 2000), np.float32)
+    truth = rng.random((100, 2000)) < 0.01
+    scores = rng.random((100, 2000), np.float32)
 
     def value(memory: str, n_updates: int) -> float:
         evaluator = Evaluator(n_labels=2000, metrics=["auc.macro"], memory=memory, threads=1)
@@ -203,6 +260,7 @@ def test_curves_of_labels_keep_the_memory_limit() -> None:
     tracemalloc.start()
     try:
         assert value("8MiB", 30) == expected  # of 23 MiB of scores
-        assert tracemalloc.get_traced_memory()[1] < 12 << 20
+        _, peak = tracemalloc.get_traced_memory()
+        assert peak < 12 << 20
     finally:
         tracemalloc.stop()

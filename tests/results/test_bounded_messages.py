@@ -15,7 +15,8 @@ from xmleval.base.errors import shown, shown_names
 from xmleval.evaluation.request import Options
 
 LONGEST = 600  # characters: several values, names of options, and what to do
-TRUTH, SCORES = np.eye(4, dtype=int), np.eye(4) + 0.5
+TRUTH = np.eye(4, dtype=int)
+SCORES = np.eye(4) + 0.5
 LONG = "x" * 10_000
 HUGE: dict[str, Any] = {
     "text": LONG,
@@ -35,25 +36,47 @@ HUGE: dict[str, Any] = {
 FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "evaluate": (evaluate, {"y_true": TRUTH, "y_score": SCORES, "metrics": ["p@1"]}),
     "Evaluator": (Evaluator, {"metrics": ["p@1"], "n_labels": 4}),
-    "compare": (compare, {"models": {"a": SCORES, "b": SCORES}, "y_true": TRUTH, "metrics": ["p@1"]}),
+    "compare": (
+        compare,
+        {"models": {"a": SCORES, "b": SCORES}, "y_true": TRUTH, "metrics": ["p@1"]},
+    ),
     "inverse_propensity": (xmleval.inverse_propensity, {"y_train": TRUTH}),
     "label_groups": (xmleval.label_groups, {"y_train": TRUTH}),
     "rank": (
         xmleval.rank,
-        {"results": {"d": {"a": 0.1, "b": 0.2}, "e": {"a": 0.1, "b": 0.2}}, "metric": "p@1"},
+        {
+            "results": {
+                "d": {"a": 0.1, "b": 0.2},
+                "e": {"a": 0.1, "b": 0.2},
+            },
+            "metric": "p@1",
+        },
     ),
     "fuse": (xmleval.fuse, {"predictions": [SCORES, SCORES]}),
-    "check": (xmleval.check, {"results": evaluate(TRUTH, SCORES, metrics=["p@1"]), "min": {"p@1": 0.1}}),
+    "check": (
+        xmleval.check,
+        {"results": evaluate(TRUTH, SCORES, metrics=["p@1"]), "min": {"p@1": 0.1}},
+    ),
     "p_at_k": (xmleval.p_at_k, {"y_true": TRUTH, "y_score": SCORES}),
     "label_statistics": (xmleval.label_statistics, {"y_true": TRUTH}),
     "Conventions": (xmleval.Conventions, {}),
 }
 NOT_HERE = {"progress", "scheduler", "workers", "save", "checkpoint"}  # called, or written to
+ERRORS = (
+    ValueError,
+    TypeError,
+    KeyError,
+    OSError,
+    OverflowError,
+    ImportError,
+    MemoryError,
+)
 
 
 def arguments() -> Iterator[tuple[str, str]]:
-    for name, (function, given) in FUNCTIONS.items():
-        parameters = [*inspect.signature(function).parameters, *given]
+    """Yield pairs of a function's name and a parameter."""
+    for name, (function, defaults) in FUNCTIONS.items():
+        parameters = [*inspect.signature(function).parameters, *defaults]
         if name in ("Evaluator", "compare", "evaluate"):
             parameters += [*Options.__annotations__]
         for parameter in dict.fromkeys(parameters):
@@ -63,50 +86,47 @@ def arguments() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("name", "parameter"), [*arguments()])
 def test_messages_quote_huge_values_briefly(name: str, parameter: str) -> None:
-    function, given = FUNCTIONS[name]
+    function, defaults = FUNCTIONS[name]
     for kind, value in HUGE.items():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                result = function(**{**given, parameter: value})
-            except (
-                ValueError,
-                TypeError,
-                KeyError,
-                OSError,
-                OverflowError,
-                ImportError,
-                MemoryError,
-            ) as error:
+                result = function(**defaults | {parameter: value})
+            except ERRORS as error:
                 texts = [str(error)]
             else:
                 texts = [*getattr(result, "notes", [])]
-        texts += [str(each.message) for each in caught]
+        texts += [str(warning.message) for warning in caught]
         for text in texts:
             assert len(text) <= LONGEST, (kind, len(text), text[:300])
             assert "np." not in text, (kind, text[:300])
 
 
-def texts_of(function: Callable[..., Any], *given: Any, **options: Any) -> list[str]:
-    """What a function says: its error, or the notes of what it returns, in Python and in JSON."""
+def texts_of(function: Callable[..., Any], *arguments: Any, **options: Any) -> list[str]:
+    """Return the error of a call, or the notes of its result, in Python and in JSON."""
     try:
-        result = function(*given, **options)
+        result = function(*arguments, **options)
     except (ValueError, TypeError) as error:
         return [str(error)]
     return [*result.notes, *json.loads(result.to_json())["notes"]]
 
 
 @pytest.mark.parametrize("form", ["lists", "dicts of dicts", "dicts of lists"])
-def test_names_of_numpy_are_quoted_as_those_of_python(form: str) -> None:
-    labels, keys = np.array(["a", "b", "c", "d"]), np.array(["r0", "r1"])
+def test_messages_quote_numpy_names_as_python_text(form: str) -> None:
+    labels = np.array(["a", "b", "c", "d"])
+    keys = np.array(["r0", "r1"])
 
-    def rows(*places: int) -> Any:
+    def rows(*label_ids: int) -> Any:
+        """Return rows of one label each."""
+        names = labels[[*label_ids]]
         if form == "lists":
-            return [[labels[place]] for place in places]
-        of_rows = zip(keys, labels[[*places]], strict=True)
-        return {key: {label: 1.0} if form == "dicts of dicts" else [label] for key, label in of_rows}
+            return [[name] for name in names]
+        if form == "dicts of dicts":
+            return {key: {name: 1.0} for key, name in zip(keys, names, strict=True)}
+        return {key: [name] for key, name in zip(keys, names, strict=True)}
 
-    truth, texts = rows(0, 1), texts_of(evaluate, rows(0, 1), rows(2, 3), metrics=["p@1"])
+    truth = rows(0, 1)
+    texts = texts_of(evaluate, rows(0, 1), rows(2, 3), metrics=["p@1"])
     if form == "lists":
         texts += texts_of(evaluate, truth, [[*labels[[0, 0]]], [labels[1]]], metrics=["p@1"])
     else:
@@ -120,13 +140,15 @@ def test_names_of_numpy_are_quoted_as_those_of_python(form: str) -> None:
 
 
 @pytest.mark.parametrize("length", [10, 10_000])
-def test_long_names_in_data_are_quoted_briefly(length: int) -> None:
+def test_messages_quote_long_names_briefly(length: int) -> None:
     names = [f"{i}{'n' * length}" for i in range(50)]
     truth = {name: {names[0]: 1} for name in names[:25]}
     run = {name: {names[1]: 0.5, names[2]: 0.25} for name in names[10:]}
     models = {names[0]: run, names[1]: {name: {names[0]: 1.0} for name in names[:25]}}
     texts = texts_of(evaluate, truth, run, metrics=["p@1", "map@all"])
-    texts += texts_of(evaluate, truth, run, metrics=["p@1"], sample_weight=dict.fromkeys(names[25:], 1.0))
+    texts += texts_of(
+        evaluate, truth, run, metrics=["p@1"], sample_weight=dict.fromkeys(names[25:], 1.0)
+    )
     texts += texts_of(evaluate, truth, models, metrics=["p@1"])
     texts += texts_of(evaluate, truth, run, metrics=["p@1"], labels=[names[0], names[0]])
     assert len(texts) > 5
@@ -135,24 +157,30 @@ def test_long_names_in_data_are_quoted_briefly(length: int) -> None:
 
 
 @pytest.mark.parametrize("argument", ["y_score", "y_pred"])
-def test_several_models_in_memory_are_for_compare(argument: str) -> None:
-    run = {f"q{i}": {f"doc{j}": 0.5 + j for j in range(100)} for i in range(5)}
-    truth = {f"q{i}": {f"doc{j}": 1 for j in range(5)} for i in range(5)}
+def test_evaluate_refuses_several_models_in_memory(argument: str) -> None:
+    queries = [f"q{i}" for i in range(5)]
+    run = {query: {f"doc{j}": 0.5 + j for j in range(100)} for query in queries}
+    truth = {query: {f"doc{j}": 1 for j in range(5)} for query in queries}
     lists = np.argsort(-SCORES), -np.sort(-SCORES)
-    forms: list[tuple[Any, Any]] = [(truth, run), (TRUTH, SCORES), (TRUTH, lists)]
-    for judgements, predictions in forms:
+    forms: list[tuple[Any, Any]] = [
+        (truth, run),
+        (TRUTH, SCORES),
+        (TRUTH, lists),
+    ]
+    for y_true, predictions in forms:
         for models in ({"bm25": predictions, "dense": predictions}, {"one": predictions}):
             arguments: dict[str, Any] = {argument: models}
             with pytest.raises(ValueError, match=r"xmleval\.compare") as caught:
-                evaluate(judgements, **arguments, metrics=["p@1"])
-            assert str(caught.value).startswith(f"{argument}: holds predictions by model ('")
-            assert len(str(caught.value)) <= 160
+                evaluate(y_true, **arguments, metrics=["p@1"])
+            message = str(caught.value)
+            assert message.startswith(f"{argument}: holds predictions by model ('")
+            assert len(message) <= 160
     assert evaluate(truth, run, metrics=["p@1"])["p@1"] == 0.0  # one model, by rows
-    by_row = {f"q{i}": [("doc1", 0.5), ("doc9", 0.25)] for i in range(5)}
+    by_row = {query: [("doc1", 0.5), ("doc9", 0.25)] for query in queries}
     assert evaluate(truth, by_row, metrics=["p@1"])["p@1"] == 1.0
 
 
-def test_shown_values_are_short_and_of_python() -> None:
+def test_shown_is_short_and_in_python_types() -> None:
     for value in HUGE.values():
         assert len(shown(value)) <= 80
     assert shown(np.str_("tag39")) == "'tag39'"

@@ -1,4 +1,4 @@
-"""Rows and labels that changed most: those of a sort by hand, with their lists, in Python and on files."""
+"""Rows and labels that changed most, and their lists, by a plain sort; in Python and from files."""
 
 import csv
 import io
@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 from xmleval import compare, diff, evaluate
 
-N, L = 90, 8
+N = 90
+L = 8
 RNG = np.random.default_rng(11)
 TRUTH = (RNG.random((N, L)) < 0.3).astype(np.float32)
 OLD, NEW = (TRUTH * 1.2 + RNG.normal(size=(2, N, L))).astype(np.float32)
@@ -23,62 +24,89 @@ NAMES = [f"label {n}" for n in range(L)]
 
 
 @pytest.mark.parametrize("metric", ["p@3", "ndcg@3", "ranking_loss", "mrr@3"])
-def test_rows_are_those_that_changed_most_losses_first(metric: str) -> None:
+def test_diff_lists_rows_that_changed_most_losses_first(metric: str) -> None:
     changes = diff(TRUTH, *MODELS.values(), metric=metric, worst=25)
     reports = [evaluate(TRUTH, scores, metrics=[metric], per_row=True) for scores in (OLD, NEW)]
     old, new = (report.per_row()[metric] for report in reports)
-    gains = (old - new) if metric == "ranking_loss" else new - old
-    numbers = [n for n in range(N) if not np.isnan(gains[n]) and gains[n]]
-    expected = sorted(numbers, key=lambda n: (-abs(gains[n]), gains[n], n))[:25]
+    gains = new - old
+    if metric == "ranking_loss":
+        gains = old - new
+    changed = [row for row in range(N) if gains[row] < 0 or gains[row] > 0]
+    expected = sorted(changed, key=lambda row: (-abs(gains[row]), gains[row], row))[:25]
     assert changes.rows is not None
-    assert [one.number for one in changes.rows] == expected
-    assert [(one.a, one.b) for one in changes.rows] == [(old[n], new[n]) for n in expected]
+    assert [change.number for change in changes.rows] == expected
+    values = [(change.a, change.b) for change in changes.rows]
+    assert values == [(old[row], new[row]) for row in expected]
     assert changes.n_changed == (np.sum(gains > 0), np.sum(gains == 0), np.sum(gains < 0))
     assert changes.values == tuple(report[metric] for report in reports)
     depth = 3 if "@" in metric else 5
-    for one in changes.rows:
-        assert one.lists is not None
-        assert [*one.lists.truth] == np.flatnonzero(TRUTH[one.number]).tolist()
-        assert [*one.lists.a] == np.argsort(-OLD[one.number])[:depth].tolist()
-        assert [*one.lists.b] == np.argsort(-NEW[one.number])[:depth].tolist()
+    for change in changes.rows:
+        row = change.number
+        assert change.lists is not None
+        assert [*change.lists.truth] == np.flatnonzero(TRUTH[row]).tolist()
+        assert [*change.lists.a] == np.argsort(-OLD[row])[:depth].tolist()
+        assert [*change.lists.b] == np.argsort(-NEW[row])[:depth].tolist()
 
 
-@pytest.mark.parametrize("column", ["f1@3 f1.macro@3", "tp@3 ndcg@3", "auc auc.macro"])
-def test_labels_are_those_that_changed_most(column: str) -> None:
-    column, metric = column.split()
+@pytest.mark.parametrize(
+    ("column", "metric"),
+    [
+        ("f1@3", "f1.macro@3"),
+        ("tp@3", "ndcg@3"),
+        ("auc", "auc.macro"),
+    ],
+)
+def test_diff_lists_labels_that_changed_most(column: str, metric: str) -> None:
     changes = diff(TRUTH, *MODELS.values(), metric=metric, worst=4)
-    columns = [evaluate(TRUTH, scores, metrics=[metric], per_label=True).per_label() for scores in (OLD, NEW)]
-    old, new = (own[column].astype(float) for own in columns)
+    old_columns, new_columns = (
+        evaluate(TRUTH, scores, metrics=[metric], per_label=True).per_label()
+        for scores in (OLD, NEW)
+    )
+    old = old_columns[column].astype(float)
+    new = new_columns[column].astype(float)
     assert changes.label_column == column
     assert changes.labels is not None
     assert len(changes.labels) <= 4
-    least = min(abs(one.change) for one in changes.labels)
-    shown = {one.number for one in changes.labels}
-    assert all(abs(new[n] - old[n]) <= least for n in range(L) if n not in shown)
-    for one in changes.labels:
-        values = (old[one.number], new[one.number], columns[0]["support"][one.number])
-        assert (one.a, one.b, one.support) == values
-    assert (changes.rows is None) == (metric != "ndcg@3")
-    assert ("is no mean over rows" in str(changes)) == (metric != "ndcg@3")
+    least = min(abs(change.change) for change in changes.labels)
+    listed = {change.number for change in changes.labels}
+    for label in {*range(L)} - listed:
+        assert abs(new[label] - old[label]) <= least
+    for change in changes.labels:
+        label = change.number
+        assert change.a == old[label]
+        assert change.b == new[label]
+        assert change.support == old_columns["support"][label]
+    has_rows = metric == "ndcg@3"
+    assert (changes.rows is not None) == has_rows
+    assert ("is no mean over rows" in str(changes)) != has_rows
 
 
-def test_distances_and_dense_zeros_list_what_is_ranked_first() -> None:
+def test_diff_lists_first_labels_of_distances_and_of_unlisted_zeros() -> None:
     near = diff(TRUTH, -OLD, -NEW, higher_is_better=False, metric="p@3")
     assert near.rows == diff(TRUTH, *MODELS.values(), metric="p@3").rows
     sparse = {name: sp.csr_array(np.maximum(scores, 0)) for name, scores in MODELS.items()}
     zeros = diff(TRUTH, *sparse.values(), conventions="unlisted=0", metric="p@3")
-    for one in zeros.rows or []:
-        assert one.lists is not None
-        assert all(OLD[one.number, label] > 0 for label in one.lists.a)
+    for change in zeros.rows or []:
+        assert change.lists is not None
+        assert all(OLD[change.number, label] > 0 for label in change.lists.a)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"b": None}, "b: is missing; expected the scores of a model, after the truth: diff(y_true, a, b)"),
-    ({"metrics": ["p@1"]}, "metrics: diff keeps rows and labels of one measure, metric=; leave this out"),
-    ({"per_row": False}, "per_row: diff keeps rows and labels of one measure"),
-    ({"per_label": True}, "per_label: diff keeps rows and labels of one measure"),
-    ({"worst": 0}, "worst: 0 is not a positive integer"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"b": None},
+            "b: is missing; expected the scores of a model, after the truth: diff(y_true, a, b)",
+        ),
+        (
+            {"metrics": ["p@1"]},
+            "metrics: diff keeps rows and labels of one measure, metric=; leave this out",
+        ),
+        ({"per_row": False}, "per_row: diff keeps rows and labels of one measure"),
+        ({"per_label": True}, "per_label: diff keeps rows and labels of one measure"),
+        ({"worst": 0}, "worst: 0 is not a positive integer"),
+    ],
+)
 def test_diff_refuses_by_argument(change: dict[str, Any], message: str) -> None:
     options: dict[str, Any] = {"b": NEW, **change}
     with pytest.raises(ValueError) as raised:
@@ -86,13 +114,15 @@ def test_diff_refuses_by_argument(change: dict[str, Any], message: str) -> None:
     assert message in str(raised.value)
 
 
-def test_changes_have_the_forms_of_all_results() -> None:
+def test_diff_has_the_forms_of_all_results() -> None:
     changes = diff(TRUTH, *MODELS.values(), metric="p@3", worst=4)
     share = changes.records()[0].a
     assert f"{share:.4f}" in changes.to_latex()
     assert f"{100 * share:.2f}" in changes.to_latex(percent=True)
     for result in (changes, evaluate(TRUTH, OLD, metrics="p@3")):
-        with pytest.raises(ValueError, match=f"models: 'rows' is for .*, not a {type(result).__name__}"):
+        with pytest.raises(
+            ValueError, match=f"models: 'rows' is for .*, not a {type(result).__name__}"
+        ):
             result.to_latex(models="rows")
     for kind in (None, "values"):
         with pytest.raises(ValueError, match="a Diff has no figures"):
@@ -104,21 +134,26 @@ def test_changes_have_the_forms_of_all_results() -> None:
 
 
 @pytest.mark.parametrize("n_copies", [40, 1500])  # hundreds of hits, and more than 10,000
-def test_latex_writes_hits_as_counts_beside_the_digits_of_the_measure(n_copies: int) -> None:
+def test_latex_writes_hits_as_counts_and_rows_with_digits_of_the_measure(n_copies: int) -> None:
     truth, old, new = (np.tile(matrix, (n_copies, 1)) for matrix in (TRUTH, OLD, -OLD))
     changes = diff(truth, old, new, metric="ndcg@3", worst=1)
-    (row,), (label,) = changes.rows or [], changes.labels or []
-    for percent, unit, n_digits in ((False, 1, 4), (True, 100, 2)):
-        latex = changes.to_latex(percent=percent)
-        assert f"{label.a:.0f} & {label.b:.0f} & {label.change:+.0f} &" in latex
-        assert f"{unit * row.a:.{n_digits}f} & {unit * row.b:.{n_digits}f} &" in latex
+    (row,) = changes.rows or []
+    (label,) = changes.labels or []
+    hits = f"{label.a:.0f} & {label.b:.0f} & {label.change:+.0f} &"
+    plain = changes.to_latex(percent=False)
+    assert hits in plain
+    assert f"{row.a:.4f} & {row.b:.4f} &" in plain
+    in_percent = changes.to_latex(percent=True)
+    assert hits in in_percent
+    assert f"{100 * row.a:.2f} & {100 * row.b:.2f} &" in in_percent
 
 
-def test_latex_writes_hits_of_weighted_rows_in_no_per_cent() -> None:
+def test_latex_writes_hits_of_weighted_rows_without_percent() -> None:
     weights = np.resize([0.5, 1.25, 2.126], N)
     changes = diff(TRUTH, *MODELS.values(), metric="ndcg@3", worst=1, sample_weight=weights)
     (label,) = changes.labels or []
-    assert f"{label.a:.4f} & {label.b:.4f} & {label.change:+.4f} &" in changes.to_latex(percent=True)
+    latex = changes.to_latex(percent=True)
+    assert f"{label.a:.4f} & {label.b:.4f} & {label.change:+.4f} &" in latex
 
 
 def test_support_is_a_number_of_rows_or_their_weight() -> None:
@@ -134,11 +169,12 @@ def test_support_is_a_number_of_rows_or_their_weight() -> None:
     assert isinstance(label["support"], int)
 
 
-def test_latex_writes_rows_and_labels_by_two_measures_with_digits_of_their_own() -> None:
+def test_latex_writes_rows_and_labels_with_digits_of_each_measure() -> None:
     models = {"old": 1e6 * OLD, "new": 1e6 * NEW}
     changes = compare(TRUTH, models, metrics=["lrap", "margin.macro"], worst=1).changes
     assert changes is not None
-    (row,), (label,) = changes.rows or [], changes.labels or []
+    (row,) = changes.rows or []
+    (label,) = changes.labels or []
     assert changes.label_column == "margin"
     latex = changes.to_latex(percent=True)
     assert f"{100 * row.a:.2f} & {100 * row.b:.2f} &" in latex
@@ -156,53 +192,68 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("metric", ["p@3", "f1.macro@3"])
-def test_the_command_line_gives_the_same(run: Callable[..., str], metric: str) -> None:
-    expected = replace(diff(TRUTH, *MODELS.values(), metric=metric, worst=6, labels=NAMES), a="old", b="new")
-    line = f"diff Y.npz old.npz new.npz --metric {metric} --worst 6 --memory 16MB --labels labels.txt"
+def test_diff_command_gives_the_changes_of_diff(run: Callable[..., str], metric: str) -> None:
+    changes = diff(TRUTH, *MODELS.values(), metric=metric, worst=6, labels=NAMES)
+    expected = replace(changes, a="old", b="new")
+    options = f"--metric {metric} --worst 6 --memory 16MB --labels labels.txt"
+    line = f"diff Y.npz old.npz new.npz {options}"
     assert json.loads(run(f"{line} --format json"))["changes"] == expected.to_dict()["changes"]
     assert run(line) == f"{expected}\n"
     assert run(f"{line} --format markdown") == expected.to_markdown()
     records = [*csv.DictReader(io.StringIO(run(f"{line} --format csv")))]
-    assert all(one["name"] == NAMES[int(one["number"])] for one in records if one["kind"] == "label")
-    of_rows = [one for one in records if one["kind"] == "row"]
-    assert [int(one["number"]) for one in of_rows] == [one.number for one in expected.rows or []]
-    assert all({*one["truth"].split("; ")} <= {*NAMES, ""} for one in of_rows)
+    labels = [record for record in records if record["kind"] == "label"]
+    rows = [record for record in records if record["kind"] == "row"]
+    assert all(label["name"] == NAMES[int(label["number"])] for label in labels)
+    assert [int(row["number"]) for row in rows] == [row.number for row in expected.rows or []]
+    assert all({*row["truth"].split("; ")} <= {*NAMES, ""} for row in rows)
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("taken_out", ["exclude", "exclude_from", "candidates"])
-def test_lists_are_shown_without_the_labels_that_are_taken_out(
-    run: Callable[..., str], taken_out: str
-) -> None:
-    gone = (np.random.default_rng(3).random((N, L)) < 0.4).astype(np.uint8)
-    left = {name: sp.csr_array(np.where(gone, 0, scores)) for name, scores in MODELS.items()}
-    options: dict[str, Any] = {"exclude": gone} if "exclude" in taken_out else {"candidates": 1 - gone}
-    words = "--exclude gone.txt" if "exclude" in taken_out else "--candidates among.npz"
-    if taken_out == "exclude_from":
-        options, words = options | {taken_out: "predictions"}, f"{words} --exclude-from predictions"
-    truth = TRUTH * (1 - gone) if taken_out == "exclude" else TRUTH
+@pytest.mark.parametrize("argument", ["exclude", "exclude_from", "candidates"])
+def test_diff_lists_no_excluded_labels(run: Callable[..., str], argument: str) -> None:
+    excluded = (np.random.default_rng(3).random((N, L)) < 0.4).astype(np.uint8)
+    candidates = 1 - excluded
+    options: dict[str, Any] = {"exclude": excluded}
+    words = "--exclude excluded.txt"
+    truth = TRUTH
+    if argument == "exclude":
+        truth = TRUTH * candidates
+    if argument == "exclude_from":
+        options["exclude_from"] = "predictions"
+        words += " --exclude-from predictions"
+    if argument == "candidates":
+        options = {"candidates": candidates}
+        words = "--candidates candidates.npz"
+    models = {name: sp.csr_array(np.where(excluded, 0, scores)) for name, scores in MODELS.items()}
     changes = diff(TRUTH, *MODELS.values(), metric="p@3", worst=9, **options)
-    assert changes.rows == diff(truth, *left.values(), metric="p@3", worst=9).rows
+    assert changes.rows == diff(truth, *models.values(), metric="p@3", worst=9).rows
     compared = compare(TRUTH, MODELS, metrics="p@3", worst=9, **options).changes
     assert compared is not None
     assert compared.rows == changes.rows
-    Path("gone.txt").write_text("".join(f"{row} {label}\n" for row, label in np.argwhere(gone)))
-    sp.save_npz("among.npz", sp.csr_array(1 - gone))
+    pairs = [f"{row} {label}\n" for row, label in np.argwhere(excluded)]
+    Path("excluded.txt").write_text("".join(pairs))
+    sp.save_npz("candidates.npz", sp.csr_array(candidates))
     line = f"diff Y.npz old.npz new.npz --metric p@3 --worst 9 --format json --memory 16MB {words}"
     assert json.loads(run(line))["changes"]["rows"] == changes.to_dict()["changes"]["rows"]
 
 
 @pytest.mark.usefixtures("files")
-def test_labels_of_no_row_may_be_named_where_a_file_has_no_width(run: Callable[..., str]) -> None:
+def test_diff_names_labels_of_no_row_of_files_without_width(run: Callable[..., str]) -> None:
     rows = [" ".join(map(str, np.flatnonzero(row[: L - 1]))) for row in TRUTH]
-    for name, lines in (("Y", rows), ("old", rows), ("new", rows[::-1])):
+    for name, lines in (
+        ("Y", rows),
+        ("old", rows),
+        ("new", rows[::-1]),
+    ):
         Path(f"{name}.lines").write_text("\n".join(lines) + "\n")
     assert "label 1*" in run("diff Y.lines old.lines new.lines --metric p@1 --labels labels.txt")
 
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("names", [["a", "b"], ["label", *NAMES]])
-def test_names_of_fewer_or_more_labels_are_refused(refused: Callable[..., str], names: list[str]) -> None:
+def test_diff_and_compare_refuse_names_of_fewer_or_more_labels(
+    refused: Callable[..., str], names: list[str]
+) -> None:
     Path("names.txt").write_text("\n".join(names) + "\n")
     for line in ("diff Y.npz old.npz new.npz", "compare Y.npz old.npz new.npz --worst 2"):
         message = refused(f"{line} --labels names.txt")

@@ -1,4 +1,4 @@
-"""Models whose lists differ in length: what is tested and noted, and lists that are said to be complete."""
+"""Models whose lists differ in length: tests, notes, and ``complete_lists=True``."""
 
 import json
 import math
@@ -13,31 +13,39 @@ from tests.damage import answer
 from xmleval import compare
 
 METRICS = ["p@5", "r@50", "mrr@50", "map@all", "ndcg@10"]
-QUERIES, DOCUMENTS, DEPTH, WITHOUT = 60, 60, 50, 7
+QUERIES = 60
+DOCUMENTS = 60
+DEPTH = 50
+WITHOUT = 7
 Scores = dict[str, dict[str, float]]
 
 
 def runs(depth: int = DEPTH) -> tuple[Scores, dict[str, Scores]]:
-    """Judgements, a lexical run that lists nothing for one query, and a better one that always lists 50."""
+    """Return a truth, a lexical run that lacks one query, and a better run of 50 a query."""
     rng = np.random.default_rng(0)
-    qrels, lexical, dense = Scores(), Scores(), Scores()
+    qrels = Scores()
+    lexical = Scores()
+    dense = Scores()
     for query in map(str, range(QUERIES)):
         documents = [f"d{i}" for i in rng.permutation(300)[:DOCUMENTS]]
         relevant = documents[:5]
         qrels[query] = dict.fromkeys(relevant, 1.0)
         for run, strength, most in ((lexical, 0.6, depth), (dense, 2.0, DEPTH)):
             scores = {d: strength * (d in relevant) + rng.normal() for d in documents}
-            run[query] = dict(sorted(scores.items(), key=lambda item: -item[1])[:most])
+            ranking = sorted(scores, key=lambda document: -scores[document])
+            run[query] = {document: scores[document] for document in ranking[:most]}
     del lexical[str(WITHOUT)]
     return qrels, {"bm25": lexical, "dense": dense}
 
 
 def are_tested(comparison: Any) -> dict[str, bool]:
-    return {each.name: not math.isnan(each.p_value) for each in comparison.differences if not each.group}
+    """Return whether measures of all rows and labels are tested."""
+    whole = [difference for difference in comparison.differences if not difference.group]
+    return {difference.name: not math.isnan(difference.p_value) for difference in whole}
 
 
 @pytest.mark.parametrize("test", ["t", "randomisation", "paired_t"])
-def test_rows_without_a_list_count_0_and_are_tested(test: str) -> None:
+def test_compare_tests_rows_without_a_list_as_0(test: str) -> None:
     qrels, models = runs()
     comparison = compare(qrels, models, metrics=METRICS, test=test)
     assert all(are_tested(comparison).values())
@@ -46,28 +54,47 @@ def test_rows_without_a_list_count_0_and_are_tested(test: str) -> None:
     assert comparison.reports["bm25"].per_row()["map@all"][WITHOUT] == 0.0
     assert difference.n_rows == QUERIES
     assert not any("not tested" in note for note in comparison.notes)
-    assert comparison.to_json() == compare(qrels, models, metrics=METRICS, test=test).to_json()
+    again = compare(qrels, models, metrics=METRICS, test=test)
+    assert comparison.to_json() == again.to_json()
 
 
-def test_one_note_names_all_that_is_not_tested_and_what_to_do() -> None:
+@pytest.mark.parametrize(("n_missing", "is_tested"), [(2, True), (3, False)])
+def test_compare_tests_lists_shorter_by_one_percent(n_missing: int, is_tested: bool) -> None:
+    """Of 202 listed labels, a model lacks 2 (202 / 200 is 1.01) or 3."""
+    truth = np.ones((101, 6), int)
+    labels = np.tile([0, 1], (101, 1))
+    scores = np.tile([2.0, 1.0], (101, 1))
+    shorter = labels.copy()
+    shorter[:n_missing, -1] = -1
+    models = {"full": (labels, scores), "short": (shorter, scores)}
+    comparison = compare(truth, models, metrics="map@all", row_groups=["all"] * 101)
+    for difference in comparison.differences:
+        assert math.isnan(difference.p_value) != is_tested, difference
+    assert any("not tested" in note for note in comparison.notes) != is_tested
+
+
+def test_compare_notes_once_what_is_not_tested() -> None:
     qrels, models = runs(depth=20)
-    groups: dict[str, Any] = {"row_groups": {query: "ab"[int(query) % 2] for query in qrels}}
-    comparison = compare(qrels, models, metrics=METRICS, **groups)
+    row_groups = {query: "ab"[int(query) % 2] for query in qrels}
+    comparison = compare(qrels, models, metrics=METRICS, row_groups=row_groups)
     assert are_tested(comparison) == {name: name in ("p@5", "ndcg@10") for name in METRICS}
     (note,) = [note for note in comparison.notes if "not tested" in note]
+    groups = dict.fromkeys(each.group for each in comparison.differences if each.group)
     assert note == (
-        "lists hold different numbers of labels a row (bm25 20, dense 50), so that models whose lists differ "
-        "are not tested for r@50, mrr@50, map@all; r@50, mrr@50, map@all within groups b, a; if none of "
-        "them was cut, give complete_lists=True"
-    ).replace("b, a", ", ".join(dict.fromkeys(each.group for each in comparison.differences if each.group)))
+        "lists hold different numbers of labels a row (bm25 20, dense 50), "
+        "so that models whose lists differ are not tested for r@50, mrr@50, map@all; "
+        f"r@50, mrr@50, map@all within groups {', '.join(groups)}; "
+        "if none of them was cut, give complete_lists=True"
+    )
     assert f"note: {note}" in str(comparison)
 
 
-def test_complete_lists_are_compared_as_they_are() -> None:
+def test_compare_tests_complete_lists_of_any_length() -> None:
     qrels, models = runs(depth=20)
+    parities = ["even", "odd"]
     arguments: dict[str, Any] = {
         "metrics": METRICS,
-        "label_groups": {f"d{i}": ["odd", "even"][i % 2 == 0] for i in range(300)},
+        "label_groups": {f"d{i}": parities[i % 2] for i in range(300)},
         "row_groups": {query: "ab"[int(query) % 2] for query in qrels},
     }
     cut = compare(qrels, models, **arguments)
@@ -83,29 +110,29 @@ def test_complete_lists_are_compared_as_they_are() -> None:
 
 def test_complete_lists_is_an_option_of_commands_that_compare(tmp_path: Path, run: Run) -> None:
     qrels, models = runs(depth=20)
-    for name, rows in {
-        "truth.qrels": qrels,
-        **{f"{name}.run": each for name, each in models.items()},
-    }.items():
-        lines = [
-            f"{query} 0 {document} 1"
-            if name == "truth.qrels"
-            else f"{query} Q0 {document} {rank} {score!r} x"
-            for query, scores in rows.items()
-            for rank, (document, score) in enumerate(scores.items(), 1)
-        ]
-        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    truth_lines = [
+        f"{query} 0 {document} 1\n" for query, relevant in qrels.items() for document in relevant
+    ]
+    (tmp_path / "truth.qrels").write_text("".join(truth_lines))
+    for name, run_of_model in models.items():
+        lines = []
+        for query, scores in run_of_model.items():
+            for rank, (document, score) in enumerate(scores.items(), 1):
+                lines.append(f"{query} Q0 {document} {rank} {score!r} x\n")
+        (tmp_path / f"{name}.run").write_text("".join(lines))
     files = " ".join(str(tmp_path / name) for name in ("truth.qrels", "bm25.run", "dense.run"))
-    untested = run(f"compare {files} --metrics map@all")
-    assert "are not tested for map@all; if none of them was cut, give --complete-lists" in " ".join(
-        untested.split()
-    )
+    untested = " ".join(run(f"compare {files} --metrics map@all").split())
+    note = "are not tested for map@all; if none of them was cut, give --complete-lists"
+    assert note in untested
     assert "dense better" in run(f"compare {files} --metrics map@all --complete-lists")
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.html"
     figure = tmp_path / "figure.svg"
     assert answer(f"report {files} --metrics map@all --output {page}".split())[0] == 0
     assert "significantly better" not in page.read_text()
-    for words in (f"report {files} --output {page}", f"plot {files} --kind differences --output {figure}"):
+    for words in (
+        f"report {files} --output {page}",
+        f"plot {files} --kind differences --output {figure}",
+    ):
         assert answer(f"{words} --metrics map@all --complete-lists".split())[0] == 0
     assert "significantly better" in page.read_text()

@@ -1,4 +1,4 @@
-"""What `evaluate` returns of one model and of several, as it runs and as type checkers see it."""
+"""Results of `evaluate` for one model and several, as mappings and for type checkers."""
 
 import os
 import subprocess
@@ -43,9 +43,12 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {"a": "a.npy", "b": "b.npy"}
 
 
-def test_a_comparison_is_a_mapping_of_reports(files: dict[str, str]) -> None:
+def test_comparison_is_a_mapping_of_reports(files: dict[str, str]) -> None:
     scans = {name: scan(file, format="dense") for name, file in files.items()}
-    for comparison in (evaluate("y.npy", scans, metrics="p@1"), compare("y.npy", scans, metrics="p@1")):
+    for comparison in (
+        evaluate("y.npy", scans, metrics="p@1"),
+        compare("y.npy", scans, metrics="p@1"),
+    ):
         assert isinstance(comparison, Comparison)
         assert [*comparison] == ["a", "b"]
         assert len(comparison) == 2
@@ -62,8 +65,8 @@ def test_a_comparison_is_a_mapping_of_reports(files: dict[str, str]) -> None:
 
 
 def test_overloads_have_the_arguments_of_evaluate() -> None:
-    several, one = [get_type_hints(each)["return"] for each in get_overloads(evaluate)]
-    assert (several, one) == (Report | Comparison, Report)
+    returned = [get_type_hints(overload)["return"] for overload in get_overloads(evaluate)]
+    assert returned == [Report | Comparison, Report]
     types = {
         **get_type_hints(EvaluateOptions),
         "y_true": RowsLike,
@@ -74,11 +77,12 @@ def test_overloads_have_the_arguments_of_evaluate() -> None:
 
 
 @pytest.mark.slow
-def test_type_checkers_know_what_evaluate_returns(tmp_path: Path) -> None:
+def test_evaluate_has_the_types_that_mypy_infers(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     (tmp_path / "typed.py").write_text(TYPED)
     home = Path(__file__).resolve().parents[2]
-    config, script = str(home / "pyproject.toml"), str(tmp_path / "typed.py")
+    config = str(home / "pyproject.toml")
+    script = str(tmp_path / "typed.py")
     words = ["-m", "mypy", "--strict", "--config-file", config, script]
     cache = {"MYPY_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run(

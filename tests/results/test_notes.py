@@ -1,4 +1,4 @@
-"""Notes on the data are below every table and in JSON."""
+"""Notes on the data, below every table and in JSON."""
 
 import itertools
 import json
@@ -30,10 +30,13 @@ def test_notes_are_shown_in_every_form() -> None:
 
 def test_means_of_numbers_that_are_too_large_are_noted() -> None:
     for scale, is_noted in ((1e20, False), (1e30, True)):
-        report = evaluate(np.eye(4), DENSE[:4, :4] * scale, metrics=["margin.macro", "margin.samples"])
+        report = evaluate(
+            np.eye(4), DENSE[:4, :4] * scale, metrics=["margin.macro", "margin.samples"]
+        )
         assert all(np.isfinite(value) != is_noted for value in report.values())
-        about = [note for note in report.notes if "(2^80) or more in size count as infinite" in note]
-        assert len(about) == 2 * is_noted
+        limit = "(2^80) or more in size count as infinite"
+        n_notes = sum(limit in note for note in report.notes)
+        assert n_notes == (2 if is_noted else 0)
 
 
 RANDOM = np.random.default_rng(8)
@@ -53,48 +56,64 @@ REMEDY = "; if none of them was cut, compare them with complete_lists=True"
 
 
 def marked(a: Any, b: Any, unlisted: float | str = "below") -> tuple[set[str], str]:
-    """Return the measures of which a value is marked as best, and why others are not."""
+    """Return the measures with a marked best value, and the note on the others or ""."""
+    options: dict[str, Any] = {
+        "metrics": ["p@1", "p@3", "lrap", "auc.micro"],
+        "conventions": {"unlisted": unlisted},
+    }
     reports = {
-        name: evaluate(
-            TRUTH, value, metrics=["p@1", "p@3", "lrap", "auc.micro"], conventions={"unlisted": unlisted}
-        )
-        for name, value in (("a", a), ("b", b))
+        "a": evaluate(TRUTH, a, **options),
+        "b": evaluate(TRUTH, b, **options),
     }
     both = Comparison(reports)
-    notes = [note for note in both.notes if "ties across a cutoff" not in note]
     assert json.loads(both.to_json())["notes"] == both.notes
-    assert not notes or f"note: {notes[-1]}" in str(both)
-    rows = both.tables()[0].rows[1:]
-    best = {row[0].text for row in rows if any(cell.tail == "best" for cell in row[1:])}
-    return best, notes[-1] if notes else ""
+    best = set()
+    _, *rows = both.tables()[0].rows
+    for title, *cells in rows:
+        if any(cell.tail == "best" for cell in cells):
+            best.add(title.text)
+    notes = [note for note in both.notes if "ties across a cutoff" not in note]
+    if not notes:
+        return best, ""
+    assert f"note: {notes[-1]}" in str(both)
+    return best, notes[-1]
 
 
 def test_no_value_of_lists_of_different_lengths_is_marked() -> None:
     four = lists(4)
     backward = four[0][:, ::-1], four[1]
-    for a, b in ((DENSE, DENSE[::-1]), (four, backward), (lists(4, n_missing=1), backward)):  # 1 entry of 160
+    for a, b in (
+        (DENSE, DENSE[::-1]),
+        (four, backward),
+        (lists(4, n_missing=1), backward),  # 1 entry of 160
+    ):
         assert marked(a, b) == (EVERYTHING, "")
     best, note = marked(lists(5), backward)
     assert best == {"P@1", "P@3"}
     assert "(a 5, b 4)" in note
     best, note = marked(DENSE, lists(2))
     assert best == set()  # of P@1, both values are equal
-    because = "lists hold different numbers of labels a row (b 2), so that no value is marked as best for "
-    assert note == f"{because}p@3, lrap, auc.micro{REMEDY}"
+    assert note == (
+        "lists hold different numbers of labels a row (b 2), "
+        f"so that no value is marked as best for p@3, lrap, auc.micro{REMEDY}"
+    )
 
 
 def test_short_lists_are_not_full_ones_where_unlisted_labels_score() -> None:
-    sparse, sparser = csr_array(np.where(DENSE > 0.3, DENSE, 0)), csr_array(np.where(DENSE > 0.6, DENSE, 0))
+    sparse = csr_array(np.where(DENSE > 0.3, DENSE, 0))
+    sparser = csr_array(np.where(DENSE > 0.6, DENSE, 0))
     for other in (DENSE[::-1], csr_array(DENSE[::-1]), sparser[::-1]):
         assert marked(sparse, other, 0.0) == (EVERYTHING, "")  # each is all that the model gives
     for full in (DENSE[::-1], sparse[::-1]):
         best, note = marked(full, lists(3), 0.0)
         assert best == {"P@1", "P@3"}
-        assert note.endswith(f"(b 3), so that no value is marked as best for lrap, auc.micro{REMEDY}")
+        assert note.endswith(
+            f"(b 3), so that no value is marked as best for lrap, auc.micro{REMEDY}"
+        )
     assert marked(lists(4), (lists(4)[0][:, ::-1], lists(4)[1]), 0.0) == (EVERYTHING, "")
 
 
-# ------------------------------------------------------------------------------------ notes on the inputs
+# -------------------------------------------------------------------------- notes on the inputs
 
 QRELS = {f"q{i}": {f"d{i}": 1} for i in range(40)}
 RUN = {f"q{i}": {f"d{i}": 0.5, f"x{i % 3}": 0.4} for i in range(17, 53)}
@@ -125,13 +144,15 @@ def test_merged_evaluators_have_the_notes_of_one_pass(tmp_path: Path) -> None:
     whole = evaluate(QRELS, RUN, labels=LABELS, metrics="mrr@1")
     assert notes_on(whole.notes, "y_score") == ON_INPUT
     shards = []
-    for number, ends in enumerate(((0, 5, 13), (13, 20, 33, 40))):
+    for number, ends in enumerate([(0, 5, 13), (13, 20, 33, 40)]):
         evaluator = Evaluator("mrr@1", labels=LABELS)
         for start, stop in itertools.pairwise(ends):
-            ahead = 13 if stop == 40 else 0  # rows that are not in the truth
-            names = [f"q{i}" for i in range(start, stop + ahead)]
+            if stop == 40:
+                stop += 13  # rows that are not in the truth
+            names = [f"q{i}" for i in range(start, stop)]
+            truth = {name: QRELS[name] for name in names if name in QRELS}
             run = {name: RUN[name] for name in names if name in RUN}
-            evaluator.update({name: QRELS[name] for name in names if name in QRELS}, run)
+            evaluator.update(truth, run)
         evaluator.save(tmp_path / str(number))
         shards.append(Evaluator.load(tmp_path / str(number)))
     merged = shards[1].merge(shards[0]).compute()
@@ -141,17 +162,24 @@ def test_merged_evaluators_have_the_notes_of_one_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_merged", [False, True])
-def test_rows_of_a_run_that_goes_with_each_part_are_not_noted_twice(is_merged: bool) -> None:
-    parts = [{name: QRELS[name] for name in names} for names in ([*QRELS][:20], [*QRELS][20:])]
-    evaluators = [Evaluator("mrr@1", labels=LABELS) for _ in parts]
-    for evaluator, part in zip(evaluators if is_merged else evaluators[:1] * 2, parts, strict=True):
-        evaluator.update(part, RUN)
-    report = (evaluators[0].merge(evaluators[1]) if is_merged else evaluators[0]).compute()
+def test_notes_count_ignored_rows_of_a_repeated_run_once(is_merged: bool) -> None:
+    names = [*QRELS]
+    first = {name: QRELS[name] for name in names[:20]}
+    second = {name: QRELS[name] for name in names[20:]}
+    evaluator = Evaluator("mrr@1", labels=LABELS)
+    evaluator.update(first, RUN)
+    if is_merged:
+        shard = Evaluator("mrr@1", labels=LABELS)
+        shard.update(second, RUN)
+        evaluator.merge(shard)
+    else:
+        evaluator.update(second, RUN)
+    report = evaluator.compute()
     assert "y_score: at least 33 rows are not in the truth; they are ignored" in report.notes
     assert "y_score: 17 rows of the truth have no prediction; they count as empty" in report.notes
 
 
-def test_a_note_on_all_batches_and_shards_is_there_once() -> None:
+def test_notes_on_all_batches_and_shards_are_not_repeated() -> None:
     truth, scores = map(pytest.importorskip("pandas").DataFrame, (T, S))
     shards = [Evaluator("p@1", n_labels=4) for _ in range(2)]
     for shard in (*shards, *shards):
@@ -162,14 +190,20 @@ def test_a_note_on_all_batches_and_shards_is_there_once() -> None:
 
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("form", ["json", "table", "markdown", "latex"])
-@pytest.mark.parametrize("command", ["evaluate t.qrels m.run --save s", "compare t.qrels m.run n.run"])
-def test_every_form_of_a_result_has_the_notes_on_its_inputs(command: str, form: str) -> None:
+@pytest.mark.parametrize(
+    "command", ["evaluate t.qrels m.run --save s", "compare t.qrels m.run n.run"]
+)
+def test_commands_write_notes_on_inputs_in_every_form(command: str, form: str) -> None:
     words = [*command.split(), "--labels", "labels.txt", "--metrics", "mrr@1", "--format", form]
-    for line in (words, ["merge", "s", "--format", form])[: 2 if "--save" in words else 1]:
-        code, out, err = answer(line)
+    commands = [words]
+    if "--save" in words:
+        commands.append(["merge", "s", "--format", form])
+    for command_words in commands:
+        code, out, err = answer(command_words)
         assert (code, err) == (0, "")  # no note is there twice
         lines = [line.replace("\\", "").strip().removeprefix("% ") for line in out.splitlines()]
-        notes, expected = [line.removeprefix("note: ") for line in lines], ON_INPUT
+        notes = [line.removeprefix("note: ") for line in lines]
+        expected = ON_INPUT
         if form == "json":
             notes = json.loads(out)["notes"]
         else:
@@ -178,16 +212,22 @@ def test_every_form_of_a_result_has_the_notes_on_its_inputs(command: str, form: 
 
 
 @pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize("line", [
-    "evaluate t.qrels m.run --format csv --metrics mrr@1",
-    "compare t.qrels m.run n.run --format csv --metrics mrr@1",
-    "diff t.qrels m.run n.run --format csv --metric mrr@1",
-    "evaluate t.qrels n.run m.run --output out.json --metrics mrr@1",
-    pytest.param("report t.qrels m.run n.run --output page.html --metrics mrr@1", marks=pytest.mark.slow),
-])  # fmt: skip
-def test_what_the_terminal_does_not_show_is_noted_on_standard_error(line: str) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evaluate t.qrels m.run --format csv --metrics mrr@1",
+        "compare t.qrels m.run n.run --format csv --metrics mrr@1",
+        "diff t.qrels m.run n.run --format csv --metric mrr@1",
+        "evaluate t.qrels n.run m.run --output out.json --metrics mrr@1",
+        pytest.param(
+            "report t.qrels m.run n.run --output page.html --metrics mrr@1", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_commands_write_notes_on_standard_error_if_the_output_has_none(line: str) -> None:
     code, _, err = answer(line.split())
     notes = [line.removeprefix("xmleval: ").removeprefix("note: ") for line in err.splitlines()]
     assert (code, notes_on(notes, "m.run")) == (0, ON_INPUT)
     if line.startswith("report"):
-        assert all(f"m.run: {note}" in Path("page.html").read_text(encoding="utf-8") for note in ON_INPUT[:2])
+        page = Path("page.html").read_text(encoding="utf-8")
+        assert all(f"m.run: {note}" in page for note in ON_INPUT[:2])

@@ -31,16 +31,19 @@ every_test = pytest.mark.parametrize("test", [sign_flip_p, paired_t_p, wilcoxon_
 
 
 def by_all_signs(differences: Floats) -> float:
-    """The share of all assignments of signs whose sum is as far from 0, in integers."""
+    """Return the share of all signs whose sum is as far from 0, in integers."""
     values = [round(1e9 * value) for value in differences]
-    signs = itertools.product((1, -1), repeat=len(values))
-    sums = [abs(sum(s * v for s, v in zip(each, values, strict=True))) for each in signs]
-    return float(np.mean([total >= abs(sum(values)) for total in sums]))
+    observed = abs(sum(values))
+    are_far = []
+    for signs in itertools.product((1, -1), repeat=len(values)):
+        total = sum(sign * value for sign, value in zip(signs, values, strict=True))
+        are_far.append(abs(total) >= observed)
+    return float(np.mean(are_far))
 
 
 @both_kinds
 @pytest.mark.parametrize("n", [2, 7, 12])
-def test_all_signs_of_few_rows_are_tried(kind: Callable[..., Floats], n: int) -> None:
+def test_sign_flip_p_tries_all_signs_of_few_rows(kind: Callable[..., Floats], n: int) -> None:
     differences = np.round(kind(n, n), 6)
     every: Any = {"permutation_type": "samples", "n_resamples": np.inf}
     expected = scipy.stats.permutation_test((differences,), np.sum, **every).pvalue
@@ -48,22 +51,24 @@ def test_all_signs_of_few_rows_are_tried(kind: Callable[..., Floats], n: int) ->
     assert sign_flip_p(differences[:1]) == 1.0
 
 
-def test_rounding_breaks_no_tie() -> None:
+def test_sign_flip_p_and_wilcoxon_p_take_rounded_values_for_ties() -> None:
     assert len({*SEVEN_TENTHS}) > 1
     differences = np.r_[SEVEN_TENTHS, -SEVEN_TENTHS[:2]]
-    assert sign_flip_p(differences) == sign_flip_p(np.sign(differences)) == by_all_signs(differences)
-    assert wilcoxon_p(differences) == wilcoxon_p(np.sign(differences))
+    signs = np.sign(differences)
+    assert sign_flip_p(differences) == sign_flip_p(signs) == by_all_signs(differences)
+    assert wilcoxon_p(differences) == wilcoxon_p(signs)
     many = np.tile(differences, 50)
     assert sign_flip_p(many) == sign_flip_p(np.sign(many))
 
 
 @both_kinds
-def test_random_signs_give_nearly_the_p_value_of_all_signs(kind: Callable[..., Floats]) -> None:
+def test_sign_flip_p_of_random_signs_is_near_that_of_all_signs(kind: Callable[..., Floats]) -> None:
     differences = kind(20, 3) + 0.3
     exact = sign_flip_p(differences, 1 << 20)
-    drawn = {sign_flip_p(differences, 40_000, seed) for seed in range(5)}
-    assert len(drawn) > 1
-    assert max(abs(p - exact) for p in drawn) < 4 * math.sqrt(exact * (1 - exact) / 40_000)
+    p_values = {sign_flip_p(differences, 40_000, seed) for seed in range(5)}
+    assert len(p_values) > 1
+    standard_error = math.sqrt(exact * (1 - exact) / 40_000)
+    assert max(abs(p - exact) for p in p_values) < 4 * standard_error
     many = kind(20_000, 4) + 0.01
     assert sign_flip_p(many, 20_000) == pytest.approx(paired_t_p(many), abs=0.015)
 
@@ -71,14 +76,18 @@ def test_random_signs_give_nearly_the_p_value_of_all_signs(kind: Callable[..., F
 @every_test
 @both_kinds
 @pytest.mark.parametrize("n", [14, 700])
-def test_p_depends_on_neither_order_nor_sides_nor_undefined_rows(test: Any, kind: Any, n: int) -> None:
+def test_p_depends_on_neither_order_nor_sides_nor_undefined_rows(
+    test: Any, kind: Any, n: int
+) -> None:
     differences = kind(n, 5) + 1.5 / math.sqrt(n)
     before = differences.copy()
     p = test(differences)
     assert 0 < p < 1
     assert test(-differences) == p
-    assert test(np.random.default_rng(6).permutation(differences)) == p
-    assert test(np.insert(differences, [0, 3, 9], np.nan)) == p
+    permuted = np.random.default_rng(6).permutation(differences)
+    assert test(permuted) == p
+    with_undefined = np.insert(differences, [0, 3, 9], np.nan)
+    assert test(with_undefined) == p
     assert test(differences * 2.0**600) == p
     assert (differences == before).all()
     if test is not paired_t_p:  # whose mean is over all rows
@@ -95,10 +104,13 @@ def test_p_without_a_difference_or_rows(test: Any) -> None:
 
 @both_kinds
 @pytest.mark.parametrize("n", [2, 5, 30, 3000])
-def test_student_and_wilcoxon_are_those_of_scipy(kind: Callable[..., Floats], n: int) -> None:
-    a, b = kind(n, 8), kind(n, 9)
-    assert paired_t_p(a - b) == pytest.approx(scipy.stats.ttest_rel(a, b).pvalue, rel=1e-9)
+def test_paired_t_p_and_wilcoxon_p_are_those_of_scipy(kind: Callable[..., Floats], n: int) -> None:
+    a = kind(n, 8)
+    b = kind(n, 9)
+    expected = scipy.stats.ttest_rel(a, b).pvalue
+    assert paired_t_p(a - b) == pytest.approx(expected, rel=1e-9)
     rounded = np.round(kind(n, 10) + 0.1, 9)
-    assert wilcoxon_p(rounded) == pytest.approx(scipy.stats.wilcoxon(rounded).pvalue, rel=1e-12)
+    expected = scipy.stats.wilcoxon(rounded).pvalue
+    assert wilcoxon_p(rounded) == pytest.approx(expected, rel=1e-12)
     assert math.isnan(paired_t_p(np.array([0.5])))
     assert paired_t_p(np.full(4, 0.5)) == 0.0

@@ -1,4 +1,4 @@
-"""Results are read as they were written; anything else is refused by name."""
+"""Saved results are read back unchanged; any other file is refused by name."""
 
 import json
 import math
@@ -19,9 +19,17 @@ def report(metrics: Any = ("p@1", "ranking_loss", "lrap"), **more: Any) -> Repor
 
 SCHEMA = report().to_dict()["schema"]
 SHORT: dict[str, Any] = {  # without members that have a default
-    "schema": SCHEMA, "values": {"p@1": 0.5}, "n_rows": 4, "n_labels": 5, "conventions": {"empty": "skip"},
-    "decision": None, "higher_is_better": True, "propensity": None, "undefined_rows": {}, "not_computed": {},
-}  # fmt: skip
+    "schema": SCHEMA,
+    "values": {"p@1": 0.5},
+    "n_rows": 4,
+    "n_labels": 5,
+    "conventions": {"empty": "skip"},
+    "decision": None,
+    "higher_is_better": True,
+    "propensity": None,
+    "undefined_rows": {},
+    "not_computed": {},
+}
 
 
 @pytest.fixture
@@ -34,14 +42,17 @@ def changed(**members: Any) -> str:
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff"], ids=["", "byte order mark"])
-def test_a_report_is_read_with_every_bit(path: Path, start: str) -> None:
+def test_load_and_check_read_every_bit_of_a_report(path: Path, start: str) -> None:
     written = report(conventions="sklearn", higher_is_better=False)
     path.write_text(start + written.to_json(), encoding="utf-8")
     failures = check(path, min=dict.fromkeys(written, 1.0)).failures
     assert {each.measure: each.value for each in failures} == dict(written)
     assert check(path, no_worse_than=written)
-    of_groups = {"label_groups": ["a", "b", "b", "a", "a"], "row_groups": ["x", "x", "y", "y"]}
-    for whole in (written, report(["p@1", "ece@1"], confidence=0.9, **of_groups)):
+    groups = {
+        "label_groups": ["a", "b", "b", "a", "a"],
+        "row_groups": ["x", "x", "y", "y"],
+    }
+    for whole in (written, report(["p@1", "ece@1"], confidence=0.9, **groups)):
         path.write_text(whole.to_json())
         assert Report.load(path).to_dict() == whole.to_dict()
     path.write_text(Comparison({"b": written, "a": report()}).to_json())
@@ -49,10 +60,12 @@ def test_a_report_is_read_with_every_bit(path: Path, start: str) -> None:
     assert values == {"b": written["lrap"], "a": report()["lrap"]}
 
 
-def test_undefined_absent_and_unknown_members_are_read(path: Path) -> None:
+def test_check_reads_undefined_absent_and_unknown_members(path: Path) -> None:
     path.write_text(evaluate(np.zeros((2, 3)), np.ones((2, 3)), metrics=["ranking_loss"]).to_json())
     assert "undefined" in str(check(path, max={"ranking_loss": 1}))
-    path.write_text(changed(values={"p@1": 0.5, "later@1": 0.5}, confidence={"p@1": [0, 1]}, groups=None))
+    path.write_text(
+        changed(values={"p@1": 0.5, "later@1": 0.5}, confidence={"p@1": [0, 1]}, groups=None)
+    )
     assert check(path, min={"p@1": 0.5})
     path.write_text(changed(values={"psp@1": 0.5}, propensity={"a": 0.5, "b": 1.5, "n": None}))
     assert "propensity=(a=0.5 b=1.5 n=None)" in str(Report.load(path))
@@ -63,24 +76,42 @@ def test_undefined_absent_and_unknown_members_are_read(path: Path) -> None:
 DAMAGE: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "the file is empty"),
     "cut": (json.dumps(SHORT, indent=2)[:50], "line 5 column 5 (char 50)); expected results as"),
-    "table": ("4 rows x 5 labels", "not JSON (Extra data: line 1 column 3 (char 2)); expected results as"),
+    "table": (
+        "4 rows x 5 labels",
+        "not JSON (Extra data: line 1 column 3 (char 2)); expected results as",
+    ),
     "packed": (b"PK\x03\x04\xff\xfe", "not a saved evaluator"),
     "nested": ("[" * 100_000, "nested without end"),
     "run": ('{"q1": {"d1": 0.5}}', "JSON without 'values' or 'reports'"),
     "no values": (changed(values=None), "'values' is null; expected an object"),
     "no reports": ('{"schema": 2, "reports": {}}', "'reports' is empty"),
-    "NaN": (changed(values={"p@1": math.nan}), "p@1 is NaN; expected a number, or null if it is undefined"),
+    "NaN": (
+        changed(values={"p@1": math.nan}),
+        "p@1 is NaN; expected a number, or null if it is undefined",
+    ),
     "text": (changed(values={"p@1": "0.5"}), 'p@1 is "0.5"; expected a number, or null'),
     "too large": (changed(values={"p@1": 10**400}), "p@1 is 1000000000"),
     "interval": (changed(intervals={"p@1": [0]}), "intervals: p@1 is [0]; expected two numbers"),
     "no rows": (changed(n_rows=None), "'n_rows' is null; expected a whole number"),
     "name twice": ('{"values": {"p@1": 1, "p@1": 0}}', "'p@1' occurs twice in an object"),
     "spelled twice": (changed(values={"p@1": 1, "P@1": 0}), "'p@1' occurs twice in an object"),
-    "later": (changed(schema=SCHEMA + 1), f"results of schema {SCHEMA + 1}, written by a later version"),
-    "earlier": (changed(schema=SCHEMA - 1), f"results of schema {SCHEMA - 1}, written by an earlier version"),
+    "later": (
+        changed(schema=SCHEMA + 1),
+        f"results of schema {SCHEMA + 1}, written by a later version",
+    ),
+    "earlier": (
+        changed(schema=SCHEMA - 1),
+        f"results of schema {SCHEMA - 1}, written by an earlier version",
+    ),
     "no version": (changed(schema=None), "'schema' is null; expected a whole number"),
     "ranking": (
-        rank({"x": {"a": 1, "b": 0}, "y": {"a": 1, "b": 0}}, "p@1").to_json(),
+        rank(
+            {
+                "x": {"a": 1, "b": 0},
+                "y": {"a": 1, "b": 0},
+            },
+            "p@1",
+        ).to_json(),
         "a ranking of models, and",
     ),
     "rankings": (
@@ -92,10 +123,16 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
     "decision": (changed(decision=3), "'decision' is 3; expected a text"),
     "hierarchy": (changed(hierarchy=[]), "'hierarchy' is []; expected a text"),
     "propensity": (changed(propensity=3), "'propensity' is 3; expected an object or a text"),
-    "direction": (changed(higher_is_better="no"), "'higher_is_better' is \"no\"; expected true or false"),
+    "direction": (
+        changed(higher_is_better="no"),
+        "'higher_is_better' is \"no\"; expected true or false",
+    ),
     "level": (changed(confidence_level="95%"), "'confidence_level' is \"95%\"; expected a number"),
     "candidates": (changed(candidates="x.npz"), "'candidates' is \"x.npz\"; expected an object"),
-    "rows": (changed(undefined_rows={"p@1": "3"}), 'undefined_rows: p@1 is "3"; expected a whole number'),
+    "rows": (
+        changed(undefined_rows={"p@1": "3"}),
+        'undefined_rows: p@1 is "3"; expected a whole number',
+    ),
     "group": (
         changed(groups={"tail": {"values": {}, "n_rows": "3"}}),
         "groups: tail: 'n_rows' is \"3\"; expected a whole number",
@@ -105,9 +142,11 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_anything_else_is_refused_by_file(path: Path, name: str) -> None:
+def test_check_refuses_other_files_by_name(path: Path, name: str) -> None:
     contents, expected = DAMAGE[name]
-    path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+    if isinstance(contents, str):
+        contents = contents.encode()
+    path.write_bytes(contents)
     with pytest.raises(ValueError, match=f"^{path}: ") as caught:
         check(path, min={"p@1": 0})
     message = str(caught.value)
@@ -116,6 +155,6 @@ def test_anything_else_is_refused_by_file(path: Path, name: str) -> None:
     assert len(message) < 300 + len(str(path))
 
 
-def test_devices_are_refused() -> None:
+def test_check_refuses_devices() -> None:
     with pytest.raises(ValueError, match=f"{os.devnull}: not a regular file"):
         check(os.devnull, min={"p@1": 0})

@@ -31,27 +31,36 @@ LINEAR = ["p@1", "p@3", "r@3", "rcap@3", "ndcg@3", "dcg@3", "psp@3", "psndcg@3",
 WEIGHTS = np.random.default_rng(2).integers(0, 4, N) / 2
 
 
-def of_shares(comparison: Comparison) -> list[Difference]:
-    return [each for each in comparison.differences if each.kind == "shares"]
+def share_differences(comparison: Comparison) -> list[Difference]:
+    return [difference for difference in comparison.differences if difference.kind == "shares"]
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"sample_weight": WEIGHTS}, {"clusters": CLUSTERS}, {"conventions": {"empty": "skip"}},
-], ids=" ".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"sample_weight": WEIGHTS},
+        {"clusters": CLUSTERS},
+        {"conventions": {"empty": "skip"}},
+    ],
+    ids=" ".join,
+)
 def test_differences_of_shares_add_up_to_that_of_all_labels(options: dict[str, Any]) -> None:
     comparison = compared(metrics=LINEAR, **GROUPS, **options)
-    for each in comparison.differences:
-        if not each.kind:
-            key = each.name, each.a, each.b
-            parts = [comparison.difference(*key, group, "shares").value for group in ("rare", "common")]
-            assert abs(math.fsum(parts) - each.value) < 1e-12
+    for whole in comparison.differences:
+        if not whole.kind:
+            key = (whole.name, whole.a, whole.b)
+            rare = comparison.difference(*key, "rare", "shares").value
+            common = comparison.difference(*key, "common", "shares").value
+            assert abs(math.fsum([rare, common]) - whole.value) < 1e-12
 
 
 def test_shares_of_lists_cut_below_the_cutoff_do_not_differ() -> None:
-    models = {f"cut at {k}": top(MODELS["good"], k) for k in (2, 3, 5, 9)} | {"whole": MODELS["good"]}
+    models: dict[str, Any] = {f"cut at {k}": top(MODELS["good"], k) for k in (2, 3, 5, 9)}
+    models["whole"] = MODELS["good"]
     comparison = compared(models, metrics=LINEAR, baseline="whole", label_groups=TOPICS)
-    assert of_shares(comparison)
-    for each in of_shares(comparison):
+    assert share_differences(comparison)
+    for each in share_differences(comparison):
         if each.a == "cut at 2" and each.spec.k == 3:
             assert math.isnan(each.p_value)
         else:
@@ -59,11 +68,14 @@ def test_shares_of_lists_cut_below_the_cutoff_do_not_differ() -> None:
 
 
 def shares_by_row(scores: Any, labels: set[int]) -> list[list[float]]:
-    """Return what labels add to p@3, r@3 and ndcg@3 of each row."""
+    """Return by row what labels add to p@3, r@3 and ndcg@3."""
     rows = []
-    for truth, of_row in zip(TRUTH.tolist(), scores.tolist(), strict=True):
-        ranking = sorted(range(L), key=lambda label: -of_row[label])
-        hits = [rank for rank in range(3) if truth[ranking[rank]] and ranking[rank] in labels]
+    for truth, row_scores in zip(TRUTH.tolist(), scores.tolist(), strict=True):
+        ranking = sorted(range(L), key=lambda label: -row_scores[label])
+        hits = []
+        for rank, label in enumerate(ranking[:3]):
+            if truth[label] and label in labels:
+                hits.append(rank)
         n_relevant = sum(truth)
         ideal = sum(1 / math.log2(rank + 2) for rank in range(min(3, n_relevant)))
         gain = sum(1 / math.log2(rank + 2) for rank in hits)
@@ -72,7 +84,9 @@ def shares_by_row(scores: Any, labels: set[int]) -> list[list[float]]:
 
 
 def test_standard_errors_of_shares_are_those_of_paired_rows() -> None:
-    comparison = compared(TWO, metrics=["p@3", "r@3", "ndcg@3"], clusters=CLUSTERS, label_groups=TOPICS)
+    comparison = compared(
+        TWO, metrics=["p@3", "r@3", "ndcg@3"], clusters=CLUSTERS, label_groups=TOPICS
+    )
     for group in ("rare", "common"):
         labels = {label for label, topic in enumerate(TOPICS) if topic == group}
         good, fair = (np.array(shares_by_row(scores, labels)) for scores in TWO.values())
@@ -98,16 +112,19 @@ def test_model_that_is_better_in_one_group_has_a_star_there() -> None:
     models = {"old": top(old, 5), "new": top(new, 5)}
     groups = np.where(is_rare, "rare", "frequent")
     comparison = compare(truth, models, metrics="r@5", label_groups=groups)
-    within, share = (comparison.difference("r@5", "old", "new", "rare", of) for of in ("groups", "shares"))
-    assert (math.isnan(within.p_value), share.better) == (True, "new")
+    within, share = (
+        comparison.difference("r@5", "old", "new", "rare", kind) for kind in ("groups", "shares")
+    )
+    assert math.isnan(within.p_value)
+    assert share.better == "new"
     (note,) = [note for note in comparison.notes if "not tested" in note]
     assert "shares of groups are tested for r@5" in note
     texts = str(comparison), comparison.to_markdown()
     for text in texts:
-        of_values, of_pair = [line for line in text.splitlines() if "rare, R@5" in line][1:]
-        assert f"{share.value_b:.4f}" in of_values
-        assert "*" in of_values
-        assert "new better" in of_pair
+        _, values, pair = [line for line in text.splitlines() if "rare, R@5" in line]
+        assert f"{share.value_b:.4f}" in values
+        assert "*" in values
+        assert "new better" in pair
     assert "share of group of labels rare" in comparison.to_latex()
     assert "shares of groups of labels in the values of all" in comparison.to_html()
     assert repr(share).startswith("<Difference of r@5, share of rare: old - new = -")
@@ -121,9 +138,12 @@ def test_shares_are_tested_where_lists_hold_other_numbers_of_labels_of_a_group()
         name: tuple(np.load(folder / f"topk_{name}_{part}.npy") for part in ("indices", "scores"))
         for name in ("lr", "knn10")
     }
-    train, truth = load_npz(folder / "Y_train.npz"), load_npz(folder / "Y_test.npz")
-    comparison = compare(truth, models, y_train=train, label_groups=[50, 100], metrics=["p@5", "r@5"])
-    shares = of_shares(comparison)
+    train = load_npz(folder / "Y_train.npz")
+    truth = load_npz(folder / "Y_test.npz")
+    comparison = compare(
+        truth, models, y_train=train, label_groups=[50, 100], metrics=["p@5", "r@5"]
+    )
+    shares = share_differences(comparison)
     assert {each.better for each in shares} == {"lr"}
     whole = comparison.difference("p@5", "lr", "knn10")
     assert abs(sum(each.value for each in shares if each.name == "p@5") - whole.value) < 1e-12
@@ -140,13 +160,16 @@ def test_differences_of_shares_have_the_same_bits_however_rows_are_merged() -> N
     def differences(order: Sequence[int]) -> list[Any]:
         reports = {}
         for name, scores in TWO.items():
-            first, *others = [part_of(scores, pieces[n]) for n in order]
-            for part in others:
-                first.merge(part)
-            reports[name] = first.compute()
-        return [each[1:] for each in of_shares(Comparison(reports, test="t"))]
+            evaluators = [part_of(scores, pieces[n]) for n in order]
+            merged = evaluators[0]
+            for evaluator in evaluators[1:]:
+                merged.merge(evaluator)
+            reports[name] = merged.compute()
+        return [each[1:] for each in share_differences(Comparison(reports, test="t"))]
 
-    expected = [each[1:] for each in of_shares(compared(TWO, metrics=LINEAR, label_groups=TOPICS))]
+    expected = [
+        each[1:] for each in share_differences(compared(TWO, metrics=LINEAR, label_groups=TOPICS))
+    ]
     for order in permutations(range(3)):
         assert str(differences(order)) == str(expected)
 
@@ -154,19 +177,23 @@ def test_differences_of_shares_have_the_same_bits_however_rows_are_merged() -> N
 def test_undefined_shares_are_not_tested() -> None:
     options: dict[str, Any] = {"conventions": {"empty": "one"}, "label_groups": TOPICS}
     comparison = compared(TWO, metrics=["p@3", "ndcg@3"], **options)
-    for each in of_shares(comparison):
+    for each in share_differences(comparison):
         assert math.isnan(each.p_value) == (each.name == "ndcg@3") == math.isnan(each.value)
 
 
 def test_ties_and_short_lists_leave_shares_untested_as_the_whole() -> None:
     constant = np.ones((N, L), np.float32)
-    comparison = compared({"tied": constant, "good": MODELS["good"]}, metrics=["p@3"], label_groups=TOPICS)
-    assert [math.isnan(each.p_value) for each in of_shares(comparison)] == [True, True]
+    comparison = compared(
+        {"tied": constant, "good": MODELS["good"]}, metrics=["p@3"], label_groups=TOPICS
+    )
+    assert [math.isnan(each.p_value) for each in share_differences(comparison)] == [True, True]
     assert not any("shares of groups are tested" in note for note in comparison.notes)
 
 
 @pytest.mark.parametrize("unlisted", ["below", -1.0])
-def test_shares_are_not_tested_where_relevant_labels_tie_at_the_cutoff(unlisted: float | str) -> None:
+def test_shares_are_not_tested_where_relevant_labels_tie_at_the_cutoff(
+    unlisted: float | str,
+) -> None:
     truth = np.random.default_rng(3).random((N, L)) < 0.5
     models = {"tied": truth * 1.0, "falling": truth - 0.01 * np.arange(L)}
     options: dict[str, Any] = {"label_groups": TOPICS, "conventions": {"unlisted": unlisted}}

@@ -8,12 +8,16 @@ import pytest
 from tests.examples import S, T
 from xmleval import Comparison, Report, evaluate
 
-NAMES = [f"out/{name}_test.npz" for name in ("bert", "xlnet", "roberta", "attentionxml", "renee", "pp", "q")]
+MODELS = ["bert", "xlnet", "roberta", "attentionxml", "renee", "pp", "q"]
+NAMES = [f"out/{name}_test.npz" for name in MODELS]
 
 
 def seven_models() -> Comparison:
-    made = [evaluate(T, S * (1 if i % 2 else -1), metrics=["xmc", "lrap"]) for i in range(7)]
-    return Comparison(dict(zip(NAMES, made, strict=True)))
+    """Return a comparison of two models that take turns."""
+    backward = evaluate(T, -S, metrics=["xmc", "lrap"])
+    forward = evaluate(T, S, metrics=["xmc", "lrap"])
+    reports = [backward, forward] * 4
+    return Comparison(dict(zip(NAMES, reports[:7], strict=True)))
 
 
 def report() -> Report:
@@ -22,40 +26,48 @@ def report() -> Report:
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
 @pytest.mark.parametrize("make", [report, seven_models])
-def test_no_line_is_wider_and_every_word_is_whole(make: Any, width: int) -> None:
-    made = make()
-    text = made.to_text(width)
+def test_to_text_fits_the_width_and_splits_no_word(make: Any, width: int) -> None:
+    result = make()
+    text = result.to_text(width)
     assert max(map(len, text.splitlines())) <= width
-    assert set(str(made).replace("-", "").split()) - set(text.replace("-", "").split()) <= {"measure"}
-    assert made.to_text(400) == str(made)
+    words = text.replace("-", "").split()
+    expected = str(result).replace("-", "").split()
+    assert {*expected} - {*words} <= {"measure"}
+    assert result.to_text(400) == str(result)
 
 
-def test_a_table_is_turned_where_that_makes_fewer_blocks() -> None:
+def test_to_text_turns_a_table_for_fewer_blocks() -> None:
     alike = dict.fromkeys(NAMES, evaluate(T, S, metrics=["p@1", "lrap"]))
     lines = Comparison(alike).to_text(40).splitlines()
     assert re.fullmatch(r" +P@1 ↑ +LRAP ↑", lines[1])
-    assert [line.split()[0] for line in lines[3:10]] == [name[4:-9] for name in NAMES]
-    blocks = [line for line in seven_models().to_text(60).splitlines() if line.startswith("measure")]
-    assert [len(line.split()) for line in blocks] == [5, 4]  # even ones
+    assert [line.split()[0] for line in lines[3:10]] == MODELS
+    lines = seven_models().to_text(60).splitlines()
+    headers = [line.split() for line in lines if line.startswith("measure")]
+    assert [len(header) for header in headers] == [5, 4]  # blocks of about the same width
     wide = Comparison(dict.fromkeys(["a" * 50, "b" * 50], alike[NAMES[0]])).to_text(40)
     assert "a" * 50 in wide.split()
 
 
-@pytest.mark.parametrize(("names", "expected"), [
-    ("a_test.npz b_test.npz", "a b"),
-    ("out/model_head out/model_tail", "head tail"),
-    ("model_1.npz model_2.npz", "model_1 model_2"),
-    ("1.npz 2.npz", "1.npz 2.npz"),
-    ("bert.npz bert_large.npz", "bert bert_large"),
-    ("one.npz", "one.npz"),
-])  # fmt: skip
-def test_what_all_names_share_is_cut(names: str, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("a_test.npz b_test.npz", "a b"),
+        ("out/model_head out/model_tail", "head tail"),
+        ("model_1.npz model_2.npz", "model_1 model_2"),
+        ("1.npz 2.npz", "1.npz 2.npz"),
+        ("bert.npz bert_large.npz", "bert bert_large"),
+        ("one.npz", "one.npz"),
+    ],
+)
+def test_header_drops_what_all_names_share(names: str, expected: str) -> None:
     header = str(Comparison(dict.fromkeys(names.split(), report()))).splitlines()[1]
     assert header.split() == ["measure", *expected.split()]
 
 
-@pytest.mark.parametrize("value", [0.0, 1e-9, 0.00123, 0.5, 9.99999, 99.99999, 123.456789, 98765.4, 1e7, -2])
-def test_numbers_have_at_most_six_digits(value: float) -> None:
+@pytest.mark.parametrize(
+    "value", [0.0, 1e-9, 0.00123, 0.5, 9.99999, 99.99999, 123.456789, 98765.4, 1e7, -2]
+)
+def test_text_has_numbers_of_at_most_six_digits(value: float) -> None:
     changed = evaluate(T, S, metrics=["lrap"])
     changed.results.values = {"lrap": value}
     cell = str(changed).splitlines()[3].split()[-1]
@@ -63,7 +75,7 @@ def test_numbers_have_at_most_six_digits(value: float) -> None:
     assert float(cell) == pytest.approx(value, rel=0.03)
 
 
-def test_only_the_best_values_are_coloured() -> None:
+def test_to_text_colours_the_best_values_alone() -> None:
     text = seven_models().to_text(None, True)
     marked = re.findall(r"\x1b\[1;32m(.*?)\x1b\[0m", text)  # green
     assert marked

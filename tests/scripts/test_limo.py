@@ -22,7 +22,7 @@ class Stream:
         self.state = state
 
     def draw(self, n: int) -> int:
-        """One of 0..n-1."""
+        """Return one of 0..n-1."""
         self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
         bits = self.state
         bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & MASK
@@ -33,32 +33,39 @@ class Stream:
         return items[self.draw(len(items))]
 
     def weighted(self, weights: list[int]) -> int:
-        """The first item whose sum of weights passes a draw."""
-        return int(np.searchsorted(np.cumsum(weights), self.draw(sum(weights)), side="right"))
+        """Return the first item whose cumulative weight exceeds a draw."""
+        total = self.draw(sum(weights))
+        return int(np.searchsorted(np.cumsum(weights), total, side="right"))
 
 
-def literal_limo(x: Any, y: Any, lam1: float, lam2: float, eta: float, epochs: int, seed: int) -> Any:
-    """The average of all iterates; every step touches and adds all weights."""
-    (m, d), n_labels = x.shape, y.shape[1]
+def literal_limo(
+    x: Any, y: Any, lam1: float, lam2: float, eta: float, epochs: int, seed: int
+) -> Any:
+    """Return the average of all iterates; every step touches and adds all weights."""
+    m, d = x.shape
+    n_labels = y.shape[1]
     rng = np.random.default_rng(seed)
     w = rng.normal(0.0, 1 / math.sqrt(d), (n_labels, d)).T.copy()
-    stream = Stream(int(rng.integers(2**64, size=1, dtype=np.uint64)[0]))
-    labels_of = [np.flatnonzero(row).tolist() for row in y]
-    rows_of = [np.flatnonzero(column).tolist() for column in y.T]
-    row_weights = [len(labels) * (n_labels - len(labels)) for labels in labels_of]
-    label_weights = [len(rows) * (m - len(rows)) for rows in rows_of]
+    state = rng.integers(2**64, size=1, dtype=np.uint64)[0]
+    stream = Stream(int(state))
+    relevant = [np.flatnonzero(row).tolist() for row in y]
+    irrelevant = [np.flatnonzero(row == 0).tolist() for row in y]
+    positive = [np.flatnonzero(column).tolist() for column in y.T]
+    negative = [np.flatnonzero(column == 0).tolist() for column in y.T]
+    row_weights = [len(a) * len(b) for a, b in zip(relevant, irrelevant, strict=True)]
+    label_weights = [len(a) * len(b) for a, b in zip(positive, negative, strict=True)]
     n_steps = epochs * m * max(round(y.sum() / m), 1)
     total = np.zeros_like(w)
     for _ in range(n_steps):
         i = stream.weighted(row_weights)
-        u = stream.choose(labels_of[i])
-        v = stream.choose([j for j in range(n_labels) if j not in labels_of[i]])
+        u = stream.choose(relevant[i])
+        v = stream.choose(irrelevant[i])
         if w[:, u] @ x[i] - w[:, v] @ x[i] < 1:
             w[:, u] -= eta * (-lam1 * x[i] + w[:, u])
             w[:, v] -= eta * (lam1 * x[i] + w[:, v])
         j = stream.weighted(label_weights)
-        a = stream.choose(rows_of[j])
-        b = stream.choose([i for i in range(m) if i not in rows_of[j]])
+        a = stream.choose(positive[j])
+        b = stream.choose(negative[j])
         if w[:, j] @ x[a] - w[:, j] @ x[b] < 1:
             w[:, j] -= eta * (lam2 * (x[b] - x[a]) + w[:, j])
         total += w
@@ -66,13 +73,19 @@ def literal_limo(x: Any, y: Any, lam1: float, lam2: float, eta: float, epochs: i
 
 
 @pytest.mark.parametrize(("lam1", "lam2", "eta"), [(1.0, 1.0, 0.3), (100.0, 3.0, 0.01)])
-def test_steps_are_those_of_the_algorithm(lam1: float, lam2: float, eta: float) -> None:
+def test_fit_limo_takes_the_steps_of_the_algorithm(lam1: float, lam2: float, eta: float) -> None:
     rng = np.random.default_rng(int(lam1))
     x = rng.normal(size=(30, 12)) * (rng.random((30, 12)) < 0.4)
-    y = (rng.random((30, 6)) < rng.choice([0.1, 0.5, 0.9], (30, 1))).astype(int)
-    y[0], y[1], y[:, 0] = 0, 1, rng.integers(2)  # rows and columns that are full, empty or neither
-    fit = fit_limo(sp.csr_array(x), sp.csr_array(y), lam1=lam1, lam2=lam2, eta=eta, epochs=10, seed=3)
-    expected = literal_limo(x, y, lam1, lam2, eta, 10, 3)
+    noise = rng.random((30, 6))
+    shares = rng.choice([0.1, 0.5, 0.9], (30, 1))
+    y = (noise < shares).astype(int)
+    # rows and columns that are full, empty or neither
+    y[0] = 0
+    y[1] = 1
+    y[:, 0] = rng.integers(2)
+    options: dict[str, Any] = {"lam1": lam1, "lam2": lam2, "eta": eta, "epochs": 10, "seed": 3}
+    fit = fit_limo(sp.csr_array(x), sp.csr_array(y), **options)
+    expected = literal_limo(x, y, **options)
     np.testing.assert_allclose(fit.average, expected, rtol=0, atol=1e-10 * np.abs(fit.last).max())
 
 
@@ -80,7 +93,9 @@ def test_limo_asks_for_matplotlib_before_it_trains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("scripts.limo.synthetic.run_synthetic", lambda *arguments: pytest.fail("it trains"))
+    monkeypatch.setattr(
+        "scripts.limo.synthetic.run_synthetic", lambda *arguments: pytest.fail("it trains")
+    )
     assert main(["synthetic", "--output", str(tmp_path / "limo")]) == 2
     error = "error: a figure of the results needs matplotlib: pip install 'xmleval[plot]'\n"
     assert capsys.readouterr().err == error

@@ -9,9 +9,11 @@ import scipy.sparse as sp
 
 from xmleval import Evaluator
 
-N_LABELS, LIMIT = 1 << 40, 1 << 22  # rows that have 2^62 cells
+# rows that have 2^62 cells
+N_LABELS = 1 << 40
+LIMIT = 1 << 22
 SCORED: dict[str, Any] = {"conventions": "unlisted=0"}
-# measures that count all cells, with what they need and the number of rows that is refused
+# measures that count all cells, with their options and the number of rows that is refused
 COUNTING: dict[str, tuple[dict[str, Any], int]] = {
     "auc.micro": ({}, LIMIT),
     "ap.micro": (SCORED, LIMIT),
@@ -27,44 +29,57 @@ COUNTING: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-def rows(n_rows: int) -> tuple[Any, Any]:
-    """Return rows with one relevant label each, which no list has."""
-    ptr, labels = np.arange(n_rows + 1), np.full(n_rows, 5)
-    truth = sp.csr_array((np.ones(n_rows, np.uint8), labels, ptr), shape=(n_rows, N_LABELS))
-    return truth, sp.csr_array((n_rows, N_LABELS), dtype=np.float32)
+def make_rows(n_rows: int) -> tuple[Any, Any]:
+    """Return rows with one relevant label each, and no scores."""
+    ptr = np.arange(n_rows + 1)
+    labels = np.full(n_rows, 5)
+    shape = (n_rows, N_LABELS)
+    truth = sp.csr_array((np.ones(n_rows, np.uint8), labels, ptr), shape=shape)
+    scores = sp.csr_array(shape, dtype=np.float32)
+    return truth, scores
 
 
-def counting(name: str, n_rows: int) -> Evaluator:
-    evaluator = Evaluator([name], n_labels=N_LABELS, **COUNTING[name][0])
-    evaluator.update(*rows(n_rows))
+def count_rows(name: str, n_rows: int, options: dict[str, Any]) -> Evaluator:
+    evaluator = Evaluator([name], n_labels=N_LABELS, **options)
+    evaluator.update(*make_rows(n_rows))
     return evaluator
 
 
-FAST = ("ap.micro", "log_loss")  # the others need a second each
-NAMES = [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in COUNTING]
+def marked(name: str) -> Any:
+    """Mark all measures but two as slow, as they need a second each."""
+    if name in ("ap.micro", "log_loss"):
+        return pytest.param(name)
+    return pytest.param(name, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_cells_are_counted_below_the_limit_and_refused_from_it_on(name: str, tmp_path: Path) -> None:
-    limit = COUNTING[name][1]
-    evaluator, one = counting(name, limit - 1), counting(name, 1)
-    assert evaluator.compute()[name] == pytest.approx(one.compute()[name], rel=1e-9)
-    many = rf"{limit} rows of {N_LABELS} labels have 2\^\d+ cells or more; give fewer rows or labels, or "
-    with pytest.raises(ValueError, match=f"^y_true: {many}"):
-        evaluator.update(*rows(1))
-    for first, second in ((evaluator, one), (one, evaluator)):
-        with pytest.raises(ValueError, match=f"^merge: {many}"):
+@pytest.mark.parametrize("name", [marked(name) for name in COUNTING])
+def test_cells_are_counted_below_the_limit_and_refused_from_it_on(
+    name: str, tmp_path: Path
+) -> None:
+    options, limit = COUNTING[name]
+    evaluator = count_rows(name, limit - 1, options)
+    single = count_rows(name, 1, options)
+    assert evaluator.compute()[name] == pytest.approx(single.compute()[name], rel=1e-9)
+
+    message = (
+        rf"{limit} rows of {N_LABELS} labels have 2\^\d+ cells or more; "
+        "give fewer rows or labels, or "
+    )
+    with pytest.raises(ValueError, match=f"^y_true: {message}"):
+        evaluator.update(*make_rows(1))
+    for first, second in ((evaluator, single), (single, evaluator)):
+        with pytest.raises(ValueError, match=f"^merge: {message}"):
             first.merge(second)
-    assert (evaluator.n_rows, one.n_rows) == (limit - 1, 1)
+    assert (evaluator.n_rows, single.n_rows) == (limit - 1, 1)
+
     evaluator.save(tmp_path / "state")
-    assert Evaluator.load(tmp_path / "state").compute().to_json() == evaluator.compute().to_json()
+    loaded = Evaluator.load(tmp_path / "state")
+    assert loaded.compute().to_json() == evaluator.compute().to_json()
 
 
 @pytest.mark.parametrize("name", ["p@1", "f1.micro@1", "lrap", "ece(bins=3)@1"])
 def test_measures_that_do_not_count_cells_take_any_number(name: str) -> None:
     options = SCORED if name.startswith("ece") else {}
-    evaluator = Evaluator([name], n_labels=N_LABELS, **options)
-    evaluator.update(*rows(LIMIT + 1))
-    one = Evaluator([name], n_labels=N_LABELS, **options)
-    one.update(*rows(1))
-    assert evaluator.compute()[name] == pytest.approx(one.compute()[name], rel=1e-9)
+    evaluator = count_rows(name, LIMIT + 1, options)
+    single = count_rows(name, 1, options)
+    assert evaluator.compute()[name] == pytest.approx(single.compute()[name], rel=1e-9)

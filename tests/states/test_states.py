@@ -2,7 +2,7 @@
 
 import copy
 import math
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from typing import Any
 
@@ -14,60 +14,90 @@ from hypothesis import strategies as st
 from tests.conftest import seeds
 from tests.limits import small_limits
 from tests.problems import PER_ROW, Problem, groups_of_clusters, law, problems
-from tests.routes import comparable, contents_of, differences, needs_numbers, resources, usual_tolerance
+from tests.routes import (
+    comparable,
+    contents_of,
+    differences,
+    needs_numbers,
+    resources,
+    usual_tolerance,
+)
 from xmleval import Evaluator, Running, evaluate
 
 
-def numbered(problem: Problem) -> bool:
-    return needs_numbers(problem) or problem.has(PER_ROW)
+def limits(is_small: bool) -> AbstractContextManager[None]:
+    if is_small:
+        return small_limits()
+    return nullcontext()
 
 
-def counted(problem: Problem, data: st.DataObject, first: int = 0) -> Evaluator:
+def update(evaluator: Evaluator, problem: Problem, first_row: int = 0) -> None:
+    """Count the rows, with their numbers where the problem needs them."""
+    if needs_numbers(problem) or problem.has(PER_ROW):
+        evaluator.update(**problem.rows(), first_row=first_row)
+    else:
+        evaluator.update(**problem.rows())
+
+
+def draw_counted(problem: Problem, data: st.DataObject, first_row: int) -> Evaluator:
     evaluator = problem.evaluator(**resources(problem, data.draw))
-    evaluator.update(**problem.rows(), first_row=first if numbered(problem) else None)
+    update(evaluator, problem, first_row)
     return evaluator
 
 
 @pytest.mark.slow
 @law
 @given(problem=problems(least_rows=3), data=st.data())
-def test_merged_evaluators_share_no_memory_that_is_written(problem: Problem, data: st.DataObject) -> None:
-    ends = [0, *sorted(data.draw(st.lists(st.integers(0, problem.n_rows), min_size=2, max_size=2)))]
-    parts = [problem.take(range(lo, hi)) for lo, hi in zip(ends, [*ends[1:], problem.n_rows], strict=True)]
-    tolerance, whole = usual_tolerance(problem), contents_of(problem.evaluate())
-    with small_limits() if data.draw(st.booleans()) else nullcontext():
-        pair = [counted(part, data, first) for part, first in zip(parts[1:], ends[1:], strict=True)]
-        before = [contents_of(each.compute()) for each in pair]
-        merged = copy.copy(pair[0]).merge(pair[1])
-        merged.update(**parts[0].rows(), first_row=0 if numbered(problem) else None)
-        for contents, each in zip(before, pair, strict=True):
-            assert differences(contents, contents_of(each.compute()), tolerance) == []
-        after = contents_of(merged.compute())
-        assert differences(comparable(whole), comparable(after), tolerance) == []
-        for each in pair:
-            each.update(**parts[0].rows(), first_row=0 if numbered(problem) else None)
-        assert differences(after, contents_of(merged.compute()), tolerance) == []
+def test_merged_evaluators_share_no_memory_that_is_written(
+    problem: Problem, data: st.DataObject
+) -> None:
+    two_rows = st.lists(st.integers(0, problem.n_rows), min_size=2, max_size=2)
+    second_start, third_start = sorted(data.draw(two_rows))
+    first = problem.take(range(second_start))
+    second = problem.take(range(second_start, third_start))
+    third = problem.take(range(third_start, problem.n_rows))
+    tolerance = usual_tolerance(problem)
+    expected = comparable(contents_of(problem.evaluate()))
+    with limits(data.draw(st.booleans())):
+        evaluators = [
+            draw_counted(second, data, second_start),
+            draw_counted(third, data, third_start),
+        ]
+        before = [contents_of(evaluator.compute()) for evaluator in evaluators]
+        merged = copy.copy(evaluators[0]).merge(evaluators[1])
+        update(merged, first)
+        for contents, evaluator in zip(before, evaluators, strict=True):
+            assert differences(contents, contents_of(evaluator.compute()), tolerance) == []
+        contents_of_merged = contents_of(merged.compute())
+        assert differences(expected, comparable(contents_of_merged), tolerance) == []
+        for evaluator in evaluators:
+            update(evaluator, first)
+        assert differences(contents_of_merged, contents_of(merged.compute()), tolerance) == []
 
 
 @pytest.mark.slow
 @law
 @given(problem=problems(least_rows=2, forms=("csr", "dense")), data=st.data())
 def test_failed_update_leaves_no_trace(problem: Problem, data: st.DataObject) -> None:
-    """Its last row is refused, when blocks of other rows have been counted."""
-    with small_limits() if data.draw(st.booleans()) else nullcontext():
+    """The last row is refused when blocks of other rows are counted already."""
+    with limits(data.draw(st.booleans())):
         options = resources(problem, data.draw) | {"block_rows": 1}
-        evaluator, alone = problem.evaluator(**options), problem.evaluator(**options)
+        evaluator = problem.evaluator(**options)
+        without_failure = problem.evaluator(**options)
         wrong = problem.rows()
-        if not wrong["y_score"][[-1]].size:
+        scores = wrong["y_score"]
+        if not scores[[-1]].size:
             return
-        dense = problem.form == "dense"
-        (wrong["y_score"][-1] if dense else wrong["y_score"].data)[-1:] = math.nan
+        is_dense = problem.form == "dense"
+        values = scores[-1] if is_dense else scores.data
+        values[-1:] = math.nan
         for _ in range(2):
             with pytest.raises(ValueError, match="nan"):
                 evaluator.update(**wrong)
         evaluator.update(**problem.rows())
-        alone.update(**problem.rows())
-    assert differences(contents_of(alone.compute()), contents_of(evaluator.compute()), lambda _: None) == []
+        without_failure.update(**problem.rows())
+    expected = contents_of(without_failure.compute())
+    assert differences(expected, contents_of(evaluator.compute()), lambda _: None) == []
 
 
 LARGEST_Q = [1.0, 1.0 + 2.0**-52, 2.0**30, 2.0**30 - 2.0**-22, 2.0**29 / 3.0]
@@ -75,53 +105,85 @@ LARGEST_Q = [1.0, 1.0 + 2.0**-52, 2.0**30, 2.0**30 - 2.0**-22, 2.0**29 / 3.0]
 
 @given(seed=seeds, n_rows=st.sampled_from([1, 7, 8, 9, 40]), weighted=st.booleans())
 def test_sums_of_rows_are_rounded_once(seed: int, n_rows: int, weighted: bool) -> None:
-    """Eight rows of the largest propensity are more than what is summed in integers."""
+    """Eight rows of the largest propensity exceed the sums of integers."""
     rng = np.random.default_rng(seed)
-    q, labels = rng.choice(LARGEST_Q, 6), rng.integers(0, 6, n_rows)
+    q = rng.choice(LARGEST_Q, 6)
+    labels = rng.integers(0, 6, n_rows)
     q[0] = 2.0**30
     truth = rng.random((n_rows, 6)) < 0.5
-    weight = 2.0 ** rng.integers(-30, 1, n_rows) * (1 + rng.random(n_rows)) if weighted else np.ones(n_rows)
-    options: dict[str, Any] = {"metrics": ["p@1", "psp_raw@1"], "inverse_propensity": q}
-    options["sample_weight"] = weight if weighted else None
+    weights = np.ones(n_rows)
+    if weighted:
+        weights = 2.0 ** rng.integers(-30, 1, n_rows) * (1 + rng.random(n_rows))
+    options: dict[str, Any] = {
+        "metrics": ["p@1", "psp_raw@1"],
+        "inverse_propensity": q,
+        "sample_weight": weights if weighted else None,
+    }
     lists = labels[:, None], None
     reports = [
-        evaluate(truth.astype(int), lists, running=Running(block_rows=rows), **options)
-        for rows in (None, 1, 7, 8, 9)
+        evaluate(truth.astype(int), lists, running=Running(block_rows=block_rows), **options)
+        for block_rows in (None, 1, 7, 8, 9)
     ]
     assert len({report.to_json() for report in reports}) == 1
-    hits, total = truth[np.arange(n_rows), labels], sum(map(Fraction, weight))
-    expected = sum((Fraction(w) for w, hit in zip(weight, hits, strict=True) if hit), Fraction()) / total
-    assert reports[0]["p@1"] == pytest.approx(float(expected), rel=2e-16)
-    gains = sum((Fraction(q[j]) * Fraction(w) for j, w, hit in zip(labels, weight, hits, strict=True) if hit))
-    assert reports[0]["psp_raw@1"] == pytest.approx(float(Fraction(gains) / total), rel=1e-15)
+
+    n_hits = Fraction()
+    gain = Fraction()
+    for row, label in enumerate(labels):
+        if truth[row, label]:
+            weight = Fraction(weights[row])
+            n_hits += weight
+            gain += Fraction(q[label]) * weight
+    total = sum(map(Fraction, weights))
+    precision = float(n_hits / total)
+    mean_gain = float(gain / total)
+    assert reports[0]["p@1"] == pytest.approx(precision, rel=2e-16)
+    assert reports[0]["psp_raw@1"] == pytest.approx(mean_gain, rel=1e-15)
 
 
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
-    """Counts of labels overflow bytes, alone and within a part of the rows."""
+def test_label_counts_exceed_a_byte(small: bool, weighted: bool) -> None:
+    """Counts of labels overflow bytes, in all rows and within each of two shards."""
+    n_rows = 1500
     rng = np.random.default_rng(4)
-    truth, predicted = (rng.random((2, 1500, 9)) < np.linspace(0, 1, 9)).astype(int)
-    weight = rng.integers(1, 4, 1500) / 2 if weighted else None
+    truth, predicted = (rng.random((2, n_rows, 9)) < np.linspace(0, 1, 9)).astype(int)
+    weights = np.ones(n_rows)
+    if weighted:
+        weights = rng.integers(1, 4, n_rows) / 2
+    clusters = np.arange(n_rows) % 9
     metrics = ["f1.macro", "recall.weighted", "mcc.macro", "f1.micro"]
 
     def inputs(rows: Any) -> dict[str, Any]:
-        inputs = {"y_true": truth[rows], "y_pred": predicted[rows]}
-        return inputs if weight is None else inputs | {"sample_weight": weight[rows]}
+        arguments = {"y_true": truth[rows], "y_pred": predicted[rows]}
+        if weighted:
+            arguments["sample_weight"] = weights[rows]
+        return arguments
 
-    options: dict[str, Any] = {"per_label": True, "block_rows": 70, "threads": 2, "confidence": 0.9}
-    with small_limits() if small else nullcontext():
-        parts = [Evaluator(metrics, n_labels=9, **options) for _ in range(2)]
-        for part, rows in zip(parts, (slice(700), slice(700, 1500)), strict=True):
-            part.update(**inputs(rows), clusters=np.arange(1500)[rows] % 9)
-        report = parts[0].merge(parts[1]).compute()
-    unit = np.ones(1500) if weight is None else weight
-    tp, n_true, n_pred = unit @ (truth * predicted), unit @ truth, unit @ predicted
-    assert report.per_label()["tp"].tolist() == tp.tolist()
-    assert report.per_label()["support"].tolist() == n_true.tolist()
-    f1 = np.append(0.0, 2 * tp[1:] / (n_true + n_pred)[1:])  # the first label is nowhere
+    options: dict[str, Any] = {
+        "per_label": True,
+        "block_rows": 70,
+        "threads": 2,
+        "confidence": 0.9,
+    }
+    with limits(small):
+        shards = [Evaluator(metrics, n_labels=9, **options) for _ in range(2)]
+        for shard, rows in zip(shards, (slice(700), slice(700, n_rows)), strict=True):
+            shard.update(**inputs(rows), clusters=clusters[rows])
+        report = shards[0].merge(shards[1]).compute()
+
+    tp = weights @ (truth * predicted)
+    n_true = weights @ truth
+    n_pred = weights @ predicted
+    by_label = report.per_label()
+    assert by_label["tp"].tolist() == tp.tolist()
+    assert by_label["support"].tolist() == n_true.tolist()
+    f1 = 2 * tp[1:] / (n_true + n_pred)[1:]
+    f1 = np.append(0.0, f1)  # the first label is nowhere
     assert report["f1.macro"] == pytest.approx(f1.mean(), rel=1e-15)
-    groups = groups_of_clusters(np.arange(1500) % 9, 1500)
-    without = [evaluate(**inputs(groups != group), metrics=metrics) for group in np.unique(groups)]
-    for name, values in report.results.replicates.items():
-        assert values.tolist() == [part[name] for part in without]
+
+    groups = groups_of_clusters(clusters, n_rows)
+    without_group = [
+        evaluate(**inputs(groups != group), metrics=metrics) for group in np.unique(groups)
+    ]
+    for name, replicates in report.results.replicates.items():
+        assert replicates.tolist() == [values[name] for values in without_group]

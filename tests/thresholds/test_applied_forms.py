@@ -1,8 +1,8 @@
-"""Rules and calibrators applied to predictions in every form: the same form, and the values of any other."""
+"""Rules and calibrators return the form of their input, with the same values in every form."""
 
 import warnings
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,11 @@ from xmleval.io import Named
 from xmleval.thresholds import fit
 
 TRUTH: Rows = {
-    "q1": {"red": 1, "green": 1}, "q2": {"blue": 1}, "q3": {"green": 1, "blue": 1}, "q4": {"red": 1}
-}  # fmt: skip
+    "q1": {"red": 1, "green": 1},
+    "q2": {"blue": 1},
+    "q3": {"green": 1, "blue": 1},
+    "q4": {"red": 1},
+}
 SCORES: Rows = {
     "q1": {"red": 0.75, "green": 0.5, "blue": 0.125},
     "q2": {"green": 0.25, "blue": 0.875, "red": 0.375},
@@ -36,35 +39,47 @@ def made(form: str, scores: Rows, role: str = "y_score") -> Any:
     return NAMED[form].make(scores, role)
 
 
+UNKEYED = [[*row] for row in TRUTH.values()]
+
+
 def truth_for(form: str) -> Any:
     """Return a truth that rows of a form are matched with: by key, by an index, or in order."""
-    if NAMED[form].keyed is None:
-        return pytest.importorskip("pandas").Series([[*row] for row in TRUTH.values()], index=[*TRUTH])
-    return TRUTH if NAMED[form].keyed else [[*row] for row in TRUTH.values()]
+    is_keyed = NAMED[form].keyed
+    if is_keyed is None:
+        return pytest.importorskip("pandas").Series(UNKEYED, index=[*TRUTH])
+    return TRUTH if is_keyed else UNKEYED
 
 
 def kind_of(value: Any) -> Any:
-    """Return what a form is: its type, and those of its rows; any mapping becomes a dict."""
-    is_mapping = isinstance(value, Mapping)
-    if not is_mapping and not isinstance(value, list | deque):
-        return type(value)
-    rows = [*value.values()] if is_mapping else value
-    row_types = {dict if isinstance(row, Mapping) else type(row) for row in rows}
-    return dict if is_mapping else list, *row_types
+    """Return the type of a form, and the types of its rows; any mapping becomes a dict."""
+    if isinstance(value, Mapping):
+        return dict, *types_of(value.values())
+    if isinstance(value, list | deque):
+        return list, *types_of(value)
+    return type(value)
+
+
+def types_of(rows: Iterable[Any]) -> set[type]:
+    return {dict if isinstance(row, Mapping) else type(row) for row in rows}
 
 
 @pytest.mark.parametrize("rule", FITTED)
 @pytest.mark.parametrize("form", FORMS)
-def test_rule_apply_returns_the_sets_of_evaluate_in_the_form_of_the_scores(form: str, rule: str) -> None:
+def test_rule_apply_returns_the_sets_of_evaluate_in_the_form_of_the_scores(
+    form: str, rule: str
+) -> None:
     measure, options = FITTED[rule]
     fitted = fit(TRUTH, SCORES, measure, **options)
-    scores, y_true = made(form, SCORES), truth_for(form)
+    scores = made(form, SCORES)
+    y_true = truth_for(form)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sets = fitted.apply(scores)
     names = ["f1.micro", "f1.samples", "subset_accuracy"]
     expected = dict(evaluate(TRUTH, SCORES, decision=fitted, metrics=names))
-    labels = ["red", "green", "blue"] if NAMED[form].wide else None
+    labels = None
+    if NAMED[form].wide:
+        labels = ["red", "green", "blue"]
     assert dict(evaluate(y_true, y_pred=sets, metrics=names, labels=labels)) == expected
     if "Series" not in form and hasattr(scores, "columns"):
         assert type(sets) is type(scores)
@@ -73,58 +88,72 @@ def test_rule_apply_returns_the_sets_of_evaluate_in_the_form_of_the_scores(form:
 @pytest.mark.parametrize("form", FORMS)
 def test_calibrator_apply_returns_probabilities_in_the_form_of_the_scores(form: str) -> None:
     fitted = calibrate.fit(TRUTH, SCORES, "platt")
-    assert calibrate.fit(truth_for(form), made(form, SCORES), "platt").slope == pytest.approx(fitted.slope)
+    fitted_to_form = calibrate.fit(truth_for(form), made(form, SCORES), "platt")
+    assert fitted_to_form.slope == pytest.approx(fitted.slope)
     before = repr(made(form, SCORES))
     scores = made(form, SCORES)
     applied = fitted.apply(scores)
-    assert repr(scores) == before or " at 0x" in before  # the caller's stays as it is
-    values = [*FLAT]
-    mapped = dict(zip(values, fitted.apply(np.array([values]))[0].tolist(), strict=True))
-    expected = {key: {name: mapped[score] for name, score in row.items()} for key, row in SCORES.items()}
+    assert repr(scores) == before or " at 0x" in before  # the input is unchanged
     names = ["p@1", "p@2", "ndcg@3", "brier"]
     report = evaluate(truth_for(form), applied, metrics=names)
-    other = evaluate(TRUTH, expected, metrics=names)
-    assert dict(report) == pytest.approx(dict(other), rel=1e-6 if "float32" in form else 1e-15)
-    if form not in ("ranx", "array of lists") and not isinstance(scores, tuple) and "stream" not in form:
+    expected = evaluate(TRUTH, map_rows(fitted), metrics=names)
+    tolerance = 1e-6 if "float32" in form else 1e-15
+    assert dict(report) == pytest.approx(dict(expected), rel=tolerance)
+    is_changed = form in ("ranx", "array of lists") or "stream" in form
+    if not is_changed and not isinstance(scores, tuple):
         assert kind_of(applied) == kind_of(scores)
 
 
-FLAT = dict.fromkeys(score for row in SCORES.values() for score in row.values())
+def map_rows(calibrator: calibrate.Calibrator) -> Rows:
+    """Return the probabilities of all scores, mapped in one array."""
+    values = [*dict.fromkeys(score for row in SCORES.values() for score in row.values())]
+    mapped = calibrator.apply(np.array([values]))[0].tolist()
+    probability_of = dict(zip(values, mapped, strict=True))
+    probabilities: Rows = {}
+    for key, row in SCORES.items():
+        probabilities[key] = {name: probability_of[score] for name, score in row.items()}
+    return probabilities
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "form", ["run", "json", "jsonl", "csv", "parquet", "lists of jsonl", "lists of parquet"]
 )
-def test_files_are_applied_to_as_dicts_of_their_names(form: str) -> None:
+def test_apply_takes_files_as_dicts_of_their_names(form: str) -> None:
     if "parquet" in form:
         pytest.importorskip("pyarrow")
-    rule, calibrator = fit(TRUTH, SCORES, "f1.micro"), calibrate.fit(TRUTH, SCORES, "platt")
+    rule = fit(TRUTH, SCORES, "f1.micro")
+    calibrator = calibrate.fit(TRUTH, SCORES, "platt")
     path = write_rows("s", form, SCORES)
-    applied, sets = calibrator.apply(Path(path)), rule.apply(path)
+    applied = calibrator.apply(Path(path))
+    sets = rule.apply(path)
     assert applied == calibrator.apply(SCORES)
-    assert {key: {*row} for key, row in sets.items()} == {
-        key: {*row} for key, row in rule.apply(SCORES).items()
-    }
+    expected = rule.apply(SCORES)
+    assert sets.keys() == expected.keys()
+    assert all({*sets[key]} == {*expected[key]} for key in expected)
 
 
-def test_named_matrices_stay_named_matrices() -> None:
+def test_apply_keeps_named_matrices() -> None:
     import scipy.sparse as sp
 
-    rule, calibrator = fit(TRUTH, SCORES, "f1.micro"), calibrate.fit(TRUTH, SCORES, "platt")
+    rule = fit(TRUTH, SCORES, "f1.micro")
+    calibrator = calibrate.fit(TRUTH, SCORES, "platt")
     names = ["red", "green", "blue"]
     matrix = sp.csr_array(np.array([[row[name] for name in names] for row in SCORES.values()]))
     named = Named(matrix, [*SCORES], names)
-    sets, applied = rule.apply(named), calibrator.apply(named)
-    assert (sets.row_names, sets.label_names, applied.label_names) == ([*SCORES], names, names)
+    sets = rule.apply(named)
+    applied = calibrator.apply(named)
+    assert sets.row_names == [*SCORES]
+    assert sets.label_names == names
+    assert applied.label_names == names
     expected = rule.apply(SCORES)
-    assert [[names[i] for i in np.flatnonzero(row)] for row in sets.matrix.toarray()] == [
-        [name for name in names if name in expected[key]] for key in SCORES
-    ]
+    for key, row in zip(SCORES, sets.matrix.toarray(), strict=True):
+        predicted = [names[i] for i in np.flatnonzero(row)]
+        assert predicted == [name for name in names if name in expected[key]]
     np.testing.assert_array_equal(applied.matrix.toarray(), calibrator.apply(matrix.toarray()))
 
 
-def test_labels_that_a_rule_does_not_know_are_never_predicted_and_warned_of() -> None:
+def test_apply_warns_of_labels_that_the_rule_does_not_know() -> None:
     rule = fit(TRUTH, SCORES, "f1.macro", rule="label")
     scores = {key: {"pink": 9.0, **row} for key, row in SCORES.items()}
     with pytest.warns(UserWarning, match="1 label did not occur in fitting; it is never predicted"):
@@ -132,19 +161,35 @@ def test_labels_that_a_rule_does_not_know_are_never_predicted_and_warned_of() ->
     assert sets == rule.apply(SCORES)
 
 
-def test_calibrators_refuse_names_without_scores() -> None:
+def test_calibrator_apply_refuses_names_without_scores() -> None:
     calibrator = calibrate.fit(TRUTH, SCORES, "platt")
+    message = "y_score: has no scores, which probabilities are made of"
     for value in ([["red", "blue"], ["green"]], {"q1": ["red"]}):
-        with pytest.raises(ValueError, match="y_score: has no scores, which probabilities are made of"):
+        with pytest.raises(ValueError, match=message):
             calibrator.apply(value)
 
 
 @pytest.mark.filterwarnings("ignore:Sparse:UserWarning")  # of torch
 @pytest.mark.parametrize("form", BY_NUMBER)
 def test_apply_takes_arrays_and_lists_by_number(form: str) -> None:
-    truth = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 1], [1, 1, 0]])
-    scores = np.array([[0.75, 0.5, 0.125], [0.25, 0.875, 0.375], [0.5, 0.625, 0.25], [1.0, 0.375, 0.5]])
-    rule, calibrator = fit(truth, scores, "f1.micro"), calibrate.fit(truth, scores, "platt")
+    truth = np.array(
+        [
+            [1, 0, 1],
+            [0, 1, 0],
+            [0, 0, 1],
+            [1, 1, 0],
+        ]
+    )
+    scores = np.array(
+        [
+            [0.75, 0.5, 0.125],
+            [0.25, 0.875, 0.375],
+            [0.5, 0.625, 0.25],
+            [1.0, 0.375, 0.5],
+        ]
+    )
+    rule = fit(truth, scores, "f1.micro")
+    calibrator = calibrate.fit(truth, scores, "platt")
     value = (ARRAYS.get(form) or LISTED[form])(scores)
     if "without scores" in form or form == "ids":
         with pytest.raises(ValueError, match="y_score: has no scores, which probabilities"):
@@ -154,54 +199,71 @@ def test_apply_takes_arrays_and_lists_by_number(form: str) -> None:
     applied = calibrator.apply(value)
     names = ["brier", "p@1"]
     report = evaluate(truth, applied, metrics=names, n_labels=3)
-    assert dict(report) == pytest.approx(
-        dict(evaluate(truth, calibrator.apply(scores), metrics=names)), rel=1e-6
-    )
+    expected = evaluate(truth, calibrator.apply(scores), metrics=names)
+    assert dict(report) == pytest.approx(dict(expected), rel=1e-6)
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet", "npz", "run"])
 @pytest.mark.parametrize("form", FORMS)
 def test_write_keeps_the_names_of_any_form(form: str, ending: str) -> None:
-    rule, scores = fit(TRUTH, SCORES, "f1.micro"), made(form, SCORES)
-    y_true = TRUTH if NAMED[form].keyed is not False else dict(zip("0123", TRUTH.values(), strict=True))
+    rule = fit(TRUTH, SCORES, "f1.micro")
+    scores = made(form, SCORES)
+    y_true = truth_of_file(form, ending)
     write(f"s.{ending}", scores)
     names = ["p@1", "p@2", "ndcg@3"]
-    report = evaluate(y_true if ending == "run" else truth_of_file(form), f"s.{ending}", metrics=names)
+    report = evaluate(y_true, f"s.{ending}", metrics=names)
     assert dict(report) == dict(evaluate(TRUTH, SCORES, metrics=names))
     if ending == "run":
-        with pytest.raises(ValueError, match=r"^p\.run: a TREC run holds no predicted sets; expected"):
+        message = r"^p\.run: a TREC run holds no predicted sets; expected"
+        with pytest.raises(ValueError, match=message):
             write("p.run", rule.apply(scores), "sets")
         return
     write(f"p.{ending}", rule.apply(scores), "sets")
-    sets = evaluate(truth_of_file(form), y_pred=f"p.{ending}", metrics=["f1.micro"])
+    sets = evaluate(y_true, y_pred=f"p.{ending}", metrics=["f1.micro"])
     assert dict(sets) == dict(evaluate(TRUTH, SCORES, decision=rule, metrics=["f1.micro"]))
 
 
-def truth_of_file(form: str) -> Any:
-    """Return a truth that rows of a file are matched with: by key, or in order; an index is a key there."""
-    return [[*row] for row in TRUTH.values()] if NAMED[form].keyed is False else TRUTH
+def truth_of_file(form: str, ending: str) -> Any:
+    """Return a truth that rows of a file are matched with: by key, or in order.
+
+    In a file, an index is a key; in a run, rows without keys have their numbers.
+    """
+    if NAMED[form].keyed is not False:
+        return TRUTH
+    if ending == "run":
+        return dict(zip("0123", TRUTH.values(), strict=True))
+    return UNKEYED
 
 
 @pytest.mark.usefixtures("folder")
-def test_write_takes_arrays_and_refuses_what_is_none() -> None:
-    y_true, y_score = np.eye(3), np.eye(3) + np.arange(3) / 10
+def test_write_takes_arrays_and_refuses_other_arguments() -> None:
+    y_true = np.eye(3)
+    y_score = np.eye(3) + np.arange(3) / 10
     for ending in ("npz", "txt", "parquet"):
         write(f"Y.{ending}", y_true, "truth")
         write(f"s.{ending}", y_score)
         assert evaluate(f"Y.{ending}", f"s.{ending}", metrics="p@1")["p@1"] == 1.0
-    with pytest.raises(ValueError, match="kind: 'score' is not one of truth, scores, sets; did you mean"):
+    message = "kind: 'score' is not one of truth, scores, sets; did you mean"
+    with pytest.raises(ValueError, match=message):
         write("a.npz", y_score, "score")
     with pytest.raises(ValueError, match="data: is a file"):
         write("a.npz", "s.npz")
-    with pytest.raises(ValueError, match=r"^s\.csv2: its name does not tell a format that is written"):
+    message = r"^s\.csv2: its name does not tell a format that is written"
+    with pytest.raises(ValueError, match=message):
         write("s.csv2", y_score)
 
 
 def test_apply_leaves_out_lines_of_a_frame_whose_label_is_empty() -> None:
     pd = pytest.importorskip("pandas")
-    rule, calibrator = fit(TRUTH, SCORES, "f1.micro"), calibrate.fit(TRUTH, SCORES, "platt")
-    lines = [("q2", "blue", 0.875), ("q1", "", 0.75), ("q1", "red", 0.75), ("q2", "red", 0.125)]
+    rule = fit(TRUTH, SCORES, "f1.micro")
+    calibrator = calibrate.fit(TRUTH, SCORES, "platt")
+    lines = [
+        ("q2", "blue", 0.875),
+        ("q1", "", 0.75),
+        ("q1", "red", 0.75),
+        ("q2", "red", 0.125),
+    ]
     frame = pd.DataFrame(lines, columns=["instance", "label", "score"])
     assert rule.apply(frame).values.tolist() == [["q2", "blue"], ["q1", "red"]]
     expected = calibrator.apply(np.array([[0.875, 0.75, 0.75, 0.125]]))[0]

@@ -1,4 +1,4 @@
-"""Decision rules: equal to exhaustive search, and the same applied, evaluated, cut, merged and saved."""
+"""Decision rules: equal to exhaustive search; the same applied, evaluated, merged and saved."""
 
 import dataclasses
 import itertools
@@ -27,10 +27,14 @@ from xmleval.thresholds.fitting import row_thresholds
 
 TUNABLE = ["hamming_loss", "f1.micro", "f1.macro", "f1.samples"]
 MEASURES: dict[str, list[Any]] = {
-    "constant": TUNABLE, "cardinality": [None], "label": ["f1.macro", "hamming_loss"], "rank": TUNABLE,
-    "row": ["f1.samples", "hamming_loss"], "top": [None],
+    "constant": TUNABLE,
+    "cardinality": [None],
+    "label": ["f1.macro", "hamming_loss"],
+    "rank": TUNABLE,
+    "row": ["f1.samples", "hamming_loss"],
+    "top": [None],
     "weighted": ["f1.macro@2", "precision.macro@2", "recall.macro@2"],
-}  # fmt: skip
+}
 SET_MEASURES = [*TUNABLE, "subset_accuracy", "precision.macro"]
 EVERY = [(rule, measure) for rule, measures in MEASURES.items() for measure in measures]
 # scores by chance are not calibrated
@@ -42,31 +46,43 @@ def drawn(data: st.DataObject, *forms: str, rows: int = 6, probable: bool = Fals
     """Draw a truth, scores, and a score of unlisted labels."""
     problem = data.draw(free_problems(forms=forms, least_rows=1, most_rows=rows))
     assume(not problem.bare)
-    unlisted = "below" if problem.form == "dense" or problem.unlisted is None else problem.unlisted
+    unlisted: float | str = "below"
+    if problem.form != "dense" and problem.unlisted is not None:
+        unlisted = problem.unlisted
     arguments = {"conventions": {"unlisted": unlisted}}
     problem = dataclasses.replace(binary(problem, data.draw), arguments=arguments)
-    return map_scores(problem, lambda s: min(abs(s), 1.0)) if probable else problem
+    if probable:
+        return map_scores(problem, lambda score: min(abs(score), 1.0))
+    return problem
 
 
-def options(problem: Problem, rule: str) -> dict[str, Any]:
-    thresholds = rule not in ("rank", "top", "weighted")
-    conventions = {"conventions": problem.conventions} if thresholds else {}
-    return conventions | ({"k": 2} if rule in ("top", "row") else {})
+def cutoff_of(rule: str) -> int | None:
+    """Return the argument ``k`` of a rule."""
+    return 2 if rule in ("top", "row") else None
 
 
-def fitted(problem: Problem, rule: str, measure: str | None, **more: Any) -> Rule:
-    more |= options(problem, rule) | {"n_labels": problem.n_labels}
-    return fit(problem.y_true(), problem.y_score(), measure, rule=rule, **more)
+def fitted(problem: Problem, rule: str, measure: str | None, **options: Any) -> Rule:
+    """Return the rule that is fitted to a problem."""
+    options |= {"k": cutoff_of(rule), "n_labels": problem.n_labels}
+    if rule not in ("rank", "top", "weighted"):
+        options["conventions"] = problem.conventions
+    return fit(problem.y_true(), problem.y_score(), measure, rule=rule, **options)
 
 
 def sets_of(matrix: Any) -> list[set[int]]:
-    return [set(map(int, matrix.indices[lo:hi])) for lo, hi in itertools.pairwise(matrix.indptr)]
+    """Return the sets of label ids in the rows of a sparse matrix."""
+    rows = itertools.pairwise(matrix.indptr)
+    return [{*matrix.indices[start:stop].tolist()} for start, stop in rows]
 
 
 def ranked_labels(case: Case) -> list[list[int]]:
-    """Listed labels of each row, best first, ties in the order that counts."""
-    tied = [tie_groups(case, row) for row in range(len(case.truth))]
-    return [[label for group in groups for label in group][:n_listed] for groups, n_listed in tied]
+    """Return the listed labels by row, best first, ties in the order that counts."""
+    rows = []
+    for row in range(len(case.truth)):
+        groups, n_listed = tie_groups(case, row)
+        labels = [*itertools.chain.from_iterable(groups)]
+        rows.append(labels[:n_listed])
+    return rows
 
 
 def weighted_rule(data: st.DataObject, n_labels: int, k: int) -> Rule:
@@ -78,27 +94,32 @@ def weighted_rule(data: st.DataObject, n_labels: int, k: int) -> Rule:
 
 
 def best_of_rows(problem: Problem, measure: str) -> list[set[int]]:
-    """Return the sets by the best threshold of each row, to which rules are fitted."""
+    """Return the sets by the best thresholds of rows, to which linear rules are fitted."""
     entries = Entries(problem.n_labels, problem.unlisted, ordered=True, scored=True)
-    listed = problem if problem.form != "ragged" else dataclasses.replace(problem, form="list")
+    listed = problem
+    if problem.form == "ragged":
+        listed = dataclasses.replace(problem, form="list")
     entries.add(Batch(problem.y_true(), listed.y_score()))
     thresholds = row_thresholds(entries.pool(), measure == "f1.samples")
-    pairs = zip(exhaustive.scores_of(case_of(problem)), thresholds, strict=True)
-    return [{label for label, score in row.items() if score > threshold} for row, threshold in pairs]
+    sets = []
+    for row, threshold in zip(exhaustive.scores_of(case_of(problem)), thresholds, strict=True):
+        sets.append({label for label, score in row.items() if score > threshold})
+    return sets
 
 
 @pytest.mark.slow
 @every_form
 @given(data=st.data())
-def test_fitted_rules_are_the_best_of_all(form: str, data: st.DataObject) -> None:
+def test_fit_finds_the_best_rule_of_all(form: str, data: st.DataObject) -> None:
     problem = drawn(data, form)
     case = case_of(problem)
 
-    def sets(rule: str, measure: str | None, **more: Any) -> list[set[int]]:
-        return sets_of(fitted(problem, rule, measure, **more).apply(problem.y_score()))
+    def sets(rule: str, measure: str | None, **options: Any) -> list[set[int]]:
+        return sets_of(fitted(problem, rule, measure, **options).apply(problem.y_score()))
 
-    for rule, measure in [("cardinality", None), *(("constant", measure) for measure in TUNABLE)]:
-        assert sets(rule, measure) == exhaustive.constant(case, measure), measure
+    assert sets("cardinality", None) == exhaustive.constant(case, None)
+    for measure in TUNABLE:
+        assert sets("constant", measure) == exhaustive.constant(case, measure), measure
     for measure in MEASURES["label"]:
         assert sets("label", measure) == exhaustive.label(case, measure), measure
     by_fbr = exhaustive.label(case, "f1.macro", 0.6)
@@ -114,41 +135,66 @@ def test_fitted_rules_are_the_best_of_all(form: str, data: st.DataObject) -> Non
 
 @every_form
 @given(data=st.data())
-def test_weighted_scores_choose_the_best_of_each_row(form: str, data: st.DataObject) -> None:
+def test_weighted_rule_predicts_the_best_labels_of_each_row(form: str, data: st.DataObject) -> None:
     problem = drawn(data, form, probable=True).with_conventions(unlisted="below")
-    case, k = case_of(problem), data.draw(st.integers(1, 3))
+    case = case_of(problem)
+    k = data.draw(st.integers(1, 3))
     rule = weighted_rule(data, case.n_labels, k)
-    sets = exhaustive.by_weight(case, k, ranked_labels(case), *rule.decision.numbers.reshape(2, -1).tolist())
-    assert sets_of(rule.apply(problem.y_score())) == sets
+    weights, offsets = rule.decision.numbers.reshape(2, -1).tolist()
+    expected = exhaustive.by_weight(case, k, ranked_labels(case), weights, offsets)
+    assert sets_of(rule.apply(problem.y_score())) == expected
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("rule", "measure"), EVERY)
 @given(data=st.data())
-def test_rules_decide_as_their_sets_however_cut(rule: str, measure: str | None, data: st.DataObject) -> None:
+def test_evaluate_by_rule_is_that_of_its_sets_in_any_batches(
+    rule: str, measure: str | None, data: st.DataObject
+) -> None:
     problem = drawn(data, "csr", "dense", "list", rows=9, probable=rule == "weighted")
     if rule == "row":
-        floor = -math.inf if problem.unlisted is None else problem.unlisted
-        assume(any(score is not None and score > floor for row in problem.listed for _, score in row))
-    weighted = rule == "weighted"
-    decision = weighted_rule(data, problem.n_labels, 2) if weighted else fitted(problem, rule, measure)
-    problem = dataclasses.replace(problem.with_arguments(decision=decision), metrics=(*SET_MEASURES,))
-    direct, sets = problem.evaluate(), decision.apply(problem.y_score())
-    assert dict(direct) == dict(problem.without("decision").with_arguments(y_pred=sets_of(sets)).evaluate())
+        assume(has_score_above_unlisted(problem))
+    if rule == "weighted":
+        decision = weighted_rule(data, problem.n_labels, 2)
+    else:
+        decision = fitted(problem, rule, measure)
+    problem = problem.with_arguments(decision=decision)
+    problem = dataclasses.replace(problem, metrics=(*SET_MEASURES,))
+    direct = problem.evaluate()
+    sets = decision.apply(problem.y_score())
+    report_of_sets = problem.without("decision").with_arguments(y_pred=sets_of(sets)).evaluate()
+    assert dict(direct) == dict(report_of_sets)
     assert f"decision={decision.decision}" in direct.signature()
-    cut = data.draw(st.integers(0, problem.n_rows))
-    parts = [problem.take(rows) for rows in (range(cut), range(cut, problem.n_rows))]
-    counted = [part.evaluator() for part in parts]
-    for part, evaluator in zip(parts, counted, strict=True):
-        evaluator.update(**part.rows())
-    assert counted[1].merge(counted[0]).compute().to_json() == direct.to_json()
-    assert (sp.vstack([decision.apply(part.y_score()) for part in parts]) != sets).nnz == 0
+    n_first = data.draw(st.integers(0, problem.n_rows))
+    batches = [problem.take(range(n_first)), problem.take(range(n_first, problem.n_rows))]
+    evaluators = []
+    for batch in batches:
+        evaluator = batch.evaluator()
+        evaluator.update(**batch.rows())
+        evaluators.append(evaluator)
+    first, second = evaluators
+    assert second.merge(first).compute().to_json() == direct.to_json()
+    sets_of_batches = [decision.apply(batch.y_score()) for batch in batches]
+    assert (sp.vstack(sets_of_batches) != sets).nnz == 0
+
+
+def has_score_above_unlisted(problem: Problem) -> bool:
+    """Return whether any score is above that of unlisted labels."""
+    floor = -math.inf if problem.unlisted is None else problem.unlisted
+    for row in problem.listed:
+        for _, score in row:
+            if score is not None and score > floor:
+                return True
+    return False
 
 
 @unwarned
 @pytest.mark.parametrize(("rule", "measure"), EVERY)
-def test_rules_are_fitted_in_pieces_saved_and_merged(rule: str, measure: str | None, tmp_path: Path) -> None:
-    rng, k = np.random.default_rng(3), 2 if rule in ("top", "row") else None
+def test_rule_is_the_same_in_little_memory_saved_and_merged(
+    rule: str, measure: str | None, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(3)
+    k = cutoff_of(rule)
     truth = (rng.random((30, 5)) < 0.4).astype(int)
     scores = sp.random_array((30, 5), density=0.7, rng=rng).tocsr()
     for array in (truth, scores.data, scores.indices, scores.indptr):
@@ -159,60 +205,86 @@ def test_rules_are_fitted_in_pieces_saved_and_merged(rule: str, measure: str | N
     assert small.decision == decision.decision
     decision.save(tmp_path / "rule.npz")
     loaded = Rule.load(tmp_path / "rule.npz")
-    assert (str(loaded), loaded.n_labels, loaded.measure) == (str(decision), 5, measure)
-    assert (loaded.decision, hash(loaded.decision)) == (decision.decision, hash(decision.decision))
-    parts = [Evaluator(SET_MEASURES, n_labels=5, decision=each) for each in (decision, loaded)]
-    for part, rows in zip(parts, (slice(0, 9), slice(9, 30)), strict=True):
-        part.update(truth[rows], scores[rows])
-    parts[0].save(tmp_path / "state.npz")
+    assert str(loaded) == str(decision)
+    assert loaded.n_labels == 5
+    assert loaded.measure == measure
+    assert loaded.decision == decision.decision
+    assert hash(loaded.decision) == hash(decision.decision)
+    first = Evaluator(SET_MEASURES, n_labels=5, decision=decision)
+    first.update(truth[:9], scores[:9])
+    first.save(tmp_path / "state.npz")
+    second = Evaluator(SET_MEASURES, n_labels=5, decision=loaded)
+    second.update(truth[9:], scores[9:])
     whole = evaluate(truth, scores, decision=decision, metrics=SET_MEASURES)
-    assert Evaluator.load(tmp_path / "state.npz").merge(parts[1]).compute().to_json() == whole.to_json()
+    merged = Evaluator.load(tmp_path / "state.npz").merge(second)
+    assert merged.compute().to_json() == whole.to_json()
     if rule != "row":
         nothing = sp.csr_array((3, 3), dtype=np.float32)
-        assert fit(np.eye(3, dtype=int), nothing, measure, rule=rule, k=k).apply(nothing).nnz == 0
+        without_scores = fit(np.eye(3, dtype=int), nothing, measure, rule=rule, k=k)
+        assert without_scores.apply(nothing).nnz == 0
 
 
-def test_thresholds_of_rows_lie_in_the_middle_and_are_fitted_by_least_squares() -> None:
+def middle_of_best_cut(scores: Any, size: int) -> float:
+    """Return the threshold in the middle between the last score of a set and the next.
+
+    scores : falling; size : of the set
+    """
+    if size == 0:
+        return float(scores[0])
+    if size == scores.size:
+        return float(np.nextafter(scores[-1], 0))
+    return float((scores[size - 1] + scores[size]) / 2)
+
+
+def test_fit_takes_middle_thresholds_of_rows_for_least_squares() -> None:
     rng = np.random.default_rng(5)
-    truth, scores = (rng.random((40, 6)) < 0.4).astype(int), rng.random((40, 6))
+    truth = (rng.random((40, 6)) < 0.4).astype(int)
+    scores = rng.random((40, 6))
     ordered = -np.sort(-scores, axis=1)
     hits = np.take_along_axis(truth, np.argsort(-scores, axis=1), axis=1).cumsum(axis=1)
     f1 = 2 * hits / (np.arange(1, 7) + truth.sum(axis=1, keepdims=True))
     sizes = np.where(f1.max(axis=1) > 0, f1.argmax(axis=1) + 1, 0)  # of the best sets
     thresholds = [
-        order[0] if n == 0 else (order[n - 1] + order[n]) / 2 if n < 6 else np.nextafter(order[5], 0)
-        for n, order in zip(sizes, ordered, strict=True)
+        middle_of_best_cut(row, size) for row, size in zip(ordered, sizes.tolist(), strict=True)
     ]
     features = rng.random((40, 4))
-    for columns, k in [(ordered[:, :3], 3), (features, None), (sp.csr_array(features), None)]:
-        given_as: dict[str, Any] = {} if k else {"features": columns}
-        design = np.hstack([np.ones((40, 1)), features if sp.issparse(columns) else columns])
-        rule = fit(truth, scores, "f1.samples", rule="row", k=k, **given_as)
+    inputs: list[tuple[Any, int | None, dict[str, Any]]] = [
+        (ordered[:, :3], 3, {}),
+        (features, None, {"features": features}),
+        (features, None, {"features": sp.csr_array(features)}),
+    ]
+    for columns, k, options in inputs:
+        design = np.hstack([np.ones((40, 1)), columns])
+        rule = fit(truth, scores, "f1.samples", rule="row", k=k, **options)
         weights = np.linalg.solve(design.T @ design, design.T @ thresholds)
         np.testing.assert_allclose(rule.decision.numbers, weights, rtol=1e-6)
-        sets = rule.apply(scores, **given_as).toarray()
+        sets = rule.apply(scores, **options).toarray()
         np.testing.assert_array_equal(sets, scores > (design @ weights)[:, None])
 
 
 @pytest.mark.parametrize("unlisted", [-0.3, 0.25, 2.0, "below"])
-def test_linear_thresholds_read_all_labels_and_pass_no_unlisted_one(unlisted: Any) -> None:
+def test_linear_rule_reads_all_labels_and_predicts_no_unlisted_one(unlisted: Any) -> None:
     rng = np.random.default_rng(11)
-    truth, scores = (rng.random((60, 6)) < 0.4).astype(int), rng.normal(size=(60, 6))
+    truth = (rng.random((60, 6)) < 0.4).astype(int)
+    scores = rng.normal(size=(60, 6))
     stored = rng.random((60, 6)) < 0.6
     stored[:, 0] = scores[:, 0] = 3.0
     stored[7] = False  # a row without scores has zeros, or the score of unlisted labels
     sparse = sp.csr_array((scores[stored], np.nonzero(stored)), shape=truth.shape)
-    rule = fit(truth, sparse, "hamming_loss", rule="row", k=5, conventions={"unlisted": unlisted})
-    last = np.where(stored, scores, np.inf).min(axis=1, keepdims=True)  # is repeated where others are below
-    last[7] = 0.0
-    filled = np.where(stored, scores, last if unlisted == "below" else unlisted)
+    options: dict[str, Any] = {"rule": "row", "conventions": {"unlisted": unlisted}}
+    rule = fit(truth, sparse, "hamming_loss", k=5, **options)
+    if unlisted == "below":  # the last score of the row is repeated
+        least = -np.inf
+        filling = np.where(stored, scores, np.inf).min(axis=1, keepdims=True)
+        filling[7] = 0.0
+    else:
+        least = unlisted
+        filling = unlisted
+    filled = np.where(stored, scores, filling)
     design = np.hstack([np.ones((60, 1)), -np.sort(-filled, axis=1)[:, :5]])
-    least = -np.inf if unlisted == "below" else unlisted
     thresholds = np.maximum(design @ rule.decision.numbers, least)[:, None]
     np.testing.assert_array_equal(rule.apply(sparse).toarray(), stored & (scores > thresholds))
-    by_features = fit(
-        truth, sparse, "f1.samples", rule="row", features=scores[:, 3:], conventions={"unlisted": unlisted}
-    )
+    by_features = fit(truth, sparse, "f1.samples", features=scores[:, 3:], **options)
     sets = by_features.apply(sparse, features=scores[:, 3:]).toarray().astype(bool)
     assert sets.any()
     assert scores[sets].min() > least
@@ -220,56 +292,119 @@ def test_linear_thresholds_read_all_labels_and_pass_no_unlisted_one(unlisted: An
 
 @unwarned
 @pytest.mark.parametrize("name", ["f1", "precision", "recall"])
-def test_rows_take_what_raises_the_expected_macro_average_most(name: str) -> None:
+def test_weighted_rule_raises_the_expected_macro_average_most(name: str) -> None:
     rng = np.random.default_rng(6)
     for k in (1, 2, 5):
-        truth, scores = (rng.random((9, 5)) < 0.3).astype(int), rng.random((9, 5))
+        truth = (rng.random((9, 5)) < 0.3).astype(int)
+        scores = rng.random((9, 5))
         scores[rng.random((9, 5)) < 0.1] = 0
         stored = sp.csr_array(scores)
-        rows = [dict(zip(*map(list, (row.indices, row.data)), strict=True)) for row in stored]
+        rows = [dict(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in stored]
         n_true = truth.sum(axis=0).tolist()
         sets = exhaustive.ascent(name, k, rows, n_true)
         rule = fit(truth, stored, f"{name}.macro@{k}")
         assert (rule.rule, rule.decision.value) == ("weighted", k)
         before = exhaustive.expected(name, rows, sets, n_true)
-        more = [*rows, dict.fromkeys(range(5), 0.25)]  # what one more row raises it by, is its weighted score
+        # one more row raises it by its weighted score
+        one_more = [*rows, dict.fromkeys(range(5), 0.25)]
         weights, offsets = rule.decision.numbers.reshape(2, -1)
         for label in range(5):
-            gain = exhaustive.expected(name, more, [*sets, {label}], n_true) - before
-            assert weights[label] * 0.25 + offsets[label] == pytest.approx(float(gain), rel=1e-12)
+            gain = exhaustive.expected(name, one_more, [*sets, {label}], n_true) - before
+            weighted_score = weights[label] * 0.25 + offsets[label]
+            assert weighted_score == pytest.approx(float(gain), rel=1e-12)
 
 
-def test_warning_has_the_values_of_the_rule_and_of_the_best_scores() -> None:
+def test_fit_warns_with_the_values_of_the_rule_and_of_the_best_scores() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        truth, scores = (rng.random((6, 4)) < 0.4).astype(int), rng.random((6, 4))
+        truth = (rng.random((6, 4)) < 0.4).astype(int)
+        scores = rng.random((6, 4))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             rule = fit(truth, scores, "f1.macro@2")
         weighted = evaluate(truth, scores, metrics="f1.macro", decision=rule)["f1.macro"]
         plain = evaluate(truth, scores, metrics="f1.macro@2")["f1.macro@2"]
-        message = f"f1.macro@2 is {weighted:.4g} by weighted scores and {plain:.4g} by the scores themselves"
-        assert [str(each.message).startswith(message) for each in caught] == [True] * (weighted < plain)
+        values = f"{weighted:.4g} by weighted scores and {plain:.4g} by the scores themselves"
+        assert len(caught) == (1 if weighted < plain else 0)
+        for warning in caught:
+            assert str(warning.message).startswith(f"f1.macro@2 is {values}")
 
 
-def test_sums_of_shares_are_exact() -> None:
-    truth = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0]])
-    scores = np.array([[6.0, 1.0, 0.0], [8.0, 5.0, 3.0], [4.0, 2.0, 7.0]])
-    assert fit(truth, scores, "f1.samples").decision.value == 3.0  # three times 2/3 as 1 + 1/2 + 1/2 at 0
+def test_fit_adds_shares_exactly() -> None:
+    truth = np.array(
+        [
+            [1, 1, 0],
+            [1, 0, 0],
+            [1, 0, 0],
+        ]
+    )
+    scores = np.array(
+        [
+            [6.0, 1.0, 0.0],
+            [8.0, 5.0, 3.0],
+            [4.0, 2.0, 7.0],
+        ]
+    )
+    # three times 2/3 as 1 + 1/2 + 1/2 at 0
+    assert fit(truth, scores, "f1.samples").decision.value == 3.0
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_thresholds_lie_between_neighbouring_numbers(dtype: str) -> None:
+def test_fit_separates_neighbouring_numbers(dtype: str) -> None:
     one = np.nextafter(np.array(1, dtype), np.array(2, dtype))
-    truth, scores = np.array([[1, 0, 1]]), np.array([[one, 1, np.inf]], dtype)
+    truth = np.array([[1, 0, 1]])
+    scores = np.array([[one, 1, np.inf]], dtype)
     for rule, measure in (("constant", "f1.micro"), ("label", "f1.macro")):
-        assert fit(truth, scores, measure, rule=rule).apply(scores).toarray().tolist() == truth.tolist()
+        sets = fit(truth, scores, measure, rule=rule).apply(scores)
+        assert sets.toarray().tolist() == truth.tolist()
     assert fit(truth, scores, "f1.micro").decision.value == 1.0
 
 
-def test_rare_labels_fall_back() -> None:
-    truth = np.array([[1, 0], [1, 0], [0, 1], [0, 0], [0, 0]])
-    scores = np.array([[0.9, 0.2], [0.8, 0.9], [0.1, 0.3], [0.2, 0.8], [0.1, 0.4]])
-    for fbr, fallback, second in [(0.4, None, 0.2), (0.5, None, math.inf), (0.5, "highest", 0.9)]:
+def numbers_of(rule: Rule) -> tuple[bytes, bytes]:
+    """Return the bytes of the numbers of a rule, which differ between -0.0 and 0.0."""
+    return np.float64(rule.decision.value).tobytes(), rule.decision.numbers.tobytes()
+
+
+@unwarned
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("rule", "measure"), EVERY)
+def test_fit_takes_minus_zero_for_zero(rule: str, measure: str | None, dtype: str) -> None:
+    rng = np.random.default_rng(7)
+    scores = rng.choice([0.0, 0.5, 1.0], (40, 5)).astype(dtype)
+    share = np.where(scores > 0, 0.9, 0.1)  # so that some best thresholds are 0
+    truth = (rng.random(scores.shape) < share).astype(int)
+    k = cutoff_of(rule)
+    expected = fit(truth, scores, measure, rule=rule, k=k)
+    for is_negated in (truth == 0, truth == 1):
+        mixed = np.where(is_negated & (scores == 0), -scores, scores)
+        assert np.signbit(mixed).any()
+        fitted_rule = fit(truth, mixed, measure, rule=rule, k=k)
+        assert numbers_of(fitted_rule) == numbers_of(expected)
+
+
+def test_fit_takes_the_fallback_for_rare_labels() -> None:
+    truth = np.array(
+        [
+            [1, 0],
+            [1, 0],
+            [0, 1],
+            [0, 0],
+            [0, 0],
+        ]
+    )
+    scores = np.array(
+        [
+            [0.9, 0.2],
+            [0.8, 0.9],
+            [0.1, 0.3],
+            [0.2, 0.8],
+            [0.1, 0.4],
+        ]
+    )
+    for fbr, fallback, second in [
+        (0.4, None, 0.2),
+        (0.5, None, math.inf),
+        (0.5, "highest", 0.9),
+    ]:
         rule = fit(truth, scores, "f1.macro", rule="label", fbr=fbr, fallback=fallback)
         assert rule.decision.numbers.tolist() == [0.2, second]

@@ -16,20 +16,21 @@ compared: Counter[str] = Counter()  # calls of kernels by name
 
 @contextmanager
 def both_ways() -> Iterator[None]:
-    """Run kernels as plain Python on copies of their arrays, then compiled on the arrays themselves."""
+    """Run kernels as plain Python on copies of their arrays, then compiled on the arrays."""
 
     def call(called: Kernel, *arguments: Any) -> Any:
         if isinstance(called, ArrayAt):
             return called.made_plain()(*arguments)
         copies: dict[Any, Any] = {}
-        of_plain = [copied(argument, copies) for argument in arguments]
-        expected, of_compiled = run_plain(called, *of_plain), called.made_compiled()(*arguments)
+        plain_arguments = [copied(argument, copies) for argument in arguments]
+        expected = run_plain(called, *plain_arguments)
+        value = called.made_compiled()(*arguments)
         name = f"{called.function.__module__}.{called.function.__name__}"
-        assert bits(expected) == bits(of_compiled), name
-        for place, (mine, theirs) in enumerate(zip(of_plain, arguments, strict=True)):
+        assert bits(expected) == bits(value), name
+        for place, (mine, theirs) in enumerate(zip(plain_arguments, arguments, strict=True)):
             assert bits(mine) == bits(theirs), f"argument {place} of {name}"
         compared[name] += 1
-        return of_compiled
+        return value
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Kernel, "__call__", call)
@@ -37,7 +38,7 @@ def both_ways() -> Iterator[None]:
 
 
 def copied(argument: Any, copies: dict[Any, Any]) -> Any:
-    """Return copies of arrays, one for an array that is given twice, and other arguments as they are."""
+    """Return copies of arrays, one copy of an array that occurs twice; other values unchanged."""
     if isinstance(argument, tuple):
         parts = [copied(part, copies) for part in argument]
         return type(argument)(*parts) if hasattr(argument, "_fields") else tuple(parts)
@@ -48,7 +49,7 @@ def copied(argument: Any, copies: dict[Any, Any]) -> Any:
 
 
 def bits(value: Any) -> Any:
-    """Return what two values have in common only if they are of one type and the same to the last bit."""
+    """Return the type and the bits of a value, equal for values that are equal to the last bit."""
     if isinstance(value, tuple):
         return [bits(part) for part in value]
     if isinstance(value, np.ndarray):

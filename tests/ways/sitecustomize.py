@@ -1,4 +1,4 @@
-"""In which way kernels run, `XMLEVAL_WAY`: in the process of the tests, and in those that tests start."""
+"""The way in which kernels run, `XMLEVAL_WAY`, in tests and in processes that tests start."""
 
 import contextlib
 import logging

@@ -6,8 +6,9 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from xmleval.base.errors import (
@@ -30,20 +31,21 @@ if TYPE_CHECKING:
     from xmleval.evaluation.evaluator import Evaluator
     from xmleval.input.argument_types import FilePath
 
-# what holds a report, or several by name
+# anything that contains a report, or several by name
 ResultsLike: TypeAlias = "Evaluator | Mapping[str, object] | FilePath"
 FORMS = "expected a report, reports by name, an evaluator, what to_dict() returns, or a path"
-ARCHIVE = b"PK\x03\x04"  # how a saved evaluator begins
+ARCHIVE = b"PK\x03\x04"  # first bytes of a saved evaluator
 
 
 @dataclass(frozen=True, repr=False)
 class Checked:
-    """What a check found; true if all holds.
+    """Result of a check; true if no measure fails.
 
     Parameters
     ----------
     failures : list of Failure
-        What does not hold: ``model``, ``measure``, ``value``, ``limit`` and ``reason``, a line that says so.
+        What does not hold: ``model``, ``measure``, ``value``, ``limit`` and ``reason``, a line that
+        says so.
     n_held : int
         Number of measures that were held to something.
     """
@@ -52,13 +54,18 @@ class Checked:
     n_held: int
 
     def __bool__(self) -> bool:
-        """Tell whether all holds."""
+        """Return whether no measure fails."""
         return not self.failures
 
     def __str__(self) -> str:
-        """Return a line for each failure, or the number of measures that hold."""
-        lines = (f"{fault.model}: {fault.reason}" if fault.model else fault.reason for fault in self.failures)
-        return "\n".join(map(printable, lines)) or counted(self.n_held, "measures hold", "measure holds")
+        """Return a line for each failure, or the number of checked measures if none fails."""
+        if not self.failures:
+            return counted(self.n_held, "measures hold", "measure holds")
+        lines = list[str]()
+        for failure in self.failures:
+            prefix = f"{failure.model}: " if failure.model else ""
+            lines.append(printable(prefix + failure.reason))
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         """Return the same on one line, as an assertion that fails shows it."""
@@ -78,19 +85,23 @@ def check(
 
     Parameters
     ----------
-    results : Report, comparison, dict of str to Report, Evaluator, path, or dict as ``to_dict`` returns it
-        The results; of several reports, each is checked. A file holds results as JSON, or a saved evaluator.
+    results : Report, comparison, dict of str to Report, Evaluator, path, or dict from ``to_dict``
+        The results; of several reports, each is checked. A file holds results as JSON, or a saved
+        evaluator.
     min, max : dict of str to float, optional
-        Least and largest value of measures, by name. A name within a group has that of the group in front,
-        as in ``"tail:p@5"``; a group's share of the whole is ``"shares tail:p@5"``. Where groups of labels
-        and of rows have the same name, ``"groups tail:p@5"`` and ``"row_groups tail:p@5"`` tell them apart.
+        Least and largest value of measures, by name. A name within a group has that of the group in
+        front, as in ``"tail:p@5"``; a group's share of the whole is ``"shares tail:p@5"``. Where
+        groups of labels and of rows have the same name, ``"groups tail:p@5"`` and ``"row_groups
+        tail:p@5"`` tell them apart.
     no_worse_than : as results, optional
-        Earlier results: every measure in them, also within groups, must be in ``results``, and no worse.
+        Earlier results: every measure in them, also within groups, must be in ``results``, and no
+        worse.
 
-        Where both keep the values by row (``per_row=True``), a mean over rows is worse only if the whole
-        95 % interval of its mean difference by row is.
+        Where both keep the values by row (``per_row=True``), a mean over rows is worse only if the
+        whole 95 % interval of its mean difference by row is.
     margin : float or dict of str to float, default 0
-        By how much measures may be worse than in ``no_worse_than``; of a dict, ``""`` is for all others.
+        By how much measures may be worse than in ``no_worse_than``; of a dict, ``""`` is for all
+        others.
     model : str, optional
         Check only this one of several reports.
 
@@ -102,8 +113,8 @@ def check(
     Raises
     ------
     ValueError
-        If there is nothing to check, a limit is none that the measure can have, or the earlier results are of
-        other data or computed under other settings.
+        If there is nothing to check, a limit is none that the measure can have, or the earlier
+        results are of other data or computed under other settings.
 
     Examples
     --------
@@ -114,74 +125,88 @@ def check(
     >>> print(checked)
     p@1 0.3333 is below the minimum 0.5
     """
-    if not min and not max and no_worse_than is None:
+    if no_worse_than is None:
+        _refuse_without_earlier(min, max, margin)
+    limits = {"minimum": _check_limits("min", min), "maximum": _check_limits("max", max)}
+    if not isinstance(margin, Mapping):
+        margin = {"": margin}
+    margins = _check_limits("margin", margin, are_margins=True)
+    place, reports = _load_reports("results", results, model)
+    earlier_place = ""
+    earlier: Mapping[str, Report] = {}
+    if no_worse_than is not None:
+        earlier_place, earlier = _load_reports("no_worse_than", no_worse_than, model)
+    if model is not None and {*reports, *earlier} == {""}:
+        nameless = f": {place} holds one report, which has no name"
+        raise ValueError(Message(Keyword("model", shown(model)), nameless))
+    if earlier:
+        earlier = _with_names_of(reports, earlier, place, earlier_place)
+    failures = list[checks.Failure]()
+    checked = set[tuple[str, str]]()
+    for name, report in reports.items():
+        for side, by_measure in limits.items():
+            checked.update((name, measure) for measure in by_measure)
+            for failure in checks.find_violations(report, by_measure, side):
+                failures.append(failure._replace(model=name))
+    _refuse_unknown_margins(margins, earlier, earlier_place)
+    failures += _missing_reports(reports, earlier, earlier_place)
+    for name, measure, worse in _compare_reports(reports, earlier, earlier_place, margins):
+        checked.add((name, measure))
+        if worse is not None:
+            failures.append(worse._replace(model=name))
+    if not checked and not failures:
+        raise ValueError(f"{earlier_place}: no measure to compare with")
+    return Checked(failures, len(checked))
+
+
+def _refuse_without_earlier(min: object, max: object, margin: object) -> None:
+    """Refuse to check nothing, and margins, when there are no earlier results."""
+    if not min and not max:
         names = Keyword("min"), ", ", Keyword("max"), " or ", Keyword("no_worse_than")
         raise InputError("results", Message("nothing to check: give ", *names))
-    if margin and no_worse_than is None:
+    if margin:
         raise InputError("margin", Message("needs the earlier results, ", Keyword("no_worse_than")))
-    limits = {"minimum": _limits("min", min), "maximum": _limits("max", max)}
-    margins = _limits("margin", margin if isinstance(margin, Mapping) else {"": margin}, True)
-    where, new = _reports("results", results, model)
-    where_old, old = ("", {}) if no_worse_than is None else _reports("no_worse_than", no_worse_than, model)
-    if model is not None and {*new, *old} == {""}:
-        alone = f": {where} holds one report, which has no name"
-        raise ValueError(Message(Keyword("model", shown(model)), alone))
-    if old and ("" in new) != ("" in old):
-        if len(new) > 1 or len(old) > 1:
-            single, many = (where, where_old) if "" in new else (where_old, where)
-            alone = f"{single}: its report has no name; "
-            raise ValueError(Message(alone, Keyword("model"), f" tells which of {many} goes with it"))
-        old = dict(zip(new, old.values(), strict=True))
-    holding, failures = set[tuple[str, str]](), list[checks.Failure]()
-    for name, report in new.items():
-        for side, by_measure in limits.items():
-            holding |= {(name, measure) for measure in by_measure}
-            beyond = checks.beyond_limits(report, by_measure, side)
-            failures += [failure._replace(model=name) for failure in beyond]
-    values = [value for report in old.values() for value in checks.values_of(report)]
-    measures = dict.fromkeys(name for in_group, measure, _ in values for name in (in_group, measure))
-    for name in margins.keys() - {"", *measures}:
-        raise ValueError(Message(f"{where_old}: ", Keyword("margin"), f": {not_there(name, [*measures])}"))
-    reason = f"no report of this name, which is in {where_old}"
-    failures += [checks.Failure(name, "", math.nan, math.nan, reason) for name in old if name not in new]
-    for name, now, before in [(name, new[name], old[name]) for name in old if name in new]:
-        checks.refuse_unlike(now, before, where_old)
-        by_row = {} if now.weighted else checks.paired_differences(now.results.rows, before.results.rows)
-        if by_row and now.row_names != before.row_names:
-            raise InputError("no_worse_than", "its rows have other names; expected the same, in their order")
-        for measure, failure in checks.compare_values(now, before, where_old, margins, by_row):
-            holding.add((name, measure))
-            failures += [failure._replace(model=name)] if failure else []
-    if not holding and not failures:
-        raise ValueError(f"{where_old}: no measure to compare with")
-    return Checked(failures, len(holding))
 
 
-def _limits(argument: str, values: object, margins: bool = False) -> dict[str, float]:
-    values = {} if values is None else values
+def _check_limits(argument: str, values: object, are_margins: bool = False) -> dict[str, float]:
+    """Return limits by measure as numbers, or refuse an invalid one."""
+    if values is None:
+        values = {}
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise InputError(
             argument, f"{shown(values)} is no dict of limits by measure, as in {{'ndcg@5': 0.6}}"
         )
     pairs = [(name, real_number(argument, value)) for name, value in values.items()]
-    return checks.limits_of(argument, pairs, margins)
+    return checks.limits_of(argument, pairs, are_margins)
 
 
-def _reports(argument: str, value: object, model: str | None) -> tuple[str, Mapping[str, Report]]:
-    """Return the name of results in messages, and the reports, or that of ``model``; one alone is ``""``."""
+def _load_reports(
+    argument: str, value: object, model: str | None
+) -> tuple[str, Mapping[str, Report]]:
+    """Return the name of results for messages, and the reports by name.
+
+    With ``model``, only its report is returned. The name of a report alone is ``""``.
+    """
     if isinstance(value, str | os.PathLike):
-        path, start = as_path(value), b""
-        with contextlib.suppress(ValueError), InputFile(path).open() as file:  # an empty one holds no results
-            start = file.read(len(ARCHIVE))
-        if start == ARCHIVE:
-            from xmleval.evaluation.evaluator import Evaluator  # only here: JSON is checked faster without
-
-            value = Evaluator.load(path)
-        else:
-            value = load_results(path)
+        path = as_path(value)
+        value = _load_file(path)
         argument = str(path)
-    value = value.compute() if hasattr(value, "compute") else value  # of an evaluator
-    reports = getattr(value, "reports", {"": value} if isinstance(value, Report) else value)
+    reports = _reports_by_name(argument, value)
+    if model is None or [*reports] == [""]:
+        return argument, reports
+    if model not in reports:
+        text = f"has no report {shown(model)}; it has {shown_names(reports)}"
+        raise ValueError(f"{argument}: {text}")
+    return argument, {model: reports[model]}
+
+
+def _reports_by_name(argument: str, value: object) -> Mapping[str, Report]:
+    """Return the reports of results by name, or refuse anything else."""
+    if hasattr(value, "compute"):  # an evaluator
+        value = value.compute()
+    if isinstance(value, Report):
+        return {"": value}
+    reports = getattr(value, "reports", value)
     if not isinstance(reports, Mapping):
         raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")
     if not any(isinstance(report, Report) for report in reports.values()):
@@ -192,8 +217,81 @@ def _reports(argument: str, value: object, model: str | None) -> tuple[str, Mapp
     for name, report in reports.items():
         if not isinstance(report, Report):
             raise InputError(argument, f"{shown(name)} is {type(report).__name__}, and no report")
-    if model is not None and [*reports] != [""]:
-        if model not in reports:
-            raise ValueError(f"{argument}: has no report {shown(model)}; it has {shown_names(reports)}")
-        reports = {model: reports[model]}
-    return argument, reports
+    return reports
+
+
+def _load_file(path: Path) -> object:
+    """Return the evaluator or the results that a file contains."""
+    start = b""
+    # an empty file is refused as results
+    with contextlib.suppress(ValueError), InputFile(path).open() as file:
+        start = file.read(len(ARCHIVE))
+    if start != ARCHIVE:
+        return load_results(path)
+    from xmleval.evaluation.evaluator import Evaluator  # only here: slow to import
+
+    return Evaluator.load(path)
+
+
+def _with_names_of(
+    reports: Mapping[str, Report],
+    earlier: Mapping[str, Report],
+    place: str,
+    earlier_place: str,
+) -> Mapping[str, Report]:
+    """Return earlier results by the names of the new ones; a report alone may lack a name."""
+    if ("" in reports) == ("" in earlier):
+        return earlier
+    if len(reports) > 1 or len(earlier) > 1:
+        places = earlier_place, place
+        if "" in reports:
+            places = place, earlier_place
+        nameless, named = places
+        text = f"{nameless}: its report has no name; "
+        raise ValueError(Message(text, Keyword("model"), f" tells which of {named} goes with it"))
+    return dict(zip(reports, earlier.values(), strict=True))
+
+
+def _refuse_unknown_margins(
+    margins: Mapping[str, float], earlier: Mapping[str, Report], earlier_place: str
+) -> None:
+    """Refuse margins for measures that the earlier results do not have."""
+    measures = dict[str, None]()
+    for report in earlier.values():
+        for name_in_group, measure, _ in checks.values_of(report):
+            measures |= {name_in_group: None, measure: None}
+    for name in margins.keys() - {"", *measures}:
+        unknown = f": {not_there(name, [*measures])}"
+        raise ValueError(Message(f"{earlier_place}: ", Keyword("margin"), unknown))
+
+
+def _missing_reports(
+    reports: Mapping[str, Report], earlier: Mapping[str, Report], earlier_place: str
+) -> list[checks.Failure]:
+    """Return a failure for each earlier report that the results lack."""
+    reason = f"no report of this name, which is in {earlier_place}"
+    missing = [name for name in earlier if name not in reports]
+    return [checks.Failure(name, "", math.nan, math.nan, reason) for name in missing]
+
+
+def _compare_reports(
+    reports: Mapping[str, Report],
+    earlier_reports: Mapping[str, Report],
+    earlier_place: str,
+    margins: Mapping[str, float],
+) -> Iterator[tuple[str, str, checks.Failure | None]]:
+    """Yield the names of reports, each measure of the earlier one, and its failure if worse."""
+    for name in [name for name in earlier_reports if name in reports]:
+        report = reports[name]
+        earlier = earlier_reports[name]
+        checks.refuse_unlike(report, earlier, earlier_place)
+        differences = {}
+        if not report.weighted:
+            differences = checks.paired_differences(report.results.rows, earlier.results.rows)
+        if differences and report.row_names != earlier.row_names:
+            raise InputError(
+                "no_worse_than", "its rows have other names; expected the same, in their order"
+            )
+        compared = checks.compare_values(report, earlier, earlier_place, margins, differences)
+        for measure, failure in compared:
+            yield name, measure, failure

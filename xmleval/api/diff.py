@@ -8,7 +8,7 @@ from typing import Unpack
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.request import OF_MODELS, EvaluateOptions, refuse_unknown, request_of
+from xmleval.evaluation.request import SHARED_ARGUMENTS, EvaluateOptions, refuse_unknown, request_of
 from xmleval.files.remote import as_path
 from xmleval.input.argument_types import RowsLike
 from xmleval.metrics.spec import parse_spec
@@ -33,16 +33,16 @@ def diff(
     y_true
         Relevant labels, as in `evaluate`.
     a, b
-        Scores of two models, each as ``y_score`` of `evaluate`; changes are from ``a`` to ``b``. Those of
-        files are called by the words of the files' names that differ.
+        Scores of two models, each as ``y_score`` of `evaluate`; changes are from ``a`` to ``b``.
+        Those of files are called by the words of the files' names that differ.
     metric : str, default "ndcg@5"
-        The measure. Rows have values of means over rows; labels those of averages over labels, and otherwise
-        hits at the cutoff of the measure.
+        The measure. Rows have values of means over rows; labels those of averages over labels, and
+        otherwise hits at the cutoff of the measure.
     worst : int, default 20
         Largest number of rows, and of labels; of equal changes, losses come first.
     options : dict
-        ``decision``, ``conventions``, ``exclude`` and others of `evaluate`, but ``metrics``, ``per_row`` and
-        ``per_label``.
+        ``decision``, ``conventions``, ``exclude`` and others of `evaluate`, but ``metrics``,
+        ``per_row`` and ``per_label``.
 
     Returns
     -------
@@ -52,8 +52,8 @@ def diff(
     Raises
     ------
     ValueError
-        If input is invalid (the message names the model), or the measure has values neither by row nor by
-        label.
+        If input is invalid (the message names the model), or the measure has values neither by row
+        nor by label.
 
     Examples
     --------
@@ -76,26 +76,28 @@ def diff(
         if scores is None:
             expected = "expected the scores of a model, after the truth: diff(y_true, a, b)"
             raise InputError(name, f"is missing; {expected}")
-    worst, spec = positive_integer("worst", worst), parse_spec(metric)
-    for name in filter(("metrics", "per_row", "per_label").__contains__, options):
-        reason = "diff keeps rows and labels of one measure, ", Keyword("metric"), "; leave this out"
-        raise InputError(name, Message(*reason))
-    refuse_unknown(options, OF_MODELS)
+    worst = positive_integer("worst", worst)
+    spec = parse_spec(metric)
+    for name in options:
+        if name in ("metrics", "per_row", "per_label"):
+            text = "diff keeps rows and labels of one measure, "
+            raise InputError(name, Message(text, Keyword("metric"), "; leave this out"))
+    refuse_unknown(options, SHARED_ARGUMENTS)
     request = request_of({**options, "y_true": y_true, "metrics": [metric]})
     given = request.question.given_options(0)
     question = replace(request.question, per_row=True, per_label=spec.by_label, given=given)
     request = replace(request, question=question)
     names = _names_of(a, b)
     models = dict(zip(names, (a, b), strict=True))
-    models_evaluated = evaluate_models(names, models, None, False, request)
-    reports = {name: report for name, (report,) in models_evaluated.reports.items()}
-    return find_changes([spec], reports, worst, models_evaluated.lists_of)
+    evaluated = evaluate_models(names, models, None, False, request)
+    reports = {name: report for name, (report,) in evaluated.reports.items()}
+    return find_changes([spec], reports, worst, evaluated.lists_of)
 
 
 def _names_of(a: object, b: object) -> list[str]:
-    """Return what two models are called: by the names of their files where these differ."""
-    names = ["a", "b"]
+    """Return the names of two models: those of their files if these differ, else a and b."""
     if isinstance(a, str | os.PathLike) and isinstance(b, str | os.PathLike):
-        of_files = short_names(names_of_files([as_path(a), as_path(b)]))
-        names = of_files if of_files[0] != of_files[1] else names
-    return names
+        file_names = short_names(names_of_files([as_path(a), as_path(b)]))
+        if file_names[0] != file_names[1]:
+            return file_names
+    return ["a", "b"]

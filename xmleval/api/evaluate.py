@@ -34,7 +34,7 @@ from xmleval.view.rule import Rule
 if TYPE_CHECKING:
     from xmleval.evaluation.files import CountRun
 
-PATHS = (str, os.PathLike, Mapping)  # and the models of a dict
+PATHS = (str, os.PathLike, Mapping)  # a dict may contain the paths of models
 
 
 @overload
@@ -49,7 +49,7 @@ def evaluate(
 ) -> Report: ...
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentation
     y_true: RowsLike,
     y_score: RowsLike | ModelsLike | None = None,
     *,
@@ -83,112 +83,119 @@ def evaluate(
 ) -> Report | Comparison:
     """Compute measures of predictions against the relevant labels.
 
-    Every argument that takes an array or names also takes a file, a folder, a pattern or an address of one;
-    where it has a row for each instance, also `scan` of one, which says how it is read. Files are read row by
-    row, in bounded memory.
+    Every argument that takes an array or names also takes a file, a folder, a pattern or an address
+    of one; where it has a row for each instance, also `scan` of one, which says how it is read.
+    Files are read row by row, in bounded memory.
 
     Parameters
     ----------
     y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
-        Relevant labels of each instance, by column, by id (nested lists are lists of ids if ``n_labels`` is
-        given) or by name, as the README in ``xmleval/input`` shows. Any array can be a tensor.
+        Relevant labels of each instance, by column, by id (nested lists are lists of ids if
+        ``n_labels`` is given) or by name, as the README in ``xmleval/input`` shows. Any array can
+        be a tensor.
     y_score : as y_true with scores, or (labels, scores) arrays of shape (m, k), optional
-        Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS are taken
-        as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks an empty slot and
-        the scores can be None. A stored zero of a sparse matrix is a score (except in DIA format, where zeros
-        are padding); labels without a score are below all others, unless ``conventions`` has a score for
-        them. Several models are evaluated in one pass from files by name, ``{"a": "a.npz", "b": "b.npz"}``.
+        Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS
+        are taken as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks
+        an empty slot and the scores can be None. A stored zero of a sparse matrix is a score
+        (except in DIA format, where zeros are padding); labels without a score are below all
+        others, unless ``conventions`` has a score for them. Several models are evaluated in one
+        pass from files by name, ``{"a": "a.npz", "b": "b.npz"}``.
     y_pred : as y_true, optional
         Predicted sets.
     metrics : str or iterable of str, optional
-        Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
-        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``predicted``, ``calibration``,
-        ``hierarchy``, ``statistics`` and ``all``.
+        Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups
+        ``xmc`` (the default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``predicted``,
+        ``calibration``, ``hierarchy``, ``statistics`` and ``all``.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k whose names have none.
     y_train : as y_true with N rows, optional
-        Training labels, to estimate inverse propensities from (with a = 0.55 and b = 1.5); the truth is never
-        taken for them. ``popularity`` and ``tail_share`` count them.
+        Training labels, to estimate inverse propensities from (with a = 0.55 and b = 1.5); the
+        truth is never taken for them. ``popularity`` and ``tail_share`` count them.
     decision : str or Rule, optional
-        How scores become sets without ``y_pred``: ``top3``, ``threshold0.5`` (strictly better), or a rule
-        that `xmleval threshold fit` wrote. See `xmleval.thresholds.fit`.
+        How scores become sets without ``y_pred``: ``top3``, ``threshold0.5`` (strictly better), or
+        a rule that `xmleval threshold fit` wrote. See `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
-        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"meka"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``;
-        fields that differ from the default, as in ``"unlisted=0"`` (the score of labels without a stored
-        one), ``"gains=linear"`` (the truth has grades of relevance) and ``"link=sigmoid"`` (scores are
-        logits); both, as in ``"sklearn,labels=present"``; a dict of fields, or `Conventions`.
+        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"meka"``, ``"beir"``, ``"pyxclib"``,
+        ``"napkinxc"``; fields that differ from the default, as in ``"unlisted=0"`` (the score of
+        labels without a stored one), ``"gains=linear"`` (the truth has grades of relevance) and
+        ``"link=sigmoid"`` (scores are logits); both, as in ``"sklearn,labels=present"``; a dict of
+        fields, or `Conventions`.
     confidence : float, optional
-        Probability, such as 0.95, that an interval covers what is expected of other rows of the same kind.
-        Values do not depend on it. See ``report.confidence``.
+        Probability, such as 0.95, that an interval covers what is expected of other rows of the
+        same kind. Values do not depend on it. See ``report.confidence``.
     labels : list of str, optional
-        Names of all labels, by column; by default those of the truth, in the order in which it names them.
-        Other names in the truth are refused; in predictions, they count as wrong, with ``labels`` or without.
-        A file has one a line, or is a JSON list.
+        Names of all labels, by column; by default those of the truth, in the order in which it
+        names them. Other names in the truth are refused; in predictions, they count as wrong, with
+        ``labels`` or without. A file has one a line, or is a JSON list.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     sample_weight : array of shape (m,), or values by name, optional
-        Weight of each instance: 0 or within 2^-30..2^20; a file is an .npy vector, or has one number a line.
+        Weight of each instance: 0 or within 2^-30..2^20; a file is an .npy vector, or has one
+        number a line.
     higher_is_better : bool, default True
-        Whether higher scores are better. With False they are distances, of which lower ones are better.
+        Whether higher scores are better. With False they are distances, of which lower ones are
+        better.
     exclude : pairs of a row and a label, or as y_true, optional
-        What is left out of the truth and of all predictions, such as pairs that occur in training. A file has
-        the numbers of a row and a label on each line.
+        What is left out of the truth and of all predictions, such as pairs that occur in training.
+        A file has the numbers of a row and a label on each line.
     exclude_from : {"both", "predictions"}, default "both"
         With "predictions", the truth keeps what ``exclude`` names, as NGAME and DEXML do.
-    candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair of arrays, optional
-        Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A note tells
-        what they allow.
+    candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair, optional
+        Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A
+        note tells what they allow.
     inverse_propensity : array of shape (l,), or values by name, optional
-        Inverse propensities, such as `inverse_propensity` estimates from training labels with the published
-        constants of a data set, which the report names; a file is an .npy vector, or has one number a line.
-    label_groups : LabelGroups, or array of shape (l,), or dict from labels to names of groups, optional
-        Groups of labels, such as `label_groups` makes from training labels; those that a dict lacks are in
-        the group "other". With ``y_train``, also edges as `label_groups` takes them, such as ``[0, 10, 100]``
-        or ``"deciles"``. See ``report.groups`` and ``report.shares``.
+        Inverse propensities, such as `inverse_propensity` estimates from training labels with the
+        published constants of a data set, which the report names; a file is an .npy vector, or has
+        one number a line.
+    label_groups : LabelGroups, or array of shape (l,), or dict from labels to group names, optional
+        Groups of labels, such as `label_groups` makes from training labels; those that a dict lacks
+        are in the group "other". With ``y_train``, also edges as `label_groups` takes them, such as
+        ``[0, 10, 100]`` or ``"deciles"``. See ``report.groups`` and ``report.shares``.
     row_groups : array of shape (m,), or values by name, optional
-        The group of each instance, at most 1000 different ones: a name such as its language, or an integer;
-        a file has one a line, or row and group. With ``confidence``, the tables of all groups must fit in
-        ``memory``. See ``report.row_groups``.
+        The group of each instance, at most 1000 different ones: a name such as its language, or an
+        integer; a file has one a line, or row and group. With ``confidence``, the tables of all
+        groups must fit in ``memory``. See ``report.row_groups``.
     hierarchy : sparse matrix of shape (l, l), (child, parent) pairs, or dict of parents, optional
-        Edges between labels, by number or name: ``h_precision``, ``h_recall`` and ``h_f1`` add all ancestors
-        to both sets. Labels may have several parents. By name, nodes need not be labels: predicted ones have
-        their ancestors, too. A file has a child and its parent on each line; a matrix has children as rows
-        and parents as columns.
+        Edges between labels, by number or name: ``h_precision``, ``h_recall`` and ``h_f1`` add all
+        ancestors to both sets. Labels may have several parents. By name, nodes need not be labels:
+        predicted ones have their ancestors, too. A file has a child and its parent on each line; a
+        matrix has children as rows and parents as columns.
     clusters : array of shape (m,), or values by name, optional
-        Cluster of each instance, integers or strings: instances that depend on one another, such as the
-        sentences of a document; a file has one a line, or row and cluster. Intervals then cover other
-        clusters.
+        Cluster of each instance, integers or strings: instances that depend on one another, such as
+        the sentences of a document; a file has one a line, or row and cluster. Intervals then cover
+        other clusters.
     bounds : bool, default False
-        Also give lower and upper bounds on measures of the whole ranking by row, and on auc.micro without
-        weights, over all scores of unlisted labels up to the last score of their row. See
+        Also give lower and upper bounds on measures of the whole ranking by row, and on auc.micro
+        without weights, over all scores of unlisted labels up to the last score of their row. See
         ``report.intervals``.
     per_row, per_label : bool or list of str, default False
-        Keep row values for ``report.per_row()``, label values for ``report.per_label()``. A list names the
-        measures to keep them for, which saves memory.
+        Keep row values for ``report.per_row()``, label values for ``report.per_label()``. A list
+        names the measures to keep them for, which saves memory.
     curve_points : int, optional
         Number of points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
     memory : int or str, default "1GiB"
-        Bytes, or an amount such as "512MB", above which pooled scores (family ``curves``) go to temporary
-        files; of files, at least 16MB, and also for rows that are read. Values do not depend on it.
+        Bytes, or an amount such as "512MB", above which pooled scores (family ``curves``) go to
+        temporary files; of files, at least 16MB, and also for rows that are read. Values do not
+        depend on it.
     threads : int, optional
         Maximum number of threads, by default one per processor. Values do not depend on it.
     progress : bool or callable, default False
-        Whether to show a bar in a terminal or a notebook, or what is called with the number of rows that are
-        counted, and that of all rows or None. Arrays in memory show none.
+        Whether to show a bar in a terminal or a notebook, or what is called with the number of rows
+        that are counted, and that of all rows or None. Arrays in memory show none.
     running : Running, optional
         Checkpoints, saved counts, further processes and blocks of rows; see `Running`.
 
     Returns
     -------
     Report or Comparison
-        A report is a mapping from names to floats that prints as a table; a comparison, of several models in
-        files, one from the names of models to their reports.
+        A report is a mapping from names to floats that prints as a table; a comparison, of several
+        models in files, one from the names of models to their reports.
 
     Raises
     ------
     ValueError
-        If input is invalid (the message names argument, row and value), or a measure needs input that was
-        not given.
+        If input is invalid (the message names argument, row and value), or a measure needs input
+        that was not given.
 
     Examples
     --------
@@ -239,43 +246,53 @@ def evaluate(
 
 def answer(request: Request) -> Report | Comparison:
     """Return the report on a request, or the reports on several models in files."""
-    y_score, y_pred = request.data.y_score, request.data.y_pred
+    y_score = request.data.y_score
+    y_pred = request.data.y_pred
     if not reads_files(request):
         refuse_models("y_score", y_score)
         refuse_models("y_pred", y_pred)
         return evaluate_values(request, {"": (y_score, y_pred)})[0]
     from xmleval.evaluation.files import evaluate_files  # imports all formats
 
-    models: dict[str, Any] = {} if y_score is None else {"y_score": y_score}
     if isinstance(y_score, Mapping) and not y_score:
         raise InputError("y_score", "is empty; expected scores, or files of models by name")
-    if file_of("y_score", y_score) is not None:
-        models = {**y_score} if isinstance(y_score, Mapping) else {str(y_score): y_score}
+    models = dict[str, Any]()
+    if file_of("y_score", y_score) is None:
+        if y_score is not None:
+            models["y_score"] = y_score
+    elif isinstance(y_score, Mapping):
+        models |= y_score
+    else:
+        models[str(y_score)] = y_score
     reports = evaluate_files(request, models, counting_of(request))[1]
-    return Comparison(reports) if len(reports) > 1 else reports.popitem()[1]
+    if len(reports) > 1:
+        return Comparison(reports)
+    return reports.popitem()[1]
 
 
 def refuse_models(argument: str, value: object) -> None:
-    """Refuse predictions of several models in memory, by name, in place of those of one."""
-    if not isinstance(value, dict) or hasattr(value, "shape"):  # as a DOK matrix has, which is a dict, too
+    """Refuse a dict of the predictions of several models in memory."""
+    # a DOK matrix is a dict, too, and has a shape
+    if not isinstance(value, dict) or hasattr(value, "shape"):
         return
     if value and not is_pair_dict(value) and all(map(_has_rows, value.values())):
-        several = f"holds predictions by model ({shown_names(map(shown, value))})"
+        text = f"holds predictions by model ({shown_names(map(shown, value))})"
         hint = "give several models in memory to xmleval.compare, or one of them here"
-        raise InputError(argument, f"{several}; {hint}")
+        raise InputError(argument, f"{text}; {hint}")
 
 
 def _has_rows(value: object) -> bool:
-    """Tell whether a value is a matrix, a list of arrays, or rows by key, and no row."""
+    """Return whether a value is a matrix, a pair of matrices or rows by key, and not one row."""
     if isinstance(value, Mapping):
         first = next(iter(value.values()), None)
         return isinstance(first, Mapping | list | tuple | set)
-    first = value[0] if isinstance(value, tuple) and value else value
-    return getattr(first, "ndim", 0) == 2
+    if isinstance(value, tuple) and value:
+        value = value[0]
+    return getattr(value, "ndim", 0) == 2
 
 
 def reads_files(request: Request) -> bool:
-    """Tell whether any of the arguments of `evaluate` is a file, or for files alone."""
+    """Return whether any of the arguments of `evaluate` is a file, or for files alone."""
     for name in FILES:
         value = argument_of(request, name)
         if value is not None and isinstance(value, PATHS) and file_of(name, value):
@@ -284,7 +301,7 @@ def reads_files(request: Request) -> bool:
 
 
 def counting_of(request: Request) -> CountRun | None:
-    """Return what counts files on the executor that is asked for, None where there is none."""
+    """Return the function that counts files on the requested executor; None without one."""
     executor = request.running.executor
     if executor is None:
         return None
@@ -293,7 +310,9 @@ def counting_of(request: Request) -> CountRun | None:
     if isinstance(executor, str):
         if ":" not in executor:
             expected = "expected a number of processes, or an address such as tcp://host:8786"
-            raise InputError("executor", f"{shown(executor)} is no address of a scheduler; {expected}")
+            raise InputError(
+                "executor", f"{shown(executor)} is no address of a scheduler; {expected}"
+            )
         from xmleval.cluster.dask import connected  # an extra
 
         return partial(evaluation.count_on, connected(executor), False)

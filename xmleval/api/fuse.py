@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.arrays import MOST_LABELS, Ints, row_sizes
+from xmleval.base.arrays import MOST_LABELS, Floats, Ints, row_sizes
 from xmleval.base.budget import MEMORY, PIECE_BYTES, check_resources
 from xmleval.base.errors import (
     RISING,
@@ -27,7 +27,7 @@ from xmleval.evaluation.batch import BatchLocation
 from xmleval.evaluation.inputs import open_input
 from xmleval.evaluation.label_counts import common_label_count
 from xmleval.evaluation.match_files import notes_of, prediction_batches
-from xmleval.input.canonical import LEAST_STEPS, Ranking, RawScores
+from xmleval.input.canonical import LEAST_STEPS, RankedRows, RawScores
 from xmleval.input.csr import rows_at_a_time, sorted_part
 from xmleval.input.match import Match, join_models
 from xmleval.input.objects.named import without_labels
@@ -38,8 +38,8 @@ from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.shards import with_fields
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 
-OF_RANKS = ("rrf", "rank")
-RULES = ("mean", *OF_RANKS)
+RANK_RULES = ("rrf", "rank")
+RULES = ("mean", *RANK_RULES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,14 +71,15 @@ def fuse(
     Parameters
     ----------
     predictions : list of y_score
-        Those of two or more models, as in `evaluate`. Rows with names are matched by them; a model without a
-        row lists nothing in it. Other rows are in the same order in all.
+        Those of two or more models, as in `evaluate`. Rows with names are matched by them; a model
+        without a row lists nothing in it. Other rows are in the same order in all.
     rule : str, default "rrf"
         What a label scores, over the models that list it. Others add nothing.
 
         - ``"rrf"``: reciprocal rank fusion, the sum of 1 / (60 + rank), ranks from 1.
         - ``"mean"``: of the scores, over all models: a missing score counts as 0.
-        - ``"rank"``: the mean of L + 1 - rank, where L is the length of the longest list of any row.
+        - ``"rank"``: the mean of L + 1 - rank, where L is the length of the longest list of any
+          row.
     k : int, optional
         How many labels of each row to keep, by default all.
     weights : iterable of float, optional
@@ -92,20 +93,22 @@ def fuse(
     -------
     csr_array, tuple of arrays, dict or list
         What `evaluate` takes, scores in float64: a matrix of shape (m, l); of lists alone, without
-        ``n_labels``, a pair ``(labels, scores)`` of shape (m, depth), best first and -1 in empty slots; of
-        what has names, ``{row: {label: score}}``, best first, or a list of ``{label: score}``.
+        ``n_labels``, a pair ``(labels, scores)`` of shape (m, depth), best first and -1 in empty
+        slots; of what has names, ``{row: {label: score}}``, best first, or a list of ``{label:
+        score}``.
 
     Raises
     ------
     ValueError
-        If input is invalid, or a rule of scores is given lists without any; the message names the model.
+        If input is invalid, or a rule of scores is given lists without any; the message names the
+        model.
 
     Notes
     -----
-    Of equal scores, the smaller label is first, by number or by name. Parts of a sum are added from the
-    smallest to the largest: the order of the models changes no bit. "rrf" is that of Cormack et al. (SIGIR
-    2009) and ranx; "mean" orders labels as CombSUM does, and is PECOS's ``average``, "rank" its
-    ``rank_average``.
+    Of equal scores, the smaller label is first, by number or by name. Parts of a sum are added from
+    the smallest to the largest: the order of the models changes no bit. "rrf" is that of Cormack et
+    al. (SIGIR 2009) and ranx; "mean" orders labels as CombSUM does, and is PECOS's ``average``,
+    "rank" its ``rank_average``.
 
     Examples
     --------
@@ -122,44 +125,50 @@ def fuse(
         threads=threads,
     )
     rows, width = fuse_rows(predictions, fusion)
+    if rows.names is None and rows.best_first:
+        return rows_as_lists(rows)
     if rows.names is None:
-        return rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, width)
+        return rows_as_csr(rows, width)
     labels = [rows.names[label] for label in rows.labels.tolist()]
     pairs = [*zip(labels, rows.values.tolist(), strict=True)]
-    dicts = [dict(pairs[start:stop]) for start, stop in itertools.pairwise(rows.ptr.tolist())]
-    return dicts if rows.keys is None else dict(zip(rows.keys, dicts, strict=True))
+    lists = [dict(pairs[start:stop]) for start, stop in itertools.pairwise(rows.ptr.tolist())]
+    if rows.keys is None:
+        return lists
+    return dict(zip(rows.keys, lists, strict=True))
 
 
 def fuse_rows(predictions: Any, fusion: Fusion) -> tuple[Any, int]:
     """Return fused rows, with any names of rows and labels, and the number of labels; see `fuse`.
 
-    Rows are by label id if they make a matrix, else best first.
+    Rows are ordered by label id for a matrix, else best first.
     """
     if not isinstance(predictions, list) or len(predictions) < 2:
         raise InputError("predictions", "expected those of two models or more, in a list")
     constant, weights = _check_rule(fusion, len(predictions))
-    k = None if fusion.k is None else positive_integer("k", fusion.k)
+    k = fusion.k
+    if k is not None:
+        k = positive_integer("k", k)
     n_labels = fusion.n_labels
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
     models = _read_models(predictions, n_labels)
     with models.location.locating_errors():
-        fused = _Fused(fusion, models, constant, weights, k)
-        starts = range(0, max(fused.n_rows, 1), fused.size)
+        fuser = _Fuser(fusion, models, constant, weights, k)
+        starts = range(0, max(fuser.n_rows, 1), fuser.size)
         resources = check_resources(MEMORY, fusion.threads)
-        blocks, seen = zip(*resources.map(fused.block, starts), strict=True)
-    for name, raws in zip(models.names, zip(*seen, strict=True), strict=True):
-        if _look_like_distances(raws, fused.n_rows):
+        blocks, raw_scores = zip(*resources.map(fuser.block, starts), strict=True)
+    for name, raw_blocks in zip(models.names, zip(*raw_scores, strict=True), strict=True):
+        if _look_like_distances(raw_blocks, fuser.n_rows):
             warnings.warn(Message(f"{name}: ", RISING), UserWarning, stacklevel=3)
     rows = stack_rows(blocks)._replace(keys=models.row_names, names=models.label_names)
-    return rows, fused.width
+    return rows, fuser.width
 
 
 @dataclass(frozen=True)
 class _Models:
-    """Predictions of several models, whose rows are in one order and whose labels have the same numbers.
+    """Predictions of several models, whose rows and labels have the same numbers.
 
-    arguments, names : what errors in Python, and what messages call them
+    arguments, names : names of the models in errors in Python, and in messages
     n_labels : number of labels of a matrix, None for lists
     row_names, label_names : names of rows, and of labels by number, if they have any
     """
@@ -174,23 +183,27 @@ class _Models:
 
 
 def _read_models(predictions: Sequence[Any], n_labels: int | None) -> _Models:
-    """Return predictions of models, by names of rows and labels where they have any."""
+    """Return predictions of models, matched by the names of rows and labels if there are any."""
     arguments = [f"predictions[{number}]" for number in range(len(predictions))]
-    opened = [open_input("y_score", v, n_labels, n) for n, v in zip(arguments, predictions, strict=True)]
+    opened = [
+        open_input("y_score", value, n_labels, argument)
+        for argument, value in zip(arguments, predictions, strict=True)
+    ]
     models = with_fields(True, *opened)
     names = [model.name for model in models]
     files = dict(zip(arguments, names, strict=True))
     if any(model.named for model in models):
         named_rows = zip(names, map(_read_names, models), strict=True)
         rows, label_names, row_names = join_models([*named_rows])
-        return _Models(arguments, names, rows, None, BatchLocation({}, files), row_names, label_names)
-    numbered, readers = zip(*map(_read_numbers, models), strict=True)
+        location = BatchLocation({}, files)
+        return _Models(arguments, names, rows, None, location, row_names, label_names)
+    numbered_rows, readers = zip(*map(_read_numbers, models), strict=True)
     n_labels = n_labels or common_label_count([*zip(names, readers, strict=True)])
     location = BatchLocation(dict(zip(arguments, readers, strict=True)), files)
-    return _Models(arguments, names, numbered, n_labels, location)
+    return _Models(arguments, names, numbered_rows, n_labels, location)
 
 
-class _Fused:
+class _Fuser:
     """Rankings of several models, joined block by block.
 
     n_rows, width : numbers of rows and of labels
@@ -200,9 +213,14 @@ class _Fused:
     def __init__(
         self, fusion: Fusion, models: _Models, constant: float, weights: list[float], k: int | None
     ) -> None:
-        self.rule, self.weights, self.k = fusion.rule, weights, k
+        self.rule = fusion.rule
+        self.weights = weights
+        self.k = k
         self.n_labels = models.n_labels
-        self.width = models.n_labels or 1 + max(int(rows.labels.max(initial=0)) for rows in models.rows)
+        if models.n_labels:
+            self.width = models.n_labels
+        else:
+            self.width = 1 + max(int(rows.labels.max(initial=0)) for rows in models.rows)
         self.sources = [
             ranking_rows(rows, self._reading(argument, fusion))
             for argument, rows in zip(models.arguments, models.rows, strict=True)
@@ -210,58 +228,80 @@ class _Fused:
         self.n_rows = self.sources[0].n_rows
         match = Match(models.names[0], None, n_rows=self.n_rows)
         for argument, source in zip(models.arguments, self.sources, strict=True):
-            match.row_numbers("y_score", argument, no_labels(source.n_rows))  # refuses another number of rows
+            # refuses another number of rows
+            match.row_numbers("y_score", argument, no_labels(source.n_rows))
         self.constant = constant
-        if self.rule == "rank":  # whose ranks count from behind the end of the longest list
-            self.constant = 1.0 + max(self._longest(rows) for rows in models.rows)
+        if self.rule == "rank":  # ranks count from the end of the longest list
+            self.constant = 1.0 + max(self._longest_list(rows) for rows in models.rows)
         row_bytes = sum(source.bytes_per_row for source in self.sources)
         self.size = min(rows_at_a_time(row_bytes), (1 << 62) // self.width)
 
     def _reading(self, argument: str, fusion: Fusion) -> Reading:
         """Return how the scores of a model are read."""
-        is_ordered, higher = self.rule in OF_RANKS, fusion.higher_is_better
+        is_ordered = self.rule in RANK_RULES
+        higher = fusion.higher_is_better
         return Reading(argument, self.width, ordered=is_ordered, higher_is_better=higher)
 
-    def _longest(self, rows: Any) -> int:
-        """Return the length of the longest list."""
-        return int(row_sizes(rows.ptr).max(initial=0)) if isinstance(rows, Rows) else self.width
+    def _longest_list(self, rows: Any) -> int:
+        """Return the length of the longest list; in a dense matrix, each row lists all labels."""
+        if not isinstance(rows, Rows):
+            return self.width
+        return int(row_sizes(rows.ptr).max(initial=0))
 
     def block(self, start: int) -> tuple[Rows, list[RawScores | None]]:
-        """Return fused rows from ``start`` on, and what was seen of the scores of each model."""
+        """Return a block of fused rows from ``start``, and facts on the scores of every model."""
         stop = min(start + self.size, self.n_rows)
         rankings = [source.block(start, stop) for source in self.sources]
         rows = _add(self.rule, self.constant, self.weights, rankings, self.width, start)
         if self.k is not None or self.n_labels is None:
-            best = ranking_rows(rows, Reading("predictions", self.width, depth=self.k)).block(0, rows.n_rows)
+            reading = Reading("predictions", self.width, depth=self.k)
+            best = ranking_rows(rows, reading).block(0, rows.n_rows)
             rows = rows_by_id(best.ptr, best.labels.astype(np.int64), best.scores, best_first=True)
         if self.n_labels is not None:
             rows = sorted_part("predictions", rows._replace(best_first=False), self.width)[0]
         return rows, [ranking.raw for ranking in rankings]
 
 
-def _look_like_distances(raws: Sequence[Any], n_rows: int) -> bool:
-    """Tell whether the scores of a model rise along every row."""
-    n_steps = sum(raw.n_listed for raw in raws) - n_rows
+def _look_like_distances(raw_blocks: Sequence[Any], n_rows: int) -> bool:
+    """Return whether the scores of a model rise along every row, from the facts on its blocks."""
+    n_steps = sum(raw.n_listed for raw in raw_blocks) - n_rows
     if n_steps < LEAST_STEPS:
         return False
-    return any(raw.rises for raw in raws) and not any(raw.falls for raw in raws)
+    return any(raw.rises for raw in raw_blocks) and not any(raw.falls for raw in raw_blocks)
 
 
 def _check_rule(fusion: Fusion, n_models: int) -> tuple[float, list[float]]:
     """Return the constant of a rule and the weights of models."""
-    rule, rank_constant, given = fusion.rule, fusion.rank_constant, fusion.weights
+    rule = fusion.rule
     if rule not in RULES:
         near = did_you_mean(str(rule), RULES)
-        raise InputError("rule", f"{shown(rule)} is not one of {', '.join(RULES)}; {near}".rstrip("; "))
-    constant = 60.0 if rank_constant is None else real_number("rank_constant", rank_constant)
-    if rank_constant is not None and rule != "rrf":
+        text = f"{shown(rule)} is not one of {', '.join(RULES)}; {near}"
+        raise InputError("rule", text.rstrip("; "))
+    constant = _check_rank_constant(rule, fusion.rank_constant)
+    if rule == "mean" and not fusion.higher_is_better:
+        text = (
+            "the rule mean adds scores, and takes 0 for those that a model does not list; expected "
+        )
+        raise InputError("higher_is_better", f"{text}{' or '.join(RANK_RULES)} for distances")
+    return constant, _check_weights(fusion.weights, n_models)
+
+
+def _check_rank_constant(rule: str, rank_constant: float | None) -> float:
+    """Return the constant of reciprocal rank fusion, by default 60, or refuse it."""
+    if rank_constant is None:
+        return 60.0
+    constant = real_number("rank_constant", rank_constant)
+    if rule != "rrf":
         raise InputError("rank_constant", f"is for the rule rrf, not {rule}")
     if not 0 <= constant < math.inf:
         raise InputError("rank_constant", f"{shown(rank_constant)} is not 0 or more")
-    if rule == "mean" and not fusion.higher_is_better:
-        text = "the rule mean adds scores, and takes 0 for those that a model does not list; expected "
-        raise InputError("higher_is_better", f"{text}{' or '.join(OF_RANKS)} for distances")
-    weights: Any = [1.0] * n_models if given is None else given
+    return constant
+
+
+def _check_weights(weights: Any, n_models: int) -> list[float]:
+    """Return the weight of every model, by default 1, or refuse the weights."""
+    if weights is None:
+        return [1.0] * n_models
     if not hasattr(weights, "__iter__"):
         weights = [weights]
     numbers = [real_number("weights", weight) for weight in weights]
@@ -269,16 +309,20 @@ def _check_rule(fusion: Fusion, n_models: int) -> tuple[float, list[float]]:
         raise InputError(
             "weights", f"{shown(numbers)} are not {n_models} numbers above 0, one for each model"
         )
-    return constant, numbers
+    return numbers
 
 
 def _read_names(model: Opened) -> Rows:
     """Return predictions with the names of their rows and labels."""
-    rows = without_labels(model.value) if isinstance(model, OpenedValue) else None  # may have names, too
+    rows: Rows | None = None
+    if isinstance(model, OpenedValue):
+        rows = without_labels(model.value)  # may have names, too
     if model.named:
         match = Match(model.name, ())
         rows = match.place("y_true", model.name, prediction_batches(model)).rows()
-        rows = rows._replace(keys=match.keys, match=match.by, names=match.names, origin=match.origin)
+        rows = rows._replace(
+            keys=match.keys, match=match.by, names=match.names, origin=match.origin
+        )
     if rows is None:
         raise InputError(model.name, "has no names, which others have; give names to all")
     for note in notes_of(model.name, rows.origin):
@@ -287,43 +331,62 @@ def _read_names(model: Opened) -> Rows:
 
 
 def _read_numbers(model: Opened) -> tuple[Any, RowReader]:
-    """Return predictions by number, without empty slots of lists, and what has read them."""
+    """Return predictions by number, without empty slots of lists, and their reader."""
     with closing(RowReader(model.name, model.pieces(), PIECE_BYTES)) as reader:
         rows = stack_rows(reader.take(n) for n in iter(reader.ready, 0))
-    is_list = isinstance(rows, Rows) and rows.best_first
-    return rows.only(rows.labels != -1) if is_list else rows, reader
+    if isinstance(rows, Rows) and rows.best_first:
+        rows = rows.only(rows.labels != -1)
+    return rows, reader
 
 
 def _add(
-    rule: str, constant: float, weights: list[float], rankings: list[Ranking], n_labels: int, first_row: int
+    rule: str,
+    constant: float,
+    weights: list[float],
+    rankings: list[RankedRows],
+    n_labels: int,
+    first_row: int,
 ) -> Rows:
     """Return the labels that any model lists in each row with their sums, by label id."""
-    n_rows, cells, parts = rankings[0].ptr.size - 1, list[Ints](), list[Any]()
+    n_rows = rankings[0].ptr.size - 1
+    cells = list[Ints]()
+    addends = list[Any]()
     for number, (weight, ranking) in enumerate(zip(weights, rankings, strict=True)):
         rows = np.repeat(np.arange(n_rows), row_sizes(ranking.ptr))
         ranks = np.arange(1, rows.size + 1) - ranking.ptr[rows]
         cells.append(rows * n_labels + ranking.labels)
         if rule == "rrf":
-            parts.append(weight / (constant + ranks))
+            addends.append(weight / (constant + ranks))
         elif rule == "rank":
-            parts.append(weight * (constant - ranks))
-        elif ranking.scores is None:
-            text = f"lists without scores; the rule mean adds scores, and {' and '.join(OF_RANKS)} need none"
-            raise InputError(f"predictions[{number}]", text)
+            addends.append(weight * (constant - ranks))
         else:
-            scores = ranking.scores.astype(np.float64)
-            reason = "cannot be added; leave out labels that are not predicted"
-            listed = rows_by_id(ranking.ptr, ranking.labels, scores)
-            listed.refuse_first(f"predictions[{number}]", "score", np.isinf(scores), first_row, reason)
-            parts.append(weight * scores)
-    distinct, _, place = np.unique(np.concatenate(cells), True, True)  # merges what is sorted
-    values = np.concatenate(parts)
-    many = np.flatnonzero(np.bincount(place)[place] > 2)  # of a sum that may depend on the order of models
+            addends.append(weight * _finite_scores(ranking, f"predictions[{number}]", first_row))
+    distinct, _, place = np.unique(np.concatenate(cells), True, True)  # merges sorted cells
+    values = np.concatenate(addends)
+    # a sum of more than two values may depend on the order of models: add the smallest first
+    many = np.flatnonzero(np.bincount(place)[place] > 2)
     order = many[np.argsort(values[many])]
-    place[many], values[many] = place[order], values[order]
+    place[many] = place[order]
+    values[many] = values[order]
     sums = np.bincount(place, values, minlength=distinct.size).astype(np.float64)
-    sums /= 1.0 if rule == "rrf" else math.fsum(weights)
-    row_of, labels = np.divmod(distinct, n_labels)
-    for row in row_of[~np.isfinite(sums)][:1].tolist():
-        raise InputError("predictions", "sums of scores exceed float64", row=first_row + row)
-    return rows_by_id(pointer(np.bincount(row_of, minlength=n_rows)), labels, sums)
+    if rule != "rrf":
+        sums /= math.fsum(weights)
+    row_numbers, labels = np.divmod(distinct, n_labels)
+    overflowing = row_numbers[~np.isfinite(sums)]
+    if overflowing.size:
+        row = first_row + int(overflowing[0])
+        raise InputError("predictions", "sums of scores exceed float64", row=row)
+    return rows_by_id(pointer(np.bincount(row_numbers, minlength=n_rows)), labels, sums)
+
+
+def _finite_scores(ranking: RankedRows, argument: str, first_row: int) -> Floats:
+    """Return the scores of a ranking, or refuse one without scores or with an infinite score."""
+    if ranking.scores is None:
+        rules = " and ".join(RANK_RULES)
+        text = f"lists without scores; the rule mean adds scores, and {rules} need none"
+        raise InputError(argument, text)
+    scores: Floats = ranking.scores.astype(np.float64)
+    reason = "cannot be added; leave out labels that are not predicted"
+    listed = rows_by_id(ranking.ptr, ranking.labels, scores)
+    listed.refuse_first(argument, "score", np.isinf(scores), first_row, reason)
+    return scores

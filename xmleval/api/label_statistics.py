@@ -41,14 +41,15 @@ def label_statistics(
     Returns
     -------
     dict of str to float
-        ``n_rows``, ``n_labels``, ``n_stored`` (relevant entries); ``label_cardinality`` (mean labels per
-        instance), ``label_density`` (cardinality / l), ``label_diversity`` (distinct label sets) and
-        ``proportional_diversity`` (diversity / m) of Zhang & Zhou 2014; ``max_labels_per_row``,
-        ``rows_without_labels``; ``points_per_label`` (mean instances per label), ``labels_without_rows``,
-        ``tail_share`` (share of occurring labels with at most 10 instances), ``imbalance`` (mean over
-        occurring labels of the largest label count / the label's count; Charte et al. 2015); with
-        ``y_train``, ``labels_unseen_in_training`` (labels that occur in ``y_true`` only) and
-        ``stored_unseen_in_training`` (share of relevant entries with such a label). Undefined ratios are NaN.
+        ``n_rows``, ``n_labels``, ``n_stored`` (relevant entries); ``label_cardinality`` (mean
+        labels per instance), ``label_density`` (cardinality / l), ``label_diversity`` (distinct
+        label sets) and ``proportional_diversity`` (diversity / m) of Zhang & Zhou 2014;
+        ``max_labels_per_row``, ``rows_without_labels``; ``points_per_label`` (mean instances per
+        label), ``labels_without_rows``, ``tail_share`` (share of occurring labels with at most 10
+        instances), ``imbalance`` (mean over occurring labels of the largest label count / the
+        label's count; Charte et al. 2015); with ``y_train``, ``labels_unseen_in_training`` (labels
+        that occur in ``y_true`` only) and ``stored_unseen_in_training`` (share of relevant entries
+        with such a label). Undefined ratios are NaN.
 
     Examples
     --------
@@ -65,9 +66,11 @@ def label_statistics(
     rows, run = collect(request, lambda n, resources: LabelCounts(n))
     for note in run.rows.notes[0]:
         warnings.warn(note, stacklevel=2)
-    n_labels, seen = rows.label_counts.size, np.flatnonzero(rows.label_counts)
+    n_labels = rows.label_counts.size
+    seen = np.flatnonzero(rows.label_counts)
     counts = rows.label_counts[seen]
-    n_stored, n_seen = counts.sum(), counts.size or np.nan
+    n_stored = counts.sum()
+    n_seen = counts.size or np.nan
     values = {
         "n_rows": rows.n_rows,
         "n_labels": n_labels,
@@ -88,12 +91,13 @@ def label_statistics(
 
 
 class LabelCounts(Evaluator):
-    """Rows added so far: the count of each label, the largest number of labels, and rows without labels."""
+    """Counts of rows so far: the rows of every label, most labels in a row, rows without labels."""
 
     def __init__(self, n_labels: int) -> None:
         super().__init__("statistics", n_labels=n_labels)
         self.label_counts: Ints = np.zeros(n_labels, np.int64)
-        self.most_labels, self.n_empty = 0, 0
+        self.most_labels = 0
+        self.n_empty = 0
 
     def add(self, batch: Batch) -> None:
         """Count the rows of a batch, or refuse them."""

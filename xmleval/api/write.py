@@ -13,7 +13,7 @@ from xmleval.input.argument_types import RowsLike
 
 
 def write(path: str | os.PathLike[str], data: RowsLike, kind: str = "scores") -> None:
-    """Write data to a file in the format that its name tells, with the names of rows and labels.
+    """Write data to a file in the format of its extension, with the names of rows and labels.
 
     Parameters
     ----------
@@ -40,8 +40,12 @@ def write(path: str | os.PathLike[str], data: RowsLike, kind: str = "scores") ->
     """
     if kind not in CONTENTS:
         near = did_you_mean(str(kind), CONTENTS)
-        raise InputError("kind", f"{kind!r} is not one of {', '.join(CONTENTS)}; {near}".rstrip("; "))
+        raise InputError(
+            "kind", f"{kind!r} is not one of {', '.join(CONTENTS)}; {near}".rstrip("; ")
+        )
     if is_file(data):
-        raise InputError("data", "is a file; expected data in memory; `xmleval convert` reads files")
+        raise InputError(
+            "data", "is a file; expected data in memory; `xmleval convert` reads files"
+        )
     for note in write_object(data, kind, Path(path)):
         warnings.warn(note, UserWarning, stacklevel=2)

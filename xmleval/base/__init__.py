@@ -1,1 +1,1 @@
-"""What every room may use: errors, notes, numbers in text, conventions, memory and threads, array types."""
+"""Modules that all others may use: errors, notes, numbers in text, memory, threads, arrays."""

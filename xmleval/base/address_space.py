@@ -1,12 +1,12 @@
-"""Address space: what a limit on it, such as that of ``ulimit -v``, leaves to this process."""
+"""Address space that a limit, such as that of ``ulimit -v``, leaves to this process."""
 
 from __future__ import annotations
 
 import math
 import resource
 
-LEAST_BYTES = 768 << 20  # within which the libraries load, kernels compile and one thread counts
-SIZES = "/proc/self/statm"  # the first number is that of mapped pages
+LEAST_BYTES = 768 << 20  # enough to load the libraries, compile kernels and count in one thread
+SIZES = "/proc/self/statm"  # the first number counts mapped pages
 
 
 def limit_of_address_space() -> float:
@@ -16,7 +16,7 @@ def limit_of_address_space() -> float:
 
 
 def address_space_left() -> float:
-    """Return the bytes that this process may still map, infinite if there is no limit or none is known."""
+    """Return the bytes that this process may still map; infinite without a known limit."""
     limit = limit_of_address_space()
     if limit == math.inf:
         return math.inf
@@ -31,9 +31,12 @@ def address_space_left() -> float:
 
 
 def refuse_little_address_space() -> None:
-    """Refuse a limit under which libraries would not load, or end or block the process as they do."""
+    """Refuse a limit under which loading the libraries would fail, or end or block the process."""
     limit = limit_of_address_space()
     if limit < LEAST_BYTES:
-        allowed, needed = (f"{n_bytes / 2**20:.4g} MiB" for n_bytes in (limit, LEAST_BYTES))
-        text = f"the limit of address space is {allowed}; at least {needed} are needed"
-        raise MemoryError(f"{text} (ulimit -v {LEAST_BYTES >> 10})")
+        allowed = f"{limit / 2**20:.4g} MiB"
+        needed = f"{LEAST_BYTES / 2**20:.4g} MiB"
+        raise MemoryError(
+            f"the limit of address space is {allowed}; at least {needed} are needed"
+            f" (ulimit -v {LEAST_BYTES >> 10})"
+        )

@@ -1,4 +1,4 @@
-"""Types of arrays, and what is read of arrays everywhere."""
+"""Types of arrays, and small functions of arrays that all modules use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ Bools = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
 Labels = NDArray[Any]  # int32, or int64 with more than 2^31 - 1 labels
 Scores = NDArray[Any]  # float32 or float64, as given
-NARROW, WIDE = np.dtype(np.int32), np.dtype(np.int64)  # of labels
+# types of label ids
+NARROW = np.dtype(np.int32)
+WIDE = np.dtype(np.int64)
 MOST_LABELS = 1 << 40  # so that pairs of labels of a row can be counted in 64 bits
 
 
@@ -27,24 +29,26 @@ class Chunks(NamedTuple):
 
 
 def label_dtype(n_labels: int) -> np.dtype[Any]:
-    """Return the narrowest integer type that holds every label id."""
+    """Return the narrowest integer type for label ids below ``n_labels``."""
     return NARROW if n_labels < 1 << 31 else WIDE
 
 
 def row_sizes(ptr: Ints) -> Ints:
-    """Return the number of entries of each row, int64 (n,); less call overhead than `np.diff`."""
+    """Return the number of entries in every row, int64 (n,), with less overhead than `np.diff`."""
     return ptr[1:] - ptr[:-1]
 
 
 def bytes_of(arrays: object) -> int:
-    """Return the size of an array, or of those in lists and tuples of any kind."""
+    """Return the size of an array, or of all arrays in lists and tuples, nested or not."""
     if isinstance(arrays, np.ndarray):
         return arrays.nbytes
-    return sum(map(bytes_of, arrays)) if isinstance(arrays, list | tuple) else 0
+    if isinstance(arrays, list | tuple):
+        return sum(map(bytes_of, arrays))
+    return 0
 
 
 def as_score(value: float, scores: Scores) -> float:
-    """Return a number rounded to the dtype of scores, as in NumPy comparisons."""
+    """Return a number rounded to the dtype of scores, as NumPy rounds it in comparisons."""
     return float(as_scores(np.float64(value), scores))
 
 

@@ -1,4 +1,4 @@
-"""Memory sizes: parsing, the shares given to each use, and the refusal of files that need more."""
+"""Memory sizes: how they are parsed and shared out, and the refusal of files that need more."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from xmleval.base.errors import InputError, Keyword, Message, positive_integer, 
 from xmleval.base.threads import MOST_THREADS, map_in_turns
 
 T = TypeVar("T")
-LEAST_POINTS = 1000  # of a curve, whatever the memory
-MEMORY = "1GiB"  # where no limit is given
+LEAST_POINTS = 1000  # points of a curve, however little memory there is
+MEMORY = "1GiB"  # default limit
 UNITS = {
     "b": 1,
     **{f"{letter}b": 1000 ** (i + 1) for i, letter in enumerate("kmgt")},
     **{f"{letter}ib": 1024 ** (i + 1) for i, letter in enumerate("kmgt")},
 }
-PIECE_BYTES = 1 << 26  # rows of a file read at a time if no memory limit is given
-LEAST_WHOLE = 16 << 20  # files that need less are read in any case
+PIECE_BYTES = 1 << 26  # size of the rows read at a time without a memory limit
+LEAST_WHOLE = 16 << 20  # files that need less memory are read in any case
 
 
 class OverLimitError(ValueError):
@@ -31,10 +31,10 @@ class OverLimitError(ValueError):
 
 
 class MemoryLimit:
-    """Memory for what files hold that cannot be read in pieces, shared by all that is read within `limited`.
+    """Memory for files that cannot be read in pieces, shared by all reading within `limited`.
 
     limit : bytes
-    memory : what the limit is a share of; else it is the memory of this machine
+    memory : bytes of which the limit is a share; None for the memory of this machine
     """
 
     def __init__(self, limit: float, memory: int | None = None) -> None:
@@ -48,25 +48,29 @@ class MemoryLimit:
         return max(self.limit - self.in_use, 0)
 
     def check(self, n_bytes: float, where: str = "") -> None:
-        """Refuse a need for ``n_bytes`` beside what is taken already, before they are allocated."""
+        """Refuse to take ``n_bytes`` more than the limit leaves, before they are allocated."""
         if n_bytes <= self.left:
             return
-        already = f" beside {size_text(self.in_use)} that is taken already" if self.in_use else ""
-        need = f"{where}needs {size_text(n_bytes)} of memory or more{already}; expected at most "
-        need += f"{size_text(self.limit)}, the share of "
+        already = ""
+        if self.in_use:
+            already = f" beside {size_text(self.in_use)} that is taken already"
+        need = (
+            f"{where}needs {size_text(n_bytes)} of memory or more{already}; expected at most "
+            f"{size_text(self.limit)}, the share of "
+        )
         source: object = "the memory of this machine"
         if self._memory is not None:
             source = Keyword("memory", size_text(self._memory))
         raise OverLimitError(Message(need, source, " for what is not read in pieces"))
 
     def take(self, n_bytes: int, where: str = "") -> None:
-        """Count memory that is about to be held, or refuse it."""
+        """Count memory that is about to be allocated, or refuse it."""
         self.check(n_bytes, where)
         self.in_use += n_bytes
 
     @contextlib.contextmanager
     def lent(self, n_bytes: int = 0) -> Iterator[None]:
-        """Take memory that is free again at the end, with what is taken within."""
+        """Take memory for a while: at the end it is free again, with all that was taken since."""
         before = self.in_use
         self.take(n_bytes)
         try:
@@ -80,7 +84,7 @@ LIMIT: ContextVar[MemoryLimit | None] = ContextVar("memory limit", default=None)
 
 @contextlib.contextmanager
 def limited(limit: MemoryLimit) -> Iterator[None]:
-    """Set the limit of what is read, also by threads of a `threads.Pool`."""
+    """Set the memory limit for reading files, also in the threads of a `threads.Call`."""
     before = LIMIT.set(limit)
     try:
         yield
@@ -89,28 +93,30 @@ def limited(limit: MemoryLimit) -> Iterator[None]:
 
 
 def memory_limit() -> MemoryLimit:
-    """Return the limit of what is read, by default the memory of this machine for each need."""
+    """Return the memory limit for reading files, by default that of this machine for each need."""
     return LIMIT.get() or machine_limit()
 
 
 def machine_limit() -> MemoryLimit:
-    """Return the memory of this machine as a limit, infinite where it does not tell."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
-    return MemoryLimit(memory)
+    """Return physical memory as the limit; infinite if the system does not report it."""
+    if not hasattr(os, "sysconf"):
+        return MemoryLimit(math.inf)
+    return MemoryLimit(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
 
 def size_text(n_bytes: float) -> str:
-    """Return an amount of memory as messages give it."""
+    """Return an amount of memory as messages show it, such as ``1.5 GiB``."""
     power = max(0, min(4, (int(n_bytes).bit_length() - 1) // 10))
-    return f"{n_bytes / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+    unit = ("B", "KiB", "MiB", "GiB", "TiB")[power]
+    return f"{n_bytes / 1024**power:.4g} {unit}"
 
 
 class Resources(NamedTuple):
-    """Memory in bytes and its shares, the maximum number of threads, and the size of blocks of rows.
+    """Memory in bytes and its shares, the largest number of threads, and the size of row blocks.
 
-    No other module chooses fractions of memory. Evaluation of files uses half for reading rows and gives the
-    rest to its evaluators. An evaluator uses three quarters of its share for pooled scores and the rest for
-    sorting them. Blocks are chosen to fit the caches where ``block_rows`` is None.
+    No other module chooses fractions of memory. Evaluation of files uses half for reading rows and
+    gives the rest to its evaluators. An evaluator uses three quarters of its share for pooled
+    scores and the rest for sorting them. If ``block_rows`` is None, blocks fit the caches.
     """
 
     memory: int
@@ -122,20 +128,20 @@ class Resources(NamedTuple):
         return map_in_turns(task, numbers, self.threads)
 
     def limit(self) -> MemoryLimit:
-        """Return the limit of what cannot be read in pieces."""
+        """Return the memory limit for files that cannot be read in pieces."""
         memory = max(self.memory, LEAST_WHOLE)
         return MemoryLimit(memory - memory // 8, memory)
 
     def without(self, limit: MemoryLimit) -> Resources:
-        """Return what files read whole leave of the memory."""
+        """Return the resources that remain when files were read whole within a limit."""
         return self._replace(memory=max(self.memory - limit.in_use, self.memory // 8, 1))
 
     def piece(self, n_inputs: int) -> int:
-        """Return the piece size of each of several inputs; each has one piece in use and one read ahead."""
+        """Return the piece size of one of ``n_inputs``, with a piece in use and one read ahead."""
         return max(1, self.memory // 2 // (2 * n_inputs))
 
     def evaluator(self, n_evaluators: int) -> Resources:
-        """Return the share of each of several evaluators."""
+        """Return the share of one of ``n_evaluators``."""
         return self._replace(memory=max(1, self.memory // 2 // max(1, n_evaluators)))
 
     @property
@@ -145,20 +151,20 @@ class Resources(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        """Blocks waiting to be counted."""
+        """Size of blocks that wait to be counted."""
         return self.memory // 8
 
     @property
     def pooled(self) -> int:
-        """Pooled scores held before they are spilled."""
+        """Size of pooled scores in memory at which they are spilled."""
         return self.memory * 3 // 4
 
     def left_for_pooled(self, n_bytes: int) -> int:
-        """Return the pooled scores that new rows may hold beside those that are held."""
+        """Return the size of the pooled scores of new rows, next to ``n_bytes`` of others."""
         return max(self.pooled - n_bytes, self.pooled // 8)
 
     def summed(self, n_bytes: int = 0) -> int:
-        """Return the sums of weights by score that new rows may hold beside ``n_bytes`` that are held.
+        """Return the size of the sums of weights by score of new rows, next to ``n_bytes`` of sums.
 
         Merging two arrays of sums takes as much again.
         """
@@ -183,7 +189,9 @@ class Resources(NamedTuple):
 
 def available_processors() -> int:
     """Return the number of processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def check_resources(memory: object, threads: object, block_rows: object = None) -> Resources:
@@ -198,14 +206,24 @@ def check_resources(memory: object, threads: object, block_rows: object = None) 
 
 
 def memory_bytes(argument: str, value: object) -> int:
-    """Parse an amount of memory: bytes, or a number with a unit, B, kB..TB (1000) or KiB..TiB (1024)."""
-    return _bytes_of(argument, value) if isinstance(value, str) else positive_integer(argument, value)
+    """Return an amount of memory in bytes.
+
+    It is a whole number, or a text with a unit: B, kB to TB (powers of 1000) or KiB to TiB (1024).
+    """
+    if isinstance(value, str):
+        return _parse_bytes(argument, value)
+    return positive_integer(argument, value)
 
 
 @lru_cache(maxsize=16)  # small evaluations are called often
-def _bytes_of(argument: str, value: str) -> int:
+def _parse_bytes(argument: str, value: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*", value.lower(), re.ASCII)
-    n_bytes = 0.0 if match is None else float(match[1]) * UNITS.get(match[2] or "b", 0)
+    n_bytes = 0.0
+    if match is not None:
+        number, unit = match.groups()
+        n_bytes = float(number) * UNITS.get(unit or "b", 0)
     if not 1 <= n_bytes < 2**63:
-        raise InputError(argument, f"{shown(value)} is not an amount of memory, such as 512MB or 2GiB")
+        raise InputError(
+            argument, f"{shown(value)} is not an amount of memory, such as 512MB or 2GiB"
+        )
     return int(n_bytes)

@@ -11,7 +11,7 @@ T = TypeVar("T")
 class cached(Generic[T]):  # noqa: N801
     """A property computed on first access and then stored as an attribute.
 
-    Before Python 3.12, `functools.cached_property` holds one lock for all instances.
+    Before Python 3.12, `functools.cached_property` locks all instances at once.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

@@ -43,24 +43,27 @@ class Conventions:
     ap_empty : {"skip", "zero"}
         Average precision of a label, or of all entries, without relevant ones: left out, or 0.
     no_pairs : {"skip", "perfect", "perfect_except_auc", "perfect_if_relevant"}
-        Instances without a (relevant, irrelevant) pair: left out, perfect, or perfect except in AUC, and in
-        the last case except in LRAP of instances without relevant labels, too.
+        Instances without a (relevant, irrelevant) pair: left out, perfect, or perfect except in
+        AUC, and in the last case except in LRAP of instances without relevant labels, too.
     zero_division : {0, 1, nan, "both_empty"}
-        Value of 0/0 in measures of sets; nan leaves the instance or label out of the mean, "both_empty" is 1
-        where truth and prediction are both empty (specificity: both full) and else 0.
+        Value of 0/0 in measures of sets; nan leaves the instance or label out of the mean,
+        "both_empty" is 1 where truth and prediction are both empty (specificity: both full) and
+        else 0.
     labels : {"all", "present", "seen"}
-        Labels in macro averages: all, those with a relevant instance, or those with tp + fp + fn > 0.
+        Labels in macro averages: all, those with a relevant instance, or those with tp + fp + fn >
+        0.
     unlisted : "below" or float
-        Score of labels without a stored score: below all others, tied with one another, or this number, such
-        as 0.0 of the dense matrix.
+        Score of labels without a stored score: below all others, tied with one another, or this
+        number, such as 0.0 of the dense matrix.
     map_norm : {"capped", "relevant"}
         What MAP at k divides the precisions by: min(k, R), or all R relevant labels, as trec_eval.
     gains : {"binary", "linear", "exp"}
-        Gain of a relevant label in DCG and nDCG: 1, or for a truth with grades of relevance its grade
-        (linear, as trec_eval) or 2^grade - 1 (exp). Labels with a positive grade are relevant elsewhere.
+        Gain of a relevant label in DCG and nDCG: 1, or for a truth with grades of relevance its
+        grade (linear, as trec_eval) or 2^grade - 1 (exp). Labels with a positive grade are relevant
+        elsewhere.
     link : {"none", "sigmoid"}
-        How measures of calibration make probabilities of scores: none, scores are probabilities, or the
-        sigmoid of logits. Rankings, and the scores that a decision is about, stay as they are.
+        How measures of calibration make probabilities of scores: none, scores are probabilities, or
+        the sigmoid of logits. Rankings, and the scores that a decision is about, stay as they are.
 
     Raises
     ------
@@ -90,18 +93,16 @@ class Conventions:
         """Check every field."""
         for name, choices in CHOICES.items():
             value = getattr(self, name)
-            number = _number(value) if name == "zero_division" else None
-            if number is not None and (math.isnan(number) or number in choices):
-                object.__setattr__(self, name, number)
-            elif not (isinstance(value, str) and value in choices):
+            if name == "zero_division":
+                number = _number(value)
+                if number is not None and (math.isnan(number) or number in choices):
+                    object.__setattr__(self, name, number)
+                    continue
+            if not (isinstance(value, str) and value in choices):
                 texts = ", ".join(f"{c:g}" if isinstance(c, float) else str(c) for c in choices)
                 raise ValueError(f"conventions: {name}={shown(value)} is not one of {texts}")
         if self.unlisted != "below":
-            score = _number(self.unlisted)
-            if score is None or math.isnan(score):
-                field = Field("unlisted", shown(self.unlisted).strip("'"))
-                raise ValueError(Message(field, " is neither below nor a number"))
-            object.__setattr__(self, "unlisted", score + 0.0)
+            object.__setattr__(self, "unlisted", _check_unlisted(self.unlisted))
 
     @property
     def unlisted_score(self) -> float | None:
@@ -112,11 +113,13 @@ class Conventions:
         >>> Conventions(unlisted=0.0).unlisted_score
         0.0
         """
-        return None if self.unlisted == "below" else float(self.unlisted)
+        if self.unlisted == "below":
+            return None
+        return float(self.unlisted)
 
     @property
     def graded(self) -> bool:
-        """Whether the truth holds grades of relevance.
+        """Whether the truth has grades of relevance.
 
         Examples
         --------
@@ -126,15 +129,23 @@ class Conventions:
         return self.gains != "binary"
 
     def signature(self, names: list[str]) -> str:
-        """Return the named fields on one line, in the order of the class; gains only of a truth of grades.
+        """Return the named fields on one line, in the order of the class.
+
+        Gains are shown only if the truth has grades.
 
         Examples
         --------
         >>> Conventions(empty="skip").signature(["empty", "unlisted"])
         'empty=skip unlisted=below'
         """
-        shown = {*names} - ({"gains"} if not self.graded else set())
-        return " ".join(f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self) if f.name in shown)
+        shown_names = {*names}
+        if not self.graded:
+            shown_names.discard("gains")
+        return " ".join(
+            f"{field.name}={_plain(getattr(self, field.name))}"
+            for field in fields(self)
+            if field.name in shown_names
+        )
 
     def as_dict(self) -> dict[str, str | float]:
         """Return all fields as JSON values; non-finite numbers are strings.
@@ -145,6 +156,15 @@ class Conventions:
         'skip'
         """
         return {name: _plain(value) for name, value in asdict(self).items()}
+
+
+def _check_unlisted(value: object) -> float:
+    """Return the score of unlisted labels as a number, or refuse it."""
+    score = _number(value)
+    if score is None or math.isnan(score):
+        field = Field("unlisted", shown(value).strip("'"))
+        raise ValueError(Message(field, " is neither below nor a number"))
+    return score + 0.0  # -0.0 becomes 0.0
 
 
 def _number(value: object) -> float | None:
@@ -164,7 +184,9 @@ def _plain(value: object) -> str | float:
 
 PRESETS: dict[str, Conventions] = {
     "default": Conventions(),
-    "sklearn": Conventions(ndcg_ties="average", ap_empty="zero", no_pairs="perfect_except_auc", unlisted=0.0),
+    "sklearn": Conventions(
+        ndcg_ties="average", ap_empty="zero", no_pairs="perfect_except_auc", unlisted=0.0
+    ),
     "wu2017": Conventions(auc_ties="full"),
     "mulan": Conventions(zero_division="both_empty", no_pairs="perfect_if_relevant"),
     "meka": Conventions(no_pairs="perfect"),
@@ -177,34 +199,55 @@ PRESETS: dict[str, Conventions] = {
 def resolve_conventions(value: str | Conventions | Mapping[str, Any] | None) -> Conventions:
     """Return `Conventions` from a text, a record or a dict.
 
-    A text is the name of a preset, fields such as ``labels=present,empty=skip``, or a preset and fields.
+    A text is the name of a preset, fields such as ``labels=present,empty=skip``, or a preset and
+    fields.
     """
-    conventions, changed = PRESETS["default"], dict[str, Any]()
     if isinstance(value, Conventions):
-        conventions = value
-    elif isinstance(value, str):
-        preset, *items = [item.strip() for item in value.split(",")]
-        if "=" in preset:
-            preset, items = "default", [preset, *items]
-        if preset not in PRESETS:
-            near = did_you_mean(preset, PRESETS)
-            named = Keyword("conventions", shown(preset)), f" is not one of {', '.join(PRESETS)}"
-            raise ValueError(Message(*named, f"; {near}" if near else ""))
-        conventions, changed = PRESETS[preset], _fields_of(items)
-    elif isinstance(value, Mapping):
-        changed = {**value}
-    elif value is not None:
-        raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {shown(value)}")
+        return value
+    if isinstance(value, str):
+        preset, changed = _parse_text(value)
+        return _replace_fields(preset, changed)
+    if isinstance(value, Mapping):
+        return _replace_fields(PRESETS["default"], value)
+    if value is not None:
+        raise ValueError(
+            f"conventions must be a preset name, Conventions or a dict, not {shown(value)}"
+        )
+    return PRESETS["default"]
+
+
+def _parse_text(text: str) -> tuple[Conventions, dict[str, Any]]:
+    """Return the preset that a text begins with, and the fields that it changes."""
+    name, *items = [item.strip() for item in text.split(",")]
+    if "=" in name:
+        items = [name, *items]
+        name = "default"
+    if name not in PRESETS:
+        near = did_you_mean(name, PRESETS)
+        hint = f"; {near}" if near else ""
+        reason = f" is not one of {', '.join(PRESETS)}"
+        raise ValueError(Message(Keyword("conventions", shown(name)), reason, hint))
+    return PRESETS[name], _parse_fields(items)
+
+
+def _replace_fields(conventions: Conventions, changed: Mapping[str, Any]) -> Conventions:
+    """Return conventions with other values of some fields; refuse unknown fields."""
+    field_names = Conventions.__annotations__
     for name in changed:
-        if name not in Conventions.__annotations__:
-            near = did_you_mean(str(name), Conventions.__annotations__)
-            reason = f"unknown field {shown(name)}; fields are {', '.join(Conventions.__annotations__)}"
-            raise ValueError(f"conventions: {reason}{near and f'; {near}'}")
-    return replace(conventions, **changed) if changed else conventions
+        if name not in field_names:
+            near = did_you_mean(str(name), field_names)
+            hint = f"; {near}" if near else ""
+            raise ValueError(
+                f"conventions: unknown field {shown(name)}; "
+                f"fields are {', '.join(field_names)}{hint}"
+            )
+    if not changed:
+        return conventions
+    return replace(conventions, **changed)
 
 
 def names_field(value: str | Conventions | Mapping[str, Any] | None, name: str) -> bool:
-    """Tell whether a text or a dict names a field.
+    """Whether a text or a dict names a field.
 
     Examples
     --------
@@ -219,7 +262,7 @@ def names_field(value: str | Conventions | Mapping[str, Any] | None, name: str) 
 def with_field(
     value: str | Conventions | Mapping[str, Any] | None, name: str, setting: str
 ) -> str | Conventions | Mapping[str, Any]:
-    """Return conventions with another value of a field, in the form in which they are given.
+    """Return conventions with another value of a field, in the same form.
 
     Examples
     --------
@@ -230,12 +273,17 @@ def with_field(
         return replace(value, **{name: setting})
     if isinstance(value, Mapping):
         return {**value, name: setting}
-    items = [] if value is None else [item.strip() for item in value.split(",")]
-    return ",".join([*(item for item in items if not item.startswith(f"{name}=")), f"{name}={setting}"])
+    items: list[str] = []
+    if value is not None:
+        items = [item.strip() for item in value.split(",")]
+    kept = [item for item in items if not item.startswith(f"{name}=")]
+    return ",".join([*kept, f"{name}={setting}"])
 
 
 def changed_fields(value: str | Conventions | Mapping[str, Any] | None) -> list[str]:
-    """Return the fields that a text or a dict sets to other values than its preset; none of a record.
+    """Return the fields that a text or a dict sets to other values than its preset.
+
+    A `Conventions` object has no preset: the list is empty.
 
     Examples
     --------
@@ -251,17 +299,19 @@ def changed_fields(value: str | Conventions | Mapping[str, Any] | None) -> list[
     return [name for name, setting in base.as_dict().items() if changed[name] != setting]
 
 
-def _fields_of(items: list[str]) -> dict[str, Any]:
-    """Return the values of ``field=value`` texts."""
+def _parse_fields(items: list[str]) -> dict[str, Any]:
+    """Return the values of ``field=value`` texts by field."""
     values: dict[str, Any] = {}
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
-            reason = (
-                f"{shown(item)} is not FIELD=VALUE, such as labels=present; give one preset at most, first"
+            raise ValueError(
+                f"conventions: {shown(item)} is not FIELD=VALUE, such as labels=present; "
+                "give one preset at most, first"
             )
-            raise ValueError(f"conventions: {reason}")
         if name in values:
-            raise ValueError(f"conventions: {name} is given twice, as {values[name]} and as {value}")
+            raise ValueError(
+                f"conventions: {name} is given twice, as {values[name]} and as {value}"
+            )
         values[name] = value
     return values

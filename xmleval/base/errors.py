@@ -1,4 +1,4 @@
-"""Errors about input, and the text of messages: on one line, with the keywords that it mentions marked."""
+"""Errors about input, and the text of messages, which is one line with its keywords marked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 
 def printable(text: str) -> str:
-    r"""Return text on one line, with escapes for what could control a terminal or cannot be encoded.
+    r"""Return text on one line, with escapes for characters that a terminal cannot show safely.
 
     Examples
     --------
@@ -23,13 +23,15 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-LONGEST_TEXT, LONGEST_VALUE = 40, 80  # characters of a text, and of another value, that a message quotes
-MOST_ITEMS, MOST_LEVELS = 3, 2  # of a collection that a message quotes
-MOST_NAMES = 8  # that a message lists
+LONGEST_TEXT = 40  # characters of a text that a message quotes
+LONGEST_VALUE = 80  # characters of any other value
+MOST_ITEMS = 3  # items of a collection that a message quotes
+MOST_LEVELS = 2  # levels of nested collections
+MOST_NAMES = 8  # names that a message lists
 
 
 def shown(value: object, levels: int = MOST_LEVELS) -> str:
-    """Return a value, or its beginning, as a message quotes it: on one line, and as Python's own types.
+    """Return a value, or its beginning, as a message quotes it: on one line, in built-in types.
 
     Examples
     --------
@@ -39,8 +41,8 @@ def shown(value: object, levels: int = MOST_LEVELS) -> str:
     if isinstance(value, bytes):
         value = value[: 4 * LONGEST_TEXT + 4].decode("utf-8", "replace")
     if isinstance(value, str):
-        text = str(value[: LONGEST_TEXT + 1])  # of no type derived from it
-        return repr(text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}...")
+        text = str(value[: LONGEST_TEXT + 1])  # a plain str, whatever derived type the value has
+        return repr(_shortened(text))
     if isinstance(value, dict | list | tuple | set | frozenset):
         text = _shown_items(value, levels)
     elif type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
@@ -50,7 +52,16 @@ def shown(value: object, levels: int = MOST_LEVELS) -> str:
             text = " ".join(repr(value).split())
         except ValueError:  # an integer with more digits than Python prints
             text = f"a number of type {type(value).__name__}"
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+    if len(text) > LONGEST_VALUE:
+        return f"{text[: LONGEST_VALUE - 3]}..."
+    return text
+
+
+def _shortened(text: str) -> str:
+    """Return a text, or the beginning of a long one."""
+    if len(text) > LONGEST_TEXT:
+        return f"{text[:LONGEST_TEXT]}..."
+    return text
 
 
 def shown_names(names: Iterable[object], most: int = MOST_NAMES) -> str:
@@ -61,53 +72,69 @@ def shown_names(names: Iterable[object], most: int = MOST_NAMES) -> str:
     >>> shown_names(["bert", "tree"]), shown_names(map(str, range(99)), most=2)
     ('bert, tree', '0, 1, ...')
     """
-    first = [*itertools.islice(map(str, names), most + 1)]
-    texts = [name if len(name) <= LONGEST_TEXT else f"{name[:LONGEST_TEXT]}..." for name in first[:most]]
-    return ", ".join(texts + ["..."] * (len(first) > most))
+    first_names = [*itertools.islice(map(str, names), most + 1)]
+    texts = [_shortened(name) for name in first_names[:most]]
+    if len(first_names) > most:
+        texts.append("...")
+    return ", ".join(texts)
 
 
 def _shown_items(values: Collection[object], levels: int) -> str:
-    """Return the first items of a collection; deep inside others, none."""
-    first = [*itertools.islice(values, MOST_ITEMS)] if levels else []
-    texts = [shown(item, levels - 1) for item in first]
+    """Return the first items of a collection; no items of collections nested too deeply."""
+    n_items = MOST_ITEMS if levels else 0
+    first_items = [*itertools.islice(values, n_items)]
+    texts = [shown(item, levels - 1) for item in first_items]
     if isinstance(values, dict):
-        texts = [f"{text}: {shown(values[key], levels - 1)}" for key, text in zip(first, texts, strict=True)]
-    texts += ["..."] * (len(values) > len(first))
-    start, end = ("[]" if isinstance(values, list) else "()") if isinstance(values, list | tuple) else "{}"
-    comma = "," if isinstance(values, tuple) and len(values) == 1 else ""
-    return f"{start}{', '.join(texts)}{comma}{end}"
+        shown_values = [shown(values[key], levels - 1) for key in first_items]
+        texts = [f"{key}: {value}" for key, value in zip(texts, shown_values, strict=True)]
+    if len(values) > len(first_items):
+        texts.append("...")
+    items = ", ".join(texts)
+    if isinstance(values, list):
+        return f"[{items}]"
+    if isinstance(values, tuple):
+        return f"({items},)" if len(values) == 1 else f"({items})"
+    return f"{{{items}}}"
 
 
-MOST = 1 << 60  # of what is counted: sums of several counts fit in 64 bits
+MOST = 1 << 60  # largest count: sums of several counts fit in 64 bits
 TRANSPOSED = "looks transposed: rows are instances, columns labels"
 
 
 def counted(n: int, plural: str, singular: str | None = None) -> str:
-    """Return a number with what it counts; ``one`` is what a single one is called, else without the s.
+    """Return a number with its noun; the default singular is the plural without its s.
 
     Examples
     --------
-    >>> counted(2, "labels"), counted(1, "labels"), counted(1, "rows do not match", "row does not match")
-    ('2 labels', '1 label', '1 row does not match')
+    >>> counted(2, "labels"), counted(1, "labels"), counted(1, "boxes", "box")
+    ('2 labels', '1 label', '1 box')
     """
-    return f"{n} {plural if n != 1 else singular or plural.removesuffix('s')}"
+    if n != 1:
+        return f"{n} {plural}"
+    return f"{n} {singular or plural.removesuffix('s')}"
 
 
 def other_rows(
     n_rows: int, expected: int, truth: str, n_labels: int | None = None, width: int | None = None
 ) -> str:
-    """Return what is wrong with rows that are not as many as those of a truth.
+    """Return the message that a number of rows differs from that of the truth.
 
-    A number ``n_labels`` of labels of the truth, or the ``width`` of a list, may show what is transposed.
+    The number of labels of the truth ``n_labels`` and the ``width`` of a list may show that the
+    truth or the list is transposed.
     """
-    hint = f"; {truth} {TRANSPOSED}; give its .T" if n_rows == n_labels else ""
+    hint = ""
     if width == expected:
         hint = "; it looks transposed: rows are instances, columns ranks; give the .T of its arrays"
-    return f"{counted(n_rows, 'rows do not match', 'row does not match')} the {expected} of {truth}{hint}"
+    elif n_rows == n_labels:
+        hint = f"; {truth} {TRANSPOSED}; give its .T"
+    difference = counted(n_rows, "rows do not match", "row does not match")
+    return f"{difference} the {expected} of {truth}{hint}"
 
 
 def did_you_mean(name: str, names: Iterable[str], among: Callable[[str], str] = str.lower) -> str:
-    """Return a hint with the known names nearest to another, compared as ``among`` spells them; or nothing.
+    """Return a hint with the known names nearest to an unknown one, or an empty text.
+
+    Names are compared as ``among`` spells them.
 
     Examples
     --------
@@ -116,9 +143,12 @@ def did_you_mean(name: str, names: Iterable[str], among: Callable[[str], str] = 
     """
     import difflib  # only once something is wrong
 
-    spelled = {among(candidate): candidate for candidate in names}
-    near = difflib.get_close_matches(among(name), spelled, n=3)
-    return f"did you mean {' or '.join(spelled[candidate] for candidate in near)}?" if near else ""
+    candidates = {among(candidate): candidate for candidate in names}
+    nearest = difflib.get_close_matches(among(name), candidates, n=3)
+    if not nearest:
+        return ""
+    suggestions = " or ".join(candidates[spelling] for spelling in nearest)
+    return f"did you mean {suggestions}?"
 
 
 class Keyword(NamedTuple):
@@ -128,15 +158,15 @@ class Keyword(NamedTuple):
     value: str = ""
 
     def __str__(self) -> str:
-        """Return it as Python spells it."""
+        """Return the keyword as in a Python call."""
         return f"{self.name}={self.value}"
 
 
 class Field(Keyword):
-    """A field of the conventions in a message, an option of its own on the command line."""
+    """A field of the conventions in a message; on the command line, each is an option."""
 
     def __str__(self) -> str:
-        """Return it as Python spells it."""
+        """Return the field as in a Python call."""
         return f'conventions="{self.name}={self.value or "..."}"'
 
 
@@ -154,10 +184,14 @@ class ScanField(Keyword):
     """An option of the command line in a message, which in Python is a keyword of `scan`."""
 
     def __str__(self) -> str:
-        """Return it as Python spells it."""
-        is_quoted = self.value.startswith("'")
-        value = self.value if is_quoted else f"'{self.value}'" if self.value else "..."
-        return f"scan(path, {KEYWORDS_OF_SCAN.get(self.name, self.name)}={value})"
+        """Return the keyword as in a Python call of `scan`."""
+        keyword = KEYWORDS_OF_SCAN.get(self.name, self.name)
+        value = self.value
+        if not value:
+            value = "..."
+        elif not value.startswith("'"):
+            value = f"'{value}'"
+        return f"scan(path, {keyword}={value})"
 
 
 class Message(str):
@@ -165,10 +199,10 @@ class Message(str):
 
     Examples
     --------
-    >>> said = Message("p@1", " needs ", Keyword("y_score"))
-    >>> said
+    >>> message = Message("p@1", " needs ", Keyword("y_score"))
+    >>> message
     'p@1 needs y_score='
-    >>> said.spelled(lambda keyword: f"--{keyword.name}")
+    >>> message.spelled(lambda keyword: f"--{keyword.name}")
     'p@1 needs --y_score'
     """
 
@@ -177,8 +211,15 @@ class Message(str):
     def __new__(cls, *parts: object) -> Message:
         """Join the parts."""
         message = super().__new__(cls, "".join(map(str, parts)))
-        nested = (part.parts if isinstance(part, Message) else (part,) for part in parts)
-        message.parts = tuple(p if isinstance(p, Keyword) else str(p) for texts in nested for p in texts)
+        flat_parts: list[str | Keyword] = []
+        for part in parts:
+            if isinstance(part, Message):
+                flat_parts.extend(part.parts)
+            elif isinstance(part, Keyword):
+                flat_parts.append(part)
+            else:
+                flat_parts.append(str(part))
+        message.parts = tuple(flat_parts)
         return message
 
     def spelled(self, spell: Callable[[Keyword], str]) -> str:
@@ -187,7 +228,8 @@ class Message(str):
 
 
 ALL_LABELS = Message(Keyword("labels"), ", as some predicted labels are unknown")
-TIES = "rows with ties across a cutoff: "  # how a note begins that no warning repeats for each batch
+# beginning of a note that no warning repeats for every batch
+TIES = "rows with ties across a cutoff: "
 RISING = Message(
     "scores rise along every row, and the highest ranks first; give distances with ",
     Keyword("higher_is_better", "False"),
@@ -209,14 +251,20 @@ class InputError(ValueError):
         Value that is at fault, where one is; ``reason`` quotes it.
     """
 
-    def __init__(self, argument: str, reason: str, *, row: int | None = None, value: object = None) -> None:
+    def __init__(
+        self, argument: str, reason: str, *, row: int | None = None, value: object = None
+    ) -> None:
         super().__init__(argument, reason)
-        self.argument, self.reason, self.row, self.value = argument, reason, row, value
+        self.argument = argument
+        self.reason = reason
+        self.row = row
+        self.value = value
 
     @property
     def message(self) -> Message:
         """The row and the reason, without the argument."""
-        return Message("" if self.row is None else f"row {self.row}: ", self.reason)
+        place = "" if self.row is None else f"row {self.row}: "
+        return Message(place, self.reason)
 
     def __str__(self) -> str:
         """Return the whole message, which starts with the argument's name."""
@@ -225,7 +273,7 @@ class InputError(ValueError):
 
 @contextlib.contextmanager
 def renaming(argument: str, name: str) -> Iterator[None]:
-    """Raise errors about an argument by another name, which the caller gave it."""
+    """Raise errors about an argument under another name, by which the caller knows it."""
     try:
         yield
     except InputError as error:
@@ -236,7 +284,7 @@ def renaming(argument: str, name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def naming_files(files: Mapping[str, object]) -> Iterator[None]:
-    """Raise errors about arguments as errors about the files that they came from."""
+    """Raise errors about arguments as errors about the files from which these were read."""
     try:
         yield
     except InputError as error:
@@ -246,22 +294,22 @@ def naming_files(files: Mapping[str, object]) -> Iterator[None]:
 
 
 class LabelRangeError(InputError):
-    """A label id that is not among the labels there are: those of the truth, which may be what is wrong."""
+    """A label id outside the labels of the truth; it may be the truth that has too few."""
 
 
 class _Whole(Protocol):
     """A whole number of any library."""
 
     def __index__(self) -> int:
-        """Return it as one of Python."""
+        """Return it as an `int`."""
         ...
 
     def __lt__(self, other: int, /) -> bool:
-        """Tell whether it is less."""
+        """Whether it is less."""
         ...
 
     def __gt__(self, other: int, /) -> bool:
-        """Tell whether it is more."""
+        """Whether it is more."""
         ...
 
 
@@ -270,18 +318,17 @@ def _is_whole(value: object) -> TypeGuard[_Whole]:
 
 
 def positive_integer(argument: str, value: object, at_least: int = 1, at_most: int = MOST) -> int:
-    """Return a whole number from 1 (or ``least``) to ``most``, or refuse it."""
+    """Return a whole number from ``at_least`` to ``at_most``, or refuse it."""
     if not _is_whole(value) or value < at_least:
-        raise InputError(
-            argument, f"{shown(value)} is not a {'positive' if at_least else 'non-negative'} integer"
-        )
+        sign = "positive" if at_least else "non-negative"
+        raise InputError(argument, f"{shown(value)} is not a {sign} integer")
     if value > at_most:
         raise InputError(argument, f"{shown(value)} is more than {at_most}, the most there can be")
     return int(value)
 
 
 def real_number(argument: str, value: Any) -> float:
-    """Return a number as a float, or refuse it; text is no number."""
+    """Return a number as a float, or refuse it; a text is not a number."""
     try:
         if isinstance(value, str | bytes | bytearray):
             raise TypeError
@@ -291,16 +338,18 @@ def real_number(argument: str, value: Any) -> float:
 
 
 def import_optional(name: str, purpose: str, extra: str) -> ModuleType:
-    """Return a module that xmleval does without, where it is asked for.
+    """Return an optional module.
 
     Raises
     ------
     ImportError
-        If it is not installed; the message says what needs it, and how to install it.
+        If it is not installed; the message names its purpose and how to install it.
     """
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
-            raise  # it is installed, but something that it needs is not
-        raise ImportError(f"{purpose} needs {name}: pip install 'xmleval[{extra}]'", name=name) from None
+            raise  # it is installed, but one of its dependencies is not
+        raise ImportError(
+            f"{purpose} needs {name}: pip install 'xmleval[{extra}]'", name=name
+        ) from None

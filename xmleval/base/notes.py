@@ -9,10 +9,11 @@ from xmleval.base.errors import Field, Keyword, Message, ScanField
 
 
 class NoteKind(NamedTuple):
-    """What is counted and what becomes of it, for several and for one by the words of `SEVERAL` and `SINGLE`.
+    """Templates of a sentence about input: the thing that is counted, and how it is evaluated.
 
-    ``adds`` tells that counts add up, as those of rows of the truth do. Different batches may have the same
-    labels, and the same file of predictions may go with each part of a truth.
+    subject, effect : with places for the words of `SEVERAL` or `SINGLE`
+    adds : whether counts add up, as those of rows of the truth do; different batches may have the
+        same labels, and the same file of predictions may go with each part of a truth
     """
 
     subject: str
@@ -20,10 +21,15 @@ class NoteKind(NamedTuple):
     adds: bool = True
 
 
-KEYWORD_KINDS: dict[type[Keyword], str] = {Field: "conventions", ScanField: "scan"}  # in saved notes
+# names of the classes in saved notes
+KEYWORD_KINDS: dict[type[Keyword], str] = {
+    Field: "conventions",
+    ScanField: "scan",
+}
 SEVERAL = {"s": "s", "v": "", "have": "have", "are": "are", "they": "they", "them": "them"}
 SINGLE = {"s": "", "v": "s", "have": "has", "are": "is", "they": "it", "them": "it"}
-IGNORED, WRONG = ("{they} {are} ignored",), "{they} count{v} as wrong"
+IGNORED = ("{they} {are} ignored",)
+WRONG = "{they} count{v} as wrong"
 BY_NAME = f"{WRONG} (", Keyword("labels"), " picks columns)"
 NOTE_KINDS = {
     "rows without predictions": NoteKind(
@@ -33,7 +39,9 @@ NOTE_KINDS = {
         "row{s} of the truth {have} no candidates", ("nothing is ranked in {them}",)
     ),
     "ignored rows": NoteKind("row{s} {are} not in the truth", IGNORED, adds=False),
-    "unknown labels": NoteKind("predicted label{s} never occur{v} in the truth", (WRONG,), adds=False),
+    "unknown labels": NoteKind(
+        "predicted label{s} never occur{v} in the truth", (WRONG,), adds=False
+    ),
     "similar labels": NoteKind(
         "unknown label{s} differ{v} from the truth's in spelling alone",
         ("rename {them} where the same is meant",),
@@ -58,7 +66,7 @@ NOTE_KINDS = {
 
 
 class Note(Message):
-    """A note on an argument, or a file: so many rows, labels or pairs of a kind, ``n`` of ``total``.
+    """A note on an argument or a file: ``n`` of ``total`` rows, labels or pairs are of some kind.
 
     Examples
     --------
@@ -81,68 +89,92 @@ class Note(Message):
         at_least: bool = False,
     ) -> Note:
         """Make the sentence."""
-        of_kind = NOTE_KINDS[kind]
-        number, size = f"{'at least ' if at_least else ''}{n}", n
+        note_kind = NOTE_KINDS[kind]
+        number = f"at least {n}" if at_least else str(n)
+        size = n
         if total is not None:
-            number, size = f"{number} of {total}", total
+            number = f"{number} of {total}"
+            size = total
         words = SINGLE if size == 1 else SEVERAL
-        effect = [part.format(**words) if isinstance(part, str) else part for part in of_kind.effect]
-        such_as = f", such as {example}" if example else ""
-        ends = ("; ", *effect) if total is None or n < total else ()
-        subject = of_kind.subject.format(**words)
-        note = super().__new__(cls, f"{argument}: {number} {subject}{such_as}", *ends)
+        sentence = f"{argument}: {number} {note_kind.subject.format(**words)}"
+        if example:
+            sentence += f", such as {example}"
+        parts: list[str | Keyword] = [sentence]
+        if total is None or n < total:
+            parts.append("; ")
+            for part in note_kind.effect:
+                parts.append(part.format(**words) if isinstance(part, str) else part)
+        note = super().__new__(cls, *parts)
         assert isinstance(note, Note)
         note.fields = argument, kind, n, total, example, at_least
         return note
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a copy is made from."""
+        """Return the class and the arguments that make a copy."""
         return Note, self.fields
 
     def plus(self, second: Note) -> Note:
-        """Return the note on both of two inputs."""
+        """Return the note on two inputs together."""
         argument, kind, n, total, example, _ = self.fields
+        _, _, second_n, second_total, second_example, _ = second.fields
         if NOTE_KINDS[kind].adds:
-            sum_of_totals = None if total is None else total + (second.fields[3] or 0)
-            return Note(argument, kind, n + second.fields[2], sum_of_totals, example)
-        examples = [text for text in (example, second.fields[4]) if text]
-        return Note(argument, kind, max(n, second.fields[2]), total, min(examples, default=""), True)
+            if total is not None:
+                total += second_total or 0
+            return Note(argument, kind, n + second_n, total, example)
+        examples = [text for text in (example, second_example) if text]
+        first_example = min(examples, default="")
+        return Note(argument, kind, max(n, second_n), total, first_example, True)
 
 
 def joined_notes(notes: Iterable[str], new_notes: Iterable[str]) -> tuple[str, ...]:
     """Return all notes, each once, with counts of the same kind added up."""
-    note_of: dict[Any, str] = {}
+    joined: dict[Any, str] = {}
     for note in (*notes, *new_notes):
-        key = note.fields[:2] if isinstance(note, Note) else str(note)
-        before = note_of.get(key)
-        note_of[key] = before.plus(note) if isinstance(before, Note) and isinstance(note, Note) else note
-    return (*note_of.values(),)
+        if not isinstance(note, Note):
+            joined[str(note)] = note
+            continue
+        key = note.fields[:2]
+        earlier = joined.get(key)
+        joined[key] = earlier.plus(note) if isinstance(earlier, Note) else note
+    return (*joined.values(),)
 
 
 def notes_as_json(notes: Sequence[str]) -> list[Any]:
-    """Return notes as JSON values, of which `notes_from_json` makes them again."""
-    return [
-        {"count": [*note.fields]}
-        if isinstance(note, Note)
-        else [_part_as_json(part) for part in Message(note).parts]
-        for note in notes
-    ]
+    """Return notes as JSON values that `notes_from_json` can read."""
+    return [_note_as_json(note) for note in notes]
 
 
 def notes_from_json(values: list[Any]) -> tuple[str, ...]:
-    """Return notes of a saved file."""
-    return tuple([Note(*value["count"]) if isinstance(value, dict) else _message(value) for value in values])
+    """Return the notes of a saved file."""
+    return tuple([_note_from_json(value) for value in values])
+
+
+def _note_as_json(note: str) -> dict[str, list[Any]] | list[str | list[str]]:
+    if isinstance(note, Note):
+        return {"count": [*note.fields]}
+    return [_part_as_json(part) for part in Message(note).parts]
 
 
 def _part_as_json(part: str | Keyword) -> str | list[str]:
     if not isinstance(part, Keyword):
         return part
     kind = KEYWORD_KINDS.get(type(part))
-    return [part.name, part.value] if kind is None else [part.name, part.value, kind]
+    if kind is None:
+        return [part.name, part.value]
+    return [part.name, part.value, kind]
 
 
-def _message(parts: list[Any]) -> Message:
-    return Message(*(_keyword(*part) if isinstance(part, list) else part for part in parts))
+def _note_from_json(value: Any) -> Message:
+    if isinstance(value, dict):
+        return Note(*value["count"])
+    return Message(*(_part_from_json(part) for part in value))
+
+
+def _part_from_json(part: Any) -> str | Keyword:
+    if not isinstance(part, list):
+        text: str = part
+        return text
+    return _keyword(*part)
 
 
 def _keyword(name: str, value: str, kind: str | None = None) -> Keyword:

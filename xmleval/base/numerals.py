@@ -1,4 +1,7 @@
-"""Numbers in text: plain ASCII digits; `int` and `float` also read ``1_0``, blanks and other scripts."""
+"""Numbers in text, in plain ASCII digits.
+
+`int` and `float` also read ``1_0``, blanks and digits of other scripts.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,25 @@ import re
 ID = re.compile("0|[1-9][0-9]{0,17}")  # of an int64
 WHOLE = re.compile(r"-?[0-9]{1,4000}")
 DECIMAL = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)"
-DECIMAL_TEXT, DECIMAL_BYTES = re.compile(DECIMAL, re.I), re.compile(DECIMAL.encode(), re.I)
+DECIMAL_TEXT = re.compile(DECIMAL, re.I)
+DECIMAL_BYTES = re.compile(DECIMAL.encode(), re.I)
 
 
 def whole_number(text: object) -> int | None:
-    """Return the whole number that a string is, None if it is none.
+    """Return a string as a whole number, or None if it is not one.
 
     Examples
     --------
-    >>> whole_number("10"), whole_number("-3"), whole_number("1_0"), whole_number(" 10"), whole_number("+1")
-    (10, -3, None, None, None)
+    >>> [whole_number(text) for text in ("10", "-3", "1_0", " 10", "+1")]
+    [10, -3, None, None, None]
     """
-    return int(text) if isinstance(text, str) and WHOLE.fullmatch(text) else None
+    if isinstance(text, str) and WHOLE.fullmatch(text):
+        return int(text)
+    return None
 
 
 def id_number(text: object) -> int | None:
-    """Return the whole number that a string is, None of others, and of a code with a leading zero.
+    """Return a string as a whole number, or None if it is not one or has a leading zero.
 
     Examples
     --------
@@ -31,24 +37,28 @@ def id_number(text: object) -> int | None:
     (117, 0, None, None)
     """
     number = whole_number(text)
-    return None if number is None or str(number) != text else number
+    if number is None or str(number) != text:
+        return None
+    return number
 
 
 def decimal_number(text: object) -> float | None:
-    """Return the number that a string or bytes are, None if they are none.
+    """Return a string or bytes as a number, or None if they are not one.
 
     Examples
     --------
-    >>> decimal_number("0.5"), decimal_number("-1e3"), decimal_number("1_0.5"), decimal_number("0.5 ")
-    (0.5, -1000.0, None, None)
+    >>> [decimal_number(text) for text in ("0.5", "-1e3", "1_0.5", "0.5 ")]
+    [0.5, -1000.0, None, None]
     """
+    if isinstance(text, str):
+        return float(text) if DECIMAL_TEXT.fullmatch(text) else None
     if isinstance(text, bytes):
         return float(text) if DECIMAL_BYTES.fullmatch(text) else None
-    return float(text) if isinstance(text, str) and DECIMAL_TEXT.fullmatch(text) else None
+    return None
 
 
 def score_number(text: object) -> float | None:
-    """Return the number that a string is, None if it is none, or NaN.
+    """Return a string as a number, or None if it is not one or is NaN.
 
     Examples
     --------
@@ -56,4 +66,6 @@ def score_number(text: object) -> float | None:
     (-inf, None)
     """
     number = decimal_number(text)
-    return None if number is None or math.isnan(number) else number
+    if number is None or math.isnan(number):
+        return None
+    return number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import contextlib
 import contextvars
 import itertools
 import threading
@@ -19,14 +18,14 @@ from xmleval.base.work import WORK
 T = TypeVar("T")
 P = ParamSpec("P")
 MOST_THREADS = 1024  # more would only wait for one another
-START_SECONDS = 2.0  # within which a thread begins, unless there is no memory for it
-THREAD_BYTES = 160 << 20  # of address space for a thread: its stack and what `malloc` sets apart for it
+START_SECONDS = 2.0  # a thread begins within this time, unless there is no memory for it
+THREAD_BYTES = 160 << 20  # address space of a thread: its stack, and its own arena of `malloc`
 
 
 def start_thread(function: Callable[[], object]) -> bool:
     """Start a thread and return True, or False if there is no memory for it or no more are allowed.
 
-    `threading.Thread` waits for a thread to begin, without an end if that thread finds no memory for it.
+    `threading.Thread` waits for its thread to begin, and forever if there is no memory for that.
     """
     if address_space_left() < THREAD_BYTES:
         return False
@@ -38,17 +37,18 @@ def start_thread(function: Callable[[], object]) -> bool:
 
 
 class Call(Generic[T]):
-    """A call made by another thread, or by the thread that asks for its result if the other has not begun.
+    """A call made by another thread, or by the thread that asks for its result, whichever is first.
 
-    Nobody waits for a thread that has not begun: it may have ended for lack of memory. One thread asks for
-    the result, once. The call has the memory limit of the thread that starts it.
+    Nobody waits for a thread that has not begun: it may have ended for lack of memory. One thread
+    asks for the result, once. The call has the memory limit of the thread that starts it.
     """
 
-    threads_begin = True  # as far as is known; else no call waits for one to begin
+    threads_begin = True  # False once a thread did not: from then on, no call waits for one
 
     def __init__(self, function: Callable[..., T], *arguments: object) -> None:
         self._function = partial(contextvars.copy_context().run, function, *arguments)
-        self._claims: deque[str] = deque()  # the first decides; a deque takes a few without more memory
+        # the first claim decides; a deque takes a few items without more memory
+        self._claims: deque[str] = deque()
         self._ended = False
         self._running = _thread.allocate_lock()
         self._running.acquire()
@@ -57,7 +57,7 @@ class Call(Generic[T]):
         self.has_thread = start_thread(self._run)
 
     def result(self, seconds: float = 0) -> T:
-        """Return what the call returns, or raise its error; a thread has some seconds to begin."""
+        """Return the result of the call, or raise its error; a thread has some seconds to begin."""
         if self.has_thread and Call.threads_begin and not self._ended:
             self._running.acquire(timeout=seconds)
         if self._is_first("asking"):
@@ -75,7 +75,7 @@ class Call(Generic[T]):
             self._wait()
 
     def _run(self) -> None:
-        """Make the call in this thread, which was started for it."""
+        """Make the call in the thread that was started for it."""
         if not self._is_first("thread"):
             return
         try:
@@ -88,104 +88,152 @@ class Call(Generic[T]):
             self._running.release()
 
     def _is_first(self, name: str) -> bool:
-        """Claim the call for the thread that was started, or for the one that asks; the first makes it."""
+        """Claim the call, and return whether the claim is the first: its thread makes the call."""
         self._claims.append(name)
         return self._claims[0] == name
 
     def _wait(self) -> None:
-        """Wait until the thread has ended that makes the call, however often this is interrupted."""
+        """Wait until the thread that makes the call has ended, even if interrupted many times."""
         while not self._ended:
             self._running.acquire()
 
 
 def undisturbed(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Call a function in another thread, where no signal handler runs that would leave it half done.
+    """Call a function in another thread, where no signal handler can interrupt it halfway.
 
-    Python drops what a handler raises while objects are freed, and a module that is not loaded to its end
-    may never load again.
+    Python drops what a handler raises while objects are freed, and a module that is not loaded to
+    its end may never load again.
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments, **named)
     return Call(partial(function, *arguments, **named)).result(START_SECONDS)
 
 
-def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
-    """Let workers take the numbers 0 to n - 1 in order, the first worker in the calling thread.
+class _Turns:
+    """The numbers that workers take in turn, and the failures so far.
 
-    While kernels run as plain Python, which gains nothing by threads, the first worker takes all of them.
-    If a thread cannot be started, fewer workers run. If a signal handler raises, each thread stops after its
-    current number. A thread pool is unsuitable: such an exception can leave its Python-level locks held.
-
-    Raises
-    ------
-    BaseException
-        An interrupt, or else the failure with the lowest number. No further numbers are taken after it.
+    is_stopped : whether no more numbers are taken
+    failures : a number and its error each, or n and an interrupt
     """
-    turn = itertools.count()
-    failed: list[tuple[int, BaseException]] = []
-    stopped = [False]  # lists, for an item is set without memory, of which there may be none left
 
-    def work(worker: Callable[[int], None], alone: bool = False) -> None:
-        while not stopped[0]:
-            if alone and not WORK.is_small:
+    # an existing slot is set without memory, of which there may be none left
+    __slots__ = ("_turn", "failures", "is_stopped", "n")
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.is_stopped = False
+        self.failures: list[tuple[int, BaseException]] = []
+        self._turn = itertools.count()
+
+    def work(self, worker: Callable[[int], None], while_small: bool = False) -> None:
+        """Let a worker take numbers up to the last, or only while kernels are plain Python."""
+        while not self.is_stopped:
+            if while_small and not WORK.is_small:
                 return
-            number = next(turn)
-            if number >= n:
+            number = next(self._turn)
+            if number >= self.n:
                 return
             try:
                 worker(number)
             except BaseException as error:
-                stopped[0] = True
-                failed.append((number, error))
+                self.is_stopped = True
+                self.failures.append((number, error))
 
-    ended, died = [False] * len(workers), [True] * len(workers)
 
-    def run(place: int, unclaimed: list[int], running: _thread.LockType) -> None:
-        if not _claimed(unclaimed):
+class _WorkerThread:
+    """A thread that makes a call, unless it begins so late that nobody waits for it.
+
+    has_ended : whether the call was made, or the thread died in it
+    has_died : whether the call did not return
+    """
+
+    __slots__ = ("_function", "has_died", "has_ended", "running", "unclaimed")
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self.unclaimed = [True]
+        self.running = _thread.allocate_lock()
+        self.running.acquire()
+        self.has_ended = False
+        self.has_died = True
+        self._function = function
+
+    def run(self) -> None:
+        """Make the call in the thread that was started for it."""
+        if not _claim(self.unclaimed):
             return  # this thread took so long to begin that nobody waits for it
         try:
-            work(workers[place])
-            died[place] = False
+            self._function()
+            self.has_died = False
         finally:
-            ended[place] = True
-            running.release()
+            self.has_ended = True
+            self.running.release()
 
-    started: list[tuple[int, list[int], _thread.LockType]] = []
+
+def run_workers(n: int, workers: Sequence[Callable[[int], None]]) -> None:
+    """Let workers take the numbers 0 to n - 1 in order, the first worker in the calling thread.
+
+    While kernels run as plain Python, which gains nothing by threads, the first worker takes all of
+    them. If a thread cannot be started, fewer workers run. If a signal handler raises, each thread
+    stops after its current number. A thread pool is unsuitable: such an exception can leave its
+    Python-level locks held.
+
+    Raises
+    ------
+    BaseException
+        An interrupt, or else the failure with the lowest number. No further numbers are taken after
+        it.
+    """
+    turns = _Turns(n)
+    threads: list[_WorkerThread] = []
     try:
-        work(workers[0], alone=True)
-        n_workers = 1 if WORK.is_small else min(len(workers), n)
-        for place in range(1, n_workers):
-            unclaimed, running = [place], _thread.allocate_lock()
-            running.acquire()
-            if not start_thread(partial(run, place, unclaimed, running)):
-                break
-            started.append((place, unclaimed, running))
-        work(workers[0])
+        _start_and_work(turns, workers, threads)
     except BaseException as error:
-        stopped[0] = True
-        failed.append((n, error))
-    for place, unclaimed, running in started:
-        if unclaimed and _claimed(unclaimed):
+        turns.is_stopped = True
+        turns.failures.append((n, error))
+    # not in a function of its own: handlers may raise as it is called, and nothing would wait then
+    for thread in threads:
+        if thread.unclaimed and _claim(thread.unclaimed):
             continue  # the thread has not begun, or died before it did
-        while not ended[place]:
+        while not thread.has_ended:
             try:
-                running.acquire()
+                thread.running.acquire()
             except BaseException as error:
-                stopped[0] = True
-                failed.append((n, error))
-        if died[place]:
-            failed.append((n, MemoryError("no memory left in a thread")))
-    if failed:
-        raise min(failed, key=lambda item: (isinstance(item[1], Exception), item[0]))[1]
+                turns.is_stopped = True
+                turns.failures.append((n, error))
+        if thread.has_died:
+            turns.failures.append((n, MemoryError("no memory left in a thread")))
+    if turns.failures:
+        _, failure = min(turns.failures, key=_rank_failure)
+        raise failure
 
 
-def _claimed(unclaimed: list[int]) -> bool:
+def _start_and_work(
+    turns: _Turns, workers: Sequence[Callable[[int], None]], threads: list[_WorkerThread]
+) -> None:
+    """Append and start a thread for each further worker; the first works in this thread."""
+    turns.work(workers[0], while_small=True)
+    n_workers = 1 if WORK.is_small else min(len(workers), turns.n)
+    for worker in workers[1:n_workers]:
+        thread = _WorkerThread(partial(turns.work, worker))
+        threads.append(thread)  # before it starts, or an interrupt in between would lose it
+        if not start_thread(thread.run):
+            break
+    turns.work(workers[0])
+
+
+def _claim(unclaimed: list[bool]) -> bool:
     """Claim a task; only one of several threads can."""
     try:
         unclaimed.pop()
     except IndexError:
         return False
     return True
+
+
+def _rank_failure(failure: tuple[int, BaseException]) -> tuple[bool, int]:
+    """Return a sort key: interrupts first, then the lowest number."""
+    number, error = failure
+    return isinstance(error, Exception), number
 
 
 def map_in_turns(task: Callable[[int], T], numbers: Sequence[int], threads: int) -> list[T]:
@@ -197,15 +245,23 @@ def map_in_turns(task: Callable[[int], T], numbers: Sequence[int], threads: int)
     def work(place: int) -> None:
         results[place] = task(numbers[place])
 
-    in_turns(len(numbers), [work] * min(threads, len(numbers)))
+    run_workers(len(numbers), [work] * min(threads, len(numbers)))
     return cast(list[T], results)
 
 
-def when_free(task: Callable[[int], None], numbers: Iterable[int], locks: Sequence[Lock]) -> None:
-    """Run a task for each number under that number's lock, free locks first; no locks if unshared."""
-    left = list(numbers)
-    while left:
-        number = next((number for number in left if locks and not locks[number].locked()), left[0])
-        with locks[number] if locks else contextlib.nullcontext():
+def run_locked(task: Callable[[int], None], numbers: Iterable[int], locks: Sequence[Lock]) -> None:
+    """Run a task for each number under the lock of that number, free locks first.
+
+    Without locks, tasks run in order: nothing is shared.
+    """
+    remaining = list(numbers)
+    if not locks:
+        for number in remaining:
             task(number)
-        left.remove(number)
+        return
+    while remaining:
+        free = (number for number in remaining if not locks[number].locked())
+        number = next(free, remaining[0])
+        with locks[number]:
+            task(number)
+        remaining.remove(number)

@@ -1,4 +1,4 @@
-"""Work: how long kernels have run as plain Python, which decides from when on they are compiled."""
+"""How long kernels have run as plain Python, which decides when they are compiled."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ NUMBA_SECONDS = 0.6  # to load Numba
 
 @dataclass
 class Work:
-    """What the kernels of this process have done.
+    """Work of the kernels in this process.
 
-    seconds : of plain Python so far
-    compiler_seconds : that loading Numba, and having the kernels compiled that have run, would take
-    is_small : whether kernels run as plain Python; once they do not, they never do again
+    seconds : time spent in plain Python so far
+    compiler_seconds : estimate of loading Numba and compiling the kernels that have run
+    is_small : whether kernels run as plain Python; once False, it stays False
     """
 
     seconds: float = 0.0

@@ -1,4 +1,4 @@
-"""Calibration of scores: maps from scores to probabilities, fitted to held-out data.
+"""Calibration of scores: maps from scores to probabilities, fitted to validation data.
 
 ``calibrator = fit(y_true, y_score)``, then ``calibrator.apply(y_score)`` gives probabilities.
 """

@@ -19,25 +19,30 @@ from xmleval.input.stack import as_rows
 def apply_to_files(
     saved: Path, scores: FilePath, target: Path, shown: Progress = False
 ) -> tuple[int, int, list[str]]:
-    """Write scores with the probabilities of a saved map in their place.
+    """Write predictions with the probabilities of a saved map in place of scores.
 
-    It returns the number of rows, that of probabilities, and notes.
+    It returns the numbers of rows and of probabilities, and notes.
     """
     (source,) = find_files([(scores, "scores")])
+    # refuses before anything is read
     writer = writer_of(target, "scores", source.name if source.named else None)
-    calibrator, n_rows, n_entries = Calibrator.load(saved), 0, 0
+    calibrator = Calibrator.load(saved)
+    n_rows = 0
+    n_entries = 0
 
-    def mapped(rows: Rows | NDArray[Any]) -> Rows:
+    def calibrate(rows: Rows | NDArray[Any]) -> Rows:
         nonlocal n_rows, n_entries
         probabilities: Rows = as_rows(calibrator.apply(rows), "scores")
         n_rows += probabilities.n_rows
         n_entries += int((probabilities.labels >= 0).sum())
         return probabilities
 
-    notes = list[str]()
     if source.named:
-        notes = write_data(source.name, mapped(read_scores_alone(source, None)), "scores", target)
+        rows = calibrate(read_scores_alone(source, None))
+        notes = write_data(source.name, rows, "scores", target)
     else:
         pieces = source.pieces()
-        notes = write_rows(source.name, pieces, "scores", target, writer, change=mapped, shown=shown)
+        notes = write_rows(
+            source.name, pieces, "scores", target, writer, change=calibrate, shown=shown
+        )
     return n_rows, n_entries, notes

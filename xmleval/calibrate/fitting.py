@@ -41,10 +41,10 @@ from xmleval.states.plan import Settings, make_plan
 
 STATE = "pair_scores"
 MOST_STEPS = 100
-SHORTEST = 2.0**-30  # part of a step
-ENOUGH = 1e-4  # part of the promised gain that a step must have
-SETTLED = 1e-12  # gain in parts of the loss
-RIDGE = 1e-12  # share of the second derivatives, where these are singular
+LEAST_SIZE = 2.0**-30  # smallest fraction of a Newton step that is tried
+LEAST_GAIN = 1e-4  # fraction of its predicted gain that a step must reach
+SETTLED_GAIN = 1e-12  # predicted gain, as a fraction of the loss, of the last step
+RIDGE = 1e-12  # added to the second derivatives, as a fraction, as they may be singular
 
 
 def fit(
@@ -60,16 +60,18 @@ def fit(
     threads: int | None = None,
     progress: Progress = False,
 ) -> Calibrator:
-    """Fit a map from scores to probabilities, to the pairs of a score and a hit of held-out data.
+    """Fit a map from scores to probabilities, to pairs of a score and a hit of validation data.
 
     Parameters
     ----------
     y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
         Relevant labels, as `xmleval.evaluate` takes them.
     y_score : as y_true with scores, or (labels, scores) arrays of shape (m, k)
-        Scores of any range, such as logits; higher ones are better. Labels without one are no pairs.
+        Scores of any range, such as logits; higher ones are better. Labels without one are no
+        pairs.
     method : {"isotonic", "platt"}
-        The best rising step curve (pool adjacent violators), or the sigmoid of slope * score + intercept.
+        The best rising step curve (pool adjacent violators), or the sigmoid of slope * score +
+        intercept.
     k : int, optional
         Fit to the first k labels of each row, for `ece@k` and its kind; default all listed labels.
     n_labels, labels, sample_weight, memory, threads
@@ -88,10 +90,11 @@ def fit(
 
     Notes
     -----
-    Pairs of one score are one point with their share of hits, so that no order of rows changes the map. The
-    isotonic map is that of scikit-learn's `IsotonicRegression(out_of_bounds="clip")` on the pairs, in
-    float64. Platt's minimises the log loss with targets (n + 1) / (n + 2) of n hits and 1 / (m + 2) of m
-    others, as `CalibratedClassifierCV(method="sigmoid")` does, by Newton's method.
+    Pairs of one score are one point with their share of hits, so that no order of rows changes the
+    map. The isotonic map is that of scikit-learn's `IsotonicRegression(out_of_bounds="clip")` on
+    the pairs, in float64. Platt's minimises the log loss with targets (n + 1) / (n + 2) of n hits
+    and 1 / (m + 2) of m others, as `CalibratedClassifierCV(method="sigmoid")` does, by Newton's
+    method.
 
     References
     ----------
@@ -108,8 +111,10 @@ def fit(
     """
     if not isinstance(method, str) or method not in METHODS:
         near = did_you_mean(str(method), METHODS)
-        raise InputError("method", f"{shown(method)} is not one of {', '.join(METHODS)}; {near}".rstrip("; "))
-    k = None if k is None else positive_integer("k", k, at_most=MOST_K)
+        reason = f"{shown(method)} is not one of {', '.join(METHODS)}; {near}"
+        raise InputError("method", reason.rstrip("; "))
+    if k is not None:
+        k = positive_integer("k", k, at_most=MOST_K)
     request = Request(
         data=Data(y_true=y_true, y_score=y_score, sample_weight=sample_weight),
         question=Question(n_labels=n_labels, labels=labels),
@@ -117,12 +122,13 @@ def fit(
         threads=threads,
         progress=progress,
     )
-    make = partial(ScoredPairs, k, sample_weight is not None)
-    pairs, run = collect(request, make)
+    make_pairs = partial(ScoredPairs, k, sample_weight is not None)
+    pairs, run = collect(request, make_pairs)
     for note in run.rows.notes[0]:
         warnings.warn(note, stacklevel=2)
-    with naming_files({"y_score": y_score} if is_file(y_score) else {}):
-        return calibrator_of(method, k, pairs)
+    paths = {"y_score": y_score} if is_file(y_score) else {}
+    with naming_files(paths):
+        return make_calibrator(method, k, pairs)
 
 
 class ScoredPairs(ScoredRows):
@@ -141,70 +147,85 @@ class ScoredPairs(ScoredRows):
         self.unit = HEAVIEST if weighted else 1.0
 
 
-def calibrator_of(method: str, k: int | None, pairs: ScoredPairs) -> Calibrator:
+def make_calibrator(method: str, k: int | None, pairs: ScoredPairs) -> Calibrator:
     """Return the best map on the data."""
-    state, unit = pairs.counted, pairs.unit
+    state = pairs.counted
+    unit = pairs.unit
     n_pairs = float(unit * state.totals(k)[:, 0].sum())
     if not n_pairs:
         where = " in a row of weight above 0" if pairs.weighted else ""
         raise InputError("y_score", f"no label has a score{where}; there is nothing to fit to")
-    blocks = pooled(state, k)
+    blocks = pool_blocks(state, k)
     if not np.isfinite([blocks[0, LOWEST], blocks[-1, HIGHEST]]).all():
         raise InputError("y_score", "scores are infinite; expected finite ones to fit to")
     if method == "platt":
-        slope, intercept = platt(state, k, unit)
+        slope, intercept = fit_sigmoid(state, k, unit)
         return Calibrator(method, k, n_pairs, slope=slope, intercept=intercept)
     shares = np.repeat(blocks[:, HITS] / blocks[:, N], 2)
     scores = blocks[:, [LOWEST, HIGHEST]].reshape(-1)
-    kept = np.append(True, scores[1:] > scores[:-1])  # blocks of one score have one point
-    return Calibrator(method, k, n_pairs, scores[kept], shares[kept])
+    is_point = np.append(True, scores[1:] > scores[:-1])  # blocks of one score have one point
+    return Calibrator(method, k, n_pairs, scores[is_point], shares[is_point])
 
 
-def pooled(state: PairScores, k: int | None) -> Floats:
+def pool_blocks(state: PairScores, k: int | None) -> Floats:
     """Return the blocks of the isotonic map; see `kernels.recalibrating.pool_violators`."""
     blocks = np.empty((0, 4))
     for hits, misses in state.tables(k):
         n_blocks = len(blocks)
         blocks = np.concatenate([blocks, np.empty((len(hits) + len(misses), 4))])
-        blocks = blocks[: pool_violators(hits, misses, blocks, n_blocks)].copy()
+        n_blocks = pool_violators(hits, misses, blocks, n_blocks)
+        blocks = blocks[:n_blocks].copy()
     return blocks
 
 
-def platt(state: PairScores, k: int | None, unit: float) -> tuple[float, float]:
-    """Return slope and intercept of the sigmoid with the least loss, by Newton's method with step halving."""
+def fit_sigmoid(state: PairScores, k: int | None, unit: float) -> tuple[float, float]:
+    """Return slope and intercept of the sigmoid with the least loss.
+
+    Newton's method, with steps halved until they gain enough.
+    """
     n_hits, n_misses = (unit * state.totals(k)[:, 0]).tolist()
     targets = (n_hits + 1) / (n_hits + 2), 1 / (n_misses + 2)
 
-    def sums_at(slope: float, intercept: float) -> list[float]:
-        sums = np.zeros((2, 6))  # of hits and of misses, so that ranges of scores add up in one order
+    def compute_sums(slope: float, intercept: float) -> list[float]:
+        # hits and misses apart, so that ranges of scores add up in one order
+        sums = np.zeros((2, 6))
         for tables in state.tables(k):
-            for table, target, part in zip(tables, targets, sums, strict=True):
-                add_platt(table, slope, intercept, target, part)
+            for table, target, class_sums in zip(tables, targets, sums, strict=True):
+                add_platt(table, slope, intercept, target, class_sums)
         return [float(total) for total in sums.sum(axis=0)]
 
-    slope, intercept = 0.0, float(log_ratio(n_hits + 1, n_misses + 1))
-    sums = sums_at(slope, intercept)
+    slope = 0.0
+    intercept = float(log_ratio(n_hits + 1, n_misses + 1))
+    sums = compute_sums(slope, intercept)
     for _ in range(MOST_STEPS):
-        step, size = _newton_step(sums), 1.0
-        gain = -(sums[SLOPE] * step[0] + sums[INTERCEPT] * step[1])  # twice what the step promises
-        if not gain > SETTLED * sums[LOSS]:  # from here on, steps square their error
-            return slope + step[0], intercept + step[1]
-        moved = sums_at(slope + step[0], intercept + step[1])
-        while moved[LOSS] > sums[LOSS] - ENOUGH * size * gain and size > SHORTEST:
+        slope_step, intercept_step = _newton_step(sums)
+        # twice the gain that the quadratic model predicts
+        gain = -(sums[SLOPE] * slope_step + sums[INTERCEPT] * intercept_step)
+        if not gain > SETTLED_GAIN * sums[LOSS]:  # from here on, steps square their error
+            return slope + slope_step, intercept + intercept_step
+        size = 1.0
+        new_sums = compute_sums(slope + slope_step, intercept + intercept_step)
+        while new_sums[LOSS] > sums[LOSS] - LEAST_GAIN * size * gain and size > LEAST_SIZE:
             size /= 2
-            moved = sums_at(slope + size * step[0], intercept + size * step[1])
-        if not moved[LOSS] < sums[LOSS]:
+            new_sums = compute_sums(slope + size * slope_step, intercept + size * intercept_step)
+        if not new_sums[LOSS] < sums[LOSS]:
             break
-        slope, intercept, sums = slope + size * step[0], intercept + size * step[1], moved
+        slope += size * slope_step
+        intercept += size * intercept_step
+        sums = new_sums
     return slope, intercept
 
 
 def _newton_step(sums: list[float]) -> tuple[float, float]:
-    """Return the step of slope and intercept; where all scores are one, that of the least slope."""
-    slopes, mixed, intercepts = sums[SLOPES], sums[BOTH], sums[INTERCEPTS]
-    slopes, intercepts = slopes * (1 + RIDGE), intercepts * (1 + RIDGE)
+    """Return the step of slope and intercept; if all scores are equal, that of the least slope."""
+    mixed = sums[BOTH]
+    slopes = sums[SLOPES] * (1 + RIDGE)
+    intercepts = sums[INTERCEPTS] * (1 + RIDGE)
     determinant = slopes * intercepts - mixed * mixed
     if not determinant > 0 or not math.isfinite(determinant):
-        return 0.0, -sums[INTERCEPT] / intercepts if intercepts else 0.0
-    slope = (mixed * sums[INTERCEPT] - intercepts * sums[SLOPE]) / determinant
-    return slope, (mixed * sums[SLOPE] - slopes * sums[INTERCEPT]) / determinant
+        if not intercepts:
+            return 0.0, 0.0
+        return 0.0, -sums[INTERCEPT] / intercepts
+    slope_step = (mixed * sums[INTERCEPT] - intercepts * sums[SLOPE]) / determinant
+    intercept_step = (mixed * sums[SLOPE] - slopes * sums[INTERCEPT]) / determinant
+    return slope_step, intercept_step

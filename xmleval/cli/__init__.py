@@ -1,6 +1,6 @@
-"""The command line: one file a command, and one place where anything that goes wrong becomes a line.
+"""The command line: one module per command, and one place where errors become lines on stderr.
 
-A command's module is imported when the command is invoked: the list of commands needs none of them.
+The module of a command is imported when the command is invoked; the list of commands needs none.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ import click
 
 from xmleval.base.address_space import refuse_little_address_space
 from xmleval.base.errors import did_you_mean, shown
-from xmleval.cli.messages import bare, one_line, print_messages
+from xmleval.cli.messages import format_error, print_messages, strip_dashes
 from xmleval.version import __version__
 
-BAD_INPUT, INTERRUPTED = 2, 130
-WIDEST, NARROWEST = 80, 30  # columns of help texts
+BAD_INPUT = 2
+INTERRUPTED = 130
+# columns of help texts
+WIDEST = 80
+NARROWEST = 30
 COMMANDS = {
     "bench": "Measure throughput.",
     "calibrate": "Make probabilities of scores, fitted to held-out data.",
@@ -50,15 +53,17 @@ class Program(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command, or refuse what is none with the nearest one."""
+        """Import a command, or refuse an unknown one with a hint at the nearest."""
         if cmd_name in COMMANDS:
             if cmd_name not in LIGHT:
                 refuse_little_address_space()
-            command: click.Command = getattr(importlib.import_module(f"{__name__}.{cmd_name}"), cmd_name)
+            module = importlib.import_module(f"{__name__}.{cmd_name}")
+            command: click.Command = getattr(module, cmd_name)
             return command
         if not cmd_name.startswith("-") and not ctx.resilient_parsing:
-            near = did_you_mean(cmd_name, COMMANDS, bare)
-            ctx.fail(f"No such command {shown(cmd_name)}{near and f'; {near}'}")
+            near = did_you_mean(cmd_name, COMMANDS, strip_dashes)
+            hint = f"; {near}" if near else ""
+            ctx.fail(f"No such command {shown(cmd_name)}{hint}")
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -68,7 +73,9 @@ class Program(click.Group):
 
 
 @click.group(
-    cls=Program, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=Program,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="xmleval %(version)s")
 @click.pass_context
@@ -84,11 +91,12 @@ def program(context: click.Context) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command.
 
-    Without arguments, those of the process are taken. It returns 0 for a result, 1 where `check` finds a
+    The default arguments are those of the process. It returns 0 for a result, 1 if `check` finds a
     failure, 2 for bad usage or bad input after one line on stderr, 130 when interrupted.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # an arrow that a terminal lacks is no reason to fail
+        # a terminal without arrows is no reason to fail
+        sys.stdout.reconfigure(errors="replace")
     print_messages()
     try:
         width = max(min(shutil.get_terminal_size().columns, WIDEST) - 2, NARROWEST)
@@ -98,6 +106,6 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough
         return 1
     except (click.ClickException, ImportError, OSError, ValueError, MemoryError) as error:
-        print(f"xmleval: {one_line(error)}", file=sys.stderr)
+        print(f"xmleval: {format_error(error)}", file=sys.stderr)
         return BAD_INPUT
     return code if isinstance(code, int) else 0

@@ -1,4 +1,4 @@
-"""`xmleval calibrate`: fit a map from scores to probabilities on held-out data, and apply it to others."""
+"""`xmleval calibrate`: fit a map from scores to probabilities on validation data, and apply it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xmleval.calibrate.applying import apply_to_files
 from xmleval.calibrate.calibrator import METHODS
 from xmleval.cli.convert import WRITTEN
 from xmleval.cli.files import FILE, MODEL, Scanning
-from xmleval.cli.messages import notes_told, on_terminal, tell_notes
+from xmleval.cli.messages import on_terminal, print_notes, printing_notes
 from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, Choice
@@ -26,7 +26,10 @@ FIT = {
     **RESOURCES,
     "output": Opt(MODEL, "MODEL", "File for the map, JSON.", extra=REQUIRED),
 }
-APPLY = {name: opt for name, opt in FORMAT.items() if name != "label_field"} | {"output": WRITTEN}
+APPLY = {
+    **{name: opt for name, opt in FORMAT.items() if name != "label_field"},
+    "output": WRITTEN,
+}
 
 
 @click.group()
@@ -34,22 +37,35 @@ def calibrate() -> None:
     """Fit probabilities to scores on one data set and apply them to others."""
 
 
-@command({"Options": FIT}, fit_files, evaluate, group=calibrate, short_help="Fit probabilities to scores.")
+@command(
+    {"Options": FIT},
+    fit_files,
+    evaluate,
+    group=calibrate,
+    short_help="Fit probabilities to scores.",
+)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
 def fit(
-    truth: Path, scores: Path, output: Path, how: Scanning, method: str, k: int | None, labels: Path | None,
-    memory: str, threads: int | None,
-) -> None:  # fmt: skip
+    truth: Path,
+    scores: Path,
+    output: Path,
+    scanning: Scanning,
+    method: str,
+    k: int | None,
+    labels: Path | None,
+    memory: str,
+    threads: int | None,
+) -> None:
     """Fit a map from SCORES to probabilities against the relevant labels in TRUTH.
 
-    Both are of held-out data. `xmleval calibrate apply MODEL SCORES` makes probabilities of other scores.
-    Labels with names are matched by name.
+    Both are of held-out data. `xmleval calibrate apply MODEL SCORES` makes probabilities of other
+    scores. Labels with names are matched by name.
     """
-    with notes_told():
+    with printing_notes():
         calibrator = fit_files(
-            how.truth(truth),
-            how.scores(scores),
+            scanning.truth(truth),
+            scanning.scores(scores),
             method,
             k=k,
             labels=labels,
@@ -64,12 +80,12 @@ def fit(
 @command({"Options": APPLY}, group=calibrate, short_help="Write probabilities in place of scores.")
 @click.argument("model", type=FILE)
 @click.argument("scores", type=FILE)
-def apply(model: Path, scores: Path, output: Path, how: Scanning) -> None:
+def apply(model: Path, scores: Path, output: Path, scanning: Scanning) -> None:
     """Write SCORES with the probabilities that MODEL gives in place of the scores.
 
-    MODEL is a file that `xmleval calibrate fit` wrote. A list keeps its order. Names of rows and labels are
-    kept.
+    MODEL is a file that `xmleval calibrate fit` wrote. A list keeps its order. Names of rows and
+    labels are kept.
     """
-    n_rows, n_entries, notes = apply_to_files(model, how.scores(scores), output, on_terminal())
-    tell_notes(notes)
+    n_rows, n_entries, notes = apply_to_files(model, scanning.scores(scores), output, on_terminal())
+    print_notes(notes)
     write_text(f"{counted(n_rows, 'rows')}, {counted(n_entries, 'probabilities', 'probability')}")

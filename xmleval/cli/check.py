@@ -9,25 +9,26 @@ import click
 
 from xmleval.api.check import check as check_reports
 from xmleval.base.errors import shown
-from xmleval.base.numerals import decimal_number
+from xmleval.base.numerals import score_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import write_stdout
 from xmleval.cli.options import LIST, Opt, command
 from xmleval.cli.types import Parsed, read_names
 from xmleval.results.checks import limits_of
 
-Limits = list[tuple[str, float]]  # of measures by name
+Limits = list[tuple[str, float]]  # measures and their limits
 FAILED = 1
 MARGIN = "VALUE or NAME=VALUE"  # a value alone is for all names
 
 
 def read_limits(text: str, form: str = "NAME=VALUE") -> Limits:
-    """Read NAME=VALUE, several by commas."""
+    """Read a list of NAME=VALUE, separated by commas."""
     limits = []
     for item in read_names(text):
         name, sign, number = item.rpartition("=")
-        value = decimal_number(number.strip())
-        if value is None or value != value or not (name or (form == MARGIN and not sign)):
+        value = score_number(number.strip())
+        is_for_all = form == MARGIN and not sign
+        if value is None or not (name or is_for_all):
             raise ValueError(f"{shown(item)} is not {form}, as in ndcg@5=0.01.")
         limits.append((name, value))
     return limits
@@ -37,8 +38,10 @@ LIMITS = Parsed(read_limits)
 SECTIONS = {
     "Limits": {
         "min": Opt(
-            LIMITS, "NAME=VALUE",
-            "Least value of a measure that holds, or within a group, tail:p@5=0.3; repeat it for others.",
+            LIMITS,
+            "NAME=VALUE",
+            "Least value of a measure that holds, or within a group, tail:p@5=0.3; repeat it for "
+            "others.",
             extra=LIST,
         ),
         "max": Opt(LIMITS, "NAME=VALUE", "Likewise the largest, as for losses.", extra=LIST),
@@ -46,13 +49,15 @@ SECTIONS = {
     "Earlier results": {
         "no_worse_than": Opt(FILE, "LAST"),
         "margin": Opt(
-            Parsed(partial(read_limits, form=MARGIN)), "VALUE",
-            "By how much a measure may be worse than in LAST, of one measure NAME=VALUE; default 0.",
+            Parsed(partial(read_limits, form=MARGIN)),
+            "VALUE",
+            "By how much a measure may be worse than in LAST, of one measure NAME=VALUE; "
+            "default 0.",
             extra=LIST,
         ),
     },
     "Reports": {"model": Opt(str, "NAME")},
-}  # fmt: skip
+}
 EXAMPLES = """\
 xmleval check new.json \\
     --min ndcg@5=0.61 --max coverage=40
@@ -64,16 +69,20 @@ xmleval check new.json \\
 @command(SECTIONS, check_reports, examples=EXAMPLES)
 @click.argument("results", type=FILE)
 def check(
-    results: Path, min: Limits | None, max: Limits | None, no_worse_than: Path | None, margin: Limits | None,
+    results: Path,
+    min: Limits | None,
+    max: Limits | None,
+    no_worse_than: Path | None,
+    margin: Limits | None,
     model: str | None,
-) -> int:  # fmt: skip
+) -> int:
     """Check RESULTS, JSON or a state of `xmleval evaluate` or `merge`, against limits or earlier results.
 
-    The exit code is 0 if all holds; 1 after a line on standard output for each measure that is beyond its
-    limit, worse, undefined or missing; 2 for invalid usage, for files that cannot be read, and where LAST is
-    of other data or conventions.
-    """
-    checked = check_reports(
+    The exit code is 0 if all holds; 1 after a line on standard output for each measure that is
+    beyond its limit, worse, undefined or missing; 2 for invalid usage, for files that cannot be
+    read, and where LAST is of other data or conventions.
+    """  # noqa: E501
+    checks = check_reports(
         results,
         min=limits_of("min", min or ()),
         max=limits_of("max", max or ()),
@@ -81,5 +90,5 @@ def check(
         margin=limits_of("margin", margin or (), margins=True),
         model=model,
     )
-    write_stdout(f"{checked}\n")
-    return 0 if checked else FAILED
+    write_stdout(f"{checks}\n")
+    return 0 if checks else FAILED

@@ -10,7 +10,7 @@ import click
 from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FIGURE, FILE, PAGE, Scanning
-from xmleval.cli.messages import on_terminal, spelled
+from xmleval.cli.messages import on_terminal, spell_options
 from xmleval.cli.options import (
     COMPARED,
     COMPLETE_LISTS,
@@ -22,8 +22,8 @@ from xmleval.cli.options import (
     command,
     training_file,
 )
-from xmleval.cli.output import about, write_figure, write_result, write_text
-from xmleval.cli.patterns import models_of
+from xmleval.cli.output import describe_run, write_figure, write_result, write_text
+from xmleval.cli.patterns import name_models
 from xmleval.cli.types import COUNT, Choice
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results.differences import TESTS
@@ -35,14 +35,15 @@ COMPARISON = {
     "confidence": CONFIDENCE["confidence"],
     "clusters": CONFIDENCE["clusters"],
     "seeds": Opt(
-        None, None,
-        "Each of SCORES is a pattern in quotes, or a folder, for the predictions of several training seeds: "
-        "compare their means, and tell their standard deviation.",
+        None,
+        None,
+        "Each of SCORES is a pattern in quotes, or a folder, for the predictions of several "
+        "training seeds: compare their means, and tell their standard deviation.",
         extra=SWITCH,
     ),
     "worst": Opt(COUNT, "N"),
     "complete_lists": COMPLETE_LISTS,
-}  # fmt: skip
+}
 OUTPUTS = {
     **RESULT,
     "html": Opt(PAGE, None, "Also write a page with tables and figures."),
@@ -61,36 +62,47 @@ xmleval compare Y.npz 'a_*.npz' 'b_*.npz' \\
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def compare(
-    truth: Path, scores: tuple[Path, ...], baseline: str | None, output_format: str, output: Path | None,
-    html: Path | None, plot: Path | None, how: Scanning, **options: Any,
-) -> None:  # fmt: skip
+    truth: Path,
+    scores: tuple[Path, ...],
+    baseline: str | None,
+    output_format: str,
+    output: Path | None,
+    html: Path | None,
+    plot: Path | None,
+    scanning: Scanning,
+    **options: Any,
+) -> None:
     """Compare the predictions in two or more SCORES on the rows of TRUTH.
 
-    Prints values, and for each pair of SCORES the differences with their intervals and p-values, and the
-    rows that each wins. Intervals cover the sampling of test rows, not training seeds. Inputs are those of
-    `xmleval evaluate` except --pred.
+    Prints values, and for each pair of SCORES the differences with their intervals and p-values,
+    and the rows that each wins. Intervals cover the sampling of test rows, not training seeds.
+    Inputs are those of `xmleval evaluate` except --pred.
     """
     if len(scores) < 2:
         raise click.UsageError("compare takes two or more SCORES; `xmleval evaluate` is for one")
-    models = models_of(truth, scores)
+    models = name_models(truth, scores)
     expand_metrics(options["metrics"], options["k"])  # refuses a wrong name before any file is read
-    baseline = None if baseline is None else model_of(baseline, [*models], scores)
+    if baseline is not None:
+        baseline = find_baseline(baseline, [*models], scores)
     options["worst"] = options["worst"] or 0
-    compared = compare_files(
-        how.truth(truth), how.models(models), baseline=baseline, progress=on_terminal(), **options
+    comparison = compare_files(
+        scanning.truth(truth),
+        scanning.models(models),
+        baseline=baseline,
+        progress=on_terminal(),
+        **options,
     )
     if html is not None:
-        write_text(
-            compared.worded(spelled).to_html(about=about([truth, *scores, training_file(options)])), html
-        )
+        about = describe_run([truth, *scores, training_file(options)])
+        write_text(comparison.worded(spell_options).to_html(about=about), html)
     if plot is not None:
-        write_figure(compared.plot("differences"), plot)
-    write_result(compared, output_format, output)
+        write_figure(comparison.plot("differences"), plot)
+    write_result(comparison, output_format, output)
 
 
-def model_of(baseline: str, names: list[str], scores: tuple[Path, ...]) -> str:
-    """Return the name of the model that --baseline tells by its path, its name or what tables call it."""
+def find_baseline(baseline: str, names: list[str], scores: tuple[Path, ...]) -> str:
+    """Return the name of the model for --baseline, a path, a name or a short name as in tables."""
     for spellings in ([str(path) for path in scores], names, short_names(names)):
         if spellings.count(baseline) == 1:
             return names[spellings.index(baseline)]
-    return baseline  # which is then refused
+    return baseline  # an unknown name, refused later

@@ -9,19 +9,23 @@ import click
 
 from xmleval.base.errors import InputError
 from xmleval.cli.files import FILE, Output, Scanning
-from xmleval.cli.messages import on_terminal, tell_notes
+from xmleval.cli.messages import on_terminal, print_notes
 from xmleval.cli.options import FORMAT, REQUIRED, Opt, command
 from xmleval.cli.types import LABEL_COUNT
 from xmleval.evaluation.convert import convert_files, writer_of
 
 OPTIONS = {
-    "kind": Opt(click.Choice(["truth", "scores"]), None, "What IN holds, where its format may hold either."),
+    "kind": Opt(
+        click.Choice(["truth", "scores"]), None, "What IN holds, where its format may hold either."
+    ),
     "n_labels": Opt(LABEL_COUNT, "N", "Number of labels, where IN does not tell it."),
     "like": Opt(
-        FILE, "TRUTH", "Relevant labels with names: write the numbers that it gives to rows and labels."
+        FILE,
+        "TRUTH",
+        "Relevant labels with names: write the numbers that it gives to rows and labels.",
     ),
     **FORMAT,
-}  # fmt: skip
+}
 
 
 class DataFile(Output):
@@ -40,18 +44,24 @@ WRITTEN = Opt(DATA, "OUT", "File to write, in the format that its name tells.", 
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", type=DATA)
 def convert(
-    source: Path, target: Path, how: Scanning, kind: str | None, n_labels: int | None, like: Path | None
+    source: Path,
+    target: Path,
+    scanning: Scanning,
+    kind: str | None,
+    n_labels: int | None,
+    like: Path | None,
 ) -> None:
     """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
 
-    The data are held in memory, but for a matrix by number that becomes text or Parquet. Names of rows and
-    labels are kept in .parquet, .csv, .jsonl, .qrels and .run. In others, and with --like, they become
-    numbers, in the order of TRUTH.
+    The data are held in memory, but for a matrix by number that becomes text or Parquet. Names of
+    rows and labels are kept in .parquet, .csv, .jsonl, .qrels and .run. In others, and with --like,
+    they become numbers, in the order of TRUTH.
     """
-    if kind == "truth" and how.scores_label_field is not None:
+    if kind == "truth" and scanning.scores_label_field is not None:
         raise InputError("scores_label_field", "is for scores, and IN holds relevant labels")
-    if kind == "scores" and how.label_field is not None and like is None:
+    if kind == "scores" and scanning.label_field is not None and like is None:
         raise InputError("label_field", "is for relevant labels, and IN holds scores")
-    data = how.truth(source) if kind == "truth" else how.scores(source)
-    truth = None if like is None else how.truth(like)
-    tell_notes(convert_files(data, target, kind, n_labels, truth, on_terminal()))
+    scan_source = scanning.truth if kind == "truth" else scanning.scores
+    data = scan_source(source)
+    truth = None if like is None else scanning.truth(like)
+    print_notes(convert_files(data, target, kind, n_labels, truth, on_terminal()))

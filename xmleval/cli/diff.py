@@ -11,16 +11,19 @@ from xmleval.api.diff import diff as diff_files
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FILE, Scanning
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import COMPARED, OF_MODELS, OUTPUT, Opt, command, format_option
+from xmleval.cli.options import COMPARED, MODEL_MEASURES, OUTPUT, Opt, command, format_option
 from xmleval.cli.output import write_result
-from xmleval.cli.patterns import models_of
+from xmleval.cli.patterns import name_models
 from xmleval.cli.types import COUNT
 from xmleval.evaluation.request import EvaluateOptions
 
 SECTIONS = {"Changes": {"metric": Opt(str, "NAME"), "worst": Opt(COUNT, "N")}} | COMPARED
 SECTIONS |= {
-    "Measures": {name: opt for name, opt in OF_MODELS.items() if name not in ("metrics", "k")},
-    "Output": {"output_format": format_option(["table", "json", "csv", "markdown"]), "output": OUTPUT},
+    "Measures": {name: opt for name, opt in MODEL_MEASURES.items() if name not in ("metrics", "k")},
+    "Output": {
+        "output_format": format_option(["table", "json", "csv", "markdown"]),
+        "output": OUTPUT,
+    },
 }
 EXAMPLES = """\
 xmleval diff Y.npz old.npz new.npz \\
@@ -38,19 +41,19 @@ def diff(
     scores: tuple[Path, Path],
     output_format: str,
     output: Path | None,
-    how: Scanning,
+    scanning: Scanning,
     metric: str,
     worst: int,
     **options: Unpack[EvaluateOptions],
 ) -> None:
     """Show the rows, and the labels, that changed most from the first of SCORES to the second.
 
-    Each row comes with its relevant labels and both lists. Labels change by the average over labels that
-    --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate` except --pred;
-    --labels names the columns, whatever their form.
+    Each row comes with its relevant labels and both lists. Labels change by the average over labels
+    that --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate` except
+    --pred; --labels names the columns, whatever their form.
     """
-    models_of(truth, scores)  # refuses what was hardly meant
+    name_models(truth, scores)  # refuses likely mistakes
     options["progress"] = on_terminal()
-    old, new = map(how.scores, scores)
-    result = diff_files(how.truth(truth), old, new, metric=metric, worst=worst, **options)
+    old, new = map(scanning.scores, scores)
+    result = diff_files(scanning.truth(truth), old, new, metric=metric, worst=worst, **options)
     write_result(result, output_format, output)

@@ -14,7 +14,7 @@ from xmleval.cli.files import FILE, TABLE, Scanning
 from xmleval.cli.messages import on_terminal
 from xmleval.cli.options import EVALUATION, RESULT, RUNS, SAVE, Opt, command
 from xmleval.cli.output import write_details, write_result
-from xmleval.cli.patterns import models_of, other_shards
+from xmleval.cli.patterns import name_models, note_other_shards
 from xmleval.evaluation.checkpoint import kept_until_written
 from xmleval.evaluation.request import EvaluateOptions, Running
 from xmleval.metrics.spec import expand_metrics
@@ -27,20 +27,26 @@ xmleval evaluate Y.npz bert.npz \\
 xmleval evaluate Y.npz bert.npz \\
     --metrics sets --decision top3
 """
-OF_RESULT = {
+RESULT_OPTIONS = {
     **RESULT,
     "per_label_file": Opt(
-        TABLE, None,
-        "File for every label, .csv or .jsonl: support, tp, fp, fn and the averages over labels asked for, "
-        "worst first.",
+        TABLE,
+        None,
+        "File for every label, .csv or .jsonl: support, tp, fp, fn and the averages over labels "
+        "asked for, worst first.",
         "--per-label",
     ),
     "per_row_file": Opt(
-        TABLE, None, "File for every row, .csv or .jsonl: the measures of rows asked for, worst first.",
+        TABLE,
+        None,
+        "File for every row, .csv or .jsonl: the measures of rows asked for, worst first.",
         "--per-row",
     ),
-}  # fmt: skip
-SECTIONS = EVALUATION | {"Output": OF_RESULT | SAVE, "Resources": EVALUATION["Resources"] | RUNS}
+}
+SECTIONS = EVALUATION | {
+    "Output": RESULT_OPTIONS | SAVE,
+    "Resources": EVALUATION["Resources"] | RUNS,
+}
 
 
 @command(SECTIONS, evaluate_files, Running, examples=EXAMPLES)
@@ -48,30 +54,41 @@ SECTIONS = EVALUATION | {"Output": OF_RESULT | SAVE, "Resources": EVALUATION["Re
 @click.argument("scores", type=FILE, nargs=-1)
 @kept_until_written()
 def evaluate(
-    truth: Path, scores: tuple[Path, ...], output_format: str, output: Path | None,
-    per_label_file: Path | None, per_row_file: Path | None, how: Scanning, **options: Unpack[EvaluateOptions],
-) -> None:  # fmt: skip
+    truth: Path,
+    scores: tuple[Path, ...],
+    output_format: str,
+    output: Path | None,
+    per_label_file: Path | None,
+    per_row_file: Path | None,
+    scanning: Scanning,
+    **options: Unpack[EvaluateOptions],
+) -> None:
     """Compute measures of the predictions in SCORES against the relevant labels in TRUTH.
 
-    SCORES is a matrix of scores or a top-k list; without it, only measures of sets (--pred) or of TRUTH
-    alone can be computed. Several are evaluated at once and printed side by side. A folder, or a pattern in
-    quotes, stands for files that follow one another, part_2 before part_10. Files are read piece by piece.
-    Propensity-scored measures need --train or --inverse-propensity.
+    SCORES is a matrix of scores or a top-k list; without it, only measures of sets (--pred) or of
+    TRUTH alone can be computed. Several are evaluated at once and printed side by side. A folder,
+    or a pattern in quotes, stands for files that follow one another, part_2 before part_10. Files
+    are read piece by piece. Propensity-scored measures need --train or --inverse-propensity.
     """
-    if how.scores_label_field is not None and not scores and options["y_pred"] is None:
-        raise InputError("scores_label_field", "is for SCORES or --pred; TRUTH may be given as these, too")
-    models = models_of(truth, scores)
-    asked = expand_metrics(options["metrics"], options["k"])  # refuses wrong names before files are read
+    if scanning.scores_label_field is not None and not scores and options["y_pred"] is None:
+        raise InputError(
+            "scores_label_field", "is for SCORES or --pred; TRUTH may be given as these, too"
+        )
+    models = name_models(truth, scores)
+    # refuses wrong names before files are read
+    requested = expand_metrics(options["metrics"], options["k"])
     if per_row_file is not None:
-        refuse_no_rows([spec for spec, _ in asked])
+        refuse_no_rows([spec for spec, _ in requested])
     options |= {"per_label": per_label_file is not None, "per_row": per_row_file is not None}
     options["progress"] = on_terminal()
-    result = evaluate_files(how.truth(truth), how.models(models) or None, **options)
-    reports = {[*models, str(truth)][0]: result}
+    result = evaluate_files(scanning.truth(truth), scanning.models(models) or None, **options)
     if isinstance(result, Comparison):
         reports = {**result.reports}
-        for name, note in other_shards(truth, models).items():
+        for name, note in note_other_shards(truth, models).items():
             reports[name] = replace(reports[name], notes=[note, *reports[name].notes])
             result = Comparison(reports)
+    else:
+        name = next(iter(models), str(truth))
+        reports = {name: result}
     write_details(reports, per_label_file, per_row_file)
     write_result(result, output_format, output)

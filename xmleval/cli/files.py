@@ -1,4 +1,4 @@
-"""Files that the command line names: inputs, and outputs that are refused before anything is computed."""
+"""Files on the command line: inputs, and outputs that are checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xmleval.files.output import ARCHIVE, refuse_ending, refuse_input, refuse_un
 from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.scan import Scan, scan
 
-OF_FIELDS = tuple(name for name in KEYWORDS_OF_SCAN if name != "input_format")  # options
+FIELD_OPTIONS = tuple(name for name in KEYWORDS_OF_SCAN if name != "input_format")  # options
 COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
 
 
@@ -27,7 +27,10 @@ class FileName(click.Path):
     """The path of a file, or the address of a remote one."""
 
     def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> Path:
         """Return the path of a name."""
         return as_path(os.fsdecode(super().convert(value, param, ctx)))
@@ -41,23 +44,30 @@ class Output(FileName):
     noun : str
         What is written, in messages.
     endings : sequence of str or None
-        Endings of its names, "" of none; None where something else decides them.
+        Endings of its names, "" for none; None if they are decided elsewhere.
     others : bool
-        Whether endings that tell nothing are taken, too.
+        Whether endings without a meaning are accepted, too.
     """
 
     def __init__(self, noun: str, endings: Sequence[str] | None, others: bool = False) -> None:
         super().__init__()
-        self.noun, self.endings, self.others = noun, endings, others
+        self.noun = noun
+        self.endings = endings
+        self.others = others
 
     def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> Path:
         """Return the path of a name, or refuse it."""
         path = super().convert(value, param, ctx)
         for file in self.files(path):
             if isinstance(file, RemotePath):
-                raise ValueError(f"{file}: is not on this machine; expected a local file for the output")
+                raise ValueError(
+                    f"{file}: is not on this machine; expected a local file for the output"
+                )
             self.refuse(file)
         return path
 
@@ -80,8 +90,10 @@ class Text(Output):
         suffix = path.suffix.lower()
         if suffix in COMPRESSED:
             example = path.stem if Path(path.stem).suffix else "result.json"
-            text = f"results are not written compressed; expected a name without {suffix}, such as {example}"
-            raise ValueError(f"{path}: {text}")
+            raise ValueError(
+                f"{path}: results are not written compressed; "
+                f"expected a name without {suffix}, such as {example}"
+            )
         if not path.exists() or path.is_file() or path.is_dir():
             super().refuse(path)
         elif not os.access(path, os.W_OK):
@@ -89,14 +101,17 @@ class Text(Output):
 
 
 class Drawing(Text):
-    """The path of a page or of a figure, by what it is, the endings of its names and what draws it."""
+    """The path of a page or a figure, drawn by libraries of an extra of this package."""
 
-    def __init__(self, noun: str, extra: str, endings: Sequence[str], libraries: Sequence[str]) -> None:
+    def __init__(
+        self, noun: str, extra: str, endings: Sequence[str], libraries: Sequence[str]
+    ) -> None:
         super().__init__(noun, endings)
-        self.extra, self.libraries = extra, libraries
+        self.extra = extra
+        self.libraries = libraries
 
     def refuse(self, path: Path) -> None:
-        """Refuse what cannot be drawn."""
+        """Refuse a file that cannot be written, or drawn without a library."""
         super().refuse(path)
         for name in self.libraries:
             import_optional(name, self.noun, self.extra)
@@ -113,12 +128,14 @@ class Scanning:
     score_field: str | None = None
     instance_field: str | None = None
     separator: str | None = None
-    predictions: tuple[Path, ...] = ()  # files of them
+    predictions: tuple[Path, ...] = ()  # files of predictions
 
     def truth(self, path: Path) -> Path | Scan:
         """Return a file of relevant labels, as functions take it."""
-        are_of_predictions = self.scores_label_field is not None or _stand_for_one(path, self.predictions)
-        return self._scan(path, self.label_field, None if are_of_predictions else self.score_field)
+        score_field = self.score_field
+        if self.scores_label_field is not None or _share_files(path, self.predictions):
+            score_field = None  # it is the field of predictions
+        return self._scan(path, self.label_field, score_field)
 
     def training(self, path: Path) -> Path | Scan:
         """Return a file of training labels, which are not judged."""
@@ -129,7 +146,7 @@ class Scanning:
         return self._scan(path, self.scores_label_field, self.score_field)
 
     def candidates(self, path: Path) -> Path | Scan:
-        """Return a file of candidates, which are named as predicted labels are."""
+        """Return a file of candidates, which have the fields of predictions."""
         return self._scan(path, self.scores_label_field, self.score_field)
 
     def models(self, models: Mapping[str, Path]) -> dict[str, Path | Scan]:
@@ -137,7 +154,7 @@ class Scanning:
         return {name: self.scores(path) for name, path in models.items()}
 
     def refuse_unused(self, paths: Iterable[Path]) -> None:
-        """Refuse names of fields where none of the files has fields."""
+        """Refuse names of fields if no file has fields."""
         from xmleval.input.shards import takes_fields  # imports all formats
 
         if self._fields and not any(takes_fields(path, self.input_format) for path in paths):
@@ -145,8 +162,8 @@ class Scanning:
 
     @property
     def _fields(self) -> list[str]:
-        """The options of fields that are given."""
-        return [name for name in OF_FIELDS if getattr(self, name) is not None]
+        """Options of fields with a value."""
+        return [name for name in FIELD_OPTIONS if getattr(self, name) is not None]
 
     def _scan(self, path: Path, label: str | None, score: str | None) -> Path | Scan:
         if self.input_format is None and not self._fields:
@@ -165,42 +182,56 @@ class Scanning:
         )
 
 
-def _stand_for_one(path: Path, others: Iterable[Path]) -> bool:
-    """Tell whether a path stands for the files of another one, too."""
-    files = {*map(os.path.realpath, files_of(path))}
-    return any(not files.isdisjoint(map(os.path.realpath, files_of(other))) for other in others)
+def _share_files(path: Path, others: Iterable[Path]) -> bool:
+    """Whether a path and another one have files in common."""
+    files = {*map(os.path.realpath, list_files(path))}
+    return any(not files.isdisjoint(map(os.path.realpath, list_files(other))) for other in others)
 
 
-FILE, RESULT = FileName(), Text("the result", None)  # of which --format has a say
+FILE = FileName()
+RESULT = Text("the result", None)  # --format decides on endings, too
 TABLE = Text("a table of labels or rows", ("", ".csv", ".jsonl"))
-STATE, RULE = Output("a state", ARCHIVE, others=True), Output("a rule", ARCHIVE, others=True)
+STATE = Output("a state", ARCHIVE, others=True)
+RULE = Output("a rule", ARCHIVE, others=True)
 MODEL = Text("a calibrator", ("", ".json"), others=True)
 PAGE = Drawing("a page", "html", ("", ".html", ".htm"), ["jinja2", "matplotlib"])
 FIGURE = Drawing("a figure", "plot", (".png", ".svg", ".pdf"), ["matplotlib"])
 
 
 def refuse_outputs(params: Sequence[click.Parameter], values: Mapping[str, Any]) -> None:
-    """Refuse outputs of one name, and those that would replace an input, of the parameters of a command."""
-    outputs, inputs = list[Path](), list[Path]()
-    for param in params:
-        value = values.get(param.name or "")
-        for path in value if isinstance(value, tuple) else [value]:
-            if isinstance(param.type, Output) and path is not None:
-                outputs += param.type.files(path)
-            elif isinstance(path, Path):
-                inputs.append(path)
+    """Refuse outputs of a command that have one name, or would replace an input."""
+    outputs, inputs = _split_paths(params, values)
     for first, second in permutations(outputs, 2):  # with {} for the names of models
         pattern = escape(str(first.resolve())).replace("{}", "*")
         if fnmatch(str(second.resolve()), pattern):
             raise click.UsageError("two outputs have one name", click.get_current_context())
     replaced = [*filter(Path.exists, outputs)]
-    for path in inputs if replaced else ():
-        for file in (path, *files_of(path, values.get("input_format"))):
+    if not replaced:
+        return
+    for path in inputs:
+        for file in (path, *list_files(path, values.get("input_format"))):
             refuse_input(file, replaced)
 
 
-def files_of(path: Path, input_format: str | None = None) -> list[Path]:
-    """Return the files of rows that a path stands for, or itself."""
+def _split_paths(
+    params: Sequence[click.Parameter], values: Mapping[str, Any]
+) -> tuple[list[Path], list[Path]]:
+    """Return the files that a command writes, and the paths that it reads."""
+    outputs = list[Path]()
+    inputs = list[Path]()
+    for param in params:
+        value = values.get(param.name or "")
+        paths = value if isinstance(value, tuple) else [value]
+        for path in paths:
+            if isinstance(param.type, Output) and path is not None:
+                outputs += param.type.files(path)
+            elif isinstance(path, Path):
+                inputs.append(path)
+    return outputs, inputs
+
+
+def list_files(path: Path, input_format: str | None = None) -> list[Path]:
+    """Return the files of rows of a folder or a pattern, or else the path itself."""
     from xmleval.input.shards import find_input  # imports all formats
 
     try:

@@ -11,7 +11,7 @@ from xmleval.api.fuse import fuse as fuse_files
 from xmleval.base.errors import counted, naming_files
 from xmleval.cli.convert import WRITTEN
 from xmleval.cli.files import FILE, Scanning
-from xmleval.cli.messages import notes_told, tell_notes
+from xmleval.cli.messages import print_notes, printing_notes
 from xmleval.cli.options import FORMAT, INPUTS, MEASURES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, NUMBER, Choice, Parsed, read_names, read_number
@@ -20,7 +20,8 @@ from xmleval.evaluation.convert import find_files, write_data, writer_of
 WEIGHTS = Parsed(lambda text: [*map(read_number, read_names(text))])
 OPTIONS = {
     "rule": Opt(
-        Choice(RULES), "RULE",
+        Choice(RULES),
+        "RULE",
         "What a label adds up, over the SCORES that list it; `xmleval.fuse` and the guide explain.",
     ),
     "k": Opt(COUNT, "N"),
@@ -30,24 +31,33 @@ OPTIONS = {
     "higher_is_better": MEASURES["higher_is_better"],
     **{name: opt for name, opt in FORMAT.items() if name != "label_field"},
     "output": WRITTEN,
-}  # fmt: skip
+}
 
 
 @command({"Options": OPTIONS}, fuse_files)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def fuse(
-    scores: tuple[Path, ...], output: Path, how: Scanning, rule: str, k: int | None,
-    weights: list[float] | None, rank_constant: float | None, n_labels: int | None, higher_is_better: bool,
-) -> None:  # fmt: skip
+    scores: tuple[Path, ...],
+    output: Path,
+    scanning: Scanning,
+    rule: str,
+    k: int | None,
+    weights: list[float] | None,
+    rank_constant: float | None,
+    n_labels: int | None,
+    higher_is_better: bool,
+) -> None:
     """Join the lists of several models into one, row by row.
 
-    Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them, held in memory. Ties
-    are broken by the smaller label. Files with names are matched by them, and OUT has them.
+    Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them, held in
+    memory. Ties are broken by the smaller label. Files with names are matched by them, and OUT has
+    them.
     """
-    scans = [*map(how.scores, scores)]
-    files = find_files([(each, "scores") for each in scans])
-    writer_of(output, "scores", next((file.name for file in files if file.named), None))
-    with notes_told(), naming_files({"predictions": "SCORES"}):
+    scans = [*map(scanning.scores, scores)]
+    files = find_files([(scan, "scores") for scan in scans])
+    named_files = (file.name for file in files if file.named)
+    writer_of(output, "scores", next(named_files, None))  # refuses before anything is read
+    with printing_notes(), naming_files({"predictions": "SCORES"}):
         fusion = Fusion(
             rule=rule,
             k=k,
@@ -57,6 +67,6 @@ def fuse(
             higher_is_better=higher_is_better,
         )
         rows, n_labels = fuse_rows(scans, fusion)
-    tell_notes(write_data(str(scores[0]), rows, "scores", output, n_labels))
+    print_notes(write_data(str(scores[0]), rows, "scores", output, n_labels))
     size = f"{counted(rows.n_rows, 'rows')} x {counted(n_labels, 'labels')}"
     write_text(f"{size}, {rows.labels.size} listed ({rule} of {len(scores)})")

@@ -1,4 +1,4 @@
-"""What is printed: results on stdout; on stderr lines in the words of the command line, files and options."""
+"""Printing of results on stdout, and on stderr of messages that name files and options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, printable
 
-FLAGS = {  # what arguments of functions are called here; a command adds its options
+FLAGS = {  # spelling of the arguments of functions; a command adds its options
     "y_true": "TRUTH",
     "y_score": "SCORES",
     "executor": "--workers",
@@ -28,79 +28,100 @@ ARGUMENT = re.compile(r"(?<![\w./-])(y_true|y_score|y_pred|y_train)(?![\w./=-])"
 LONGEST = 600  # a damaged header may be quoted whole
 
 
-def bare(option: str) -> str:
-    """Return the name of an option without the dashes, which all have in common."""
+def strip_dashes(option: str) -> str:
+    """Return the name of an option without dashes, in lower case, for comparison."""
     return option.lstrip("-").lower()
 
 
-def one_line(error: BaseException) -> str:
-    """Return what went wrong as one printable line."""
+def format_error(error: BaseException) -> str:
+    """Return an error as one printable line."""
     if isinstance(error, click.UsageError):
-        where = error.ctx.command_path if error.ctx else "xmleval"
-        message = error.format_message().rstrip(".")
-        if isinstance(error, click.NoSuchOption):  # click lists its guesses by the alphabet
-            near = did_you_mean(error.option_name, error.possibilities or (), bare)
-            message = f"{error.message.rstrip('.')}{near and f'; {near}'}"
-        text = f"{message}; see `{where} --help`"
+        text = _format_usage_error(error)
     elif isinstance(error, OSError) and error.strerror:
-        message = spelled(error.strerror)
-        text = message if error.filename is None else f"{error.filename}: {message}"
+        text = spell_options(error.strerror)
+        if error.filename is not None:
+            text = f"{error.filename}: {text}"
     elif isinstance(error, InputError):
-        text = f"{_option(Keyword(error.argument))}: {spelled(error.message)}"
+        text = f"{_option(Keyword(error.argument))}: {spell_options(error.message)}"
     elif isinstance(error, MemoryError):
         text = f"not enough memory: {error}"
+    elif len(error.args) == 1:
+        text = spell_options(error.args[0])
     else:
-        text = spelled(error.args[0]) if len(error.args) == 1 else str(error)
+        text = str(error)
     return _line(text)
 
 
-def tell_notes(notes: Iterable[str]) -> None:
-    """Print notes on stderr, where the output has no place for them or is not seen."""
+def _format_usage_error(error: click.UsageError) -> str:
+    """Return an error of click, with hints that are the same for all kinds."""
+    if isinstance(error, click.NoSuchOption):  # click lists its guesses by the alphabet
+        message = error.message.rstrip(".")
+        near = did_you_mean(error.option_name, error.possibilities or (), strip_dashes)
+        if near:
+            message += f"; {near}"
+    else:
+        message = error.format_message().rstrip(".")
+    command = error.ctx.command_path if error.ctx else "xmleval"
+    return f"{message}; see `{command} --help`"
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes on stderr, if the output has no place for them or goes to a file."""
     for note in notes:
-        click.echo(f"xmleval: {_line(spelled(note))}", err=True)
+        click.echo(f"xmleval: {_line(spell_options(note))}", err=True)
 
 
 def _line(text: str) -> str:
     text = printable(re.sub(r"\s*[\t\r\n]+\s*", " ", text))
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 100]} ... {text[-95:]}"
+    if len(text) > LONGEST:
+        return f"{text[: LONGEST - 100]} ... {text[-95:]}"
+    return text
 
 
-def spelled(message: object) -> str:
-    """Return a message with options, ``--decision top3``, for the keywords of Python, ``decision=top3``."""
-    text = message.spelled(_option) if isinstance(message, Message) else str(message)
+def spell_options(message: object) -> str:
+    """Return a message with options such as ``--decision top3`` instead of ``decision=top3``."""
+    text = str(message)
+    if isinstance(message, Message):
+        text = message.spelled(_option)
     return ARGUMENT.sub(lambda match: _option(Keyword(match[0])), text)
 
 
 def _option(keyword: Keyword) -> str:
+    """Return the option for a keyword of Python, or the keyword if no option has it."""
     if str(keyword) in FLAGS:
         return FLAGS[str(keyword)]
     if keyword.name not in FLAGS:
         return str(keyword) if keyword.value else keyword.name
-    value = "" if keyword.value == "True" else f" {keyword.value}"
-    return f"{FLAGS[keyword.name]}{value}".rstrip()
+    flag = FLAGS[keyword.name]
+    if keyword.value == "True":
+        return flag.rstrip()
+    return f"{flag} {keyword.value}".rstrip()
 
 
 def on_terminal() -> bool:
-    """Tell whether errors, and bars, go to a terminal."""
+    """Whether errors and progress bars go to a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 @contextlib.contextmanager
-def notes_told() -> Iterator[None]:
-    """Print on stderr what functions without a report warn of."""
-    with warnings.catch_warnings(record=True) as caught:
+def printing_notes() -> Iterator[None]:
+    """Print the warnings of functions without a report on stderr, as notes."""
+    with warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("always", UserWarning)
         yield
-    tell_notes(note.message.args[0] if isinstance(note.message, Warning) else note.message for note in caught)
+    messages = [record.message for record in records]
+    print_notes(
+        message.args[0] if isinstance(message, Warning) else message for message in messages
+    )
 
 
 class Printer(logging.Handler):
-    """Print messages to what is stderr when they arrive: a progress bar may have replaced it."""
+    """Print messages to the stderr of the moment: a progress bar may have replaced it."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a message."""
         if sys.stderr is not None:
-            text = spelled(self.format(record)).removeprefix("xmleval: ")
+            text = spell_options(self.format(record)).removeprefix("xmleval: ")
             print(f"xmleval: {text}", file=sys.stderr, flush=True)
 
 
@@ -108,7 +129,7 @@ PRINTER = Printer()
 
 
 def print_messages() -> None:
-    """Print on stderr what evaluations tell, and that kernels are compiled."""
+    """Print messages of evaluations and of compiling kernels on stderr."""
     logging.getLogger("xmleval").addHandler(PRINTER)
     logging.getLogger("xmleval.evaluation").setLevel(logging.INFO)
 

@@ -1,4 +1,4 @@
-"""Options of the command line, declared once; each is an argument of the function that a command calls."""
+"""Options of the command line, declared once as arguments of the functions that commands call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.base.conventions import CHOICES, PRESETS, Conventions
-from xmleval.cli.files import FILE, OF_FIELDS, STATE, FileName, Scanning, refuse_outputs
+from xmleval.cli.files import FIELD_OPTIONS, FILE, STATE, FileName, Scanning, refuse_outputs
 from xmleval.cli.files import RESULT as RESULT_FILE
 from xmleval.cli.messages import FLAGS
 from xmleval.cli.patterns import refuse_predictions
@@ -30,7 +30,7 @@ from xmleval.cli.types import (
     Choice,
     Parsed,
     Whole,
-)  # fmt: skip
+)
 from xmleval.evaluation.request import Running
 from xmleval.files.output import refuse_ending
 from xmleval.files.remote import as_path
@@ -43,20 +43,20 @@ from xmleval.metrics.spec import DEFAULT_K
 from xmleval.show.tables import FORMS
 
 Function = Callable[..., Any]
-# files that are read by rows
+# arguments that are files of rows
 SCANNED = ("truth", "scores", "source", "like", "y_train", "y_pred", "candidates")
 PLAIN_TEXT = ("", ".txt")  # endings of a result in any form
-NARROW = 60  # columns below which the help of an option is on lines of its own
+NARROW = 60  # columns below which the help of an option begins on a new line
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
 
 
 class Opt(NamedTuple):
     """An option of the command line, which is an argument of the function that a command calls.
 
-    type, metavar : what its value is, and what the help calls it
-    help : what it does; default what the docstring of the function says
-    flag : how it is spelled; default as the argument
-    extra : what else click takes
+    type, metavar : type of its value, and the word for the value in the help
+    help : description; default the description of the argument in the docstring of the function
+    flag : spelling on the command line; default that of the argument
+    extra : further arguments of `click.Option`
     """
 
     type: click.ParamType[Any] | type[str] | None
@@ -67,63 +67,75 @@ class Opt(NamedTuple):
 
 
 def flag_of(name: str, opt: Opt) -> str:
-    """Return how an option is spelled."""
+    """Return the spelling of an option."""
     return opt.flag or f"--{name.replace('_', '-')}"
 
 
-def arguments_of(function: Function, flags: Mapping[str, str]) -> dict[str, tuple[str, Any]]:
-    """Return what the docstring of a function says of each argument, in options, and its default.
+def describe_arguments(function: Function, flags: Mapping[str, str]) -> dict[str, tuple[str, Any]]:
+    """Return the description of every argument in the docstring of a function, and its default.
 
-    Of a description, the first paragraph is taken, up to what can be seen in Python alone: "See ...".
+    Arguments in the text are spelled as options. Of a description, the first paragraph is taken, up
+    to references to Python: "See ...".
     """
     section = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")[2]
     entries = re.findall(r"^(\w+) : .*\n((?: {4}.*\n)+)", section, re.M)
-    defaults = {name: each.default for name, each in inspect.signature(function).parameters.items()}
-    texts = {name: " ".join(text.split()).partition(" See ")[0] for name, text in entries}
-    spelled = {
-        name: re.sub("`+([^`]+)`+", lambda quoted: flags.get(quoted[1], quoted[1]), text)
-        for name, text in texts.items()
-    }
-    return {name: (text, defaults.get(name)) for name, text in spelled.items()}
+    parameters = inspect.signature(function).parameters
+    described: dict[str, tuple[str, Any]] = {}
+    for name, lines in entries:
+        text = " ".join(lines.split()).partition(" See ")[0]
+        text = re.sub("`+([^`]+)`+", lambda quoted: flags.get(quoted[1], quoted[1]), text)
+        default = parameters[name].default if name in parameters else None
+        described[name] = (text, default)
+    return described
 
 
-def described(field: str) -> str:
-    """Return what the docstring of `Conventions` says of a field."""
-    return arguments_of(Conventions, {})[field][0]
+def describe_field(field: str) -> str:
+    """Return the description of a field in the docstring of `Conventions`."""
+    return describe_arguments(Conventions, {})[field][0]
 
 
-def as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that the values of options stand for, some of which are parts of one argument."""
+def make_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments of functions by the values of options; several may form one argument."""
     arguments = {**values}
-    fields_alone = _taken(arguments, FIELDS_ALONE)
-    fields = [f"{name}={value}" for name, value in fields_alone.items() if value is not None]
+    field_values = _pop_options(arguments, FIELDS_ALONE)
+    fields = [f"{name}={value}" for name, value in field_values.items() if value is not None]
     if fields:
-        arguments["conventions"] = ",".join([*filter(None, [arguments.get("conventions")]), *fields])
+        if arguments.get("conventions"):
+            fields.insert(0, arguments["conventions"])
+        arguments["conventions"] = ",".join(fields)
     if "input_format" in arguments:
         _scan_files(arguments)
-    constants = _taken(arguments, OF_MODEL)
+    constants = _pop_options(arguments, PROPENSITY_OPTIONS)
     if any(value is not None for value in constants.values()):
         arguments["y_train"] = TrainingLabels(arguments["y_train"], **constants)
     if not arguments.keys().isdisjoint((*RUNS, "first_row")):
-        arguments["running"] = _running(_taken(arguments, (*RUNS, *SAVE, "first_row")))
+        arguments["running"] = _make_running(_pop_options(arguments, (*RUNS, *SAVE, "first_row")))
     return arguments
 
 
 def _scan_files(arguments: dict[str, Any]) -> None:
-    """Put how files are read in place of its options, for commands to use, and scan those of options."""
-    predictions = (*_listed(arguments.get("scores")), *_listed(arguments.get("y_pred")))
-    how = Scanning(**_taken(arguments, FORMAT), predictions=predictions)
-    how.refuse_unused([path for name in SCANNED for path in _listed(arguments.get(name))])
-    arguments["how"] = how
-    scans = {"y_train": how.training, "candidates": how.candidates, "y_pred": how.scores}
+    """Replace options of reading by a `Scanning` for commands, and scan files that are options."""
+    predictions = (
+        *_as_sequence(arguments.get("scores")),
+        *_as_sequence(arguments.get("y_pred")),
+    )
+    scanning = Scanning(**_pop_options(arguments, FORMAT), predictions=predictions)
+    scanning.refuse_unused([path for name in SCANNED for path in _as_sequence(arguments.get(name))])
+    arguments["scanning"] = scanning
+    scans = {
+        "y_train": scanning.training,
+        "candidates": scanning.candidates,
+        "y_pred": scanning.scores,
+    }
     for name, scan_file in scans.items():
         if arguments.get(name) is not None:
             arguments[name] = scan_file(arguments[name])
 
 
-def _running(values: dict[str, Any]) -> Running:
+def _make_running(values: dict[str, Any]) -> Running:
     """Return how an evaluation is run, by the values of options."""
-    workers, scheduler = values.pop("workers", None), values.pop("scheduler", None)
+    workers = values.pop("workers", None)
+    scheduler = values.pop("scheduler", None)
     if None not in (workers, scheduler):
         text = "--workers is given together with --scheduler; choose one"
         raise click.UsageError(text, click.get_current_context())
@@ -131,40 +143,52 @@ def _running(values: dict[str, Any]) -> Running:
     return Running(**values, executor=workers or scheduler)
 
 
-def _listed(value: Path | tuple[Path, ...] | None) -> Sequence[Path]:
-    """Return the files of an argument, which has one, several or none."""
-    return value if isinstance(value, tuple) else [] if value is None else [value]
+def _as_sequence(value: Path | tuple[Path, ...] | None) -> Sequence[Path]:
+    """Return the files of an argument as a sequence."""
+    if value is None:
+        return []
+    if isinstance(value, tuple):
+        return value
+    return [value]
 
 
 def training_file(arguments: Mapping[str, Any]) -> Path | None:
     """Return the file of training labels among the arguments of a command."""
     y_train: TrainingLabels | Path | Scan | None = arguments["y_train"]
     labels = y_train.labels if isinstance(y_train, TrainingLabels) else y_train
-    return None if labels is None else as_path(labels)
+    if labels is None:
+        return None
+    return as_path(labels)
 
 
-def _taken(values: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Take out the values of options by name, of those that a command has."""
+def _pop_options(values: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Remove the options that a command has among some names, and return their values."""
     return {name: values.pop(name) for name in names if name in values}
 
 
-FIELDS_ALONE = {  # of conventions, that have options of their own
-    "gains": Opt(Choice(["linear", "exp"]), "RULE", described("gains")),
-    "unlisted": Opt(str, "SCORE", described("unlisted")),
-    "link": Opt(Choice(CHOICES["link"]), None, described("link")),
+# fields of conventions that are options, too
+FIELDS_ALONE = {
+    "gains": Opt(Choice(["linear", "exp"]), "RULE", describe_field("gains")),
+    "unlisted": Opt(str, "SCORE", describe_field("unlisted")),
+    "link": Opt(Choice(CHOICES["link"]), None, describe_field("link")),
 }
-OF_MODEL = {  # of inverse propensities
+# options of the model of inverse propensities
+PROPENSITY_OPTIONS = {
     "dataset": Opt(
-        str, "NAME",
-        "With --train: take the published constants A and B of the propensity model for a data set: "
-        f"{', '.join(constants.dataset for constants in PUBLISHED)}. The result names their source.",
+        str,
+        "NAME",
+        "With --train: take the published constants A and B of the propensity model for a data "
+        f"set: {', '.join(constants.dataset for constants in PUBLISHED)}. "
+        "The result names their source.",
     ),
     "a": Opt(NUMBER, "NUMBER", "Constant A of the propensity model, in place of 0.55."),
     "b": Opt(NUMBER, "NUMBER", "Constant B of the propensity model, in place of 1.5."),
-}  # fmt: skip
-SWITCH, DISTANCES = {"flag_value": True, "default": False}, {"flag_value": False, "default": True}
-LIST, REQUIRED = {"multiple": True}, {"required": True}
-COMPLETE_LISTS = Opt(None, extra=SWITCH)  # of commands that compare models
+}
+SWITCH = {"flag_value": True, "default": False}
+DISTANCES = {"flag_value": False, "default": True}
+LIST = {"multiple": True}
+REQUIRED = {"required": True}
+COMPLETE_LISTS = Opt(None, extra=SWITCH)
 INPUTS = {
     "y_train": Opt(FILE, "Y_TRAIN", flag="--train"),
     "exclude": Opt(FILE),
@@ -181,45 +205,57 @@ INPUTS = {
         + ". Texts may also end in .gz.",
     ),
     "label_field": Opt(
-        str, "NAME", "Of CSV and JSON Lines: the field of relevant labels, in TRUTH and --train.",
+        str,
+        "NAME",
+        "Of CSV and JSON Lines: the field of relevant labels, in TRUTH and --train.",
     ),
     "scores_label_field": Opt(
-        str, "NAME", "Likewise: the field of predicted labels, in SCORES, --pred and --candidates.",
+        str,
+        "NAME",
+        "Likewise: the field of predicted labels, in SCORES, --pred and --candidates.",
     ),
     "score_field": Opt(
-        str, "NAME", "The field of their scores, where it is not found; of TRUTH alone, that of judgements.",
+        str,
+        "NAME",
+        "The field of their scores, where it is not found; of TRUTH alone, that of judgements.",
     ),
     "instance_field": Opt(str, "NAME", "The field by which rows of several files are joined."),
     "separator": Opt(
-        Parsed(lambda text: {r"\t": "\t"}.get(text, text)), "TEXT",
+        Parsed(lambda text: {r"\t": "\t"}.get(text, text)),
+        "TEXT",
         "What stands between the labels of a field, such as ';'; JSON lists need none.",
     ),
-}  # fmt: skip
+}
 MEASURES = {
     "metrics": Opt(
-        NAMES, "NAMES",
-        f"Measures and groups ({', '.join(GROUPS)}, all), separated by commas; `xmleval metrics` explains.",
-        extra=LIST | {"show_default": "xmc"},
+        NAMES,
+        "NAMES",
+        f"Measures and groups ({', '.join(GROUPS)}, all), separated by commas; "
+        "`xmleval metrics` explains.",
+        extra={**LIST, "show_default": "xmc"},
     ),
     "k": Opt(
-        CUTOFFS, "LIST",
+        CUTOFFS,
+        "LIST",
         "Cutoffs of measures at k that are named without one, such as 1-20; "
         f"default {','.join(map(str, DEFAULT_K))}.",
-        extra=LIST | {"default": [DEFAULT_K], "show_default": False},
+        extra={**LIST, "default": [DEFAULT_K], "show_default": False},
     ),
     **FIELDS_ALONE,
     "higher_is_better": Opt(None, None, "Scores are distances.", "--lower-is-better", DISTANCES),
     "conventions": Opt(
-        CONVENTIONS, "NAMES",
+        CONVENTIONS,
+        "NAMES",
         "What papers and libraries define differently, such as ties and 0/0: a preset "
         f"({', '.join(PRESETS)}), fields such as labels=present,empty=skip, or both, as in "
-        "sklearn,labels=present; `xmleval metrics NAME` lists the fields of a measure and their values.",
+        "sklearn,labels=present; `xmleval metrics NAME` lists the fields of a measure and their "
+        "values.",
     ),
     "bounds": Opt(None, extra=SWITCH),
     "inverse_propensity": Opt(FILE),
-    **OF_MODEL,
+    **PROPENSITY_OPTIONS,
     "hierarchy": Opt(FILE),
-}  # fmt: skip
+}
 CONFIDENCE = {
     "confidence": Opt(NUMBER, "LEVEL"),
     "clusters": Opt(FILE),
@@ -227,13 +263,14 @@ CONFIDENCE = {
 }
 GROUPING = {
     "label_groups": Opt(
-        LABEL_GROUPS, "GROUPS",
-        "Measures within groups of labels, too, and the shares of groups in the values of all labels: "
-        "deciles of the positives of --train, largest numbers of training rows (0,10,100: none, tail, torso, "
-        "head), or a FILE with label and group on each line.",
+        LABEL_GROUPS,
+        "GROUPS",
+        "Measures within groups of labels, too, and the shares of groups in the values of all "
+        "labels: deciles of the positives of --train, largest numbers of training rows "
+        "(0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
     ),
     "row_groups": Opt(FILE),
-}  # fmt: skip
+}
 SETS = {
     "y_pred": Opt(FILE, flag="--pred"),
     "decision": Opt(DECISION, "RULE"),
@@ -242,12 +279,14 @@ RESOURCES = {"memory": Opt(str, "SIZE"), "threads": Opt(COUNT, "N")}
 RUNS = {
     "workers": Opt(COUNT, "N", "Count in so many new processes of this machine."),
     "scheduler": Opt(
-        str, "ADDRESS",
-        "Count on the Dask cluster of this scheduler, whose workers see the files and the checkpoint.",
+        str,
+        "ADDRESS",
+        "Count on the Dask cluster of this scheduler, whose workers see the files and the "
+        "checkpoint.",
     ),
     "checkpoint": Opt(FILE, "DIR"),
     "resume": Opt(None, extra=SWITCH),
-}  # fmt: skip
+}
 SAVE = {"save": Opt(STATE)}
 EVALUATION = {
     "Inputs": INPUTS,
@@ -258,29 +297,38 @@ EVALUATION = {
     "Output": {},
     "Resources": RESOURCES,
 }
-OF_MODELS = {name: opt for name, opt in MEASURES.items() if name != "bounds"} | {"decision": SETS["decision"]}
-COMPARED = {"Inputs": INPUTS, "Measures": OF_MODELS, "Output": {}, "Resources": RESOURCES}
-EVERY = {name: opt for section in (*EVALUATION.values(), RUNS, SAVE) for name, opt in section.items()}
+MODEL_MEASURES = {name: opt for name, opt in MEASURES.items() if name != "bounds"}
+MODEL_MEASURES["decision"] = SETS["decision"]
+COMPARED = {"Inputs": INPUTS, "Measures": MODEL_MEASURES, "Output": {}, "Resources": RESOURCES}
+EVERY = {
+    name: opt for section in (*EVALUATION.values(), RUNS, SAVE) for name, opt in section.items()
+}
 
 
-FIELDS = {name: INPUTS[name] for name in OF_FIELDS}
-FORMAT = {"input_format": INPUTS["input_format"]._replace(help=FORMAT_HELP, metavar=None), **FIELDS}
+FIELDS = {name: INPUTS[name] for name in FIELD_OPTIONS}
+SHORT_FORMAT = INPUTS["input_format"]._replace(help=FORMAT_HELP, metavar=None)
+FORMAT = {"input_format": SHORT_FORMAT, **FIELDS}
 FLAGS.update({name: flag_of(name, opt) for name, opt in EVERY.items()})
 
 
 def option(name: str, opt: Opt, arguments: Mapping[str, tuple[str, Any]]) -> click.Option:
-    """Return an option as click has it; a file is called FILE."""
+    """Return an option as click has it; the help calls its file FILE."""
     text, default = arguments.get(name, ("", None))
-    defaults: dict[str, Any] = {"default": default, "show_default": default is not True} if default else {}
-    if opt.extra.get("multiple"):  # of which each is a list
-        defaults["callback"] = lambda context, parameter, lists: [*chain(*lists)] or None
-    metavar = opt.metavar or ("FILE" if isinstance(opt.type, FileName) else None)
-    words = {"type": opt.type, "help": opt.help or text, "metavar": metavar}
-    return click.Option([flag_of(name, opt), name], **{**words, **defaults, **opt.extra})
+    metavar = opt.metavar
+    if not metavar and isinstance(opt.type, FileName):
+        metavar = "FILE"
+    attributes: dict[str, Any] = {"type": opt.type, "help": opt.help or text, "metavar": metavar}
+    if default:
+        attributes["default"] = default
+        attributes["show_default"] = default is not True
+    if opt.extra.get("multiple"):  # every value is a list
+        attributes["callback"] = lambda context, parameter, lists: [*chain(*lists)] or None
+    attributes.update(opt.extra)
+    return click.Option([flag_of(name, opt), name], **attributes)
 
 
 def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
-    """Return the option for the form of the result, by default that of the suffix of --output."""
+    """Return the option for the form of the result; the default is by the suffix of --output."""
 
     def by_suffix(context: click.Context, parameter: click.Parameter, form: str | None) -> str:
         output: Path | None = context.params.get("output")  # read first, see `OUTPUT`
@@ -289,11 +337,13 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
         if form is not None:
             refuse_ending(output, f"{form} (--format)", (*PLAIN_TEXT, *FORMS[form]))
             return form
-        form_of = {ending: name for name in forms for ending in FORMS[name]}
-        refuse_ending(output, "the result", (*PLAIN_TEXT, *form_of), others=False)
-        return form_of.get(output.suffix.lower(), "table")
+        form_by_ending = {ending: name for name in forms for ending in FORMS[name]}
+        refuse_ending(output, "the result", (*PLAIN_TEXT, *form_by_ending), others=False)
+        return form_by_ending.get(output.suffix.lower(), "table")
 
-    help_text = f"Form of the result: {', '.join(forms)}; default by the suffix of --output, else a table."
+    help_text = (
+        f"Form of the result: {', '.join(forms)}; default by the suffix of --output, else a table."
+    )
     return Opt(Choice(forms), "FORM", help_text, "--format", {"callback": by_suffix})
 
 
@@ -308,43 +358,56 @@ Sections = Mapping[str, Mapping[str, Opt]]
 
 
 class Command(click.Command):
-    """A command whose help lists its options in sections, and which refuses its outputs before it begins.
+    """A command with options in sections, which refuses its outputs before it begins.
 
     Parameters
     ----------
     sections : dict of str to dict of str to Opt
         Options by title and by the name of the argument; others are in the last section.
     functions : functions
-        The help of an option is that of the argument it is, of the first function that has it.
+        The help of an option describes the argument of the first function that has it.
     """
 
     def __init__(
-        self, name: str | None, *, sections: Sections, functions: Sequence[Function], **attributes: Any
+        self,
+        name: str | None,
+        *,
+        sections: Sections,
+        functions: Sequence[Function],
+        **attributes: Any,
     ) -> None:
         super().__init__(name, **attributes)
         self.sections = sections
         options = {name: opt for section in sections.values() for name, opt in section.items()}
         self.flags = {name: flag_of(name, opt) for name, opt in options.items()}
-        arguments = ChainMap(*(arguments_of(function, FLAGS | self.flags) for function in functions))
+        arguments = ChainMap(
+            *(describe_arguments(function, FLAGS | self.flags) for function in functions)
+        )
         self.params += [option(name, opt, arguments) for name, opt in options.items()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections."""
         options = (param for param in self.get_params(ctx) if isinstance(param, click.Option))
         records = {option.name: option.get_help_record(ctx) for option in options}
+        widest_column = 30 if formatter.width >= NARROW else 6
+        last_title = [*self.sections][-1]
         for title, names in self.sections.items():
-            of_section = [records.pop(name) for name in names]
-            if title == [*self.sections][-1]:
-                of_section += records.values()
-            if rows := [*filter(None, of_section)]:
+            section = [records.pop(name) for name in names]
+            if title == last_title:
+                section += records.values()
+            rows = [*filter(None, section)]
+            if rows:
                 with formatter.section(title):
-                    formatter.write_dl(rows, col_max=30 if formatter.width >= NARROW else 6)
+                    formatter.write_dl(rows, col_max=widest_column)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; messages name its options from then on, and tell where predictions come first."""
+        """Run the command; from then on messages name its options.
+
+        If TRUTH cannot be read because predictions come first, the error says so.
+        """
         FLAGS.update(self.flags)
         refuse_outputs(self.params, ctx.params)
-        ctx.params = as_arguments(ctx.params)
+        ctx.params = make_arguments(ctx.params)
         try:
             return super().invoke(ctx)
         except ValueError as error:
@@ -359,9 +422,13 @@ def command(
     group: click.Group | None = None,
     short_help: str | None = None,
 ) -> Callable[[Function], Command]:
-    """Return a decorator that makes a command, of a group, with options in sections and with examples."""
-    epilog = f"Examples:\n\n\b\n{textwrap.indent(examples, '  ')}" if examples else None
+    """Return a decorator that makes a command, with options in sections and with examples."""
+    epilog = None
+    if examples:
+        epilog = f"Examples:\n\n\b\n{textwrap.indent(examples, '  ')}"
     declare: Callable[..., Callable[[Function], Command]] = click.command
     if group is not None:
         declare = group.command
-    return declare(cls=Command, sections=sections, functions=functions, epilog=epilog, short_help=short_help)
+    return declare(
+        cls=Command, sections=sections, functions=functions, epilog=epilog, short_help=short_help
+    )

@@ -1,4 +1,4 @@
-"""Files that were hardly meant: a pattern without quotes that a shell expanded, and predictions first."""
+"""Likely mistakes in naming files: patterns expanded by a shell, and predictions as TRUTH."""
 
 from __future__ import annotations
 
@@ -14,63 +14,78 @@ from xmleval.input.formats.arrays import files_of_list
 from xmleval.input.shards import holds_predictions
 from xmleval.show.tables import names_of_files
 
-NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")  # the last in a name
+NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")  # the last number in a name
 
 
-def models_of(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
-    """Return SCORES by the names that tables have, or refuse what was hardly meant.
+def name_models(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
+    """Return SCORES by their names in tables, or refuse likely mistakes.
 
-    Those are a file that is given twice, both files of a list of arrays, as a shell gives them for topk_*, of
-    which one stands for both, and shards of TRUTH where a shell has expanded the patterns.
+    These are a file that is given twice; both files of a list of arrays, as a shell gives them for
+    topk_*, although either names the list; and shards of TRUTH, if a shell expanded the patterns.
     """
     if len(scores) == 1:
         return {scores[0].name: scores[0]}
     _refuse_expanded([str(truth), *map(str, scores)])
-    lists = dict[str, Path]()  # by the first of their files
+    earlier_paths = dict[str, Path]()  # by the first file of a list
     for place, path in enumerate(scores):
         if path in scores[:place]:
             raise ValueError(f"{path}: given twice; expected different SCORES")
-        if (first := lists.setdefault(str(files_of_list(path)[0]), path)) != path:
-            raise ValueError(f"{path}: given with {first}, which stands for both; expected one of them")
+        first_file = files_of_list(path)[0]
+        earlier = earlier_paths.setdefault(str(first_file), path)
+        if earlier != path:
+            raise ValueError(
+                f"{path}: given with {earlier}, which stands for both; expected one of them"
+            )
     return dict(zip(names_of_files(scores), scores, strict=True))
 
 
 def _refuse_expanded(names: Sequence[str]) -> None:
-    """Refuse a truth and SCORES that are shards of both: a shell has expanded the patterns."""
+    """Refuse names that are shards of a truth and of SCORES: a shell has expanded the patterns."""
     patterns = [NUMBER.sub("*", name) for name in names]
-    n = patterns.count(patterns[0])
-    truths, scores = names[:n], names[n:]
-    if n < 2 or len({*patterns[n:]}) != 1 or sorted(glob.glob(patterns[0])) != sorted(truths):
+    truth_pattern = patterns[0]
+    n_truths = patterns.count(truth_pattern)
+    truths = names[:n_truths]
+    scores = names[n_truths:]
+    score_patterns = patterns[n_truths:]
+    if n_truths < 2 or len({*score_patterns}) != 1:
         return
-    is_pattern = len(scores) == 1 and (glob.has_magic(scores[0]) or os.path.isdir(scores[0]))
-    if len(scores) != n and not is_pattern:
+    if sorted(glob.glob(truth_pattern)) != sorted(truths):
         return
-    pattern = scores[0] if is_pattern else patterns[n]
-    text = f"TRUTH would be {names[0]} alone, and {names[1]} one of SCORES"
-    raise ValueError(f"{text}; quote the patterns: {shlex.join([patterns[0], pattern])}")
+    score_pattern = score_patterns[0]
+    if len(scores) == 1 and (glob.has_magic(scores[0]) or os.path.isdir(scores[0])):
+        score_pattern = scores[0]
+    elif len(scores) != n_truths:
+        return
+    raise ValueError(
+        f"TRUTH would be {names[0]} alone, and {names[1]} one of SCORES; "
+        f"quote the patterns: {shlex.join([truth_pattern, score_pattern])}"
+    )
 
 
-def other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]:
-    """Return a note on the first of SCORES that bears the number of another TRUTH, which is there."""
-    shard = NUMBER.findall(str(truth))
+def note_other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]:
+    """Return a note on the first of SCORES with the shard number of another TRUTH that exists."""
+    truth_number = NUMBER.findall(str(truth))
     numbers = {name: NUMBER.findall(str(path)) for name, path in models.items()}
     patterns = {NUMBER.sub("*", str(path)) for path in models.values()}
-    if not shard or len(patterns) > 1 or shard not in numbers.values():
+    if not truth_number or len(patterns) > 1 or truth_number not in numbers.values():
         return {}
     for name, number in numbers.items():
-        counterpart = NUMBER.sub("".join(number), str(truth))
-        if number != shard and os.path.exists(counterpart):
+        other_truth = NUMBER.sub("".join(number), str(truth))
+        if number != truth_number and os.path.exists(other_truth):
             quoted = shlex.join([NUMBER.sub("*", str(truth)), *patterns])
-            text = f"evaluated on {truth}, though {counterpart} is there"
-            hint = f"files that follow one another are given as {quoted}"
-            return {name: f"{models[name]}: {text}; {hint}"}
+            note = (
+                f"{models[name]}: evaluated on {truth}, though {other_truth} is there; "
+                f"files that follow one another are given as {quoted}"
+            )
+            return {name: note}
     return {}
 
 
 def refuse_predictions(truth: Path | None, error: ValueError) -> None:
-    """Tell what to give where a file of predictions was refused as TRUTH."""
+    """Raise a clearer error if a file of predictions was refused as TRUTH."""
+    if isinstance(error, OverLimitError):  # a limit for all kinds of files
+        return
     text = str(error)
-    limit = isinstance(error, OverLimitError)  # of any file, whatever it holds
-    if text.startswith(f"{truth}: ") and not limit and holds_predictions(str(truth)):
-        text = text.split("; expected ", 1)[0]
+    if text.startswith(f"{truth}: ") and holds_predictions(str(truth)):
+        text, *_ = text.split("; expected ", 1)
         raise ValueError(f"{text}; it holds predictions: TRUTH comes first, then SCORES") from None

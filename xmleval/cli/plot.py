@@ -10,9 +10,17 @@ import click
 from xmleval.api.compare import compare
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FIGURE, FILE, Scanning
-from xmleval.cli.options import COMPARED, COMPLETE_LISTS, CONFIDENCE, GROUPING, REQUIRED, Opt, command
+from xmleval.cli.options import (
+    COMPARED,
+    COMPLETE_LISTS,
+    CONFIDENCE,
+    GROUPING,
+    REQUIRED,
+    Opt,
+    command,
+)
 from xmleval.cli.output import write_figure
-from xmleval.cli.report import figures_of
+from xmleval.cli.report import evaluate_figures
 from xmleval.cli.types import Choice
 from xmleval.evaluation.request import EvaluateOptions
 from xmleval.metrics.spec import expand_metrics
@@ -20,7 +28,8 @@ from xmleval.results.figures import KINDS
 
 OPTIONS = {
     "kind": Opt(
-        Choice([*KINDS]), "KIND",
+        Choice([*KINDS]),
+        "KIND",
         "; ".join(f"{name}: {kind.shows}" for name, kind in KINDS.items()) + ".",
         extra=REQUIRED,
     ),
@@ -28,7 +37,7 @@ OPTIONS = {
     "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],
     "complete_lists": COMPLETE_LISTS,
-}  # fmt: skip
+}
 EXAMPLES = """\
 xmleval plot Y.npz bert.npz tree.npz \\
     --kind cutoffs --output cutoffs.pdf
@@ -39,17 +48,28 @@ xmleval plot Y.npz bert.npz tree.npz \\
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def plot(
-    truth: Path, scores: tuple[Path, ...], kind: str, output: Path, how: Scanning, complete_lists: bool,
+    truth: Path,
+    scores: tuple[Path, ...],
+    kind: str,
+    output: Path,
+    scanning: Scanning,
+    complete_lists: bool,
     **options: Unpack[EvaluateOptions],
-) -> None:  # fmt: skip
+) -> None:
     """Draw a figure of the predictions in one or more SCORES.
 
     Several SCORES are compared as by `xmleval compare`. Inputs are those of `xmleval evaluate`
     except --pred.
     """
-    asked = ["p"] if kind == "ranks" else options["metrics"]  # which alone it draws
-    result = figures_of(truth, scores, how, complete_lists, options | {"metrics": asked})
-    expanded = {item: expand_metrics(item, options["k"]) for item in asked or ()}
-    single = len(scores) == 1  # of several, measures of the truth alone are not compared
-    shown = [name for name, specs in expanded.items() if single or any(spec.needs for spec, _ in specs)]
-    write_figure(result.plot(kind, metrics=shown or None), output)
+    if kind == "ranks":
+        options["metrics"] = ["p"]  # the figure draws no other measure
+    names = [*dict.fromkeys(options["metrics"] or ())]
+    result = evaluate_figures(truth, scores, scanning, complete_lists, options)
+    if len(scores) > 1:  # measures of the truth alone are not compared
+        names = [name for name in names if _needs_scores(name, options)]
+    write_figure(result.plot(kind, metrics=names or None), output)
+
+
+def _needs_scores(name: str, options: EvaluateOptions) -> bool:
+    """Whether any measure of a name needs more than the truth."""
+    return any(spec.needs for spec, _ in expand_metrics(name, options["k"]))

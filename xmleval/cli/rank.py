@@ -14,7 +14,7 @@ import click
 from xmleval.cli.compare import OUTPUTS
 from xmleval.cli.files import FILE
 from xmleval.cli.options import LIST, Opt, command
-from xmleval.cli.output import about, text_in, write_figure, write_text
+from xmleval.cli.output import describe_run, format_result, write_figure, write_text
 from xmleval.cli.types import NAMES, NUMBER, Choice
 from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import parse_spec
@@ -31,7 +31,8 @@ xmleval rank results/*.json \\
 """
 OPTIONS = {
     "metric": Opt(
-        NAMES, "NAMES",
+        NAMES,
+        "NAMES",
         "Measures, separated by commas, with a table for each; default all that every model has.",
         extra=LIST,
     ),
@@ -39,19 +40,26 @@ OPTIONS = {
     "alpha": Opt(NUMBER, "NUMBER"),
     "leave_out": Opt(Choice(ranks.LEAVE_OUT)),
     **OUTPUTS,
-}  # fmt: skip
+}
 
 
 @command({"Options": OPTIONS}, ranks.rank, examples=EXAMPLES)
 @click.argument("results", type=FILE, nargs=-1, required=True)
 def rank(
-    results: tuple[Path, ...], metric: list[str] | None, output_format: str, output: Path | None,
-    html: Path | None, plot: Path | None, control: str | None, alpha: float, leave_out: str | None,
-) -> None:  # fmt: skip
+    results: tuple[Path, ...],
+    metric: list[str] | None,
+    output_format: str,
+    output: Path | None,
+    html: Path | None,
+    plot: Path | None,
+    control: str | None,
+    alpha: float,
+    leave_out: str | None,
+) -> None:
     """Rank models over the data sets of RESULTS, and tell which differ (Demsar 2006).
 
-    RESULTS are files that `xmleval evaluate TRUTH A B --output NAME.json` wrote, one for each data set; a
-    folder stands for all of its .json files. Models are matched by name.
+    RESULTS are files that `xmleval evaluate TRUTH A B --output NAME.json` wrote, one for each data
+    set; a folder stands for all of its .json files. Models are matched by name.
     """
     for name in metric or ():
         parse_spec(name)  # refuses a wrong name before any file is read
@@ -66,29 +74,31 @@ def rank(
     ]
     rankings = [replace(ranking, notes=[*notes, *ranking.notes]) for ranking in rankings]
     if html is not None:
-        write_text(page_of_ranks(rankings, about=about([*files.values()])), html)
+        write_text(page_of_ranks(rankings, about=describe_run([*files.values()])), html)
     if plot is not None:
         write_figure(drawing.plot(diagrams_of_ranks(rankings)), plot)
-    if output_format == "csv":
-        text = as_csv(*ranks.rank_lines(rankings))
-    elif output_format == "json" and len(rankings) > 1:
+    write_text(format_rankings(rankings, output_format, output), output)
+
+
+def format_rankings(rankings: list[ranks.Ranking], form: str, output: Path | None) -> str:
+    """Return rankings in a form; a table that goes to a terminal fits its width."""
+    if form == "csv":
+        return as_csv(*ranks.rank_lines(rankings))
+    if form == "json" and len(rankings) > 1:
         contents = {"rankings": {ranking.metric: ranking.to_dict() for ranking in rankings}}
-        text = json.dumps(contents, indent=2, allow_nan=False)
-    else:
-        text = "\n\n".join(text_in(output_format, ranking, output).rstrip("\n") for ranking in rankings)
-    write_text(text, output)
+        return json.dumps(contents, indent=2, allow_nan=False)
+    texts = [format_result(form, ranking, output).rstrip("\n") for ranking in rankings]
+    return "\n\n".join(texts)
 
 
 def files_by_data_set(paths: Iterable[Path]) -> dict[str, Path]:
-    """Return the files that names stand for, by the data sets: with folders only where these are needed.
+    """Return files by data set, with folders in the names only if these are needed.
 
-    A folder stands for all of its .json files, and a pattern for those that match.
+    A folder stands for all of its .json files, and a pattern for all files that match.
     """
     files = list[Path]()
     for path in paths:
-        is_pattern = not path.exists() and glob.escape(str(path)) != str(path)
-        named = map(Path, glob.glob(str(path))) if is_pattern else [path]
-        matching = sorted(path.glob("*.json") if path.is_dir() else named)
+        matching = _match_files(path)
         if not matching:
             raise ValueError(f"{path}: no .json file is there; {ranks.SEVERAL}")
         files += matching
@@ -97,5 +107,16 @@ def files_by_data_set(paths: Iterable[Path]) -> dict[str, Path]:
         if counts[file.resolve()] > 1:
             raise ValueError(f"{file}: given twice; expected a file for each data set")
     names = [file.stem for file in files]
-    names = names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]
+    if len({*names}) < len(names):
+        names = [str(file.with_suffix("")) for file in files]
     return dict(zip(names, files, strict=True))
+
+
+def _match_files(path: Path) -> list[Path]:
+    """Return the files of a folder or a pattern in order, or else the path itself."""
+    if path.is_dir():
+        return sorted(path.glob("*.json"))
+    is_pattern = not path.exists() and glob.escape(str(path)) != str(path)
+    if is_pattern:
+        return sorted(map(Path, glob.glob(str(path))))
+    return [path]

@@ -9,10 +9,10 @@ from typing import Unpack
 import click
 
 from xmleval.api.compare import compare
-from xmleval.api.drawn import evaluate_for_figures
 from xmleval.api.evaluate import evaluate
+from xmleval.api.figure_options import evaluate_for_figures
 from xmleval.cli.files import FILE, PAGE, Scanning
-from xmleval.cli.messages import on_terminal, spelled
+from xmleval.cli.messages import on_terminal, spell_options
 from xmleval.cli.options import (
     COMPARED,
     COMPLETE_LISTS,
@@ -23,8 +23,8 @@ from xmleval.cli.options import (
     command,
     training_file,
 )
-from xmleval.cli.output import about, tell_counts, write_text
-from xmleval.cli.patterns import models_of
+from xmleval.cli.output import describe_run, print_counts, write_text
+from xmleval.cli.patterns import name_models
 from xmleval.evaluation.request import EvaluateOptions
 from xmleval.results.comparison import Comparison
 
@@ -45,28 +45,38 @@ xmleval report Y.npz bert.npz tree.npz \\
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def report(
-    truth: Path, scores: tuple[Path, ...], output: Path, title: str | None, how: Scanning,
-    complete_lists: bool, **options: Unpack[EvaluateOptions],
-) -> None:  # fmt: skip
+    truth: Path,
+    scores: tuple[Path, ...],
+    output: Path,
+    title: str | None,
+    scanning: Scanning,
+    complete_lists: bool,
+    **options: Unpack[EvaluateOptions],
+) -> None:
     """Write a page with the result in a sentence, tables and figures of one or more SCORES.
 
-    The page is one HTML file that needs no network. Several SCORES are compared as by `xmleval compare`.
-    Figures show measures against k, precision-recall and ROC curves, scores, calibration and, with --train,
-    groups of labels by training frequency. Inputs are those of `xmleval evaluate` except --pred.
+    The page is one HTML file that needs no network. Several SCORES are compared as by `xmleval
+    compare`. Figures show measures against k, precision-recall and ROC curves, scores, calibration
+    and, with --train, groups of labels by training frequency. Inputs are those of `xmleval
+    evaluate` except --pred.
     """
-    read = [truth, *scores, training_file(options)]
-    result = figures_of(truth, scores, how, complete_lists, options)
-    write_text(result.to_html(title, about=about(read)), output)
+    files = [truth, *scores, training_file(options)]
+    result = evaluate_figures(truth, scores, scanning, complete_lists, options)
+    write_text(result.to_html(title, about=describe_run(files)), output)
 
 
-def figures_of(
-    truth: Path, scores: Sequence[Path], how: Scanning, complete_lists: bool, options: EvaluateOptions
+def evaluate_figures(
+    truth: Path,
+    scores: Sequence[Path],
+    scanning: Scanning,
+    complete_lists: bool,
+    options: EvaluateOptions,
 ) -> Comparison:
-    """Evaluate and compare with all that figures show, and say what was seen in options."""
-    models = models_of(truth, scores)
+    """Evaluate and compare for figures; messages of the result name options."""
+    models = name_models(truth, scores)
     options = {**options, "progress": on_terminal()}
     result = evaluate_for_figures(
-        how.models(models), how.truth(truth), complete_lists=complete_lists, **options
+        scanning.models(models), scanning.truth(truth), complete_lists=complete_lists, **options
     )
-    tell_counts(result)
-    return result.worded(spelled)
+    print_counts(result)
+    return result.worded(spell_options)

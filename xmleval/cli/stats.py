@@ -11,7 +11,7 @@ from rich.table import Column, Table
 
 from xmleval.api.label_statistics import label_statistics
 from xmleval.cli.files import FILE, Scanning
-from xmleval.cli.messages import notes_told, on_terminal
+from xmleval.cli.messages import on_terminal, printing_notes
 from xmleval.cli.options import FORMAT, INPUTS, OUTPUT, command, format_option
 from xmleval.cli.output import show, write_text
 from xmleval.input.argument_types import FilePath
@@ -19,7 +19,11 @@ from xmleval.show.tables import as_json_value
 
 OPTIONS = {
     "y_train": INPUTS["y_train"]._replace(help="Training labels, for labels never seen in them."),
-    **{name: opt for name, opt in FORMAT.items() if name not in ("scores_label_field", "score_field")},
+    **{
+        name: opt
+        for name, opt in FORMAT.items()
+        if name not in ("scores_label_field", "score_field")
+    },
     "output_format": format_option(),
     "output": OUTPUT,
 }
@@ -28,18 +32,23 @@ OPTIONS = {
 @command({"Options": OPTIONS})
 @click.argument("truth", type=FILE)
 def stats(
-    truth: Path, output_format: str, output: Path | None, how: Scanning, y_train: FilePath | None
+    truth: Path,
+    output_format: str,
+    output: Path | None,
+    scanning: Scanning,
+    y_train: FilePath | None,
 ) -> None:
     """Describe the relevant labels in TRUTH: cardinality, density, diversity, tail, imbalance.
 
     A folder, or a pattern in quotes, stands for files that follow one another.
     """
-    with notes_told():
-        values = label_statistics(how.truth(truth), y_train, progress=on_terminal())
+    with printing_notes():
+        values = label_statistics(scanning.truth(truth), y_train, progress=on_terminal())
     if output_format == "json":
         write_text(json.dumps(as_json_value(values), indent=2), output)
         return
     table = Table("", Column(justify="right"), box=None, pad_edge=False, show_header=False)
     for name, value in values.items():
-        table.add_row(name, "undefined" if math.isnan(value) else f"{value:.6g}")
+        text = "undefined" if math.isnan(value) else f"{value:.6g}"
+        table.add_row(name, text)
     show(table, path=output)

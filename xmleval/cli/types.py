@@ -1,4 +1,4 @@
-"""Types of the values of options: words, numbers, lists, and names that stand for files."""
+"""Types of the values of options: words, numbers, lists, rules and files."""
 
 from __future__ import annotations
 
@@ -14,32 +14,37 @@ from xmleval.base.conventions import resolve_conventions
 from xmleval.base.errors import did_you_mean, shown
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.cli.files import FILE
-from xmleval.cli.messages import bare
+from xmleval.cli.messages import strip_dashes
 from xmleval.labels.groups import DECILES
 from xmleval.view.decision import parse_decision
 
 T = TypeVar("T")
-MOST_CUTOFFS = 1000  # of one range
+MOST_CUTOFFS = 1000  # cutoffs of a range
 
 
 class Choice(click.Choice):  # type: ignore[type-arg]
-    """One of some words; a wrong one is answered with the nearest."""
+    """One of some words; the error about an unknown word has the nearest."""
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word, or refuse what is none."""
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Return the word, or refuse an unknown one."""
         try:
             word: str = super().convert(value, param, ctx)
         except click.BadParameter as error:
-            near = did_you_mean(str(value), self.choices, bare)
-            self.fail(f"{error.message.rstrip('.')}{near and f'; {near}'}", param, ctx)
+            near = did_you_mean(str(value), self.choices, strip_dashes)
+            hint = f"; {near}" if near else ""
+            self.fail(f"{error.message.rstrip('.')}{hint}", param, ctx)
         return word
 
 
 class Whole(click.IntRange):
     """A whole number in plain digits."""
 
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read a number, or refuse what is none."""
+    def convert(
+        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return a number, or refuse another text."""
         if not isinstance(value, str):
             return super().convert(value, param, ctx)
         number = whole_number(value)
@@ -49,17 +54,21 @@ class Whole(click.IntRange):
 
 
 class Parsed(click.ParamType, Generic[T]):  # type: ignore[type-arg]
-    """A text that a function reads; it raises ValueError with what is wrong."""
+    """A text that a function parses, which raises ValueError for a wrong one."""
 
     name = "text"
 
     def __init__(self, read: Callable[[str], T]) -> None:
         self.read = read
 
-    def convert(self, value: str | T, param: click.Parameter | None, ctx: click.Context | None) -> T:
-        """Return what the text says, or refuse it."""
+    def convert(
+        self, value: str | T, param: click.Parameter | None, ctx: click.Context | None
+    ) -> T:
+        """Return the parsed text, or refuse it."""
+        if not isinstance(value, str):
+            return value
         try:
-            return self.read(value) if isinstance(value, str) else value
+            return self.read(value)
         except ValueError as error:
             self.fail(re.sub("^conventions(: |=)", "", str(error)), param, ctx)
 
@@ -73,7 +82,7 @@ def read_number(text: str) -> float:
 
 
 def read_names(text: str) -> list[str]:
-    """Cut a list of names at its commas, those in parentheses aside."""
+    """Split a list of names at its commas, except those in parentheses."""
     names = [*map(str.strip, re.split(r",(?![^()]*\))", text))]
     if not all(names):
         raise ValueError(f"{shown(text)} has an empty name.")
@@ -81,15 +90,19 @@ def read_names(text: str) -> list[str]:
 
 
 def read_cutoffs(text: str) -> list[int]:
-    """Cut a list of cutoffs and of ranges of them at its commas."""
+    """Return the cutoffs of a list of numbers and ranges, split at its commas, each cutoff once."""
     cutoffs: dict[int, None] = {}
     for item in text.split(","):
         ends = [whole_number(end.strip(" ")) or 0 for end in item.split("-")]
-        if not 1 <= ends[0] <= ends[-1] or len(ends) > 2:
-            raise ValueError(f"{shown(text)} is not a list of positive integers, as in 1,3,5 or 1-20.")
-        if ends[-1] - ends[0] >= MOST_CUTOFFS:
+        first = ends[0]
+        last = ends[-1]
+        if not 1 <= first <= last or len(ends) > 2:
+            raise ValueError(
+                f"{shown(text)} is not a list of positive integers, as in 1,3,5 or 1-20."
+            )
+        if last - first >= MOST_CUTOFFS:
             raise ValueError(f"{shown(item)} is more than {MOST_CUTOFFS} cutoffs.")
-        cutoffs |= dict.fromkeys(range(ends[0], ends[-1] + 1))
+        cutoffs.update(dict.fromkeys(range(first, last + 1)))
     return [*cutoffs]
 
 
@@ -97,15 +110,17 @@ def read_groups(text: str) -> list[int] | str | Path:
     """Return numbers of training rows, deciles, or the path of a file."""
     if text == DECILES:
         return text
-    words = text.split(",")
-    edges = [edge for word in words if (edge := whole_number(word.strip(" "))) is not None]
-    if len(edges) < len(words):
-        return FILE.convert(text, None, None)
+    edges = list[int]()
+    for word in text.split(","):
+        edge = whole_number(word.strip(" "))
+        if edge is None:
+            return FILE.convert(text, None, None)
+        edges.append(edge)
     return edges
 
 
 def read_decision(text: str) -> str | Path:
-    """Return a rule that is named, or the path of a file."""
+    """Return the name of a decision rule, or the path of a file."""
     try:
         parse_decision(text)
     except ValueError:
@@ -113,7 +128,11 @@ def read_decision(text: str) -> str | Path:
     return text
 
 
-COUNT, LABEL_COUNT = Whole(min=1), Whole(min=1, max=MOST_LABELS)
-NUMBER, NAMES, CUTOFFS = Parsed(read_number), Parsed(read_names), Parsed(read_cutoffs)
-LABEL_GROUPS, DECISION = Parsed(read_groups), Parsed(read_decision)
+COUNT = Whole(min=1)
+LABEL_COUNT = Whole(min=1, max=MOST_LABELS)
+NUMBER = Parsed(read_number)
+NAMES = Parsed(read_names)
+CUTOFFS = Parsed(read_cutoffs)
+LABEL_GROUPS = Parsed(read_groups)
+DECISION = Parsed(read_decision)
 CONVENTIONS = Parsed(lambda text: resolve_conventions(text) and text)

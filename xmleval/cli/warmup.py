@@ -25,9 +25,12 @@ from xmleval.evaluation.request import EvaluateOptions
 from xmleval.io import write_qrels, write_run, write_xmc
 from xmleval.kernels.compiling import COMPILED, folders
 
-N_ROWS, N_LABELS, DEPTH = 20_000, 40, 8  # enough rows for several threads
+N_ROWS = 20_000  # enough for several threads
+N_LABELS = 40
+DEPTH = 8
 OPTIONS: tuple[EvaluateOptions, ...] = (
-    {"metrics": "curves", "conventions": "unlisted=0"},  # the first ones have few kernels in common
+    # the first options have few kernels in common
+    {"metrics": "curves", "conventions": "unlisted=0"},
     {"metrics": "sets", "decision": "top3"},
     {"metrics": "calibration"},
     {"metrics": "all", "decision": "threshold0.5", "conventions": "unlisted=0"},
@@ -35,7 +38,12 @@ OPTIONS: tuple[EvaluateOptions, ...] = (
     {"metrics": "all", "decision": "top3", "bounds": True},
 )
 WEIGHTS = np.linspace(1, 2, N_ROWS)
-INPUTS = (("Y.npz", "m_indices.npy"), ("Y.npz", "m.npz"), ("Y.npz", "dense.npy"), ("Y.txt", "m.txt"))
+INPUTS = (
+    ("Y.npz", "m_indices.npy"),
+    ("Y.npz", "m.npz"),
+    ("Y.npz", "dense.npy"),
+    ("Y.txt", "m.txt"),
+)
 
 
 @click.command()
@@ -46,42 +54,61 @@ def warmup() -> None:
     with tempfile.TemporaryDirectory() as name, Processes(available_processors()) as processes:
         folder = Path(name)
         write_files(folder)
-        futures = [processes.submit(count_compiled, evaluate_files, folder, options) for options in OPTIONS]
-        others = evaluate_with_intervals, evaluate_weighted, evaluate_named, evaluate_generated, compare_files
-        futures += [processes.submit(count_compiled, action, folder) for action in others]
+        futures = [
+            processes.submit(count_compiled, evaluate_files, folder, options) for options in OPTIONS
+        ]
+        actions = (
+            evaluate_with_intervals,
+            evaluate_weighted,
+            evaluate_named,
+            evaluate_generated,
+            compare_files,
+        )
+        futures += [processes.submit(count_compiled, action, folder) for action in actions]
         n_compiled = sum([future.result() for future in processes.as_completed(futures)])
-    done = f"{n_compiled + COMPILED.n} kernels compiled in {time.monotonic() - start:.0f} s"
-    where = ", ".join(sorted(folders))
-    show(f"{done}; kept in {where}" if where else f"{done}, not kept: set NUMBA_CACHE_DIR to a folder")
+    seconds = time.monotonic() - start
+    text = f"{n_compiled + COMPILED.n} kernels compiled in {seconds:.0f} s"
+    if folders:
+        text += f"; kept in {', '.join(sorted(folders))}"
+    else:
+        text += ", not kept: set NUMBA_CACHE_DIR to a folder"
+    show(text)
 
 
 def silence() -> None:
-    """Let this process say nothing of compiling, for which messages name this command."""
+    """Print no messages about compiling in this process: they recommend this command."""
     logging.getLogger("xmleval.kernels").setLevel(logging.CRITICAL)
 
 
 def write_files(folder: Path) -> None:
     """Write labels, and predictions as lists and matrices."""
     y_true, (labels, scores) = make_lists(N_ROWS, N_LABELS, DEPTH)
-    rows = np.arange(N_ROWS + 1) * DEPTH
-    listed = scipy.sparse.csr_array((scores.ravel(), labels.ravel(), rows), shape=y_true.shape)
-    for name, array in (("m_indices", labels), ("m_scores", scores), ("dense", listed.toarray())):
-        np.save(folder / f"{name}.npy", array)
+    ptr = np.arange(N_ROWS + 1) * DEPTH
+    matrix = scipy.sparse.csr_array((scores.ravel(), labels.ravel(), ptr), shape=y_true.shape)
+    np.save(folder / "m_indices.npy", labels)
+    np.save(folder / "m_scores.npy", scores)
+    np.save(folder / "dense.npy", matrix.toarray())
     write_qrels(folder / "Y.qrels", y_true)
-    write_run(folder / "m.run", listed)
-    entries = zip(np.repeat(np.arange(N_ROWS), DEPTH), listed.indices, listed.data, strict=True)
+    write_run(folder / "m.run", matrix)
+    rows = np.repeat(np.arange(N_ROWS), DEPTH)
+    entries = zip(rows, matrix.indices, matrix.data, strict=True)
     lines = [f"{row},{label},{score!s}\n" for row, label, score in entries]
     (folder / "m.csv").write_text("".join(["query_id,doc_id,score\n", *lines]))
-    columns = zip(labels.astype(str).tolist(), scores.astype(float).tolist(), strict=True)
-    records = [{"id": row, "labels": names, "scores": values} for row, (names, values) in enumerate(columns)]
-    (folder / "m.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    for name, matrix, kind in (("Y", y_true, "truth"), ("m", listed, "scores")):
-        scipy.sparse.save_npz(folder / f"{name}.npz", matrix)
-        write_xmc(folder / f"{name}.txt", matrix, kind)
+    records = [
+        json.dumps({"id": row, "labels": row_labels, "scores": row_scores})
+        for row, (row_labels, row_scores) in enumerate(
+            zip(labels.astype(str).tolist(), scores.astype(float).tolist(), strict=True)
+        )
+    ]
+    (folder / "m.jsonl").write_text("".join(f"{record}\n" for record in records))
+    scipy.sparse.save_npz(folder / "Y.npz", y_true)
+    write_xmc(folder / "Y.txt", y_true, "truth")
+    scipy.sparse.save_npz(folder / "m.npz", matrix)
+    write_xmc(folder / "m.txt", matrix, "scores")
 
 
 def count_compiled(action: Callable[..., None], *arguments: object) -> int:
-    """Return how many kernels had to be compiled for an action, in which all of them run compiled."""
+    """Return how many kernels had to be compiled for an action; all kernels run compiled in it."""
     WORK.is_small = False
     silence()
     before = COMPILED.n
@@ -90,18 +117,19 @@ def count_compiled(action: Callable[..., None], *arguments: object) -> int:
 
 
 def evaluate_files(folder: Path, options: EvaluateOptions) -> None:
-    """Evaluate all files by one thread and by two."""
+    """Evaluate all files with one thread and with two."""
     for names in INPUTS:
         for threads in (1, 2):
-            of_threads: EvaluateOptions = {**options, "threads": threads}
-            evaluate_file(folder, names, **of_threads)
+            thread_options: EvaluateOptions = {**options, "threads": threads}
+            evaluate_file(folder, names, **thread_options)
 
 
 def evaluate_file(folder: Path, names: tuple[str, str], **options: Unpack[EvaluateOptions]) -> None:
-    """Evaluate a file."""
-    y_true, y_pred = folder / names[0], folder / names[1]
+    """Evaluate a file of predictions against a file of relevant labels."""
+    truth_name, prediction_name = names
+    y_true = folder / truth_name
     options["y_train"] = y_true
-    evaluate(y_true, y_pred, **options)
+    evaluate(y_true, folder / prediction_name, **options)
 
 
 def evaluate_with_intervals(folder: Path) -> None:
@@ -112,10 +140,15 @@ def evaluate_with_intervals(folder: Path) -> None:
 
 
 def evaluate_weighted(folder: Path) -> None:
-    """Evaluate with weights of rows, whose intervals have kernels of their own."""
-    for names in INPUTS[1], INPUTS[3]:
+    """Evaluate with weights of rows; their intervals have separate kernels."""
+    for names in (INPUTS[1], INPUTS[3]):
         evaluate_file(
-            folder, names, metrics="all", decision="top3", conventions="unlisted=0", sample_weight=WEIGHTS
+            folder,
+            names,
+            metrics="all",
+            decision="top3",
+            conventions="unlisted=0",
+            sample_weight=WEIGHTS,
         )
         evaluate_file(folder, names, metrics="curves", sample_weight=WEIGHTS, confidence=0.95)
 

@@ -1,1 +1,1 @@
-"""One evaluation as tasks of rows: how they are cut, counted, reduced and finished, without any engine."""
+"""One evaluation as tasks of rows that are cut, counted and merged, on any engine."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,18 +18,21 @@ from xmleval.files.input import InputFile, stamp, version_of
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import naming
 from xmleval.input.shards import FORMATS, OpenedFiles, Shard
-from xmleval.input.small_texts import Pairs
+from xmleval.input.text_columns import TextPairs
 
-LEAST_BYTES, MOST_BYTES, MOST_TASKS = 128 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
+LEAST_BYTES = 128 << 20  # smallest size of the files of a task
+MOST_BYTES = 3 << 30  # largest size
+MOST_TASKS = 256  # as long as none exceeds the largest size
 FAN_IN = 8  # parts that are merged at a time
-SHORT_BYTES = 60_000_000  # of the files of a task where there are no more of them
+SHORT_BYTES = 60_000_000  # smallest size while there are fewer tasks than parts of a merge
 
 
 class Shards(NamedTuple):
-    """Files of an argument that a task reads: what messages call each, its path and the name of its format.
+    """Files of an argument that a task reads; keys of tasks are hashes of its ``repr``.
 
-    ``name`` is what messages call all of them; ``first`` is the row of the first file that the task begins
-    with.
+    name : the input in messages
+    files : for every file, its name in messages, its path and the name of its format
+    first : row of the first file with which the task begins
     """
 
     argument: str
@@ -41,24 +44,24 @@ class Shards(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """Rows ``start`` to ``stop - 1`` of the whole data, and where they are.
+    """Rows ``start`` to ``stop - 1`` of the whole data, and their files.
 
     Parameters
     ----------
     key : str
-        Hash of all that its counts depend on.
+        Hash of everything on which its counts depend.
     start, stop : int
         The rows.
     inputs : tuple of Shards
         The files.
     stamps : dict of str to str
-        The version of each file.
-    of_rows : dict of str to (str, array or list)
-        Arguments that have a value for each row: what messages call each, and its values.
-    pairs : Pairs, optional
-        Pairs of a row, from 0, and a label that are taken out.
+        The version of every file.
+    row_values : dict of str to (str, array or list)
+        Arguments with a value for every row: their name in messages, and the values.
+    pairs : TextPairs, optional
+        Excluded pairs of a row, from 0, and a label.
     exclude_from : {"both", "predictions"}
-        Where they are taken out of.
+        Inputs from which they are excluded.
     first_row : int
         Number of row 0 among the rows of all shards, of which the whole data may be one.
     """
@@ -68,123 +71,203 @@ class Task:
     stop: int
     inputs: tuple[Shards, ...]
     stamps: dict[str, str]
-    of_rows: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
-    pairs: Pairs | None = None
+    row_values: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
+    pairs: TextPairs | None = None
     exclude_from: str = "both"
     first_row: int = 0
 
 
 class Place(NamedTuple):
-    """A file in the whole data: its first row and that after its last, its size, and how it can be read."""
+    """A file in the whole data: its first row, the row after its last one, and its size."""
 
     start: int
     stop: int
     n_bytes: int
-    any_row: bool  # can be read from any row on
+    any_row: bool  # whether it can be read from any row on
 
 
 def cut(
     job: Job,
     inputs: Mapping[str, OpenedFiles],
-    of_rows: Mapping[str, tuple[str, Any]] = MappingProxyType({}),
-    pairs: Pairs | None = None,
+    row_values: Mapping[str, tuple[str, Any]] = MappingProxyType({}),
+    pairs: TextPairs | None = None,
     exclude_from: str = "both",
     first_row: int = 0,
 ) -> list[Task]:
-    """Return tasks of consecutive rows; the number of workers has no part in it, so that a run can go on.
+    """Return tasks of consecutive rows.
+
+    They do not depend on the number of workers, so that a run can go on with another number.
 
     Parameters
     ----------
     job : Job
-        What is counted.
+        The evaluation.
     inputs : dict of str to OpenedFiles
         Files by argument, ``y_true`` first.
-    of_rows, pairs, exclude_from
-        As in `Task`, of all rows.
+    row_values, pairs, exclude_from
+        As in `Task`, for all rows.
     first_row : int
         Number of the first row among the rows of all shards, of which the inputs may be one.
 
     Raises
     ------
     ValueError
-        If inputs have other numbers of rows, or one that only reading all of a file would tell.
+        If inputs differ in their number of rows, or it is known only once a file was read.
     """
-    for path in dict.fromkeys(path for source in inputs.values() for path in source.files):
-        if path.suffix == ".npz" and not isinstance(path, RemotePath):
-            with naming(path, "an archive without damage"):
-                check_sums(InputFile(path))  # once, as each task reads a part
-    places = {argument: _places(source) for argument, source in inputs.items()}
-    truth, n_rows = inputs["y_true"], places["y_true"][-1].stop
-    for argument, each in places.items():
-        if each[-1].stop != n_rows:
-            unlike = other_rows(each[-1].stop, n_rows, truth.name)
-            raise ValueError(f"{inputs[argument].name}: {unlike}")
-    for name, values in of_rows.values():
-        if len(values) != n_rows:
-            raise ValueError(f"{name}: {other_rows(len(values), n_rows, truth.name)}")
+    _check_archives(inputs)
+    places = {argument: _find_places(source) for argument, source in inputs.items()}
+    n_rows = places["y_true"][-1].stop
+    _check_lengths(inputs, places, row_values)
     tasks = []
-    for start, stop in pairwise(_ends([*places.values()], n_rows)):
-        shards, stamps = list[Shards](), dict[str, str]()
-        for argument, source in inputs.items():
-            parts = _parts(source, places[argument], start, stop)
-            called = source.name if len(source.shards) == 1 else ""
-            files = [(called or str(s.path), str(s.path.resolve()), s.format.name) for s, _ in parts]
-            first = max(start - parts[0][1].start, 0)
-            shards.append(Shards(argument, source.name, source.kind, (*files,), first))
-            read = [path for s, _ in parts for path in (s.path, *s.format.companions(s.path))]
-            stamps |= {str(path.resolve()): stamp(path) for path in read}
-        values_of = {argument: (name, values[start:stop]) for argument, (name, values) in of_rows.items()}
-        arrays, excluded = {argument: _plain(values) for argument, (_, values) in values_of.items()}, None
-        if pairs is not None:
-            lo, hi = np.searchsorted(pairs.rows, [start, stop])
-            excluded = Pairs(pairs.path, pairs.rows[lo:hi] - start, pairs.labels[lo:hi], pairs.lines[lo:hi])
-            arrays |= {"rows": excluded.rows, "labels": excluded.labels}
+    for start, stop in pairwise(_find_ends([*places.values()], n_rows)):
+        shards, stamps = _select_files(inputs, places, start, stop)
+        task_values = {
+            argument: (name, values[start:stop]) for argument, (name, values) in row_values.items()
+        }
+        arrays = {argument: _hashable(values) for argument, (_, values) in task_values.items()}
+        task_pairs = _select_pairs(pairs, start, stop)
+        if task_pairs is not None:
+            arrays["rows"] = task_pairs.rows
+            arrays["labels"] = task_pairs.labels
         settings = [job.digest, start, stop, [*map(str, shards)], stamps, exclude_from, first_row]
-        key = digest_of(settings, arrays)
-        tasks.append(Task(key, start, stop, (*shards,), stamps, values_of, excluded, exclude_from, first_row))
+        task = Task(
+            digest_of(settings, arrays),
+            start,
+            stop,
+            shards,
+            stamps,
+            task_values,
+            task_pairs,
+            exclude_from,
+            first_row,
+        )
+        tasks.append(task)
     return tasks
 
 
-def _plain(values: ArrayLike) -> NDArray[Any]:
+def _check_archives(inputs: Mapping[str, OpenedFiles]) -> None:
+    """Refuse damaged archives on this machine, once, as every task reads only a part."""
+    for path in dict.fromkeys(path for source in inputs.values() for path in source.files):
+        if path.suffix == ".npz" and not isinstance(path, RemotePath):
+            with naming(path, "an archive without damage"):
+                check_sums(InputFile(path))
+
+
+def _check_lengths(
+    inputs: Mapping[str, OpenedFiles],
+    places: Mapping[str, Sequence[Place]],
+    row_values: Mapping[str, tuple[str, Any]],
+) -> None:
+    """Refuse inputs and values of rows that differ from the truth in their number of rows."""
+    truth = inputs["y_true"].name
+    n_true = places["y_true"][-1].stop
+    for argument, input_places in places.items():
+        n_rows = input_places[-1].stop
+        if n_rows != n_true:
+            raise ValueError(f"{inputs[argument].name}: {other_rows(n_rows, n_true, truth)}")
+    for name, values in row_values.values():
+        if len(values) != n_true:
+            raise ValueError(f"{name}: {other_rows(len(values), n_true, truth)}")
+
+
+def _select_files(
+    inputs: Mapping[str, OpenedFiles],
+    places: Mapping[str, Sequence[Place]],
+    start: int,
+    stop: int,
+) -> tuple[tuple[Shards, ...], dict[str, str]]:
+    """Return the files of a task by argument, and the version of every file."""
+    shards = list[Shards]()
+    stamps = dict[str, str]()
+    for argument, source in inputs.items():
+        parts = _find_parts(source, places[argument], start, stop)
+        single_name = source.name if len(source.shards) == 1 else ""
+        files = list[tuple[str, str, str]]()
+        for shard, _ in parts:
+            name = single_name or str(shard.path)
+            files.append((name, str(shard.path.resolve()), shard.format.name))
+            for path in (shard.path, *shard.format.companions(shard.path)):
+                stamps[str(path.resolve())] = stamp(path)
+        _, first_place = parts[0]
+        first = max(start - first_place.start, 0)
+        shards.append(Shards(argument, source.name, source.kind, (*files,), first))
+    return (*shards,), stamps
+
+
+def _select_pairs(pairs: TextPairs | None, start: int, stop: int) -> TextPairs | None:
+    """Return the excluded pairs of the rows of a task, numbered from 0."""
+    if pairs is None:
+        return None
+    first, end = np.searchsorted(pairs.rows, [start, stop])
+    return TextPairs(
+        pairs.path,
+        pairs.rows[first:end] - start,
+        pairs.labels[first:end],
+        pairs.lines[first:end],
+    )
+
+
+def _hashable(values: ArrayLike) -> NDArray[Any]:
     """Return values as an array that can be hashed."""
     array = np.asarray(values)
-    return np.array([*map(repr, array.tolist())]) if array.dtype.kind == "O" else array
+    if array.dtype.kind == "O":
+        return np.array([*map(repr, array.tolist())])
+    return array
 
 
-def _places(source: OpenedFiles) -> list[Place]:
-    places, first = [], 0
+def _find_places(source: OpenedFiles) -> list[Place]:
+    """Return where the files of an input are in the whole data."""
     if source.named or any(shard.format not in FORMATS for shard in source.shards):
         text = "its rows or labels have names; several processes count rows and labels by number"
         raise ValueError(f"{source.name}: {text}: `xmleval convert` makes an .npz of it")
+    places = []
+    first = 0
     for shard, pieces in source.each:
         if pieces.n_rows is None or len(source.each) < len(source.shards):
-            text = f"{shard.path}: only reading it whole tells its number of rows, before which it cannot be "
-            raise ValueError(f"{text}divided; `xmleval convert` makes an .npz of it")
-        n_bytes = sum(version_of(path).size for path in (shard.path, *shard.format.companions(shard.path)))
-        places.append(Place(first, first + pieces.n_rows, n_bytes, pieces.read_from is not None))
-        first += pieces.n_rows
+            raise ValueError(
+                f"{shard.path}: only reading it whole tells its number of rows, before which it "
+                "cannot be divided; `xmleval convert` makes an .npz of it"
+            )
+        paths = (shard.path, *shard.format.companions(shard.path))
+        n_bytes = sum(version_of(path).size for path in paths)
+        end = first + pieces.n_rows
+        places.append(Place(first, end, n_bytes, pieces.read_from is not None))
+        first = end
     return places
 
 
-def _ends(inputs: Sequence[Sequence[Place]], n_rows: int) -> list[int]:
-    """Return the first row of each task, and the number of rows."""
-    n_bytes = sum(place.n_bytes for files in inputs for place in files)
-    n_tasks = -(-n_bytes // min(max(LEAST_BYTES, n_bytes // MOST_TASKS), MOST_BYTES))
+def _find_ends(inputs: Sequence[Sequence[Place]], n_rows: int) -> list[int]:
+    """Return the first row of every task, and the number of rows."""
+    places = [place for files in inputs for place in files]
+    n_bytes = sum(place.n_bytes for place in places)
+    task_bytes = min(max(LEAST_BYTES, n_bytes // MOST_TASKS), MOST_BYTES)
+    n_tasks = -(-n_bytes // task_bytes)
+    # few large tasks leave workers without work at the end
     n_tasks = max(n_tasks, min(FAN_IN, n_bytes // SHORT_BYTES))
-    aims = [n_rows * number // n_tasks for number in range(1, n_tasks)]
-    whole = [place for files in inputs for place in files if not place.any_row]
-
-    def allowed(row: int) -> int:
-        """Return the first row from this one on that no file has to be read up to."""
-        while inside := [place.stop for place in whole if place.start < row < place.stop]:
-            row = max(inside)
-        return row
-
-    starts = accumulate((min(allowed(aim), n_rows) for aim in aims), max, initial=0)
-    return [*dict.fromkeys(row for row in starts if row < n_rows or not row), n_rows]
+    whole_files = [place for place in places if not place.any_row]
+    starts = [0]
+    for number in range(1, n_tasks):
+        start = _next_start(n_rows * number // n_tasks, whole_files)
+        if starts[-1] < start < n_rows:
+            starts.append(start)
+    return [*starts, n_rows]
 
 
-def _parts(source: OpenedFiles, places: Sequence[Place], start: int, stop: int) -> list[tuple[Shard, Place]]:
+def _next_start(row: int, whole_files: Sequence[Place]) -> int:
+    """Return the first row, from this one on, that is not inside a file to be read as a whole."""
+    while True:
+        ends = [place.stop for place in whole_files if place.start < row < place.stop]
+        if not ends:
+            return row
+        row = max(ends)
+
+
+def _find_parts(
+    source: OpenedFiles, places: Sequence[Place], start: int, stop: int
+) -> list[tuple[Shard, Place]]:
     """Return the files of an input that have any of the rows, at least one."""
     parts = [*zip(source.shards, places, strict=True)]
-    return [part for part in parts if part[1].start < stop and start < part[1].stop] or parts[:1]
+    overlapping = [
+        (shard, place) for shard, place in parts if place.start < stop and start < place.stop
+    ]
+    return overlapping or parts[:1]

@@ -1,4 +1,4 @@
-"""Dask: the executor of a cluster, and what its errors mean."""
+"""The executor of a Dask cluster, with errors that explain what happened."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ distributed = import_optional("distributed", "xmleval.dask", "dask")
 
 DIED = "each worker that began a task died of it, perhaps for lack of memory; their logs tell more"
 LOST = "the scheduler has ended, or lost this run; with an exchange folder it can be resumed"
-RETRIES = 2  # of a task that fails by no fault of its rows, such as that of a full disk
+RETRIES = 2  # retries of a task that fails for other reasons than its rows, such as a full disk
 
 
 @contextlib.contextmanager
-def executor_of(client: Client) -> Iterator[Executor]:
-    """Yield what runs tasks on the workers of a client's cluster."""
+def open_executor(client: Client) -> Iterator[Executor]:
+    """Yield an executor of tasks on the workers of a client's cluster."""
     try:
         yield client.get_executor(pure=False, retries=RETRIES)
     except distributed.KilledWorker:
@@ -32,6 +32,9 @@ def executor_of(client: Client) -> Iterator[Executor]:
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Executor]:
-    """Yield what runs tasks on the cluster of a scheduler."""
-    with distributed.Client(address, set_as_default=False) as client, executor_of(client) as executor:
+    """Yield an executor of tasks on the cluster of a scheduler."""
+    with (
+        distributed.Client(address, set_as_default=False) as client,
+        open_executor(client) as executor,
+    ):
         yield executor

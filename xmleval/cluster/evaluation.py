@@ -1,4 +1,4 @@
-"""Evaluate files, or blocks of rows that processes hold, on any executor of `concurrent.futures`."""
+"""Evaluate files, or blocks of rows in other processes, on any executor of `concurrent.futures`."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any
 
 from xmleval.base.budget import memory_bytes
 from xmleval.base.errors import InputError, positive_integer
-from xmleval.cluster.counting import add_block, size_of
-from xmleval.cluster.cutting import cut
+from xmleval.cluster.counting import add_block, count_sizes
+from xmleval.cluster.cutting import Task, cut
 from xmleval.cluster.exchange import locked_for_run
 from xmleval.cluster.job import Job, digest_of, make_job
-from xmleval.cluster.run import Leaf, leaves_of, run
+from xmleval.cluster.run import Leaf, make_leaves, run
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.evaluation.files import Run, evaluate_files, reports_of
+from xmleval.evaluation.files import FileEvaluation, evaluate_files, reports_of
 from xmleval.evaluation.matched_inputs import LOG
 from xmleval.evaluation.progress import show_progress
 from xmleval.evaluation.request import Options, Progress, request_of
 from xmleval.files.remote import as_path
-from xmleval.input.shards import find_inputs
+from xmleval.input.shards import OpenedFiles, find_inputs
 from xmleval.results.report import Report
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -44,59 +44,93 @@ def evaluate_on(
         if value is not None:
             paths = [value] if isinstance(value, str | os.PathLike) else value
             inputs[name] = find_inputs(name, paths)
-    scores = {"y_score": inputs.pop("y_score")} if "y_score" in inputs else {}
+    scores = dict[str, Any]()
+    if "y_score" in inputs:
+        scores["y_score"] = inputs.pop("y_score")
     request = request_of({**options, **inputs})
     running = request.running
     for name in ("checkpoint", "resume", "executor"):
         if getattr(running, name):
-            raise InputError("running", f"{name} is not for clusters, whose counts are kept in exchange")
-    running = dataclasses.replace(running, checkpoint=exchange, resume=resume and exchange is not None)
+            raise InputError(
+                "running", f"{name} is not for clusters, whose counts are kept in exchange"
+            )
+    running = dataclasses.replace(
+        running, checkpoint=exchange, resume=resume and exchange is not None
+    )
     request = dataclasses.replace(request, running=running)
-    (report,) = evaluate_files(request, scores, partial(count_on, nullcontext(executor), False))[1].values()
+    count = partial(count_on, nullcontext(executor), False)
+    reports = evaluate_files(request, scores, count)[1]
+    (report,) = reports.values()
     return report
 
 
 def count_on(
     connected: AbstractContextManager[Executor],
     is_local: bool,
-    opened: Run,
+    evaluation: FileEvaluation,
     shown: Progress,
 ) -> list[Report]:
-    """Count all rows on an executor, and return a report for each evaluator; these take over the counts.
+    """Count all rows on an executor, and return a report for each evaluator.
 
-    Nothing is started before the inputs are cut. Of processes of this machine, states are in files also
-    where no checkpoint is kept.
+    Evaluators with the counts replace those of the evaluation. Nothing is started before the inputs
+    are cut. Processes of this machine always write states to files, also without a checkpoint.
     """
-    request, rows = opened.request, opened.rows
-    inputs_of = opened.files_only("executor")
-    running, threads = request.running, request.threads or 1
-    checkpoint, saved = running.checkpoint, running.save is not None
-    sources = opened.sources if saved and rows.first_row is None else {}
-    runs, folder = list[tuple[Job, list[Leaf], Path | None]](), None
-    with ExitStack() as locks:
-        if is_local and checkpoint is None:
-            folder = Path(locks.enter_context(TemporaryDirectory(prefix="xmleval-")))
-        for place, evaluator in enumerate(opened.evaluators):
-            inputs = {argument: each[place % len(each)] for argument, each in inputs_of.items() if each}
-            job = make_job(evaluator, opened.resources.memory, threads)
-            tasks = cut(job, inputs, rows.of_rows, rows.pairs, rows.exclude_from, rows.first_row or 0)
-            if checkpoint is not None:
-                folder = as_path(checkpoint).absolute() / digest_of([task.key for task in tasks])
-                n_parts = locks.enter_context(locked_for_run(folder, running.resume))
-                if n_parts:
-                    LOG.info("%s: resumed with %s parts of %s", checkpoint, n_parts, opened.names[place])
-            runs.append((job, leaves_of(tasks), folder))
-        executor = locks.enter_context(connected)
+    request = evaluation.request
+    rows = evaluation.rows
+    files = evaluation.files_only("executor")
+    running = request.running
+    sources = dict[str, str]()
+    if running.save is not None and rows.first_row is None:
+        sources = evaluation.sources
+    runs = list[tuple[Job, list[Leaf], Path | None]]()
+    folder = None
+    with ExitStack() as stack:
+        if is_local and running.checkpoint is None:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="xmleval-")))
+        for place, evaluator in enumerate(evaluation.evaluators):
+            inputs = {
+                argument: models[place % len(models)]
+                for argument, models in files.items()
+                if models
+            }
+            job = make_job(evaluator, evaluation.resources.memory, request.threads or 1)
+            tasks = cut(
+                job, inputs, rows.row_values, rows.pairs, rows.exclude_from, rows.first_row or 0
+            )
+            if running.checkpoint is not None:
+                name = evaluation.names[place]
+                folder = _lock_checkpoint(stack, running.checkpoint, running.resume, tasks, name)
+            runs.append((job, make_leaves(tasks), folder))
+        executor = stack.enter_context(connected)
         for place, (job, leaves, parts) in enumerate(runs):
             with show_progress(rows.truth[1].n_rows, 0, shown) as show:
-                whole = run(executor, job, leaves, parts, show)
-            if sources:  # rows are those of the files of the truth, as on one machine
-                truth = inputs_of["y_true"][0]
-                sizes = [(sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each]
-                spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}
-                whole.change(partial(dataclasses.replace, spans=spans, place=sizes[-1]))
-            opened.evaluators[place] = whole
-        return reports_of(opened)
+                evaluator = run(executor, job, leaves, parts, show)
+            if sources:
+                _set_spans(evaluator, files["y_true"][0], sources)
+            evaluation.evaluators[place] = evaluator
+        return reports_of(evaluation)
+
+
+def _lock_checkpoint(
+    stack: ExitStack,
+    checkpoint: str | os.PathLike[str],
+    resume: bool,
+    tasks: Sequence[Task],
+    name: str,
+) -> Path:
+    """Return the folder of a run, which other processes cannot use before the stack ends."""
+    folder = as_path(checkpoint).absolute() / digest_of([task.key for task in tasks])
+    n_parts = stack.enter_context(locked_for_run(folder, resume))
+    if n_parts:
+        LOG.info("%s: resumed with %s parts of %s", checkpoint, n_parts, name)
+    return folder
+
+
+def _set_spans(evaluator: Evaluator, truth: OpenedFiles, sources: Mapping[str, str]) -> None:
+    """Record that rows are those of the files of the truth, as on one machine."""
+    sizes = [(sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each]
+    spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}
+    evaluator.change(partial(dataclasses.replace, spans=spans, place=sizes[-1]))
 
 
 def evaluate_blocks(
@@ -109,16 +143,18 @@ def evaluate_blocks(
     threads: int | None,
     shown: Progress,
 ) -> Report:
-    """Return the report of blocks, given as what the executor takes for them; see `xmleval.dask`."""
+    """Return the report of blocks, in the form that the executor takes; see `xmleval.dask`."""
     if not blocks:
         raise InputError("blocks", "there are none")
     threads = 1 if threads is None else positive_integer("threads", threads)
-    futures = [executor.submit(size_of, block) for block in blocks]
+    futures = [executor.submit(count_sizes, block) for block in blocks]
     sizes = [future.result() for future in futures]
-    evaluator = Evaluator(metrics, n_labels=n_labels or sizes[0][1] or None, **options)
+    _, n_columns = sizes[0]
+    evaluator = Evaluator(metrics, n_labels=n_labels or n_columns or None, **options)
     if not evaluator.n_labels:
         raise InputError("n_labels", "the first truth does not tell the number of labels; give it")
-    leaves, first = list[Leaf](), 0
+    leaves = list[Leaf]()
+    first = 0
     for place, (block, (n_rows, _)) in enumerate(zip(blocks, sizes, strict=True)):
         leaves.append(Leaf(add_block, (first, block), str(place), n_rows))
         first += n_rows

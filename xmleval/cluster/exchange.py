@@ -1,4 +1,4 @@
-"""A folder, or one of object storage, for states that go from process to process, and from run to run."""
+"""A folder, local or in object storage, for states passed between processes and between runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from xmleval.files.output import locked, refuse_link
 from xmleval.files.remote import RemotePath
 
 PROPENSITY = "propensity.npy"
-PART = re.compile(r"[0-9a-f]{32}\.npz")  # each put whole, under its key
-DRAFT = re.compile(rf"\.({PART.pattern}|{re.escape(PROPENSITY)})\.[0-9a-f]{{16}}")  # what was being written
+PART = re.compile(r"[0-9a-f]{32}\.npz")  # a complete state, named by its key
+# files that were being written
+DRAFT = re.compile(rf"\.({PART.pattern}|{re.escape(PROPENSITY)})\.[0-9a-f]{{16}}")
 
 
 def names_in(folder: Path) -> list[str]:
@@ -23,25 +24,28 @@ def names_in(folder: Path) -> list[str]:
 
 
 def parts_in(folder: Path) -> set[str]:
-    """Return the names of the parts that are there."""
+    """Return the names of the parts in a folder."""
     return {*filter(PART.fullmatch, names_in(folder))}
 
 
 @contextlib.contextmanager
 def locked_for_run(folder: Path, resume: bool) -> Iterator[int]:
-    """Use a folder for a run, and yield how many parts of it there are.
+    """Use a folder for a run, and yield the number of its parts that exist.
 
-    At the end the parts are removed; after an error they are kept. Object storage has no locks: of two
-    processes with the same run there, the one that ends last may miss parts, and then fails.
+    At the end the parts are removed; after an error they are kept. Object storage has no locks: of
+    two processes with the same run there, the one that ends last may miss parts, and then fails.
 
     Raises
     ------
     ValueError
-        If there are parts, unless they are to be used, or another process uses them.
+        If there are parts but the run is not resumed, or another process uses them.
     """
     refuse_link(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.nullcontext() if isinstance(folder, RemotePath) else locked(folder):
+    lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+    if not isinstance(folder, RemotePath):
+        lock = locked(folder)
+    with lock:
         n_parts = len(parts_in(folder))
         if n_parts and not resume:
             raise ValueError(f"{folder}: holds parts of this run; resume it, or remove them")

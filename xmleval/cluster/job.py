@@ -1,4 +1,4 @@
-"""Job: what all tasks of a run share, as plain bytes that can be sent to other processes."""
+"""The evaluation that all tasks of a run share, as plain bytes that can be sent to processes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ from xmleval.numerics.discounts import TABULATED, first_discounts
 from xmleval.version import __version__
 
 LEAST_FILE = 1 << 20  # bytes of propensities that are worth a file
-_opened: dict[tuple[str, int], Evaluator] = {}  # those of the last job, by digest and threads
+# evaluators of the last job, by digest and threads
+_opened_evaluators: dict[tuple[str, int], Evaluator] = {}
 
 
 @dataclass(frozen=True)
 class Job:
-    """An evaluator without rows, as bytes, and what its values could depend on besides.
+    """An evaluator without rows, as bytes, and versions and settings that could affect its values.
 
     Parameters
     ----------
@@ -39,11 +40,11 @@ class Job:
     sent : bytes
         The evaluator, without propensities.
     propensity : float64 (n_labels,), str or None
-        Inverse propensities, or the file that they are in; ``propensity_digest`` is a hash of them.
+        Inverse propensities, or their file; ``propensity_digest`` is a hash of them.
     constants : dict of str to str
         Versions and constants of the thread that made it; those of every other must be the same.
     memory : int
-        Bytes that each task may use, beside rows that are read.
+        Bytes that each task may use in addition to rows that are read.
     threads : int
         Threads of each task.
     """
@@ -57,7 +58,7 @@ class Job:
     threads: int
 
     def with_file(self, path: Path) -> Job:
-        """Return the job with its propensities in a file, in memory once a machine."""
+        """Return the job with its propensities in a file, which a machine maps to memory once."""
         if not isinstance(self.propensity, np.ndarray) or self.propensity.nbytes < LEAST_FILE:
             return self
         with replacing(path, follow_links=False) as file:
@@ -68,39 +69,44 @@ class Job:
 def make_job(evaluator: Evaluator, memory: int, threads: int = 1) -> Job:
     """Return the job of an evaluator that has counted nothing."""
     saved = copy(evaluator).as_saved()
-    constants = own_constants()
+    constants = read_constants()
     propensity = saved.arrays.pop("propensity", None)
-    of_propensity = "" if propensity is None else digest_of(None, {"propensity": propensity})
-    digest = digest_of([constants, saved.meta, of_propensity], saved.arrays)
-    return Job(digest, to_bytes(saved), propensity, of_propensity, constants, memory, threads)
+    propensity_digest = ""
+    if propensity is not None:
+        propensity_digest = digest_of(None, {"propensity": propensity})
+    digest = digest_of([constants, saved.meta, propensity_digest], saved.arrays)
+    return Job(digest, to_bytes(saved), propensity, propensity_digest, constants, memory, threads)
 
 
 def opened(job: Job, threads: int | None = None) -> Evaluator:
-    """Return a new evaluator without rows, with other ``threads`` than those of tasks where given.
+    """Return a new evaluator without rows, by default with the threads of tasks.
 
     Raises
     ------
     ValueError
         If this thread could give other bits than the one that made the job.
     """
-    differs = first_difference(job.constants, own_constants(), "", ("at the client", "at a worker"))
-    if differs:
-        raise ValueError(f"workers: {differs}; the same is needed everywhere")
-    kept_as = job.digest, threads or job.threads
-    evaluator = _opened.get(kept_as)
+    places = ("at the client", "at a worker")
+    difference = first_difference(job.constants, read_constants(), "", places)
+    if difference:
+        raise ValueError(f"workers: {difference}; the same is needed everywhere")
+    if not threads:
+        threads = job.threads
+    evaluator = _opened_evaluators.get((job.digest, threads))
     if evaluator is None:
         saved = from_bytes(job.sent)
         if job.propensity is not None:
-            saved.arrays["propensity"] = _propensity(job)
-        evaluator = Evaluator.from_saved(saved, memory=job.memory, threads=kept_as[1])
-        if {digest for digest, _ in [*_opened]} != {job.digest}:  # a copy, for other threads may add some
-            _opened.clear()
-        _opened[kept_as] = evaluator
+            saved.arrays["propensity"] = _read_propensity(job)
+        evaluator = Evaluator.from_saved(saved, memory=job.memory, threads=threads)
+        # a copy of the keys: other threads may add some
+        if {digest for digest, _ in [*_opened_evaluators]} != {job.digest}:
+            _opened_evaluators.clear()
+        _opened_evaluators[job.digest, threads] = evaluator
     return copy(evaluator)
 
 
-def _propensity(job: Job) -> Floats | None:
-    """Return the propensities of a job; those of a file are mapped, where that can be."""
+def _read_propensity(job: Job) -> Floats | None:
+    """Return the propensities of a job; a local file is mapped to memory."""
     if not isinstance(job.propensity, str):
         return job.propensity
     path = as_path(job.propensity)
@@ -109,20 +115,20 @@ def _propensity(job: Job) -> Floats | None:
         with InputFile(path).open() as file:
             values = np.load(io.BytesIO(file.read()))
     else:
-        values = np.load(path, mmap_mode="c")  # which kernels take like an array in memory
+        values = np.load(path, mmap_mode="c")  # kernels take it like an array in memory
     if digest_of(None, {"propensity": values}) != job.propensity_digest:
         raise ValueError(f"{path}: not the propensities of this run")
     return values
 
 
-def own_constants() -> dict[str, str]:
-    """Return thread settings that affect floating-point results (flush-to-zero, rounding)."""
+def read_constants() -> dict[str, str]:
+    """Return versions and settings of this thread that affect floating-point results."""
     # libraries let a processor flush subnormals to zero, thread by thread: small scores become ties
-    return {**_of_process(), "smallest positive number": str(math.ulp(0.0) * 1.0)}
+    return {**_read_process_constants(), "smallest positive number": str(math.ulp(0.0) * 1.0)}
 
 
 @cache
-def _of_process() -> dict[str, str]:
+def _read_process_constants() -> dict[str, str]:
     table = hashlib.sha256(first_discounts(TABULATED).tobytes()).hexdigest()
     libraries = {name: version(name) for name in ("numpy", "numba")}
     return {"version of xmleval": __version__, **libraries, "table of discounts": table[:16]}

@@ -1,7 +1,8 @@
 """Processes of this machine that run tasks.
 
-`concurrent.futures` hands tasks to processes by two threads. Where these cannot start, or end for lack of
-memory, its futures never end, and its processes outlive a parent that is killed. No thread is needed here.
+`concurrent.futures` hands tasks to processes by two threads. Where these cannot start, or end for
+lack of memory, its futures never end, and its processes outlive a parent that is killed. No thread
+is needed here.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from xmleval.cluster.worker import serve
 
 P = ParamSpec("P")
 T = TypeVar("T")
-DIED = "a process ended while it counted, perhaps for lack of memory; with a checkpoint the run can go on"
-END_SECONDS = 5.0  # within which a process ends that is asked to
+DIED = (
+    "a process ended while it counted, perhaps for lack of memory; "
+    "with a checkpoint the run can go on"
+)
+END_SECONDS = 5.0  # time for a process to end by itself
 
 
 class Worker(NamedTuple):
@@ -38,7 +42,7 @@ class Waiting(NamedTuple):
 
 
 class Processes(Executor):
-    """Runs calls in so many new processes, while `as_completed` waits for them."""
+    """An executor that runs calls in ``n`` new processes while `as_completed` waits for them."""
 
     def __init__(self, n: int) -> None:
         self._n = n
@@ -47,29 +51,31 @@ class Processes(Executor):
         self._busy: dict[Connection, tuple[Worker, Future[Any]]] = {}
         self._waiting: deque[Waiting] = deque()
 
-    def submit(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> Future[T]:
+    def submit(
+        self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs
+    ) -> Future[T]:
         """Return the future of a call, which ends while `as_completed` waits."""
         future: Future[T] = Future()
         self._waiting.append(Waiting(future, (function, arguments, named)))
         return future
 
     def as_completed(self, futures: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
-        """Yield futures as they end; that of a process which ends by itself raises ChildProcessError."""
-        left = {*futures}
-        while left:
+        """Yield futures as they end; a process that died raises ChildProcessError in its future."""
+        remaining = {*futures}
+        while remaining:
             self._hand_out()
-            if not self._busy:  # all of them were cancelled
-                yield from left
+            if not self._busy:  # all were cancelled
+                yield from remaining
                 return
             for pipe in wait([*self._busy]):
                 assert isinstance(pipe, Connection)
                 future = self._receive(pipe)
                 self._hand_out()  # before the caller works on the result
-                left.discard(future)
+                remaining.discard(future)
                 yield future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let idle processes end by themselves, and end those that do not."""
+        """End all processes: idle ones by themselves if they do so in time."""
         for worker, future in self._busy.values():
             worker.process.terminate()
             future.cancel()
@@ -95,7 +101,7 @@ class Processes(Executor):
             if future.set_running_or_notify_cancel():
                 worker = self._idle.pop(0)
                 self._busy[worker.pipe] = worker, future
-                with contextlib.suppress(ConnectionError):  # it has ended, which `wait` tells, too
+                with contextlib.suppress(ConnectionError):  # it has ended, as `wait` will report
                     worker.pipe.send(call)
 
     def _start(self) -> None:

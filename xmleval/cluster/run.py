@@ -20,7 +20,7 @@ from xmleval.evaluation.spans import COMMON
 
 
 class Leaf(NamedTuple):
-    """Rows that one call counts: by what, with which arguments, its key, and how many they are."""
+    """A call that counts rows: its function and arguments, its key, and the number of rows."""
 
     add: Callable[..., None]
     arguments: tuple[Any, ...]
@@ -29,9 +29,11 @@ class Leaf(NamedTuple):
     first_row: int = 0
 
 
-def leaves_of(tasks: Sequence[Task]) -> list[Leaf]:
-    """Return what is counted of files."""
-    return [Leaf(add_files, (task,), task.key, task.stop - task.start, task.first_row) for task in tasks]
+def make_leaves(tasks: Sequence[Task]) -> list[Leaf]:
+    """Return the calls that count the rows of files."""
+    return [
+        Leaf(add_files, (task,), task.key, task.stop - task.start, task.first_row) for task in tasks
+    ]
 
 
 def run(
@@ -48,12 +50,12 @@ def run(
     executor : Executor
         Where tasks run, in processes whose versions are those of this one.
     job : Job
-        What is counted.
+        The evaluation.
     tasks : sequence of Leaf
-        What is handed in, in the order of the rows.
+        Calls in the order of the rows.
     folder : Path, optional
-        Folder that all processes see, for the state of each task, named by its key: those that are there are
-        not counted again. Without it, states are sent.
+        Folder that all processes see, for the state of each task, named by its key: tasks with a
+        state are not counted again. Without it, states are sent.
     show : callable
         Called with the number of rows that are counted.
 
@@ -62,69 +64,95 @@ def run(
     ValueError
         The error of the lowest rows that have one, as on one machine.
     """
-    stored = set[str]() if folder is None else parts_in(folder)
-    job = job if folder is None else job.with_file(folder / PROPENSITY)
-    whole, failed = opened(job, available_processors()), dict[int, ValueError]()
-    are_few = folder is None or len(tasks) <= cutting.FAN_IN
-    futures, states, done = dict[Future[Any], int](), dict[int, SentState](), 0
-    for place, task in enumerate(tasks):
-        name = f"{task.key}.npz"
-        path = None if folder is None else str(folder / name)
-        if path is not None and name in stored:
-            states[place] = path
-            done += task.n_rows
-        else:
-            futures[executor.submit(call, job, path, task.add, *task.arguments)] = place
+    stored = set[str]()
+    if folder is not None:
+        stored = parts_in(folder)
+        job = job.with_file(folder / PROPENSITY)
+    evaluator = opened(job, available_processors())
+    merges_at_once = folder is None or len(tasks) <= cutting.FAN_IN
+    futures, states = _submit(executor, job, tasks, folder, stored)
+    done = sum(tasks[place].n_rows for place in states)
+    failures = dict[int, ValueError]()
     try:
         for future in completed(executor, [*futures]):
-            state, place = future.result(), futures.pop(future)
+            state = future.result()
+            place = futures.pop(future)
             if isinstance(state, ValueError):
-                failed[place] = state
-            if failed and min(futures.values(), default=len(tasks)) > min(failed):
-                raise failed[min(failed)]
-            if not failed:
-                done += tasks[place].n_rows
-                show(done)
-                if are_few:
-                    add_states(whole, [state])
-                else:
-                    states[place] = state
-        assert not failed
+                failures[place] = state
+            if failures:
+                lowest = min(failures)
+                if min(futures.values(), default=len(tasks)) > lowest:
+                    raise failures[lowest]
+                continue
+            done += tasks[place].n_rows
+            show(done)
+            if merges_at_once:
+                add_states(evaluator, [state])
+            else:
+                states[place] = state
+        assert not failures
         level = [states[place] for place in sorted(states)]
         while folder is not None and len(level) > cutting.FAN_IN:
-            level = _merged(executor, job, folder, level, futures)
-        add_states(whole, level)
+            level = _merge_level(executor, job, folder, level, futures)
+        add_states(evaluator, level)
     finally:
         for future in futures:
             future.cancel()
-    _refuse_gaps(whole, tasks[0].first_row, sum(task.n_rows for task in tasks))
-    return whole
+    _refuse_gaps(evaluator, tasks[0].first_row, sum(task.n_rows for task in tasks))
+    return evaluator
 
 
-def _merged(
-    executor: Executor, job: Job, folder: Path, level: Sequence[SentState], futures: dict[Future[Any], int]
+def _submit(
+    executor: Executor, job: Job, tasks: Sequence[Leaf], folder: Path | None, stored: set[str]
+) -> tuple[dict[Future[Any], int], dict[int, SentState]]:
+    """Submit tasks without a stored state; return their futures, and the stored states by place."""
+    futures = dict[Future[Any], int]()
+    states = dict[int, SentState]()
+    for place, task in enumerate(tasks):
+        path = None
+        if folder is not None:
+            name = f"{task.key}.npz"
+            path = str(folder / name)
+            if name in stored:
+                states[place] = path
+                continue
+        futures[executor.submit(call, job, path, task.add, *task.arguments)] = place
+    return futures, states
+
+
+def _merge_level(
+    executor: Executor,
+    job: Job,
+    folder: Path,
+    level: Sequence[SentState],
+    futures: dict[Future[Any], int],
 ) -> list[SentState]:
-    """Return the sums of states in files, so many at a time, in files named by what they are sums of."""
-    groups = [level[start : start + cutting.FAN_IN] for start in range(0, len(level), cutting.FAN_IN)]
+    """Merge groups of states in files, and return files named by a hash of their group.
+
+    futures : gets the futures of the merges, until they have ended
+    """
+    starts = range(0, len(level), cutting.FAN_IN)
+    groups = [level[start : start + cutting.FAN_IN] for start in starts]
     paths = [str(folder / f"{digest_of(['merge', *group])}.npz") for group in groups]
-    futures |= {
-        executor.submit(call, job, path, add_states, group): place
-        for place, (path, group) in enumerate(zip(paths, groups, strict=True))
-    }
+    for place, (path, group) in enumerate(zip(paths, groups, strict=True)):
+        futures[executor.submit(call, job, path, add_states, group)] = place
     for future in completed(executor, [*futures]):
-        if isinstance(state := future.result(), ValueError):
+        state = future.result()
+        if isinstance(state, ValueError):
             raise state
         del futures[future]
     return [*paths]
 
 
-def _refuse_gaps(whole: Evaluator, first_row: int, n_rows: int) -> None:
+def _refuse_gaps(evaluator: Evaluator, first_row: int, n_rows: int) -> None:
     """Raise ValueError if rows are missing."""
-    rows = whole.counted.spans.get(COMMON, ())
-    if rows != ((first_row, first_row + n_rows),) and n_rows:
-        start = next((stop for first, stop in rows if first == first_row), first_row)
-        text = f"rows from {start} on were not counted: {whole.n_rows} of {counted(n_rows, 'rows')}"
-        raise ValueError(text)
+    spans = evaluator.counted.spans.get(COMMON, ())
+    if spans == ((first_row, first_row + n_rows),) or not n_rows:
+        return
+    start = next((stop for first, stop in spans if first == first_row), first_row)
+    raise ValueError(
+        f"rows from {start} on were not counted: {evaluator.n_rows} of {counted(n_rows, 'rows')}"
+    )
 
 
 def completed(executor: Executor, futures: Iterable[Future[Any]]) -> Iterator[Future[Any]]:

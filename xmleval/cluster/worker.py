@@ -1,4 +1,4 @@
-"""What a process for tasks does; it imports little, so that hardly anything fails before errors are sent."""
+"""The loop of a worker process; few imports, so that little fails before errors can be sent."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from xmleval.base.threads import start_thread
 def serve(pipe: Connection, is_first: bool) -> None:
     """Make the calls that arrive, and send back results and errors, until the other end is closed.
 
-    is_first : whether this process tells for all that kernels are compiled
+    is_first : whether this process reports for all workers that kernels are compiled
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
-    logging.getLogger("xmleval").addHandler(logging.NullHandler())  # and tells how it goes
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    logging.getLogger("xmleval").addHandler(logging.NullHandler())  # the parent reports
     if is_first:
         logging.getLogger("xmleval.kernels").addHandler(logging.StreamHandler())
     start_thread(_end_with_parent)  # without it, this process ends after its task
@@ -34,12 +34,12 @@ def serve(pipe: Connection, is_first: bool) -> None:
             error = raised
         try:
             _send(pipe, result, error)
-        except ConnectionError:  # nobody reads it any more
+        except ConnectionError:  # the parent has closed the pipe
             return
 
 
 def _send(pipe: Connection, result: object, error: BaseException | None) -> None:
-    """Send what a call returned or raised; of an error that cannot be sent, its text."""
+    """Send the result or the error of a call; if an error cannot be sent, its text."""
     if error is not None:
         error.add_note("".join(traceback.format_exception(error)))
     try:
@@ -51,7 +51,7 @@ def _send(pipe: Connection, result: object, error: BaseException | None) -> None
 
 
 def _end_with_parent() -> None:
-    """End this process with the one that started it, whatever it does then."""
+    """End this process at once when its parent ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

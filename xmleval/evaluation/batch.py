@@ -1,4 +1,4 @@
-"""A batch: rows of all inputs that are counted at once, with what tells where they come from."""
+"""A batch: rows of all inputs that are counted at once, and where they come from."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, LabelRangeError, Message, counted
 from xmleval.evaluation.request import Data
 from xmleval.evaluation.settings import MISSING
-from xmleval.input.door import OPEN, Door, make_door
-from xmleval.input.glances import swapped_notes
+from xmleval.input.label_filter import NO_FILTER, LabelFilter, make_label_filter
 from xmleval.input.match import PREDICTIONS
 from xmleval.input.match_values import MatchOptions, Naming, match_values
 from xmleval.input.opened import OpenedValue, kind_of
 from xmleval.input.pieces import RowReader
+from xmleval.input.plausibility import swapped_notes
 from xmleval.input.sets import set_rows
-from xmleval.input.vectors import of_rows
+from xmleval.input.vectors import match_row_values
 
 OF_ROWS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
 NO_NAMES = Naming()
@@ -26,10 +26,10 @@ NO_NAMES = Naming()
 class BatchLocation(NamedTuple):
     """Where the rows of a batch come from.
 
-    readers : of arguments that are read row by row
-    files : names of what other arguments were read from
-    first : number of the first row, over all files of each reader
-    start : what to add to it for arguments without a reader, as the rows of a task begin there
+    readers : readers of the arguments that are read row by row
+    files : names of the files of other arguments
+    first : number of the first row, over all files of a reader
+    start : number of the first row of a task, to be added for arguments without a reader
     """
 
     readers: Mapping[str, RowReader | None]
@@ -39,38 +39,46 @@ class BatchLocation(NamedTuple):
 
     @contextlib.contextmanager
     def locating_errors(self) -> Iterator[None]:
-        """Raise errors about arguments as errors about what was read."""
+        """Raise errors about arguments as errors about their files."""
         try:
             yield
         except InputError as error:
             raise self.located(error) from None
 
     def located(self, error: InputError) -> ValueError:
-        """Return an error about an argument as one about what it was read from, and its row there."""
-        argument, reason = error.argument, error.reason
+        """Return an error about an argument as one about its file and the row there."""
+        argument = error.argument
+        reason = error.reason
         row = self.first + (error.row or 0)
-        reader, truth = self.readers.get(argument), self.readers.get("y_true")
+        reader = self.readers.get(argument)
+        truth = self.readers.get("y_true")
         if reader is None:
-            name, row = self.files.get(argument), self.start + row
+            name = self.files.get(argument)
+            row = self.start + row
         else:
             name, row = reader.locate(row)
         if isinstance(error, LabelRangeError) and truth not in (None, reader) and truth.n_labels:
             reason = Message(reason, f"; {truth.name} has {counted(truth.n_labels, 'labels')}")
-        error = InputError(argument, reason, row=None if error.row is None else row, value=error.value)
-        return error if name in (None, argument) else ValueError(Message(name, ": ", error.message))
+        error = InputError(
+            argument, reason, row=None if error.row is None else row, value=error.value
+        )
+        if name is None or name == argument:
+            return error
+        return ValueError(Message(name, ": ", error.message))
 
 
 class Batch(NamedTuple):
-    """Rows of all inputs, whose labels are called by number.
+    """Rows of all inputs, with label ids.
 
-    truth : relevant labels: rows by id, a matrix or, by `with_checked_truth`, a source of checked rows
+    truth : relevant labels: rows by id, a matrix or, by `with_checked_truth`, a source of checked
+        rows
     naming : names of rows and labels
-    door : what takes labels out of rows
-    inputs : names of the arguments that are given beside the truth
-    notes : what was seen in matching and in the values
-    first_row : number of the first row in the whole data, where it is known
-    place : source of the rows, and the number of the first in it, where these are known
-    location : what they were read from; None of values that were given
+    label_filter : exclusions and candidates
+    inputs : names of the arguments other than the truth
+    notes : notes on the match and on the values
+    first_row : number of the first row in the whole data, if it is known
+    place : source of the rows, and the number of the first in it, if these are known
+    location : where the rows were read from; None for values in memory
     """
 
     truth: Any
@@ -80,7 +88,7 @@ class Batch(NamedTuple):
     clusters: Any = None
     row_groups: Any = None
     naming: Naming = NO_NAMES
-    door: Door = OPEN
+    label_filter: LabelFilter = NO_FILTER
     inputs: frozenset[str] = frozenset()
     notes: Sequence[str] = ()
     first_row: int | None = None
@@ -93,44 +101,52 @@ class Batch(NamedTuple):
 
 
 class Counter(Protocol):
-    """What takes batches, as evaluators do."""
+    """Anything that counts batches, such as an evaluator."""
 
     def add(self, batch: Batch) -> None:
         """Add the rows of a batch, or refuse them all."""
 
 
 def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look_at: bool) -> Batch:
-    """Return values as a batch, their rows and labels matched.
+    """Return values as a batch, with rows and labels matched.
 
-    ``look_at`` tells whether to look if grades and scores are swapped.
+    ``look_at`` is whether to note grades and scores that look swapped.
     """
-    door = OPEN
+    label_filter = NO_FILTER
     if data.exclude is not None or data.candidates is not None or data.exclude_from != "both":
-        door = make_door(data.exclude, data.exclude_from, data.candidates)
+        label_filter = make_label_filter(data.exclude, data.exclude_from, data.candidates)
     if data.y_true is None:
         raise InputError("y_true", MISSING)
-    given = {"y_true": data.y_true, "y_score": data.y_score, "y_pred": data.y_pred, **door.sets}
-    opened = {
-        argument: OpenedValue(argument, kind_of(argument), argument, value=value, n_labels=options.n_labels)
-        for argument, value in given.items()
-        if value is not None
+    values_by_argument = {
+        "y_true": data.y_true,
+        "y_score": data.y_score,
+        "y_pred": data.y_pred,
+        **label_filter.sets,
     }
+    opened = dict[str, OpenedValue]()
+    for argument, value in values_by_argument.items():
+        if value is not None:
+            opened[argument] = OpenedValue(
+                argument, kind_of(argument), argument, value=value, n_labels=options.n_labels
+            )
     values, n_labels, naming, matched_notes = match_values(opened, options)
-    if door.sets:
-        door = door.with_sets([values[name] for name in door.sets], naming.n_unmatched_pairs)
+    if label_filter.sets:
+        label_filter = label_filter.with_sets(
+            [values[name] for name in label_filter.sets], naming.n_unmatched_pairs
+        )
     inputs: dict[str, Any] = {name: values[name] for name in PREDICTIONS if name in values}
     for name in OF_ROWS:
-        vector = getattr(data, name)
-        if vector is not None:
-            inputs[name] = of_rows(name, vector, naming.row_names)
+        row_values = getattr(data, name)
+        if row_values is not None:
+            inputs[name] = match_row_values(name, row_values, naming.row_names)
     notes = [*matched_notes]
     if look_at:
         notes += swapped_notes("y_true", values["y_true"], "y_score", values.get("y_score"))
     batch = Batch(
         values["y_true"],
         naming=naming,
-        door=door,
-        inputs=door.names.union(inputs),
+        label_filter=label_filter,
+        inputs=label_filter.names.union(inputs),
         notes=notes,
         **inputs,
     )

@@ -7,30 +7,33 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.arrays import as_score, row_sizes
+from xmleval.base.arrays import Bytes, Floats, as_score, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.base.errors import ALL_LABELS, Field, InputError, Keyword, Message, other_rows
 from xmleval.evaluation.batch import Batch
-from xmleval.input.canonical import Ranking, Truth
+from xmleval.input.canonical import RankedRows, Truth
 from xmleval.input.csr import Source, rows_at_a_time
-from xmleval.input.door import OPEN, Door
+from xmleval.input.label_filter import NO_FILTER, LabelFilter
 from xmleval.input.rows import pointer
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.vectors import check_weight, groups_of_clusters
 from xmleval.labels.groups import check_row_groups
 from xmleval.states.plan import LINKED, NO_GAPS, Plan
-from xmleval.view.block import Block
+from xmleval.view.block import Block, Groups
 from xmleval.view.decision import LISTED, choose, refuse_improbable, refuse_unfit
 
-FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
+FEW_ROWS = 16384  # up to so many rows are one block
+LEAST_ROWS = 4096  # smaller blocks are not worth a thread
 
 
 class Blocks:
-    """The rows of an update in blocks of ``size`` rows, which are checked as they are made.
+    """Rows of an update in blocks of ``size`` rows, which are checked when they are made.
 
-    ``score_dtypes`` are those of the scores so far, which grow; ``n_bytes`` is about what all blocks take.
-    ``reachable`` are the relevant labels among the candidates, if there are any.
+    score_dtypes : dtypes of the scores so far, which each block may add to
+    n_bytes : approximate size of all blocks
+    reachable : relevant labels among the candidates, if there are any
+    unknown : whether predictions have unknown labels
     """
 
     def __init__(
@@ -42,78 +45,119 @@ class Blocks:
         score_dtypes: set[str],
         by_id: bool = True,
     ) -> None:
-        self.plan, self.first_row, self.by_id, self.score_dtypes = plan, first_row, by_id, score_dtypes
+        self.plan = plan
+        self.first_row = first_row
+        self.by_id = by_id
+        self.score_dtypes = score_dtypes
         self.truth = batch.truth
         self.notes = list[str]()
+        self.scores: Source[RankedRows] | None = None
+        self.pred: Source[Truth] | None = None
         self.reachable: Source[Truth] | None = None
-        door = batch.door.opened(batch.truth) if batch.door.sets else OPEN
-        how = _reading(plan, door)
-        self.scores = None if batch.y_score is None else ranking_rows(batch.y_score, how)
-        self.pred = None if batch.y_pred is None else set_rows("y_pred", batch.y_pred, plan.n_labels)
+        label_filter = NO_FILTER
+        if batch.label_filter.sets:
+            label_filter = batch.label_filter.opened(batch.truth)
+        reading = _reading(plan, label_filter)
+        if batch.y_score is not None:
+            self.scores = ranking_rows(batch.y_score, reading)
+        if batch.y_pred is not None:
+            self.pred = set_rows("y_pred", batch.y_pred, plan.n_labels)
         self.unknown = self._refuse_unfit(batch)
-        if door.sets:
-            self.notes += door.notes(self.truth, self.scores, self.pred)
-            self.truth, self.pred, self.reachable = door.passed(self.truth, self.pred)
+        if label_filter.sets:
+            self.notes += label_filter.notes(self.truth, self.scores, self.pred)
+            self.truth, self.pred, self.reachable = label_filter.passed(self.truth, self.pred)
         lists_sets = plan.decision is not None and plan.decision.kind in LISTED
         if lists_sets and batch.y_score is not None and plan.unlisted is not None:
-            self.pred = _listed_sets(plan, batch.y_score, how)
-        self._add_vectors(batch)
-        self._cut(resources)
+            self.pred = _listed_sets(plan, batch.y_score, reading)
+        self._add_row_values(batch)
+        self._set_size(resources)
 
     def _refuse_unfit(self, batch: Batch) -> bool:
-        """Refuse predictions of other rows, or with unknown labels where these have no meaning.
+        """Refuse predictions of other rows, or with unknown labels if measures do not allow them.
 
-        Tells whether there are unknown labels.
+        Return whether there are unknown labels.
         """
-        given = {"y_score": self.scores, "y_pred": self.pred}
-        sources: dict[str, Source[Any]] = {name: rows for name, rows in given.items() if rows is not None}
+        sources = dict[str, Source[Any]]()
+        if self.scores is not None:
+            sources["y_score"] = self.scores
+        if self.pred is not None:
+            sources["y_pred"] = self.pred
         unknown = [name for name, rows in sources.items() if rows.n_labels > self.plan.n_labels]
         _refuse_unknown(self.plan, unknown)
         _refuse_other_rows(batch, sources, self.plan.n_labels)
         return bool(unknown)
 
-    def _add_vectors(self, batch: Batch) -> None:
-        """Check what has a value for each row."""
+    def _add_row_values(self, batch: Batch) -> None:
+        """Check the weights, clusters and groups of rows."""
         n_rows = batch.truth.n_rows
-        weight, clusters, groups = batch.sample_weight, batch.clusters, batch.row_groups
-        self.weight = None if weight is None else check_weight(weight, n_rows)
-        self.jackknife = None if clusters is None else groups_of_clusters(clusters, n_rows)
-        self.row_groups = None if groups is None else check_row_groups(groups, n_rows)
+        self.weight: Floats | None = None
+        self.jackknife: Bytes | None = None
+        self.row_groups: Groups | None = None
+        if batch.sample_weight is not None:
+            self.weight = check_weight(batch.sample_weight, n_rows)
+        if batch.clusters is not None:
+            self.jackknife = groups_of_clusters(batch.clusters, n_rows)
+        if batch.row_groups is not None:
+            self.row_groups = check_row_groups(batch.row_groups, n_rows)
 
-    def _cut(self, resources: Resources) -> None:
-        """Settle how many rows a block has."""
+    def _set_size(self, resources: Resources) -> None:
+        """Set the number of rows of a block, and the number of blocks."""
         n_rows = self.truth.n_rows
-        row_bytes = sum([rows.bytes_per_row for rows in (self.truth, self.scores, self.pred) if rows])
+        inputs = self.truth, self.scores, self.pred
+        row_bytes = sum([rows.bytes_per_row for rows in inputs if rows])
         self.n_bytes = n_rows * row_bytes
-        self.size = resources.block_rows or _even_size(n_rows, rows_at_a_time(row_bytes), resources.threads)
+        self.size = resources.block_rows or _even_size(
+            n_rows, rows_at_a_time(row_bytes), resources.threads
+        )
         self.n_blocks = max(1, -(-n_rows // self.size))  # an empty block carries the dtypes
 
     def block(self, number: int) -> Block:
-        """Return a block, or raise InputError for an invalid row, of the truth before others."""
-        truth, reachable, groups = self.truth, self.reachable, self.row_groups
-        start, stop = number * self.size, min((number + 1) * self.size, truth.n_rows)
-        facts = None if truth.facts is None else truth.facts(start, stop)
+        """Return a block, or raise InputError for an invalid row, first for one of the truth."""
+        truth = self.truth
+        start = number * self.size
+        stop = min((number + 1) * self.size, truth.n_rows)
+        facts = truth.facts(start, stop) if truth.facts else None
         judged = facts.truth if facts else truth.block(start, stop)
         relevant = relevant_of(judged)
-        ranking = None if self.scores is None else self._ranking(self.scores, relevant, start, stop)
-        within = None if reachable is None else row_sizes(relevant_of(reachable.block(start, stop)).ptr)
+        ranking = None
+        if self.scores is not None:
+            ranking = self._ranking(self.scores, relevant, start, stop)
+        n_reachable = None
+        if self.reachable is not None:
+            n_reachable = row_sizes(relevant_of(self.reachable.block(start, stop)).ptr)
+        pred = None
+        if self.pred is not None:
+            pred = self.pred.block(start, stop)
+        weight = self.weight
+        if weight is not None:
+            weight = weight[start:stop]
+        jackknife = self.jackknife
+        if jackknife is not None:
+            jackknife = jackknife[start:stop]
+        groups = self.row_groups
+        if groups is not None:
+            groups = groups._replace(of=groups.of[start:stop])
         return Block(
             truth=relevant,
             ranking=ranking,
-            pred=None if self.pred is None else self.pred.block(start, stop),
-            weight=None if self.weight is None else self.weight[start:stop],
+            pred=pred,
+            weight=weight,
             first_row=self.first_row + start,
             by_id=self.by_id,
-            jackknife=None if self.jackknife is None else self.jackknife[start:stop],
-            n_reachable=within,
-            row_groups=None if groups is None else groups._replace(of=groups.of[start:stop]),
+            jackknife=jackknife,
+            n_reachable=n_reachable,
+            row_groups=groups,
             judged=None if judged.gains is None else judged,
             unknown=self.unknown,
             facts=facts,
         )
 
-    def _ranking(self, scores: Source[Ranking], relevant: Truth, start: int, stop: int) -> Ranking:
-        plan, ranking = self.plan, scores.block(start, stop)
+    def _ranking(
+        self, scores: Source[RankedRows], relevant: Truth, start: int, stop: int
+    ) -> RankedRows:
+        """Return the ranking of some rows, or refuse scores that the measures do not allow."""
+        plan = self.plan
+        ranking = scores.block(start, stop)
         if plan.unlisted is not None and stop > start:
             ranking = _of_one_type(ranking, plan.unlisted, self.score_dtypes)
         if plan.required_gapless:
@@ -126,9 +170,11 @@ class Blocks:
         return ranking
 
 
-def _reading(plan: Plan, door: Door) -> Reading:
-    """Return how scores are read."""
-    left = door.of_ranking if door.sets else None
+def _reading(plan: Plan, label_filter: LabelFilter) -> Reading:
+    """Return how scores are read under a plan."""
+    left = None
+    if label_filter.sets:
+        left = label_filter.of_ranking
     return Reading(
         "y_score",
         plan.n_labels,
@@ -141,14 +187,21 @@ def _reading(plan: Plan, door: Door) -> Reading:
 
 
 def _refuse_unknown(plan: Plan, unknown: Sequence[str]) -> None:
-    """Refuse arguments with unknown labels where these have no meaning."""
-    level = plan.conventions.unlisted_score
-    if "y_score" in unknown and level is not None:
-        named = Field("unlisted", f"{level:g}"), " gives every label a score; name them in "
-        reason = Message("predicts unknown labels, and ", *named, Keyword("labels"), " or leave them out")
+    """Refuse arguments with unknown labels if measures do not allow them."""
+    unlisted_score = plan.conventions.unlisted_score
+    if "y_score" in unknown and unlisted_score is not None:
+        reason = Message(
+            "predicts unknown labels, and ",
+            Field("unlisted", f"{unlisted_score:g}"),
+            " gives every label a score; name them in ",
+            Keyword("labels"),
+            " or leave them out",
+        )
         raise InputError("y_score", reason)
-    if unknown and not plan.counts_cells and (cells := plan.required_cells):
-        raise InputError(unknown[0], Message(cells[0], " needs ", ALL_LABELS))
+    if unknown and not plan.counts_cells:
+        cells = plan.required_cells
+        if cells:
+            raise InputError(unknown[0], Message(cells[0], " needs ", ALL_LABELS))
 
 
 def _refuse_other_rows(batch: Batch, sources: Mapping[str, Source[Any]], n_labels: int) -> None:
@@ -156,17 +209,22 @@ def _refuse_other_rows(batch: Batch, sources: Mapping[str, Source[Any]], n_label
     truth = batch.truth
     for argument, rows in sources.items():
         if rows.n_rows != truth.n_rows:
-            width = list_width(batch.y_score, n_labels) if argument == "y_score" else None
-            unlike = other_rows(rows.n_rows, truth.n_rows, "y_true", truth.n_labels, width)
-            raise InputError(argument, unlike)
+            width = None
+            if argument == "y_score":
+                width = list_width(batch.y_score, n_labels)
+            reason = other_rows(rows.n_rows, truth.n_rows, "y_true", truth.n_labels, width)
+            raise InputError(argument, reason)
 
 
-def _listed_sets(plan: Plan, y_score: Any, how: Reading) -> Source[Truth]:
-    """Return the sets that a decision makes of listed labels alone, where others have a score, too."""
-    decision, n_labels = plan.decision, plan.n_labels
+def _listed_sets(plan: Plan, y_score: Any, reading: Reading) -> Source[Truth]:
+    """Return the sets that a decision makes of listed labels; unlisted ones have a score, too."""
+    decision = plan.decision
+    n_labels = plan.n_labels
     assert decision is not None
-    depth = int(min(decision.value, n_labels)) if decision.kind == "listed" else None
-    listed = ranking_rows(y_score, how._replace(unlisted=None, depth=depth, ordered=True))
+    depth = None
+    if decision.kind == "listed":
+        depth = int(min(decision.value, n_labels))
+    listed = ranking_rows(y_score, reading._replace(unlisted=None, depth=depth, ordered=True))
 
     def choose_listed(start: int, stop: int) -> Truth:
         return choose(decision, listed.block(start, stop), n_labels, None).as_sets()
@@ -174,10 +232,10 @@ def _listed_sets(plan: Plan, y_score: Any, how: Reading) -> Source[Truth]:
     return Source(*listed[:3], choose_listed)
 
 
-def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> Ranking:
-    """Return a ranking with the type of the scores before it, which ``unlisted`` is rounded to; or refuse it.
+def _of_one_type(ranking: RankedRows, unlisted: float, score_dtypes: set[str]) -> RankedRows:
+    """Return a ranking, or refuse another type of scores than that of earlier ones.
 
-    Rows that list nothing take any type.
+    The score of unlisted labels is rounded to this type. Rows that list nothing take any type.
     """
     scores: Any = ranking.scores
     if not scores.size and score_dtypes:
@@ -192,7 +250,7 @@ def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> R
 
 
 def _even_size(n_rows: int, largest: int, threads: int) -> int:
-    """Return a block size of at most ``largest`` rows that divides the rows evenly among threads."""
+    """Return a size of blocks, at most ``largest``, that divides rows evenly among threads."""
     n_blocks = -(-n_rows // largest)
     if n_blocks > 1 or n_rows > FEW_ROWS:
         n_blocks = max(n_blocks, min(-(-n_blocks // threads) * threads, n_rows // LEAST_ROWS))
@@ -203,13 +261,16 @@ def owned(block: Any) -> Any:
     """Return a deep copy of a block, or of a part of it."""
     if isinstance(block, tuple):
         return type(block)(*map(owned, block))
-    return block.copy() if isinstance(block, np.ndarray) else block
+    if isinstance(block, np.ndarray):
+        return block.copy()
+    return block
 
 
-def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, unknown: bool, start: int) -> None:
-    """Refuse rows that lack a score for some label, if a measure requested by name needs every score."""
-    n_listed, n_relevant = row_sizes(ranking.ptr), row_sizes(truth.ptr)
-    if unknown:  # these do not fill a gap
+def _refuse_gaps(plan: Plan, truth: Truth, ranking: RankedRows, unknown: bool, start: int) -> None:
+    """Refuse rows without a score for some label if a requested measure needs every score."""
+    n_listed = row_sizes(ranking.ptr)
+    n_relevant = row_sizes(truth.ptr)
+    if unknown:  # scores of unknown labels do not fill a gap
         n_listed = row_sizes(pointer(ranking.labels < plan.n_labels)[ranking.ptr])
     for spec in plan.required_gapless:
         gap = n_listed < plan.n_labels
@@ -217,5 +278,6 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, unknown: bool, star
             gap &= (n_relevant > 0) & (n_relevant < plan.n_labels)
         if gap.any():
             row = int(gap.argmax())
-            listed = f"scores of {n_listed[row]} of {plan.n_labels} labels"
-            raise InputError("y_score", Message(listed, "; ", spec, " needs ", NO_GAPS), row=start + row)
+            listed = f"scores of {n_listed[row]} of {plan.n_labels} labels; "
+            reason = Message(listed, spec, " needs ", NO_GAPS)
+            raise InputError("y_score", reason, row=start + row)

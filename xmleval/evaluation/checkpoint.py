@@ -1,4 +1,4 @@
-"""Checkpoints: the evaluators of a run in one file, so that a run that is killed can go on."""
+"""Checkpoints: the evaluators of a run in one file, to resume a run that was killed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,24 @@ from xmleval.base.errors import Keyword, Message
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.archive import write_archive
 from xmleval.files.output import refuse_link, replacing
-from xmleval.files.saved import CHECKPOINT, Saved, first_difference, load_state, meta_of, naming_damage
+from xmleval.files.saved import (
+    CHECKPOINT,
+    Saved,
+    first_difference,
+    load_state,
+    meta_of,
+    naming_damage,
+)
 
-DRAFT = ".checkpoint.npz." + 16 * "[0-9a-f]"  # what a run was writing when it was killed
-LEAST_SECONDS, SHARE = 1.0, 20  # saving takes at most one part in so many of the time
+DRAFT = ".checkpoint.npz." + 16 * "[0-9a-f]"  # an unfinished file of a run that was killed
+LEAST_SECONDS = 1.0  # between two checkpoints
+SHARE = 20  # saving takes at most one part in so many of the time
 WRITING: ContextVar[contextlib.ExitStack | None] = ContextVar("writing", default=None)
 
 
 @contextlib.contextmanager
 def kept_until_written() -> Iterator[None]:
-    """Keep checkpoints, and their folders locked, until the results are written within it."""
+    """Keep checkpoints, and locks on their folders, until the results are written."""
     with contextlib.ExitStack() as opened:
         opened.callback(WRITING.reset, WRITING.set(opened))
         yield
@@ -32,36 +40,45 @@ def kept_until_written() -> Iterator[None]:
 class Checkpoint:
     """A file in a folder that this process has locked.
 
-    ``settings`` are what must be the same when the run goes on, as JSON values; those of ``evaluators``, too.
+    ``settings`` must be the same when the run is resumed, and so must those of its evaluators; they
+    are JSON values.
     """
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         self.path = folder / "checkpoint.npz"
         self.settings = json.loads(json.dumps(settings))
-        self._saved_at, self._took = time.monotonic(), 0.0
+        self._saved_at = time.monotonic()
+        self._took = 0.0
         for draft in folder.glob(DRAFT):
             draft.unlink()
 
     def load(self, memory: int, threads: int | None) -> list[Evaluator]:
-        """Return the evaluators; those of another run are refused."""
+        """Return the saved evaluators, or refuse a checkpoint of another run."""
         refuse_link(self.path)
         meta, arrays = load_state(self.path, CHECKPOINT)
         with naming_damage(self.path, CHECKPOINT):
-            saved, settings = meta["evaluators"], meta["settings"]
-        if differs := first_difference(settings, self.settings, "settings", ("in the checkpoint", "now")):
-            name, *difference = differs.partition(" ")
-            where = f"{self.path.parent}: holds a checkpoint of another run; "
-            raise ValueError(Message(where, Keyword(name), *difference))
+            saved = meta["evaluators"]
+            settings = meta["settings"]
+        difference = first_difference(
+            settings, self.settings, "settings", ("in the checkpoint", "now")
+        )
+        if difference:
+            name, *values = difference.partition(" ")
+            text = f"{self.path.parent}: holds a checkpoint of another run; "
+            raise ValueError(Message(text, Keyword(name), *values))
         evaluators = []
         with naming_damage(self.path, CHECKPOINT):
-            for place, counted in enumerate(saved):
-                names = [name for name in arrays if name.startswith(f"{place}/")]
-                arrays_of = {name.removeprefix(f"{place}/"): arrays.pop(name) for name in names}
-                evaluators.append(Evaluator.from_saved(Saved(counted, arrays_of), memory, threads))
+            for place, evaluator_meta in enumerate(saved):
+                prefix = f"{place}/"
+                evaluator_arrays = dict[str, Any]()
+                for name in [name for name in arrays if name.startswith(prefix)]:
+                    evaluator_arrays[name.removeprefix(prefix)] = arrays.pop(name)
+                state = Saved(evaluator_meta, evaluator_arrays)
+                evaluators.append(Evaluator.from_saved(state, memory, threads))
         return evaluators
 
     def save_sometimes(self, evaluators: Sequence[Evaluator]) -> None:
-        """Save evaluators that have counted the same rows, if the last time is long enough ago."""
+        """Save evaluators that have counted the same rows, if enough time has passed."""
         start = time.monotonic()
         if start - self._saved_at < max(LEAST_SECONDS, SHARE * self._took):
             return
@@ -71,7 +88,7 @@ class Checkpoint:
         self._took = self._saved_at - start
 
     def _arrays(self, evaluators: Sequence[Evaluator]) -> Iterator[tuple[str, Any]]:
-        """Yield what is saved, one evaluator after another, as their arrays may be copies."""
+        """Yield the contents of the file for one evaluator at a time: arrays may be copies."""
         saved: dict[str, Any] = {"settings": self.settings, "evaluators": []}
         for place, evaluator in enumerate(evaluators):
             meta, arrays = evaluator.as_saved()

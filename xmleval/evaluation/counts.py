@@ -1,4 +1,4 @@
-"""Counts of rows: batches are added to the immutable counts before, in threads; merged, and reported."""
+"""Immutable counts of rows: add batches in threads, merge, and report."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from xmleval.base.arrays import bytes_of
 from xmleval.base.budget import Resources
 from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, positive_integer
 from xmleval.base.notes import joined_notes
-from xmleval.base.threads import in_turns
+from xmleval.base.threads import run_workers
 from xmleval.evaluation.batch import Batch
 from xmleval.evaluation.blocks import Blocks, owned
 from xmleval.evaluation.row_keys import Kept, united_keys, with_keys
 from xmleval.evaluation.settings import KEYED, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, Spans, united
-from xmleval.input.door import NAMES, excluded_inputs
-from xmleval.input.glances import unread_grades
+from xmleval.input.label_filter import NAMES, excluded_inputs
+from xmleval.input.plausibility import unread_grades
 from xmleval.input.scores import has_scores
 from xmleval.input.vectors import keys_of_groups
 from xmleval.labels.groups import refuse_many_groups
@@ -32,9 +32,10 @@ from xmleval.states.results import Results
 from xmleval.states.state import States, new_states, refuse_many_cells, table_bytes
 from xmleval.view.block import Block
 
-MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
+# blocks: they take time to look through, and small ones take more memory than their rows
+MAX_WAITING = 256
 WORKERS_BYTES = 1 << 30
-ALONE = "alone"  # the source of rows that nothing is merged with
+ALONE = "alone"  # source of rows that are never merged
 KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
 
 
@@ -44,28 +45,31 @@ class Counted:
 
     n_rows: int = 0
     plan: Plan | None = None
-    inputs: frozenset[str] = frozenset()  # that are given
+    inputs: frozenset[str] = frozenset()  # names of the inputs
     states: States | None = None
     waiting: tuple[Block, ...] = ()  # rows not yet counted: each count copies the tables
     score_dtype: str | None = None  # if it affects values
     spans: Spans = field(default_factory=dict)  # of the counted rows
-    place: tuple[str, int] = (COMMON, 0)  # source of the next row, empty before it is known, and row in it
+    place: tuple[str, int] = (COMMON, 0)  # source of the next row, empty if unknown, and row in it
     row_groups: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     waiting_bytes: int = 0  # size of the waiting rows
     row_keys: Kept = ()  # hashes of the keys of rows that have keys
-    unscored: Counted | None = None  # the same rows as lists without scores, while none of them lists a label
+    # counts of the same rows as lists without scores, while no row lists a label
+    unscored: Counted | None = None
 
 
 def add_batch(settings: Settings, resources: Resources, counted: Counted, batch: Batch) -> Counted:
-    """Return the counts after adding rows, whose places earlier ones must have left free.
+    """Return the counts after adding rows, or refuse rows whose places are counted already.
 
-    The truth must be checked, by `Batch.with_checked_truth`. Lists that are all empty do not tell whether
-    lists have scores: rows are counted both ways until one does.
+    The truth must be checked, by `Batch.with_checked_truth`. While all lists are empty, it is not
+    known whether lists have scores, and rows are counted both ways.
     """
     if batch.place is not None:
         counted = _at_place(counted, batch.place)
-    scored = False if batch.y_score is None else has_scores(batch.y_score)
+    scored: bool | None = False
+    if batch.y_score is not None:
+        scored = has_scores(batch.y_score)
     added = partial(_add_rows, settings, resources, batch=batch)
     if scored is None and counted.plan is not None and counted.unscored is None:
         scored = SCORED in counted.inputs  # as earlier lists showed
@@ -80,13 +84,19 @@ def add_batch(settings: Settings, resources: Resources, counted: Counted, batch:
 
 
 def _at_place(counted: Counted, place: tuple[str, int]) -> Counted:
-    """Return counts whose next rows come from a place."""
-    unscored = None if counted.unscored is None else replace(counted.unscored, place=place)
+    """Return the counts with the place that the next rows come from."""
+    unscored = counted.unscored
+    if unscored is not None:
+        unscored = replace(unscored, place=place)
     return replace(counted, place=place, unscored=unscored)
 
 
 class Placed(NamedTuple):
-    """Where the rows of a batch are among all rows: the number of the first, and what is counted then."""
+    """Place of a batch among all rows.
+
+    start : number of its first row
+    spans, place : those of `Counted` after the batch
+    """
 
     start: int
     spans: Spans
@@ -94,27 +104,31 @@ class Placed(NamedTuple):
 
 
 def _placed(settings: Settings, counted: Counted, n_rows: int, first_row: int | None) -> Placed:
-    """Return the place of some rows, which earlier ones must have left free."""
-    (source, row), start, spans = counted.place, counted.n_rows, counted.spans
+    """Return the place of some rows, or refuse rows that are counted already."""
+    source, row = counted.place
+    start = counted.n_rows
+    spans = counted.spans
     if first_row is not None:
         start = positive_integer("first_row", first_row, at_least=0)
     if not n_rows:
         return Placed(start, spans, counted.place)
-    if first_row is not None or (settings.per_row and not source):  # one order
+    if first_row is not None or (settings.per_row and not source):  # one order of all rows
         return Placed(start, united(spans, {COMMON: ((start, start + n_rows),)}), counted.place)
-    if source == ALONE:  # without any, no source is named, or copies made now would share it
+    if source == ALONE:
         return Placed(start, spans, counted.place)
+    # named with the first rows only: copies of an empty evaluator must not share a source
     source = source or f"{OWN}{os.urandom(8).hex()}"
     return Placed(start, united(spans, {source: ((row, row + n_rows),)}), (source, row + n_rows))
 
 
 def _refuse_other_inputs(counted: Counted, inputs: frozenset[str]) -> None:
-    """Refuse rows that come with other inputs than those before."""
+    """Refuse rows with other inputs than earlier rows."""
     before = counted.inputs - {KEYED}
     if counted.plan is not None and inputs != before:
         changed = sorted(inputs ^ before)[0]  # y_score before its scores
-        when = "now, but not earlier" if changed in inputs else "earlier, but not now"
-        raise InputError(changed, f"given {when}")
+        if changed in inputs:
+            raise InputError(changed, "given now, but not earlier")
+        raise InputError(changed, "given earlier, but not now")
 
 
 def _add_rows(
@@ -124,13 +138,16 @@ def _add_rows(
     scored: bool,
     batch: Batch,
 ) -> Counted:
-    """Return the counts after adding rows, whose predictions have scores or not."""
-    keys, n_rows = batch.naming.keys, batch.truth.n_rows
+    """Return the counts after adding rows, whose predictions count as with scores or without."""
+    keys = batch.naming.keys
+    n_rows = batch.truth.n_rows
     placed = _placed(settings, counted, n_rows, batch.first_row)
     row_keys = counted.row_keys
     if keys and counted.place[0] != ALONE:
         row_keys = with_keys(row_keys, keys)
-    inputs = batch.inputs | {SCORED} if scored else batch.inputs
+    inputs = batch.inputs
+    if scored:
+        inputs |= {SCORED}
     plan = counted.plan or plan_of(settings, inputs)
     refuse_many_cells("y_true", plan, counted.n_rows + n_rows)
     if not plan.reads_scores:
@@ -147,7 +164,10 @@ def _add_rows(
     blocks = Blocks(plan, batch, resources, placed.start, dtypes, by_id)
     notes = _notes_on(settings, counted, plan, batch, blocks)
     row_groups = _row_groups_with(counted, blocks)
-    states, waiting, waiting_bytes = _counted_or_waiting(plan, resources, counted, blocks)
+    states, waiting, waiting_bytes = _count_or_keep(plan, resources, counted, blocks)
+    all_notes = counted.notes
+    if notes:
+        all_notes = joined_notes(all_notes, notes)
     return Counted(
         n_rows=counted.n_rows + n_rows,
         plan=plan,
@@ -159,13 +179,13 @@ def _add_rows(
         spans=placed.spans,
         place=placed.place,
         row_groups=row_groups,
-        notes=joined_notes(counted.notes, notes) if notes else counted.notes,
+        notes=all_notes,
         row_keys=row_keys,
     )
 
 
 def _are_keyed(counted: Counted, batch: Batch) -> bool:
-    """Tell whether all rows so far have keys, by which they are in groups of the jackknife."""
+    """Return whether all rows so far have keys, which determine their jackknife groups."""
     if not counted.n_rows:
         return batch.clusters is not None
     return KEYED in counted.inputs and (batch.clusters is not None or not batch.truth.n_rows)
@@ -174,8 +194,8 @@ def _are_keyed(counted: Counted, batch: Batch) -> bool:
 def _notes_on(
     settings: Settings, counted: Counted, plan: Plan, batch: Batch, blocks: Blocks
 ) -> tuple[str, ...]:
-    """Return what is told of a batch, and of the settings with the first one."""
-    notes = *batch.notes, *settings.on_arguments, *blocks.notes
+    """Return the notes on a batch, with the first batch also those on the settings."""
+    notes = *batch.notes, *settings.argument_notes, *blocks.notes
     if counted.plan is None:
         notes = *notes, *idle_notes(plan)
     if batch.naming.has_unread_grades and any(spec.metric.by_row for spec in plan.specs):
@@ -192,20 +212,28 @@ def _row_groups_with(counted: Counted, blocks: Blocks) -> frozenset[str]:
     return row_groups
 
 
-def _counted_or_waiting(
+def _count_or_keep(
     plan: Plan, resources: Resources, counted: Counted, blocks: Blocks
 ) -> tuple[States | None, tuple[Block, ...], int]:
-    """Return the states, the rows that wait to be counted, and the size of these.
+    """Return the states, the blocks that wait to be counted, and their size in bytes.
 
-    Rows wait while they are smaller than the tables, which each count copies.
+    Blocks wait while they are smaller than the tables, which are copied when blocks are counted.
     """
-    states, waiting, n_bytes = counted.states, counted.waiting, 0
-    earlier = [] if states is None else [states]
-    limit = 0 if states is None else min(table_bytes(states), resources.waiting)
+    states = counted.states
+    waiting = counted.waiting
+    n_bytes = 0
+    earlier = list[States]()
+    limit = 0
+    if states is not None:
+        earlier = [states]
+        limit = min(table_bytes(states), resources.waiting)
     is_small = blocks.n_bytes < limit
     if is_small:
-        owned_blocks = resources.map(lambda number: owned(blocks.block(number)), range(blocks.n_blocks))
-        waiting, n_bytes = (*waiting, *owned_blocks), counted.waiting_bytes + bytes_of(owned_blocks)
+        owned_blocks = resources.map(
+            lambda number: owned(blocks.block(number)), range(blocks.n_blocks)
+        )
+        waiting = (*waiting, *owned_blocks)
+        n_bytes = counted.waiting_bytes + bytes_of(owned_blocks)
     if is_small and len(waiting) < MAX_WAITING and n_bytes < limit:
         return states, waiting, n_bytes
     return count(plan, resources, earlier, None if is_small else blocks, waiting), (), 0
@@ -217,37 +245,46 @@ def with_waiting_counted(resources: Resources, counted: Counted) -> Counted:
         counted = replace(counted, unscored=with_waiting_counted(resources, counted.unscored))
     if not counted.waiting or counted.plan is None:
         return counted
-    earlier = [] if counted.states is None else [counted.states]
+    earlier = list[States]()
+    if counted.states is not None:
+        earlier = [counted.states]
     states = count(counted.plan, resources, earlier, None, counted.waiting)
     return replace(counted, states=states, waiting=(), waiting_bytes=0)
 
 
-def add_counts(settings: Settings, resources: Resources, counted: Counted, added: Counted) -> Counted:
+def add_counts(
+    settings: Settings, resources: Resources, counted: Counted, added: Counted
+) -> Counted:
     """Return the sum of two counts."""
     if added.unscored is not None and (counted.unscored is not None or counted.plan is None):
-        without = replace(counted, unscored=None), replace(added, unscored=None)
-        total = add_counts(settings, resources, *without)
-        earlier = counted.unscored or counted
-        return replace(total, unscored=add_counts(settings, resources, earlier, added.unscored))
+        return _add_both_ways(settings, resources, counted, added, added.unscored)
     counted, added = _listed_alike(counted, added)
-    if added.plan is None or added.states is None or (added.n_rows == 0 and counted.plan is not None):
+    if added.plan is None or added.states is None:
+        return counted
+    if added.n_rows == 0 and counted.plan is not None:
         return counted
     _refuse_unlike(settings, counted, added)
     refuse_many_cells("merge", added.plan, counted.n_rows + added.n_rows)
     row_groups = counted.row_groups | added.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
-    spans, row_keys = united(counted.spans, added.spans), united_keys(counted.row_keys, added.row_keys)
-    mine = with_waiting_counted(resources, counted).states if counted.n_rows else None
-    theirs = added.states
+    spans = united(counted.spans, added.spans)
+    row_keys = united_keys(counted.row_keys, added.row_keys)
+    inputs = added.inputs
+    states = None
+    if counted.n_rows:
+        inputs &= counted.inputs
+        states = with_waiting_counted(resources, counted).states
+    added_states = added.states
     if settings.per_row and COMMON not in added.spans:  # rows of files, which follow one another
         if COMMON in counted.spans:
             raise InputError("merge", "kept rows have indices here, and are those of files there")
-        theirs = theirs.behind(counted.n_rows)
+        added_states = added_states.behind(counted.n_rows)
+    states = states or new_states(added.plan, resources)
     return Counted(
         n_rows=counted.n_rows + added.n_rows,
         plan=added.plan,
-        inputs=counted.inputs & added.inputs if counted.n_rows else added.inputs,
-        states=count(added.plan, resources, [mine or new_states(added.plan, resources), theirs]),
+        inputs=inputs,
+        states=count(added.plan, resources, [states, added_states]),
         score_dtype=counted.score_dtype or added.score_dtype,
         spans=spans,
         place=counted.place,
@@ -257,8 +294,19 @@ def add_counts(settings: Settings, resources: Resources, counted: Counted, added
     )
 
 
+def _add_both_ways(
+    settings: Settings, resources: Resources, counted: Counted, added: Counted, unscored: Counted
+) -> Counted:
+    """Return the sum of two counts of rows that list nothing, as with scores and as without."""
+    total = add_counts(
+        settings, resources, replace(counted, unscored=None), replace(added, unscored=None)
+    )
+    earlier = counted.unscored or counted
+    return replace(total, unscored=add_counts(settings, resources, earlier, unscored))
+
+
 def _listed_alike(counted: Counted, added: Counted) -> tuple[Counted, Counted]:
-    """Return two counts; rows that list nothing count as the other does, with scores or without."""
+    """Return two counts; if the rows of one list nothing, they count as those of the other."""
     if added.unscored is not None and counted.n_rows and SCORED not in counted.inputs:
         return counted, added.unscored
     if counted.unscored is not None and added.n_rows and SCORED not in added.inputs:
@@ -267,19 +315,27 @@ def _listed_alike(counted: Counted, added: Counted) -> tuple[Counted, Counted]:
 
 
 def _refuse_unlike(settings: Settings, counted: Counted, added: Counted) -> None:
-    """Refuse to add counts of other inputs, or of rows that intervals cannot tell apart."""
-    inputs_here, inputs_there = (sorted(part.inputs - {KEYED}) for part in (counted, added))
+    """Refuse counts of other inputs, or with intervals counts of rows without numbers or keys."""
+    inputs_here = sorted(counted.inputs - {KEYED})
+    inputs_there = sorted(added.inputs - {KEYED})
     if counted.plan is not None and counted.n_rows and inputs_here != inputs_there:
         raise InputError("merge", f"input differs: {inputs_here} here, {inputs_there} there")
     dtypes = {counted.score_dtype, added.score_dtype} - {None}
     if settings.conventions.unlisted_score is not None and len(dtypes) > 1:
-        raise InputError("merge", f"scores are {counted.score_dtype} here, {added.score_dtype} there")
+        text = f"scores are {counted.score_dtype} here, {added.score_dtype} there"
+        raise InputError("merge", text)
     is_keyed = bool({"clusters", KEYED} & counted.inputs & added.inputs)
     is_numbered = {*counted.spans, *added.spans} == {COMMON}
     if settings.confidence is not None and counted.n_rows and not (is_keyed or is_numbered):
-        text = "intervals need the number of each row in all shards; give each shard its "
-        reason = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
-        raise InputError("merge", Message(text, Keyword("first_row"), *reason, Keyword("confidence")))
+        reason = Message(
+            "intervals need the number of each row in all shards; give each shard its ",
+            Keyword("first_row"),
+            " (the number of its first row) or ",
+            Keyword("clusters"),
+            ", or leave out ",
+            Keyword("confidence"),
+        )
+        raise InputError("merge", reason)
 
 
 def count(
@@ -289,29 +345,35 @@ def count(
     rows: Blocks | None = None,
     waiting: Sequence[Block] = (),
 ) -> States:
-    """Return the states of earlier rows plus ``rows`` and ``waiting``, unchanged even by an interrupt."""
+    """Return the sum of earlier states and the states of rows and of waiting blocks.
+
+    Earlier states are unchanged, even after an interrupt.
+    """
     states = earlier[0].empty() if earlier else new_states(plan, resources)
     if rows is not None and rows.row_groups is not None:
         states.expect(rows.row_groups.names)
     parts = [states]
     try:
         _keep_freed_memory()
-        n_rows = rows.n_blocks if rows else 0
-        n_blocks = n_rows + len(waiting)
+        n_new = rows.n_blocks if rows else 0
+        n_blocks = n_new + len(waiting)
 
         def update(part: States, number: int) -> None:
-            part.update(rows.block(number) if rows and number < n_rows else waiting[number - n_rows])
+            if rows and number < n_new:
+                part.update(rows.block(number))
+            else:
+                part.update(waiting[number - n_new])
 
         if n_blocks == 1:
             update(states, 0)
         elif n_blocks:
-            of_each = 1 + table_bytes(states, is_shared=False)
-            n_workers = max(1, min(resources.threads, n_blocks, WORKERS_BYTES // of_each))
+            worker_bytes = 1 + table_bytes(states, is_shared=False)
+            n_workers = max(1, min(resources.threads, n_blocks, WORKERS_BYTES // worker_bytes))
             parts = states.divided(n_workers, n_blocks)
-            # the error with the lowest number is that of the first block with an invalid row
-            in_turns(n_blocks, [partial(update, part) for part in parts])
-        for each in (*parts[1:], *earlier):
-            states.merge(each)
+            # raises the error of the first block with an invalid row
+            run_workers(n_blocks, [partial(update, part) for part in parts])
+        for part in (*parts[1:], *earlier):
+            states.merge(part)
     except BaseException:
         for part in parts:
             part.discard()
@@ -321,48 +383,53 @@ def count(
 
 @cache
 def _keep_freed_memory() -> None:
-    """Let blocks, and calls one after another, reuse freed memory: that from the system is far slower."""
-    np.empty(KEPT_BYTES, np.uint8)  # whose end raises the mmap threshold of malloc; its pages cost nothing
+    """Let blocks and later calls reuse freed memory: memory from the system is far slower."""
+    # freeing the array raises the mmap threshold of malloc; its pages are never touched
+    np.empty(KEPT_BYTES, np.uint8)
 
 
-def make_report(settings: Settings, of: Counted, **names: Any) -> Report:
-    """Return the report on the counted rows; ``names`` are those of its rows and labels, if any."""
-    plan = of.plan
-    if plan is None or of.states is None:
+def make_report(settings: Settings, counted: Counted, **names: Any) -> Report:
+    """Return the report on the counted rows; ``names`` are those of rows and labels, if any."""
+    plan = counted.plan
+    if plan is None or counted.states is None:
         raise ValueError("nothing was counted yet: call update or merge first")
-    results = of.states.finish()
+    results = counted.states.finish()
     _leave_out_undefined(results)
     if not settings.higher_is_better:
         results.negate_thresholds()
+    excluded = {}
+    if not NAMES.isdisjoint(counted.inputs):
+        excluded = excluded_inputs(counted.inputs)
+    hierarchy = plan.hierarchy
     groups = settings.label_groups
     return Report(
         results=results,
         specs=tuple([spec for spec in plan.specs if spec.name in results.values]),
         conventions=plan.conventions,
-        n_rows=of.n_rows,
+        n_rows=counted.n_rows,
         n_labels=plan.n_labels,
         decision=_decision_of(settings, plan),
         constants=settings.constants,
         not_computed={**plan.not_computed, **results.not_computed},
         weighted=plan.weighted,
-        excluded={} if NAMES.isdisjoint(of.inputs) else excluded_inputs(of.inputs),
+        excluded=excluded,
         propensity=_propensity_of(settings),
         keeps_rows=bool(plan.per_row),
         higher_is_better=settings.higher_is_better,
-        hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
+        hierarchy=None if hierarchy is None else hierarchy.describe(),
         group_ranges=[] if groups is None else [*groups.ranges],
         confidence_level=settings.confidence,
-        notes=[*of.notes, *results.notes.values()],
+        notes=[*counted.notes, *results.notes.values()],
         **{"label_names": settings.labels, **names},
     )
 
 
 def _leave_out_undefined(results: Results) -> None:
-    """Leave out measures of all labels where predictions have unknown ones."""
-    without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
-    if without and not results.values:
+    """Drop measures that need all labels if predictions have unknown ones."""
+    undefined = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
+    if undefined and not results.values:
         raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
-    results.leave_out(without)
+    results.leave_out(undefined)
 
 
 def _decision_of(settings: Settings, plan: Plan) -> str | None:
@@ -373,7 +440,9 @@ def _decision_of(settings: Settings, plan: Plan) -> str | None:
 
 
 def _propensity_of(settings: Settings) -> str | None:
-    """Return what a report says of inverse propensities."""
+    """Return the entry of a report on inverse propensities."""
     if settings.propensity is None:
         return None
-    return "given" if settings.propensity.lowest >= 1 else "values below 1"
+    if settings.propensity.lowest < 1:
+        return "values below 1"
+    return "given"

@@ -12,7 +12,13 @@ from typing import Any, Unpack
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.evaluation.batch import Batch, open_batch
-from xmleval.evaluation.counts import Counted, add_batch, add_counts, make_report, with_waiting_counted
+from xmleval.evaluation.counts import (
+    Counted,
+    add_batch,
+    add_counts,
+    make_report,
+    with_waiting_counted,
+)
 from xmleval.evaluation.request import Data, Metrics, Options, Question, refuse_unknown
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import check_settings
@@ -36,8 +42,8 @@ class Evaluator:
     metrics : str or iterable of str, optional
         See `evaluate`.
     n_labels : int, optional
-        Number of labels, by default that of ``labels`` or of the columns of the first truth, where it has
-        columns. Nested lists in `update` are lists of label ids.
+        Number of labels, by default that of ``labels`` or of the columns of the first truth, where
+        it has columns. Nested lists in `update` are lists of label ids.
     memory, threads, block_rows, options : optional
         As in `evaluate`.
 
@@ -53,8 +59,10 @@ class Evaluator:
     >>> second.update(np.array([[0, 1, 0]]), np.array([[0.9, 0.5, 0.2]]))
     >>> first.merge(second).compute()["p@1"]
     0.5
-    >>> first.n_rows, first.n_labels, [spec.name for spec in first.asked], first.settings["confidence"]
-    (2, 3, ['p@1', 'lrap'], None)
+    >>> first.n_rows, first.n_labels, first.settings["confidence"]
+    (2, 3, None)
+    >>> [spec.name for spec in first.requested]
+    ['p@1', 'lrap']
     """
 
     def __init__(
@@ -76,11 +84,18 @@ class Evaluator:
         self._lock = threading.RLock()
 
     @classmethod
-    def of(cls, settings: Settings, resources: Resources, counted: Counted | None = None) -> Evaluator:
+    def of(
+        cls, settings: Settings, resources: Resources, counted: Counted | None = None
+    ) -> Evaluator:
         """Return an evaluator with checked settings, and counts where there are any (@private)."""
         created = cls.__new__(cls)
         counted = counted or Counted()
-        state = {"_question": None, "_settings": settings, "_resources": resources, "_counted": counted}
+        state = {
+            "_question": None,
+            "_settings": settings,
+            "_resources": resources,
+            "_counted": counted,
+        }
         created.__setstate__(state)
         return created
 
@@ -95,9 +110,9 @@ class Evaluator:
         return self._counted.n_rows
 
     @property
-    def asked(self) -> list[Spec]:
+    def requested(self) -> list[Spec]:
         """The requested measures."""
-        return [spec for spec, _ in self._settings.asked]
+        return [spec for spec, _ in self._settings.requested]
 
     @property
     def memory(self) -> int:
@@ -131,16 +146,18 @@ class Evaluator:
         exclude, exclude_from, candidates : optional
             See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
         first_row : int, optional
-            Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
-            that are counted already; default the number of rows counted so far. The groups of rows of
-            ``confidence`` depend on it, too, unless ``clusters`` is given or rows have keys.
+            Index of the first row in the whole data, to order kept rows of merged shards and to
+            refuse rows that are counted already; default the number of rows counted so far. The
+            groups of rows of ``confidence`` depend on it, too, unless ``clusters`` is given or rows
+            have keys.
 
         Raises
         ------
         ValueError
-            If input is invalid, differs in kind from earlier updates, or has a key of a row that was counted
-            before: call `reset` before another pass. Keys are those of dicts and of columns that name rows;
-            they are compared by their hashes, of 8 bytes each, which are kept and saved.
+            If input is invalid, differs in kind from earlier updates, or has a key of a row that
+            was counted before: call `reset` before another pass. Keys are those of dicts and of
+            columns that name rows; they are compared by their hashes, of 8 bytes each, which are
+            kept and saved.
 
         Examples
         --------
@@ -161,12 +178,18 @@ class Evaluator:
             exclude_from=exclude_from,
             candidates=candidates,
         )
-        first_labels = None if self._settings.n_labels else labels_of(y_true)
+        first_labels = None
+        if not self._settings.n_labels:
+            first_labels = labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
-            settings = self._settings if first_labels is None else self._settings_for(*first_labels)
+            settings = self._settings
+            if first_labels is not None:
+                settings = self._settings_for(*first_labels)
             batch = _open_batch(settings, data, is_first=not counted.place[0])
-            after = add_batch(settings, self._resources, counted, batch._replace(first_row=first_row))
+            after = add_batch(
+                settings, self._resources, counted, batch._replace(first_row=first_row)
+            )
             self._keep_settings(settings)
             return after
 
@@ -191,9 +214,10 @@ class Evaluator:
         TypeError
             If ``other`` is no evaluator.
         ValueError
-            If they differ (the message names the first difference), or rows of the other are counted already:
-            it is this evaluator, a copy, or holds rows that this one was merged from, or rows with the same
-            keys. With ``confidence``, also if rows have neither ``first_row`` nor ``clusters`` nor keys.
+            If they differ (the message names the first difference), or rows of the other are
+            counted already: it is this evaluator, a copy, or holds rows that this one was merged
+            from, or rows with the same keys. With ``confidence``, also if rows have neither
+            ``first_row`` nor ``clusters`` nor keys.
 
         Examples
         --------
@@ -204,31 +228,41 @@ class Evaluator:
         6
         """
         if not isinstance(other, Evaluator):
-            raise TypeError(f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones")
+            raise TypeError(
+                f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones"
+            )
         with self._lock:
-            bound = self._settings if self.n_labels else other._settings
-            mine, theirs = (each._settings_for(bound.n_labels, bound.labels) for each in (self, other))
-        if differs := first_difference(mine.as_dict(), theirs.as_dict()) or mine.unlike(theirs):
-            raise InputError("merge", differs)
+            known = self._settings
+            if not self.n_labels:
+                known = other._settings
+            settings = self._settings_for(known.n_labels, known.labels)
+            other_settings = other._settings_for(known.n_labels, known.labels)
+        difference = first_difference(settings.as_dict(), other_settings.as_dict())
+        difference = difference or settings.unlike(other_settings)
+        if difference:
+            raise InputError("merge", difference)
         added = with_waiting_counted(other._resources, other._counted)
 
         def change(counted: Counted) -> Counted:
-            after = add_counts(mine, self._resources, counted, added)
-            if bound.n_labels:
-                self._keep_settings(mine)
+            after = add_counts(settings, self._resources, counted, added)
+            if known.n_labels:
+                self._keep_settings(settings)
             return after
 
         self.change(change)
         return self
 
     def _keep_settings(self, settings: Settings) -> None:
-        """Keep settings for a known number of labels, and nothing else of the question."""
+        """Keep the settings for a known number of labels, and drop the question."""
         self._settings = settings
         self._question = None
 
     def _settings_for(self, n_labels: int, labels: list[Any] | None) -> Settings:
-        """Return the settings for so many labels, if their number was not known; 0 leaves it unknown."""
-        question = self._question  # which a signal handler may settle meanwhile
+        """Return the settings, for so many labels if their number was not known.
+
+        With 0 it stays unknown.
+        """
+        question = self._question  # a signal handler may drop it meanwhile
         if question is None or not n_labels:
             return self._settings
         return check_settings(replace(question, labels=labels), n_labels)
@@ -272,10 +306,14 @@ class Evaluator:
 
     def __repr__(self) -> str:
         """Return the measures, and how many rows were counted."""
-        names = [str(spec) for spec in self.asked]
-        few = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        labels = f" x {counted(self.n_labels, 'labels')}" if self.n_labels else ", labels not known yet"
-        return f"<Evaluator: {few}; {counted(self.n_rows, 'rows')}{labels}>"
+        names = [str(spec) for spec in self.requested]
+        measures = ", ".join(names[:5])
+        if len(names) > 5:
+            measures += f" and {len(names) - 5} more"
+        labels = ", labels not known yet"
+        if self.n_labels:
+            labels = f" x {counted(self.n_labels, 'labels')}"
+        return f"<Evaluator: {measures}; {counted(self.n_rows, 'rows')}{labels}>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the evaluator to a file atomically, without pickle.
@@ -283,7 +321,8 @@ class Evaluator:
         Parameters
         ----------
         path : path
-            File to write or replace; where that fails with an OSError, an existing file is unchanged.
+            File to write or replace; where that fails with an OSError, an existing file is
+            unchanged.
 
         Examples
         --------
@@ -299,17 +338,20 @@ class Evaluator:
     def as_saved(self) -> Saved:
         """Return the contents of a saved file (@private)."""
         if not self._settings.n_labels:
-            raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
-        settings, counts = saved_settings(self._settings), saved_counts(self.counted)
+            raise InputError(
+                "n_labels", "not known before the first update; give it to save an evaluator"
+            )
+        settings = saved_settings(self._settings)
+        counts = saved_counts(self.counted)
         return Saved(settings.meta | counts.meta, counts.arrays | settings.arrays)
 
     @property
     def counted(self) -> Counted:
-        """What was counted of all rows (@private)."""
+        """Counts of all rows (@private)."""
         return self.change(partial(with_waiting_counted, self._resources))
 
     def with_counts(self, counts: Saved) -> Evaluator:
-        """Return an evaluator of the same settings with the counts of another, checked (@private)."""
+        """Return an evaluator of the same settings with saved counts, checked (@private)."""
         counted = restored(self._settings, self._resources, counts)
         return Evaluator.of(self._settings, self._resources, counted)
 
@@ -344,11 +386,15 @@ class Evaluator:
             return cls.from_saved(saved, memory=memory)
 
     @classmethod
-    def from_saved(cls, saved: Saved, memory: int | str = MEMORY, threads: int | None = None) -> Evaluator:
+    def from_saved(
+        cls, saved: Saved, memory: int | str = MEMORY, threads: int | None = None
+    ) -> Evaluator:
         """Restore an evaluator from `as_saved` (@private)."""
-        arrays, resources = dict(saved.arrays), check_resources(memory, threads)
+        arrays = dict(saved.arrays)
+        resources = check_resources(memory, threads)
         settings = restored_settings(saved.meta, arrays)
-        return cls.of(settings, resources, restored(settings, resources, Saved(saved.meta, arrays)))
+        counted = restored(settings, resources, Saved(saved.meta, arrays))
+        return cls.of(settings, resources, counted)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the lock, which cannot be copied."""
@@ -360,9 +406,9 @@ class Evaluator:
         self._lock = threading.RLock()
 
     def change(self, change: Callable[[Counted], Counted]) -> Counted:
-        """Replace the counts by ``change`` of them; any exception leaves them unchanged (@private)."""
-        # other threads and signal handlers run only at calls and backward jumps, so never between the last
-        # comparison and the assignment
+        """Replace the counts by the result of ``change``, unless it raises an error (@private)."""
+        # other threads and signal handlers run only at calls and backward jumps, so never between
+        # the last comparison and the assignment
         while True:
             with self._lock:
                 before = self._counted
@@ -373,13 +419,15 @@ class Evaluator:
 
 
 def _open_batch(settings: Settings, data: Data, is_first: bool) -> Batch:
-    """Return the rows of an update, whose labels may have no names but those that the settings list."""
+    """Return the rows of an update, or refuse names of labels that the settings do not list."""
     conventions = settings.conventions
-    nodes = settings.hierarchy.names if settings.hierarchy else ()
-    options = MatchOptions(settings.n_labels, settings.labels, conventions.graded, nodes=nodes)
+    options = MatchOptions(settings.n_labels, settings.labels, conventions.graded)
+    if settings.hierarchy:
+        options = options._replace(nodes=settings.hierarchy.names)
     batch = open_batch(data, options, conventions, look_at=conventions.graded and is_first)
-    are_unlisted = settings.labels is None and not batch.naming.by_id  # names may differ between batches
+    # without a list, names may differ between batches
+    are_unlisted = settings.labels is None and not batch.naming.by_id
     if are_unlisted or not batch.naming.closed:
-        needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
-        raise InputError("y_true", Message(*needs))
+        text = "labels have names; an evaluator needs "
+        raise InputError("y_true", Message(text, Keyword("labels"), ", the names of all"))
     return batch

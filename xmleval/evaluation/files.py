@@ -1,4 +1,4 @@
-"""Evaluation of files, or of files beside arrays: opened, settled, counted as they are read, and reported."""
+"""Evaluate files, or files and arrays, while they are read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from xmleval.base.arrays import Ints
 from xmleval.base.budget import MemoryLimit, Resources, check_resources, limited, memory_limit
 from xmleval.base.errors import InputError, Keyword, Message, naming_files, positive_integer, shown
 from xmleval.base.notes import joined_notes
-from xmleval.evaluation.beside import training_counts, with_files_read, with_values_of_rows
 from xmleval.evaluation.checkpoint import WRITING, Checkpoint
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.inputs import match_inputs, open_input
 from xmleval.evaluation.label_counts import label_counts_of, refuse_many_labels
-from xmleval.evaluation.matched_inputs import LOG, MatchedInputs, have_scores
+from xmleval.evaluation.matched_inputs import LOG, MatchedInputs
 from xmleval.evaluation.progress import show_progress
-from xmleval.evaluation.reading import count_rows
+from xmleval.evaluation.reading import count_rows, have_scores
 from xmleval.evaluation.request import Progress, Question, Request
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
 from xmleval.evaluation.settings import (
@@ -35,33 +34,47 @@ from xmleval.evaluation.settings import (
     file_of,
     refuse_scans,
 )
+from xmleval.evaluation.side_inputs import training_counts, with_files_read, with_values_of_rows
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.argument_types import FilePath
-from xmleval.input.door import RESTRICTIONS
+from xmleval.input.label_filter import RESTRICTIONS
 from xmleval.input.opened import Opened, check_labels
 from xmleval.input.shards import OpenedFiles, with_fields
-from xmleval.input.small_texts import load_names
+from xmleval.input.text_columns import load_names
 from xmleval.labels.hierarchy import as_edges
 from xmleval.results.report import Report, with_same_measures
 from xmleval.states.plan import Settings
 
-MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
-    "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
-    "hamming_loss", "subset_accuracy",
-]  # fmt: skip
+MEASURES_OF_SETS = [  # the default for predicted sets without scores
+    "precision.micro",
+    "recall.micro",
+    "f1.micro",
+    "f1.macro",
+    "f1.samples",
+    "jaccard.samples",
+    "hamming_loss",
+    "subset_accuracy",
+]
 LABEL_TABLES = ("label_extremes", "label_totals")  # states that count every label
-TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
-LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
+TABLE_BYTES = 120  # per label: counts and curves
+VALUE_BYTES = 8  # per label and measure whose values are kept
+# less memory saves nothing, and leaves thousands of small files of sorted scores
+LEAST_MEMORY = 16_000_000
 
 
 @dataclass
-class Run:
-    """Files, or files beside arrays, that are opened, and an evaluator for each report.
+class FileEvaluation:
+    """A run: opened files and values, and an evaluator for each report.
 
-    ``rows`` are those of all ``inputs``, by argument; ``label_counts`` is the number of labels of each
-    report, ``trained`` what `training_counts` returns; ``closed`` tells whether all labels were known before.
+    inputs : files and values, by argument
+    train : training labels
+    rows : the matched rows of all inputs
+    label_counts : number of labels of each report
+    closed : whether all labels were known before the rows were read
+    trained : counts of training rows for each report
+    excluded : files of exclusions and candidates, as reports show them
     """
 
     request: Request
@@ -81,41 +94,56 @@ class Run:
     @property
     def files(self) -> dict[str, list[Path]]:
         """All files, by argument."""
-        inputs = self.inputs | ({} if self.train is None else {"y_train": [self.train]})
-        files = {name: [path for each in inputs[name] for path in each.files] for name in inputs}
-        of_labels = {name: file_of(name, argument_of(self.request, name)) for name in FILES_OF_LABELS}
-        return files | {name: [path] for name, path in of_labels.items() if path is not None}
+        inputs = dict(self.inputs)
+        if self.train is not None:
+            inputs["y_train"] = [self.train]
+        files = dict[str, list[Path]]()
+        for argument, opened_inputs in inputs.items():
+            files[argument] = [path for opened in opened_inputs for path in opened.files]
+        for argument in FILES_OF_LABELS:
+            path = file_of(argument, argument_of(self.request, argument))
+            if path is not None:
+                files[argument] = [path]
+        return files
 
     @property
     def sources(self) -> dict[str, str]:
-        """Versions of the files of the truth, by the names that reading gives them."""
+        """Versions of the files of the truth, by their names in messages."""
         truth = self.inputs["y_true"][0]
-        shards = truth.shards if isinstance(truth, OpenedFiles) else ()
-        sources = {str(shard.path): stamp(shard.path) for shard in shards}
+        sources = dict[str, str]()
+        if isinstance(truth, OpenedFiles):
+            sources = {str(shard.path): stamp(shard.path) for shard in truth.shards}
         return sources | {self.rows.truth[0]: ", ".join(sources.values())}
 
     def files_only(self, asking: str) -> dict[str, list[OpenedFiles]]:
-        """Return the inputs, or refuse values among them, where an argument ``asking`` for files is given."""
+        """Return the inputs, or refuse values in memory, which the argument ``asking`` excludes."""
         files = self.files
-        for argument, inputs in {**self.inputs, "exclude": self.rows.sets.get("exclude")}.items():
+        row_inputs = {**self.inputs, "exclude": self.rows.sets.get("exclude")}
+        for argument, inputs in row_inputs.items():
             if inputs and not files.get(argument):
-                raise InputError(asking, Message("needs files, and ", Keyword(argument), " is none"))
-        return {
-            argument: [opened for opened in inputs if isinstance(opened, OpenedFiles)]
-            for argument, inputs in self.inputs.items()
-        }
+                reason = Message("needs files, and ", Keyword(argument), " is none")
+                raise InputError(asking, reason)
+        only_files = dict[str, list[OpenedFiles]]()
+        for argument, opened_inputs in self.inputs.items():
+            only_files[argument] = [
+                opened for opened in opened_inputs if isinstance(opened, OpenedFiles)
+            ]
+        return only_files
 
 
-CountRun = Callable[[Run, Progress], list[Report]]  # what counts a run, in place of `count`
+# a function that counts a run, such as `count`
+CountRun = Callable[[FileEvaluation, Progress], list[Report]]
 
 
 @contextlib.contextmanager
-def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) -> Iterator[Run]:
-    """Open files, or values in their place, and match their rows and labels, within a limit of memory."""
+def open_run(
+    request: Request, scores: Mapping[str, Any], fits: bool = False
+) -> Iterator[FileEvaluation]:
+    """Open files and values, and match their rows and labels, within a memory limit."""
     question = replace(request.question, hierarchy=as_edges(request.question.hierarchy))
     request = replace(request, question=question)
     threads = request.threads
-    if request.running.executor is not None:  # whose processes do the work
+    if request.running.executor is not None:  # its processes do the work
         threads = threads or 1
     refuse_scans(request)
     resources = check_resources(request.memory, threads, request.running.block_rows)
@@ -126,32 +154,39 @@ def open_run(request: Request, scores: Mapping[str, Any], fits: bool = False) ->
         inputs = _open_inputs(request, scores)
         _refuse_little_memory(request, resources, inputs)
         inputs = _with_fields_named(inputs, joined=bool(scores) or "y_pred" in inputs or fits)
-        labels = _names_of_labels(question)
+        labels = _label_names(question)
         train = inputs.pop("y_train", [None])[0]
         rows = match_inputs(request, inputs, labels, fits)
         label_counts = label_counts_of(rows, resources, labels, question.n_labels)
         trained = list[tuple[Ints, int]]()
-        if train is not None and (fits or train.files):  # of values, propensities are estimated later
+        # propensities from values in memory are estimated later
+        if train is not None and (fits or train.files):
             trained = training_counts(train, rows, labels, label_counts, resources)
         rows = with_values_of_rows(rows, request)
-        closed, names = not rows.by_name or rows.namings[0].closed, [*scores] or [rows.truth[0]]
-        yield Run(request, resources, limit, names, inputs, train, rows, label_counts, closed, trained)
+        closed = not rows.by_name or rows.namings[0].closed
+        names = [*scores] or [rows.truth[0]]
+        yield FileEvaluation(
+            request, resources, limit, names, inputs, train, rows, label_counts, closed, trained
+        )
 
 
 def _open_inputs(request: Request, scores: Mapping[str, Any]) -> dict[str, list[Opened]]:
-    """Return what is read row by row, by argument: files, or what holds values in their place."""
-    data, question = request.data, request.question
+    """Return the inputs that are read row by row, files or values, by argument."""
+    data = request.data
+    question = request.question
     if data.y_true is None:
         raise InputError("y_true", MISSING)
-    models = [open_input("y_score", value, question.n_labels, name) for name, value in scores.items()]
+    models = [
+        open_input("y_score", value, question.n_labels, name) for name, value in scores.items()
+    ]
     inputs: dict[str, list[Opened]] = {"y_true": [], "y_score": models}
-    others = {
+    values = {
         "y_true": data.y_true,
         "y_pred": data.y_pred,
         "y_train": question.training.labels,
         "candidates": data.candidates,
     }
-    for argument, value in others.items():
+    for argument, value in values.items():
         if value is not None:
             inputs[argument] = [open_input(argument, value, question.n_labels)]
     if question.resolved_conventions.graded:
@@ -162,21 +197,26 @@ def _open_inputs(request: Request, scores: Mapping[str, Any]) -> dict[str, list[
 def _refuse_little_memory(
     request: Request, resources: Resources, inputs: Mapping[str, Sequence[Opened]]
 ) -> None:
-    """Refuse a limit of memory within which files are not read."""
+    """Refuse a memory limit that is too low to read files."""
     has_files = any(opened.files for opened in itertools.chain(*inputs.values()))
     if has_files and resources.memory < LEAST_MEMORY:
-        below = f"is below {LEAST_MEMORY // 10**6} MB, the least that can be given"
-        raise InputError("memory", f"{shown(request.memory)} {below}")
+        text = f"is below {LEAST_MEMORY // 10**6} MB, the least that can be given"
+        raise InputError("memory", f"{shown(request.memory)} {text}")
 
 
-def _with_fields_named(inputs: Mapping[str, Sequence[Opened]], joined: bool) -> dict[str, list[Opened]]:
-    """Return inputs in formats that know what their fields are called."""
-    renamed = iter(with_fields(joined, *itertools.chain(*inputs.values())))
-    return {argument: [*itertools.islice(renamed, len(each))] for argument, each in inputs.items()}
+def _with_fields_named(
+    inputs: Mapping[str, Sequence[Opened]], joined: bool
+) -> dict[str, list[Opened]]:
+    """Return the inputs in formats with the names of their fields."""
+    with_names = iter(with_fields(joined, *itertools.chain(*inputs.values())))
+    renamed = dict[str, list[Opened]]()
+    for argument, opened_inputs in inputs.items():
+        renamed[argument] = [*itertools.islice(with_names, len(opened_inputs))]
+    return renamed
 
 
-def _names_of_labels(question: Question) -> list[Any] | None:
-    """Return the names of all labels that are given, also in a file."""
+def _label_names(question: Question) -> list[Any] | None:
+    """Return the names of all labels from a list or a file, if the caller gives them."""
     if is_file(question.labels):
         return load_names(as_path(question.labels))
     if question.labels is None:
@@ -184,15 +224,16 @@ def _names_of_labels(question: Question) -> list[Any] | None:
     return check_labels(question.labels, question.n_labels)
 
 
-def make_evaluators(run: Run) -> None:
-    """Check what is asked, and make an evaluator for each report."""
-    rows, question = run.rows, run.request.question
+def make_evaluators(run: FileEvaluation) -> None:
+    """Check the request, and make an evaluator for each report."""
+    rows = run.rows
+    question = run.request.question
     given = question.given_options(max(run.label_counts))
-    question = replace(question, labels=None, given=given)  # labels are names of rows
+    question = replace(question, labels=None, given=given)  # the names are those of the match
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.label_counts))
     for place in range(len(run.label_counts)):
-        settings = _settle_report(run, question, place)
+        settings = _report_settings(run, question, place)
         share = run.resources.without(run.limit).evaluator(len(rows.scores))
         run.evaluators.append(Evaluator.of(settings, share))
     run.resources = run.resources.without(run.limit)
@@ -200,76 +241,97 @@ def make_evaluators(run: Run) -> None:
     _describe_restrictions(run)
 
 
-def _settle_report(run: Run, question: Question, place: int) -> Settings:
-    """Return the settings of a report, with what is in files of labels, and note what is seen in these."""
-    rows, n_labels = run.rows, run.label_counts[place]
-    names = (name for name in (*FILES_OF_LABELS, "y_train") if name != "labels")
-    files = {name: file_of(name, argument_of(run.request, name)) for name in names}
-    paths = {name: path for name, path in files.items() if path is not None}
-    source_of_width = {"n_labels": rows.truth[0]} if question.n_labels is None else {}
-    only_sets = "y_pred" in rows.sets and not rows.scores and question.metrics is None
-    with naming_files({**paths, **source_of_width}):
+def _report_settings(run: FileEvaluation, question: Question, place: int) -> Settings:
+    """Return the settings of a report with the contents of files of labels, and add notes."""
+    rows = run.rows
+    n_labels = run.label_counts[place]
+    paths = _paths_of_values(run.request)
+    places: dict[str, Any] = {**paths}
+    if question.n_labels is None:
+        places["n_labels"] = rows.truth[0]
+    has_only_sets = "y_pred" in rows.sets and not rows.scores and question.metrics is None
+    with naming_files(places):
         trained = run.trained[place] if run.trained else None
-        asked, notes = with_files_read(question, paths, rows, n_labels, trained)
-        if asked.curve_points and rows.scores and not have_scores(*rows.scores[place]):
-            asked = replace(asked, curve_points=None)  # of lists without scores there is no curve
-        if only_sets:
-            asked = replace(asked, metrics=MEASURES_OF_SETS)
-        settings = check_settings(asked, n_labels, rows.label_names, run.closed)
-    rows.notes[place] += [*notes, *settings.on_arguments]
-    settings = replace(settings, on_arguments=())
+        question, notes = with_files_read(question, paths, rows, n_labels, trained)
+        if question.curve_points and rows.scores and not have_scores(*rows.scores[place]):
+            question = replace(question, curve_points=None)  # lists without scores have no curve
+        if has_only_sets:
+            question = replace(question, metrics=MEASURES_OF_SETS)
+        settings = check_settings(question, n_labels, rows.label_names, run.closed)
+    rows.notes[place] += [*notes, *settings.argument_notes]
+    settings = replace(settings, argument_notes=())
     if rows.by_name:
         settings = replace(settings, named=True, unknown=True)
-    if only_sets:  # what cannot be computed is left out
-        settings = replace(settings, asked=[(spec, False) for spec, _ in settings.asked])
+    if has_only_sets:  # skip measures that cannot be computed
+        settings = replace(settings, requested=[(spec, False) for spec, _ in settings.requested])
     return settings
 
 
-def _refuse_large_tables(run: Run, settings: Settings) -> None:
-    """Refuse labels whose tables alone take more memory than there is."""
-    n_kept = len(settings.asked if settings.per_label is True else settings.per_label or ())
-    has_tables = n_kept > 0 or any(
-        spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec, _ in settings.asked
+def _paths_of_values(request: Request) -> dict[str, Path]:
+    """Return the files of values of labels and rows, and of training labels, by argument."""
+    paths = dict[str, Path]()
+    for argument in (*FILES_OF_LABELS, "y_train"):
+        if argument == "labels":
+            continue
+        path = file_of(argument, argument_of(request, argument))
+        if path is not None:
+            paths[argument] = path
+    return paths
+
+
+def _refuse_large_tables(run: FileEvaluation, settings: Settings) -> None:
+    """Refuse a number of labels whose tables alone would exceed the memory limit."""
+    n_kept = 0
+    if settings.per_label is True:
+        n_kept = len(settings.requested)
+    elif settings.per_label:
+        n_kept = len(settings.per_label)
+    label_bytes = VALUE_BYTES * n_kept
+    has_tables = any(
+        spec.state in LABEL_TABLES or spec.average in ("macro", "weighted")
+        for spec, _ in settings.requested
     )
-    n_bytes = TABLE_BYTES * has_tables + VALUE_BYTES * n_kept
-    refuse_many_labels(run.rows.truth[0], max(run.label_counts), len(run.label_counts) * n_bytes)
+    if n_kept or has_tables:
+        label_bytes += TABLE_BYTES
+    n_reports = len(run.label_counts)
+    refuse_many_labels(run.rows.truth[0], max(run.label_counts), n_reports * label_bytes)
 
 
-def _describe_restrictions(run: Run) -> None:
-    """Note the files of labels that are left out, or within which alone labels are ranked."""
+def _describe_restrictions(run: FileEvaluation) -> None:
+    """Record the names and digests of files of exclusions and candidates."""
     if not run.rows.pairs and not run.rows.sets:
         return
     for argument in RESTRICTIONS:
-        if files_of := run.files.get(argument):
-            name = run.inputs[argument][0].name if argument in run.inputs else str(files_of[0])
-            run.excluded[argument] = {"file": Path(name).name, "sha256": digest(*files_of)}
+        files = run.files.get(argument)
+        if files:
+            name = str(files[0])
+            if argument in run.inputs:
+                name = run.inputs[argument][0].name
+            run.excluded[argument] = {"file": Path(name).name, "sha256": digest(*files)}
 
 
 def _scan_of(opened: Opened) -> list[Any] | None:
-    """Return how a file is read, as JSON values, where `scan` says so."""
-    scan = opened.scan if isinstance(opened, OpenedFiles) else None
-    return None if scan is None else [scan.format, scan.fields]
+    """Return the format and fields of a `scan` as JSON values; None without one."""
+    if not isinstance(opened, OpenedFiles) or opened.scan is None:
+        return None
+    return [opened.scan.format, opened.scan.fields]
 
 
 @contextlib.contextmanager
-def _resumed(run: Run, folder: Path) -> Iterator[None]:
-    """Lock the folder of a checkpoint, go on from it if so asked, and remove it where all ends well."""
+def _resumed(run: FileEvaluation, folder: Path) -> Iterator[None]:
+    """Lock the folder of a checkpoint, resume from it if requested, and remove it at the end."""
     if isinstance(folder, RemotePath):
-        elsewhere = f"{folder} is not on this machine; give a folder, or ", Keyword("executor")
-        raise InputError("checkpoint", Message(*elsewhere))
+        text = f"{folder} is not on this machine; give a folder, or "
+        raise InputError("checkpoint", Message(text, Keyword("executor")))
     run.files_only("checkpoint")
-    request, files, n_rows = run.request, run.files, run.rows.truth[1].n_rows
-    for path in itertools.chain(*files.values()):
+    request = run.request
+    n_rows = run.rows.truth[1].n_rows
+    for path in itertools.chain(*run.files.values()):
         if path.resolve().parent == folder.resolve():
-            raise ValueError(f"{folder}: {path.name} in it is an input; expected a folder of its own")
-    settings = {
-        **{name: [stamp(path) for path in files.get(name, ())] for name in FILES},
-        "number of models": len(run.rows.scores),
-        "exclude_from": request.data.exclude_from,
-        "first_row": request.running.first_row,
-        "scans": {name: [_scan_of(opened) for opened in each] for name, each in run.inputs.items()},
-        "evaluators": [evaluator.settings for evaluator in run.evaluators],
-    }
+            raise ValueError(
+                f"{folder}: {path.name} in it is an input; expected a folder of its own"
+            )
+    settings = _checkpoint_settings(run)
     with locked(folder):
         run.checkpoint = Checkpoint(folder, settings)
         if os.path.lexists(run.checkpoint.path):
@@ -278,18 +340,35 @@ def _resumed(run: Run, folder: Path) -> Iterator[None]:
                 raise ValueError(Message(text, Keyword("resume", "True"), ", or remove it"))
             with limited(run.resources.limit()):
                 run.evaluators = run.checkpoint.load(run.evaluators[0].memory, request.threads)
-            of = f" of {n_rows}" if n_rows else ""
-            LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
+            total = f" of {n_rows}" if n_rows else ""
+            LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, total)
         yield
         run.checkpoint.path.unlink(missing_ok=True)
+
+
+def _checkpoint_settings(run: FileEvaluation) -> dict[str, Any]:
+    """Return the settings that must be the same to resume a run, as JSON values."""
+    files = run.files
+    settings = dict[str, Any]()
+    for argument in FILES:
+        settings[argument] = [stamp(path) for path in files.get(argument, ())]
+    scans = dict[str, Any]()
+    for argument, opened_inputs in run.inputs.items():
+        scans[argument] = [_scan_of(opened) for opened in opened_inputs]
+    settings["number of models"] = len(run.rows.scores)
+    settings["exclude_from"] = run.request.data.exclude_from
+    settings["first_row"] = run.request.running.first_row
+    settings["scans"] = scans
+    settings["evaluators"] = [evaluator.settings for evaluator in run.evaluators]
+    return settings
 
 
 def evaluate_files(
     request: Request,
     scores: Mapping[str, Any],
     count_run: CountRun | None = None,
-) -> tuple[Run, dict[str, Report]]:
-    """Return the reports of models by name, and what was run.
+) -> tuple[FileEvaluation, dict[str, Report]]:
+    """Return the run, and the reports of models by name.
 
     ``scores`` are those of models by name; ``count_run`` counts the run in place of `count`.
     """
@@ -315,21 +394,22 @@ def evaluate_files(
 
 
 def _refuse_running(request: Request) -> None:
-    """Refuse parts of `Running` that are no paths, or need others."""
+    """Refuse fields of `Running` that are no paths, or that need other arguments."""
     running = request.running
     for name, path in (("checkpoint", running.checkpoint), ("save", running.save)):
         if path is not None and not is_file(path):
             raise InputError(name, f"{shown(path)} is no path")
     if running.resume and running.checkpoint is None:
-        needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
-        raise InputError("resume", Message(*needed))
+        reason = Message("needs ", Keyword("checkpoint"), ", the folder of what was counted")
+        raise InputError("resume", reason)
     is_merged = request.question.confidence is not None or running.save is not None
     if running.first_row is not None and not is_merged:
-        merged = Keyword("save"), " or ", Keyword("confidence")
-        raise InputError("first_row", Message("numbers rows of shards that are merged; give ", *merged))
+        text = "numbers rows of shards that are merged; give "
+        reason = Message(text, Keyword("save"), " or ", Keyword("confidence"))
+        raise InputError("first_row", reason)
 
 
-def _files_for_states(run: Run) -> list[Path]:
+def _files_for_states(run: FileEvaluation) -> list[Path]:
     """Return the files to save the counts in, which must not be inputs."""
     pattern = run.request.running.save
     if pattern is None:
@@ -343,25 +423,34 @@ def _files_for_states(run: Run) -> list[Path]:
     return states
 
 
-def collect(request: Request, make: Callable[[int, Resources], Any]) -> tuple[Any, Run]:
-    """Give rows to what ``make`` returns for a number of labels; return it, and the run."""
-    models = {} if request.data.y_score is None else {"y_score": request.data.y_score}
-    with open_run(request, models, fits=True) as run:
-        (name, pieces), n_labels = run.rows.truth, run.label_counts[0]
+def collect(request: Request, make: Callable[[int, Resources], Any]) -> tuple[Any, FileEvaluation]:
+    """Return a counter that got all rows, and the run; ``make`` makes the counter."""
+    scores = dict[str, Any]()
+    if request.data.y_score is not None:
+        scores["y_score"] = request.data.y_score
+    with open_run(request, scores, fits=True) as run:
+        name, pieces = run.rows.truth
+        n_labels = run.label_counts[0]
         refuse_many_labels(name, n_labels)
-        rows = make(n_labels, run.resources.evaluator(1))
+        counter = make(n_labels, run.resources.evaluator(1))
         with show_progress(pieces.n_rows, 0, request.progress) as show:
-            for n_rows in count_rows([rows], run.rows, run.resources):
+            for n_rows in count_rows([counter], run.rows, run.resources):
                 show(n_rows)
-    return rows, run
+    return counter, run
 
 
-def count(run: Run, shown: Progress) -> list[Report]:
+def count(run: FileEvaluation, shown: Progress) -> list[Report]:
     """Count all rows, and return a report for each evaluator."""
-    n_before, rows = run.evaluators[0].n_rows if run.checkpoint else 0, run.rows
-    kept = run.checkpoint is not None or run.request.running.save is not None
-    sources = run.sources if kept or rows.truth[1].locate is not None else {}
-    with show_progress(rows.truth[1].n_rows, n_before, shown) as show:
+    rows = run.rows
+    pieces = rows.truth[1]
+    n_before = 0
+    if run.checkpoint:
+        n_before = run.evaluators[0].n_rows
+    is_saved = run.checkpoint is not None or run.request.running.save is not None
+    sources = dict[str, str]()
+    if is_saved or pieces.locate is not None:
+        sources = run.sources
+    with show_progress(pieces.n_rows, n_before, shown) as show:
         for n_rows in count_rows(run.evaluators, rows, run.resources, n_before, sources):
             show(n_rows)
             if run.checkpoint is not None:
@@ -369,44 +458,54 @@ def count(run: Run, shown: Progress) -> list[Report]:
     return reports_of(run)
 
 
-def reports_of(run: Run) -> list[Report]:
+def reports_of(run: FileEvaluation) -> list[Report]:
     """Return a report for each evaluator, with the names of rows and labels."""
-    reports, label_names, row_names = [], run.rows.label_names, run.rows.row_names
-    for evaluator, naming, notes in zip(run.evaluators, run.rows.namings, run.rows.notes, strict=True):
+    reports = []
+    rows = run.rows
+    label_names = rows.label_names
+    row_names = rows.row_names
+    for evaluator, naming, notes in zip(run.evaluators, rows.namings, rows.notes, strict=True):
         if notes:
-            evaluator.change(partial(replace, notes=joined_notes(notes, evaluator.counted.notes)))
+            all_notes = joined_notes(notes, evaluator.counted.notes)
+            evaluator.change(partial(replace, notes=all_notes))
         report = evaluator.compute()
+        for argument in report.excluded:
+            report.excluded[argument] |= run.excluded.get(argument, {})
         names: Any = {
             "label_names": label_names,
             "row_names": row_names,
             "unknown_labels": [*naming.unknown],
         }
-        for name in report.excluded:
-            report.excluded[name] |= run.excluded.get(name, {})
         reports.append(replace(report, **names))
-    return with_same_measures(reports) if len(reports) > 1 else reports
+    if len(reports) > 1:
+        return with_same_measures(reports)
+    return reports
 
 
-def keep_row_keys(run: Run) -> None:
-    """Give the evaluators, which counted rows by number, the keys of these rows."""
+def keep_row_keys(run: FileEvaluation) -> None:
+    """Add the keys of rows to the evaluators, which counted rows by number."""
     keys = run.rows.namings[0].keys
-    if keys:
-        memory_limit().take(ROW_KEY_BYTES * len(keys))
-        row_keys = with_keys((), keys)
-        for evaluator in run.evaluators:
-            evaluator.change(partial(replace, row_keys=row_keys))
+    if not keys:
+        return
+    memory_limit().take(ROW_KEY_BYTES * len(keys))
+    row_keys = with_keys((), keys)
+    for evaluator in run.evaluators:
+        evaluator.change(partial(replace, row_keys=row_keys))
 
 
 def state_files(pattern: FilePath, names: Sequence[str]) -> list[Path]:
-    """Return the file for the state of each model: a pattern with their names for ``{}``."""
+    """Return the files of the states of models: a pattern with their names for ``{}``.
+
+    Names are as short as they differ: the stem of a file, its name or the whole.
+    """
     path = as_path(pattern)
     if "{}" not in str(path) and len(names) > 1:
         example = path.with_name(f"{path.stem}_{{}}{path.suffix}")
         text = f"is for {len(names)} models; put {{}} where their names belong, as in {example}"
         raise InputError("save", text)
     files = [Path(name.removesuffix(".gz")) for name in names]
-    for shorts in ([file.stem for file in files], [file.name for file in files], names):
-        plain = [re.sub(r"[^\w.-]+", "_", short) for short in shorts]
-        if len({*plain}) == len(names):
-            return [as_path(str(path).replace("{}", short)) for short in plain]
+    for candidates in ([file.stem for file in files], [file.name for file in files], names):
+        plain_names = [re.sub(r"[^\w.-]+", "_", name) for name in candidates]
+        if len({*plain_names}) == len(names):
+            return [as_path(str(path).replace("{}", name)) for name in plain_names]
     raise InputError("save", f"models {', '.join(names)} would have files of one name; rename some")

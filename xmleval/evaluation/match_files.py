@@ -1,4 +1,4 @@
-"""Files, and values beside them, with rows and labels matched by name."""
+"""Match the rows and labels of files, and of values next to files, by name."""
 
 from __future__ import annotations
 
@@ -9,32 +9,31 @@ from typing import Any, NamedTuple
 
 from xmleval.base.budget import PIECE_BYTES
 from xmleval.base.errors import Keyword, Message, ScanField, shown
+from xmleval.base.notes import Note
 from xmleval.evaluation.label_counts import common_label_count
-from xmleval.evaluation.matched_inputs import (
-    LOG,
-    MatchedInputs,
-    NamedPieces,
-    OpenedInputs,
-    read_grades,
-    unmatched_pairs,
-)
+from xmleval.evaluation.matched_inputs import LOG, MatchedInputs, NamedPieces, OpenedInputs
 from xmleval.evaluation.request import Request
-from xmleval.input.glances import unread_grades
+from xmleval.input.label_filter import PAIRS
 from xmleval.input.match import Batches, Match, as_scores, score_pieces, set_pieces
 from xmleval.input.match_values import Naming
+from xmleval.input.matched_rows import PlacedRows
 from xmleval.input.opened import Opened, OpenedValue
 from xmleval.input.pieces import Pieces, RowReader
-from xmleval.input.placed import PlacedRows
+from xmleval.input.plausibility import unread_grades
 from xmleval.input.rows import BY_KEY, Origin, Rows, missing_names_note
 from xmleval.input.shards import OpenedFiles
-from xmleval.labels.hierarchy import nodes_of
+from xmleval.labels.hierarchy import list_nodes
 from xmleval.metrics.spec import Spec, expand_metrics
 
 NAMELESS = "has no names, which ", Keyword("y_true"), " has"
 
 
 class NamedTruth(NamedTuple):
-    """A truth with names: its rows, what matches predictions with it, and whether it has grades above 1."""
+    """A truth with names.
+
+    match : matches predictions with the truth
+    has_grades : whether any grade is above 1
+    """
 
     pieces: Pieces
     match: Match
@@ -42,7 +41,7 @@ class NamedTruth(NamedTuple):
 
 
 def _naming_of(match: Match, label_names: list[Any] | None) -> Naming:
-    """Return the names that a match settled; all models share those of labels."""
+    """Return the names of rows and labels after a match; all models share those of labels."""
     return Naming(
         label_names=label_names,
         closed=match.closed,
@@ -59,14 +58,16 @@ def read_truth(
 
     ``labels`` may also name the columns of a truth without names. ``fits`` is that of `Match`.
     """
-    columns = truth.columns_as_in_files if isinstance(truth, OpenedValue) else None
-    names = labels or ()
-    if not names and columns is not None and columns.are_columns:
-        names = [*(columns.names or ())]
+    names: Sequence[str] = labels or ()
+    if not names and isinstance(truth, OpenedValue):
+        columns = truth.columns_as_in_files
+        if columns is not None and columns.are_columns:
+            names = [*(columns.names or ())]
     match = Match(truth.name, names, listed=labels is not None, fits=fits)
     if labels is None or not truth.numbers_labels(labels):
         placed = match.place("y_true", truth.name, _truth_batches(truth, predictions))
-        return NamedTruth(set_pieces(placed, match, truth.kind == "grades"), match, placed.most_value > 1)
+        pieces = set_pieces(placed, match, truth.kind == "grades")
+        return NamedTruth(pieces, match, placed.most_value > 1)
     pieces = replace(truth.pieces(), n_labels=len(labels))
     common_label_count([(Keyword("labels"), pieces), (truth.name, truth.pieces())])
     with closing(RowReader(truth.name, pieces, PIECE_BYTES)) as reader:
@@ -75,14 +76,14 @@ def read_truth(
 
 
 def _truth_batches(truth: Opened, predictions: Sequence[Opened] = ()) -> Batches:
-    """Return what reads relevant labels with names, which they must have if predictions have them."""
+    """Return a reader of relevant labels with names; refuse a truth without names."""
     batches = truth.batches("truth")
     if batches is not None:
         return batches
-    named = [model.name for model in predictions if model.named]
+    named_predictions = [model.name for model in predictions if model.named]
     reason: Sequence[object] = NAMELESS
-    if named:
-        reason = [f"predictions have names ({named[0]})"]
+    if named_predictions:
+        reason = [f"predictions have names ({named_predictions[0]})"]
     elif truth.named:
         reason = ["has names"]
     hint: list[object] = []
@@ -95,19 +96,24 @@ def _truth_batches(truth: Opened, predictions: Sequence[Opened] = ()) -> Batches
 
 
 def prediction_batches(opened: Opened, facts: Origin | None = None) -> Batches:
-    """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
+    """Return a reader of predictions with names of rows and labels.
+
+    ``facts`` are those of the truth, on which the reading of files of judgements depends.
+    """
     is_judged = facts is not None and facts.judged_by is not None
     if is_judged and isinstance(opened, OpenedFiles):
         opened = opened.beside_judgements()
     batches = opened.batches("scores")
     if batches is None:
-        reason = "" if opened.named else "has no names, and others have; "
-        raise ValueError(f"{opened.name}: {reason}expected predictions with names")
+        text = "expected predictions with names"
+        if not opened.named:
+            text = f"has no names, and others have; {text}"
+        raise ValueError(f"{opened.name}: {text}")
     return batches
 
 
 def _candidate_batches(opened: Opened) -> Batches:
-    """Return what reads candidates of rows: predictions, or relevant labels with names."""
+    """Return a reader of candidates: predictions, or relevant labels with names."""
     batches = opened.batches("scores")
     if batches is None:
         return _truth_batches(opened)
@@ -115,65 +121,90 @@ def _candidate_batches(opened: Opened) -> Batches:
 
 
 def notes_of(name: str, facts: Origin | None, *remarks: str) -> list[str]:
-    """Return a note on what was settled in reading a file with names, and these remarks."""
+    """Return a note on how a file with names was read, with these remarks."""
     return (facts or Origin()).noted(name, *remarks)
 
 
+def read_grades(requested: Sequence[tuple[Spec, bool]]) -> bool:
+    """Return whether any measure could use the grades of a truth."""
+    return any(spec.metric.by_row for spec, _ in requested)
+
+
+def unmatched_pairs(exclude_from: str, n_pairs: int) -> list[Note]:
+    """Return a note on excluded pairs whose row or label is in no other input, if there are any."""
+    if not n_pairs:
+        return []
+    return [Note("exclude", PAIRS[exclude_from == "both"], 0, n_pairs)]
+
+
 class FileMatch:
-    """The match of files, and of values beside them, of which some have names.
+    """The match by name of files, and of values next to files.
 
     shared : notes of all reports
-    sets : sets of labels beside the truth
+    sets : sets of labels, by argument
     """
 
-    def __init__(self, request: Request, given: OpenedInputs, labels: list[str] | None, fits: bool) -> None:
-        self.request, self.given, self.fits = request, given, fits
+    def __init__(
+        self, request: Request, inputs: OpenedInputs, labels: list[str] | None, fits: bool
+    ) -> None:
+        self.request = request
+        self.inputs = inputs
+        self.fits = fits
         question = request.question
-        self.asked = [] if fits else expand_metrics(question.metrics, question.k)
-        self.truth = read_truth(given.truth, labels, given.predictions, fits)
+        self.requested = list[tuple[Spec, bool]]()
+        if not fits:
+            self.requested = expand_metrics(question.metrics, question.k)
+        self.truth = read_truth(inputs.truth, labels, inputs.predictions, fits)
         self.match = self.truth.match
         if not fits:
-            self.match.add_nodes(nodes_of(question.hierarchy))
-        self.shared = notes_of(given.truth.name, self.match.origin)
+            self.match.add_nodes(list_nodes(question.hierarchy))
+        self.shared = notes_of(inputs.truth.name, self.match.origin)
         self.sets = dict[str, NamedPieces]()
 
     def matched(self) -> MatchedInputs:
         """Return the rows of all inputs by name."""
         self._note_truth()
         self._place_restrictions()
-        scores, matches = list[NamedPieces](), list[Match]()
-        for model in self.given.predictions:
+        scores = list[NamedPieces]()
+        matches = list[Match]()
+        for model in self.inputs.predictions:
             placed = self._place(model)
             if placed.ranks:
                 scores.append((model.name, score_pieces(placed.rows, placed.match)))
                 matches.append(placed.match)
         label_names = self.match.label_names or None
-        namings, notes = list[Naming](), list[list[str]]()
+        namings = list[Naming]()
+        notes = list[list[str]]()
         for match in matches or [self.match]:
             naming = _naming_of(match, label_names)
             namings.append(naming)
             missing = missing_names_note(self.match.number or (), naming.unknown)
             notes.append([*self.shared, *match.notes, *missing])
-        truth = self.given.truth.name, self.truth.pieces
+        truth = self.inputs.truth.name, self.truth.pieces
         return MatchedInputs(truth, scores, self.sets, namings, notes, by_name=True)
 
     def _note_truth(self) -> None:
-        """Note grades that nothing reads, and say where a table may hold predictions, too."""
-        truth = self.given.truth
-        if self.truth.has_grades and truth.kind != "grades" and read_grades(self.asked):
+        """Note grades that no measure reads, and log a hint on a table without predictions."""
+        truth = self.inputs.truth
+        if self.truth.has_grades and truth.kind != "grades" and read_grades(self.requested):
             self.shared.append(unread_grades(truth.name))
-        needs_predictions = not self.given.predictions and any(spec.needs for spec, _ in self.asked)
+        needs_predictions = not self.inputs.predictions and any(
+            spec.needs for spec, _ in self.requested
+        )
         if needs_predictions and isinstance(truth, OpenedFiles) and truth.format.for_fields:
             LOG.info(
-                "%s: none of its fields is known to hold predicted labels; give it as y_score or y_pred, "
-                "too, with the name of the field",
+                "%s: none of its fields is known to hold predicted labels; "
+                "give it as y_score or y_pred, too, with the name of the field",
                 truth.name,
             )
 
     def _place_restrictions(self) -> None:
-        """Match candidates and what is excluded, whose unknown labels all models share."""
-        for argument, batches_of in (("candidates", _candidate_batches), ("exclude", _truth_batches)):
-            opened = self.given.sets.get(argument)
+        """Match candidates and exclusions; all models share their unknown labels."""
+        for argument, batches_of in (
+            ("candidates", _candidate_batches),
+            ("exclude", _truth_batches),
+        ):
+            opened = self.inputs.sets.get(argument)
             if opened is not None:
                 placed = self.match.place(argument, opened.name, batches_of(opened))
                 self.shared += notes_of(opened.name, placed.origin)
@@ -184,13 +215,14 @@ class FileMatch:
 
     def _place(self, model: Opened) -> _PlacedModel:
         """Match predictions, as sets, as a ranking or as both."""
-        is_sets = model is self.given.sets.get("y_pred")
+        is_sets = model is self.inputs.sets.get("y_pred")
         match = self.match if is_sets else self.match.fork()
         batches = self._batches(model, match)
         rows = match.place("y_pred" if is_sets else "y_score", model.name, batches)
-        in_truth_file, decision = self.given.in_truth_file, self.request.question.decision
+        in_truth_file = self.inputs.in_truth_file
+        decision = self.request.question.decision
         if is_sets:
-            _refuse_other_use(model.name, rows.scored, in_truth_file, decision, self.asked)
+            _refuse_other_use(model.name, rows.scored, in_truth_file, decision, self.requested)
         ranks = not is_sets or (in_truth_file and rows.scored)
         picks = is_sets and not rows.scored and decision is None
         remarks = []
@@ -201,20 +233,21 @@ class FileMatch:
         match.notes = [*notes_of(model.name, rows.origin, *remarks), *match.notes]
         if picks:
             self.sets["y_pred"] = model.name, set_pieces(rows, match)
-        if not ranks:  # notes on sets are those of all
+        if not ranks:  # all reports have the notes on sets
             self.shared += match.notes
             match.notes = []
         return _PlacedModel(rows, match, ranks)
 
     def _batches(self, model: Opened, match: Match) -> Batches:
-        """Return what reads predictions; a wide frame tells by its columns what labels there are."""
+        """Return a reader of predictions; the columns of a wide frame name all its labels."""
         if not isinstance(model, OpenedValue):
             return prediction_batches(model, self.match.origin)
-        file_rows, columns = model.rows_as_in_files, model.columns_as_in_files
+        file_rows = model.rows_as_in_files
+        columns = model.columns_as_in_files
         if file_rows is None or columns is None or not (file_rows.named and columns.are_columns):
             return prediction_batches(model, self.match.origin)
-        id_column = None if columns.origin is None else columns.origin.id_column
-        if id_column is not None:
+        if columns.origin is not None and columns.origin.id_column is not None:
+            id_column = columns.origin.id_column
             match.notes.append(f"{model.name}: rows are matched by column {shown(id_column)}")
         rows = columns.part(0, columns.n_rows)._replace(keys=file_rows.keys, match=file_rows.match)
         return lambda: [rows]
@@ -242,33 +275,45 @@ def _use_without_scores(picks: bool, ranks: bool, in_truth_file: bool) -> Messag
 
 
 def _refuse_other_use(
-    name: str, scored: bool, in_truth_file: bool, rule: object, asked: Sequence[tuple[Spec, bool]]
+    name: str,
+    scored: bool,
+    in_truth_file: bool,
+    rule: object,
+    requested: Sequence[tuple[Spec, bool]],
 ) -> None:
-    """Refuse predictions that are not what the arguments take them for."""
+    """Refuse predictions that do not fit the arguments: scores for sets, or sets for scores."""
     decision = Keyword("decision")
     if scored and not in_truth_file:
         text = f"{name}: its labels have scores; expected sets, or "
         raise ValueError(Message(text, Keyword("y_score"), " with ", decision))
     if scored or not in_truth_file:
         return
-    needing: list[object] = [spec for spec, explicit in asked if explicit and "scores" in spec.needs]
+    needing: list[object] = [
+        spec for spec, explicit in requested if explicit and "scores" in spec.needs
+    ]
     if rule is not None:
         needing.append(decision)
     if needing:
-        needs = " needs a ranking, and its labels have no scores; if they stand best first, give it as "
+        needs = (
+            " needs a ranking, and its labels have no scores; if they stand best first, give it as "
+        )
         raise ValueError(Message(f"{name}: ", needing[0], needs, Keyword("y_score"), ", too"))
 
 
-def read_scores_alone(opened: Opened, label_names: list[str] | None, named_by: object = None) -> Rows:
+def read_scores_alone(
+    opened: Opened, label_names: list[str] | None, named_by: object = None
+) -> Rows:
     """Read scores with the names of rows and labels.
 
-    Rows are in the order in which they appear first. Labels are those that ``named_by`` names, or the file.
+    Rows are in the order in which they appear first. Labels are ``label_names``, which
+    ``named_by`` has, or those of the file.
     """
     match = Match(opened.name, label_names or ())
     placed = match.place("y_true", opened.name, prediction_batches(opened))
     names = match.label_names
     if match.unknown:
-        text = f"label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of {named_by}; give "
-        raise ValueError(Message(f"{opened.name}: {text}", Keyword("labels"), ", the names of all"))
+        label = shown(next(iter(match.unknown)))
+        text = f"{opened.name}: label {label} is not one of the {len(names)} of {named_by}; give "
+        raise ValueError(Message(text, Keyword("labels"), ", the names of all"))
     rows = as_scores(placed.rows(), names)
     return rows._replace(keys=match.keys, match=match.by, names=names, origin=match.origin)

@@ -1,8 +1,9 @@
-"""Files, or files beside values, read in batches."""
+"""Read files, or files and values, in batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from types import MappingProxyType
 from typing import Any
 
@@ -12,11 +13,13 @@ from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError, counted, other_rows
 from xmleval.evaluation.batch import Batch, BatchLocation, Counter
 from xmleval.evaluation.matched_inputs import MatchedInputs, NamedPieces
-from xmleval.input.door import RESTRICTIONS, Door, pairs_of_rows
-from xmleval.input.pieces import Piece, RowReader
+from xmleval.input.label_filter import RESTRICTIONS, LabelFilter, pairs_of_rows
+from xmleval.input.pieces import Piece, Pieces, RowReader
 from xmleval.input.rows import rows_by_id
-from xmleval.input.scores import list_width
-from xmleval.input.small_texts import noun_of
+from xmleval.input.scores import has_scores, list_width
+from xmleval.input.text_columns import noun_of
+
+FIRST_BYTES = 1 << 16  # read to find out what the values of a file are
 
 
 def count_rows(
@@ -26,10 +29,10 @@ def count_rows(
     skipped: int = 0,
     sources: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[int]:
-    """Count all rows, behind those that were counted before, and yield how many are counted so far.
+    """Count all rows after the first ``skipped``, and yield how many are counted so far.
 
-    There is one counter for the scores of each model, or one if there are none. ``sources`` are what saved
-    counts call the files of the truth, by name.
+    There is one counter for the scores of each model, or one if there are none. ``sources`` are
+    the names of the files of the truth in saved counts, by their names in messages.
     """
     readers = Readers(matched, resources, skipped, sources)
     try:
@@ -42,7 +45,7 @@ def count_rows(
 
 
 def add_located(counter: Counter, batch: Batch) -> None:
-    """Count a batch; errors about its arguments become those about the files that they were read from."""
+    """Count a batch; errors name the files that the arguments were read from."""
     try:
         counter.add(batch)
     except InputError as error:
@@ -52,26 +55,30 @@ def add_located(counter: Counter, batch: Batch) -> None:
 
 
 class Readers:
-    """Readers of inputs whose rows belong together, so many at a time of each."""
+    """Readers of inputs whose rows belong together: the same number of rows is read from all."""
 
     def __init__(
         self, matched: MatchedInputs, resources: Resources, skipped: int, sources: Mapping[str, str]
     ) -> None:
-        named = [matched.truth, *matched.scores, *matched.sets.values()]
-        n_bytes, n = resources.piece(len(named)), 1 + len(matched.scores)
+        inputs = [matched.truth, *matched.scores, *matched.sets.values()]
+        n_bytes = resources.piece(len(inputs))
+        n_ranked = 1 + len(matched.scores)
         self.matched = matched
         self.sources = sources
-        self.all = [RowReader(name, pieces, n_bytes, skipped) for name, pieces in named]
-        self.truth, self.scores = self.all[0], self.all[1:n]
-        self.sets = dict(zip(matched.sets, self.all[n:], strict=True))
-        self.files: dict[str, object] = {argument: name for argument, (name, _) in matched.of_rows.items()}
+        self.all = [RowReader(name, pieces, n_bytes, skipped) for name, pieces in inputs]
+        self.truth = self.all[0]
+        self.scores = self.all[1:n_ranked]
+        self.sets = dict(zip(matched.sets, self.all[n_ranked:], strict=True))
+        self.files: dict[str, object] = {
+            argument: name for argument, (name, _) in matched.row_values.items()
+        }
         if matched.pairs is not None:
             self.files["exclude"] = matched.pairs.path
 
     def batches(self) -> Iterator[list[Batch]]:
-        """Yield batches of all rows, one for the scores of each model, or one if there are none.
+        """Yield batches of all rows: one for the scores of every model, or one without scores.
 
-        Without rows, one that is empty lets counters know which inputs are given.
+        Without any rows, an empty batch lets counters know which inputs are given.
         """
         self._refuse_other_counts()
         while n := min(reader.ready() for reader in self.all):
@@ -84,7 +91,8 @@ class Readers:
     def _take(self, n: int) -> list[Batch]:
         """Return the next rows, for each model.
 
-        Readers have gone on when these are counted: errors find their rows by the first row of the batch.
+        When these are counted, the readers are already further: errors locate a row by the number
+        of the first row of the batch.
         """
         first = self.truth.n_taken
         place = self._place(first)
@@ -93,8 +101,8 @@ class Readers:
         batches = list[Batch]()
         readers: Sequence[RowReader | None] = self.scores or [None]
         for scores in readers:
-            readers_of = {"y_true": self.truth, "y_score": scores, **self.sets}
-            location = BatchLocation(readers_of, self.files, first, self.matched.start)
+            by_argument = {"y_true": self.truth, "y_score": scores, **self.sets}
+            location = BatchLocation(by_argument, self.files, first, self.matched.start)
             y_score = None if scores is None else scores.take(n)
             batch = self._batch(truth, y_score, sets, first, first + n)
             batches.append(batch._replace(place=place, location=location))
@@ -102,10 +110,13 @@ class Readers:
 
     def _empty(self) -> list[Batch]:
         """Return batches without rows, for each model."""
-        none = rows_by_id(np.zeros(1, np.int64), np.empty(0, np.int32))
-        no_scores = none._replace(values=np.empty(0, np.float32)) if self.scores else None
-        sets: dict[str, Any] = dict.fromkeys(self.sets, none)
-        return [self._batch(none, no_scores, sets, 0, 0)] * (len(self.scores) or 1)
+        no_rows = rows_by_id(np.zeros(1, np.int64), np.empty(0, np.int32))
+        sets: dict[str, Any] = dict.fromkeys(self.sets, no_rows)
+        if not self.scores:
+            return [self._batch(no_rows, None, sets, 0, 0)]
+        no_scores = no_rows._replace(values=np.empty(0, np.float32))
+        batch = self._batch(no_rows, no_scores, sets, 0, 0)
+        return [batch for _ in self.scores]
 
     def _batch(
         self, truth: Piece, y_score: Piece | None, sets: Mapping[str, Any], start: int, stop: int
@@ -116,17 +127,27 @@ class Readers:
         if matched.pairs is not None:
             excluded = pairs_of_rows(matched.pairs.rows, matched.pairs.labels, start, stop)
             restrictions = {"exclude": excluded, **restrictions}
-        door = Door(restrictions, matched.exclude_from == "both")
-        inputs: dict[str, Any] = {name: values[start:stop] for name, (_, values) in matched.of_rows.items()}
+        label_filter = LabelFilter(restrictions, matched.exclude_from == "both")
+        inputs: dict[str, Any] = {
+            name: values[start:stop] for name, (_, values) in matched.row_values.items()
+        }
         if y_score is not None:
             inputs["y_score"] = y_score
         if "y_pred" in sets:
             inputs["y_pred"] = sets["y_pred"]
-        first_row = None if matched.first_row is None else matched.first_row + start
-        return Batch(truth, door=door, inputs=door.names.union(inputs), first_row=first_row, **inputs)
+        first_row = matched.first_row
+        if first_row is not None:
+            first_row += start
+        return Batch(
+            truth,
+            label_filter=label_filter,
+            inputs=label_filter.names.union(inputs),
+            first_row=first_row,
+            **inputs,
+        )
 
     def _place(self, row: int) -> tuple[str, int] | None:
-        """Return what saved counts call the file of a row, and its number there."""
+        """Return the name of the file of a row in saved counts, and the number of the row there."""
         if not self.sources:
             return None
         name, row_of_file = self.truth.locate(row)
@@ -134,21 +155,22 @@ class Readers:
         return (source, row_of_file) if source else None
 
     def _refuse_other_counts(self) -> None:
-        """Refuse inputs that tell another number of rows than the truth."""
+        """Refuse inputs whose known number of rows is not that of the truth."""
         for reader in self.all:
             _refuse_other_count(self.matched.truth, reader, reader.n_rows, self.truth.n_rows)
 
     def _refuse_few_values(self, n_rows: int) -> None:
-        """Refuse values of rows, such as clusters, of which there are fewer than rows so far."""
-        for argument, (name, values) in self.matched.of_rows.items():
+        """Refuse fewer values of rows, such as clusters, than there are rows so far."""
+        for argument, (name, values) in self.matched.row_values.items():
             if len(values) < n_rows:
-                _refuse_other_length(argument, name, len(values), self.truth, self.truth.count() or n_rows)
+                n_all_rows = self.truth.count() or n_rows
+                _refuse_other_length(argument, name, len(values), self.truth, n_all_rows)
 
     def _refuse_other_counts_at_end(self) -> None:
         """Refuse inputs with another number of rows than the truth, once all rows are read."""
         for reader in self.all:
             _refuse_other_count(self.matched.truth, reader, reader.count(), self.truth.count())
-        for argument, (name, values) in self.matched.of_rows.items():
+        for argument, (name, values) in self.matched.row_values.items():
             _refuse_other_length(argument, name, len(values), self.truth, self.truth.n_taken)
         if self.matched.pairs is not None:
             self.matched.pairs.refuse_outside(self.truth.n_taken, None)
@@ -162,16 +184,37 @@ class Readers:
 def _refuse_other_count(
     truth: NamedPieces, reader: RowReader, n_rows: int | None, expected: int | None
 ) -> None:
+    """Refuse an input with another number of rows than the truth, if both are known."""
     if n_rows is None or expected is None or n_rows == expected:
         return
     n = reader.ready()
     width = list_width(reader.take(n), 0) if n else None
-    raise ValueError(f"{reader.name}: {other_rows(n_rows, expected, truth[0], truth[1].n_labels, width)}")
+    reason = other_rows(n_rows, expected, truth[0], truth[1].n_labels, width)
+    raise ValueError(f"{reader.name}: {reason}")
 
 
-def _refuse_other_length(argument: str, name: str, n_values: int, truth: RowReader, n_rows: int) -> None:
+def _refuse_other_length(
+    argument: str, name: str, n_values: int, truth: RowReader, n_rows: int
+) -> None:
     """Refuse values of rows, such as clusters, whose number is not that of the rows."""
     if n_values != n_rows:
         noun = noun_of(argument)
         text = counted(n_values, f"{noun}s do not match", f"{noun} does not match")
         raise ValueError(f"{name}: {text} the {n_rows} rows of {truth.name}")
+
+
+def first_rows(name: str, pieces: Pieces) -> Piece | None:
+    """Return the first rows of an input; None if it has no rows."""
+    with closing(RowReader(name, pieces, FIRST_BYTES)) as reader:
+        n = reader.ready()
+        return reader.take(n) if n else None
+
+
+def have_scores(name: str, pieces: Pieces) -> bool:
+    """Return whether the labels of predictions have scores, from the first rows with any label."""
+    with closing(RowReader(name, pieces, FIRST_BYTES)) as reader:
+        for n in iter(reader.ready, 0):
+            are_scored = has_scores(reader.take(n))
+            if are_scored is not None:
+                return are_scored
+    return True

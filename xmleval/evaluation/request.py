@@ -1,7 +1,7 @@
-"""What a caller asks for: data, a question about them, and how it is run, as typed records.
+"""Requests as typed records: data, a question about them, and how to run it.
 
-`evaluate`, `compare`, `diff`, fits, `Evaluator` and the command line make the same records, and all that
-follows reads their fields.
+`evaluate`, `compare`, `diff`, fits, `Evaluator` and the command line make the same records, and all
+other code reads their fields.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from xmleval.view.rule import Rule
 Metrics = str | Iterable[str]
 NamesLike = Iterable[Any] | FilePath  # texts or integers
 HierarchyLike = SparseMatrix | Iterable[Any] | FilePath | Hierarchy
-Progress = bool | Callable[[int, int | None], object]  # what is called with the rows counted, and all rows
+# a function is called with the number of counted rows and of all rows
+Progress = bool | Callable[[int, int | None], object]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """What has a row for each instance: values, or files of them; see `evaluate`."""
+    """Arguments with a row for each instance, values or files; see `evaluate`."""
 
     y_true: RowsLike | None = None
     y_score: RowsLike | ModelsLike | None = None
@@ -44,9 +45,9 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is to be computed, and what there is for each label; see `evaluate`.
+    """What to compute, with the values of labels; see `evaluate`.
 
-    ``given`` are the options that the caller gave, where a function adds others to them.
+    ``given`` are the options of the caller if a function has added others.
     """
 
     metrics: Metrics | None = None
@@ -68,13 +69,15 @@ class Question:
     given: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
-        """Keep names of measures that can be read twice."""
+        """Keep the names of measures as a list: an iterator can be read only once."""
         object.__setattr__(self, "metrics", as_names(self.metrics))
 
     @property
     def training(self) -> TrainingLabels:
         """The training labels, and the constants of the propensities to estimate from them."""
-        return self.y_train if isinstance(self.y_train, TrainingLabels) else TrainingLabels(self.y_train)
+        if isinstance(self.y_train, TrainingLabels):
+            return self.y_train
+        return TrainingLabels(self.y_train)
 
     @property
     def resolved_conventions(self) -> Conventions:
@@ -82,7 +85,7 @@ class Question:
         return conventions_of(self.metrics, self.conventions)
 
     def given_options(self, n_labels: int) -> frozenset[str]:
-        """Return the options, and the fields of conventions, that are given and may be without effect."""
+        """Return the given options and fields of conventions, to report those without effect."""
         if self.given is not None:
             return self.given
         options = vars(self) | {"y_train": self.training.labels, **self.training.constants}
@@ -98,19 +101,20 @@ class Running:
     block_rows : int, optional
         Rows processed at a time, by default chosen by memory.
     checkpoint : path, optional
-        Of files: folder to keep the counts in every so often; it is removed at the end. With ``executor``, it
-        may be on object storage.
+        Of files: folder to keep the counts in every so often; it is removed at the end. With
+        ``executor``, it may be on object storage.
     resume : bool, default False
         Go on from the checkpoint, if there is one.
     save : path, optional
-        File for the counts, for `xmleval merge` and `Evaluator.load`; of several models, with ``{}`` for
-        their names, as in ``s_{}.npz``.
+        File for the counts, for `xmleval merge` and `Evaluator.load`; of several models, with
+        ``{}`` for their names, as in ``s_{}.npz``.
     first_row : int, optional
-        With ``confidence`` and ``save``: number of the first row among those of all shards, to merge them.
+        With ``confidence`` and ``save``: number of the first row among those of all shards, to
+        merge them.
     executor : int or str, optional
-        Of files: count in so many new processes of this machine, or on the Dask cluster of the scheduler at
-        this address, whose workers see the files and the checkpoint. A script that starts processes is also
-        imported by them, and needs ``if __name__ == "__main__":``.
+        Of files: count in so many new processes of this machine, or on the Dask cluster of the
+        scheduler at this address, whose workers see the files and the checkpoint. A script that
+        starts processes is also imported by them, and needs ``if __name__ == "__main__":``.
 
     Examples
     --------
@@ -128,14 +132,14 @@ class Running:
 
     @property
     def needs_files(self) -> bool:
-        """Whether anything is for files alone."""
-        alone = self.checkpoint, self.save, self.first_row, self.executor
-        return self.resume or any(value is not None for value in alone)
+        """Whether any field is for files only."""
+        for_files = self.checkpoint, self.save, self.first_row, self.executor
+        return self.resume or any(value is not None for value in for_files)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """All that an evaluation is asked for."""
+    """All arguments of an evaluation."""
 
     data: Data
     question: Question = field(default_factory=Question)
@@ -145,7 +149,7 @@ class Request:
     progress: Progress = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no record."""
+        """Refuse a ``running`` that is not a `Running`."""
         if not isinstance(self.running, Running):
             raise InputError("running", f"{shown(self.running)} is no xmleval.Running")
 
@@ -189,22 +193,23 @@ class EvaluateOptions(Options, total=False):
 
 RECORDS = {"data": Data, "question": Question}  # parts of a request with many fields
 ARGUMENTS = ("y_true", "y_score", *EvaluateOptions.__annotations__)  # of `evaluate`
-OF_MODELS = tuple(name for name in EvaluateOptions.__annotations__ if name != "y_pred")  # of all models alike
+# arguments of `evaluate` that several models share
+SHARED_ARGUMENTS = tuple(name for name in EvaluateOptions.__annotations__ if name != "y_pred")
 
 
 def request_of(arguments: Mapping[str, Any]) -> Request:
-    """Return the request of arguments by name, or refuse a name that `evaluate` has not."""
+    """Return the request of arguments by name, or refuse an unknown name."""
     refuse_unknown(arguments, ARGUMENTS)
-    parts: dict[str, Any] = {**arguments}
+    values: dict[str, Any] = {**arguments}
     for part, record in RECORDS.items():
-        names = [each.name for each in fields(record) if each.name in parts]
-        parts[part] = record(**{name: parts.pop(name) for name in names})
-    parts["running"] = parts.get("running") or Running()
-    return Request(**parts)
+        names = [each.name for each in fields(record) if each.name in values]
+        values[part] = record(**{name: values.pop(name) for name in names})
+    values["running"] = values.get("running") or Running()
+    return Request(**values)
 
 
 def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse arguments by name that a function does not have."""
+    """Refuse options whose names a function does not have."""
     for name in options:
         if name not in names:
             hint = did_you_mean(name, names) or f"options are {', '.join(sorted(names))}"

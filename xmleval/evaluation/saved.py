@@ -1,4 +1,4 @@
-"""The settings and counts of an evaluator, to its saved file and from it."""
+"""Convert the settings and counts of an evaluator to a saved file and back."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from xmleval.base.errors import positive_integer
 from xmleval.base.notes import notes_as_json, notes_from_json
 from xmleval.evaluation.counts import Counted
 from xmleval.evaluation.request import Question
-from xmleval.evaluation.row_keys import restored_keys, saved_keys
+from xmleval.evaluation.row_keys import Kept, restored_keys, saved_keys
 from xmleval.evaluation.settings import check_settings, plan_of
+from xmleval.evaluation.spans import Spans
 from xmleval.files.saved import Saved, first_difference
-from xmleval.input.vectors import check_propensity
+from xmleval.input.vectors import Propensity, check_propensity
 from xmleval.labels.datasets import published
 from xmleval.labels.groups import LabelGroups
 from xmleval.labels.hierarchy import from_edges
@@ -24,12 +25,12 @@ from xmleval.states.plan import SCORED, Settings
 from xmleval.states.state import new_states, refuse_many_cells
 from xmleval.view.rule import as_parts, from_parts
 
-UNSCORED = "unscored."  # before the names of arrays of rows that list nothing, counted as without scores
+UNSCORED = "unscored."  # prefix of arrays of rows that list nothing, counted as without scores
 
 
 def saved_settings(settings: Settings) -> Saved:
-    """Return what `restored_settings` takes."""
-    arrays = {name: array for name, array in settings.of_labels.items() if array.size}
+    """Return the settings as saved, for `restored_settings`."""
+    arrays = {name: array for name, array in settings.label_arrays.items() if array.size}
     rule = None
     if settings.decision is not None and settings.decision.fitted:
         rule, arrays["decision"] = as_parts(settings.decision)
@@ -38,9 +39,12 @@ def saved_settings(settings: Settings) -> Saved:
 
 
 def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
-    """Return the settings of a saved file, and take out their arrays; ValueError if these are none."""
-    saved, rule, constants = meta["settings"], meta["rule"], meta["constants"]
-    n_labels, explicit = saved["n_labels"], {name: bool(by_name) for name, by_name in saved["metrics"]}
+    """Return the settings of a saved file, and remove their arrays; refuse invalid ones."""
+    saved = meta["settings"]
+    rule = meta["rule"]
+    constants = meta["constants"]
+    n_labels = saved["n_labels"]
+    explicit = {name: bool(by_name) for name, by_name in saved["metrics"]}
     question = Question(
         metrics=[*explicit],
         labels=saved["labels"],
@@ -54,73 +58,104 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         confidence=saved["confidence"],
         given=frozenset(map(str, meta["options"])),
     )
-    of_labels = dict[str, Any]()  # what there is for each label
+    label_values = dict[str, Any]()
     if rule is not None:
-        of_labels["decision"] = from_parts(rule, arrays.pop("decision"))
+        label_values["decision"] = from_parts(rule, arrays.pop("decision"))
     if "propensity" in arrays:
-        q, counts = check_propensity(arrays.pop("propensity"), n_labels), arrays.pop("label_counts", None)
-        if counts is not None and (counts.dtype not in (np.int32, np.int64) or counts.shape != (n_labels,)):
-            raise ValueError("label_counts are no numbers of training rows")
-        model: dict[str, Any] = {name: float(constants[name]) for name in ("a", "b", "n") if constants}
-        model |= published(constants["dataset"]).where() if "dataset" in constants else {}
-        of_labels["inverse_propensity"] = q._replace(counts=counts, constants=model)
+        label_values["inverse_propensity"] = _restored_propensity(constants, arrays, n_labels)
     if saved["label_groups"] is not None:
         names, ranges = ([*map(str, texts)] for texts in saved["label_groups"])
-        of_labels["label_groups"] = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
+        groups = arrays.pop("label_groups").reshape(-1)
+        label_values["label_groups"] = LabelGroups(names, groups, ranges)
     if saved["hierarchy"] is not None:
         edges = arrays.pop("hierarchy", np.empty((0, 2), np.int64))
         other_nodes = [*saved["hierarchy"][1]]
         highest = n_labels + len(other_nodes) - 1
         edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, high=highest)
         with limited(machine_limit()):
-            of_labels["hierarchy"] = from_edges(edges, n_labels, other_nodes, saved["labels"])
-    settings = check_settings(replace(question, **of_labels), n_labels)
-    asked, is_counted = [(s, explicit[s.name]) for s, _ in settings.asked], saved.get("counts_cells", True)
-    settings = replace(settings, asked=asked, unknown="unknown" in saved, counts_cells=is_counted is True)
-    if differs := first_difference(settings.as_dict(), saved, "settings", ("as read", "as saved")):
-        raise ValueError(differs)
+            label_values["hierarchy"] = from_edges(edges, n_labels, other_nodes, saved["labels"])
+    settings = check_settings(replace(question, **label_values), n_labels)
+    settings = replace(
+        settings,
+        requested=[(spec, explicit[spec.name]) for spec, _ in settings.requested],
+        unknown="unknown" in saved,
+        counts_cells=saved.get("counts_cells", True) is True,
+    )
+    difference = first_difference(settings.as_dict(), saved, "settings", ("as read", "as saved"))
+    if difference:
+        raise ValueError(difference)
     return settings
 
 
+def _restored_propensity(
+    constants: dict[str, Any], arrays: dict[str, Any], n_labels: int
+) -> Propensity:
+    """Return the inverse propensities of a saved file, and remove their arrays."""
+    propensity = check_propensity(arrays.pop("propensity"), n_labels)
+    counts = arrays.pop("label_counts", None)
+    if counts is not None:
+        is_integer = counts.dtype in (np.int32, np.int64)
+        if not is_integer or counts.shape != (n_labels,):
+            raise ValueError("label_counts are no numbers of training rows")
+    model = dict[str, Any]()
+    if constants:
+        model = {name: float(constants[name]) for name in ("a", "b", "n")}
+    if "dataset" in constants:
+        model |= published(constants["dataset"]).where()
+    return propensity._replace(counts=counts, constants=model)
+
+
 def saved_counts(counted: Counted) -> Saved:
-    """Return what `restored` takes, after all rows were counted."""
-    arrays = {} if counted.states is None else counted.states.arrays()
+    """Return the counts as saved, for `restored`; no rows may be waiting."""
+    arrays = dict[str, Any]()
+    if counted.states is not None:
+        arrays = counted.states.arrays()
     if counted.row_keys:
-        arrays |= {"row_keys": saved_keys(counted.row_keys)}
+        arrays["row_keys"] = saved_keys(counted.row_keys)
     meta = {
-        "n_rows": counted.n_rows, "given": sorted(counted.inputs), "updated": counted.plan is not None,
-        "score_dtype": counted.score_dtype, "spans": counted.spans, "place": counted.place,
+        "n_rows": counted.n_rows,
+        "given": sorted(counted.inputs),
+        "updated": counted.plan is not None,
+        "score_dtype": counted.score_dtype,
+        "spans": counted.spans,
+        "place": counted.place,
         "notes": notes_as_json(counted.notes),
-    }  # fmt: skip
+    }
     if counted.unscored is not None:
-        other = saved_counts(counted.unscored)
-        meta["unscored"] = other.meta
-        arrays |= {UNSCORED + name: array for name, array in other.arrays.items()}
+        unscored = saved_counts(counted.unscored)
+        meta["unscored"] = unscored.meta
+        for name, array in unscored.arrays.items():
+            arrays[UNSCORED + name] = array
     return Saved(meta, arrays)
 
 
 def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted:
-    """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
+    """Return the counts of a saved file, or refuse invalid ones."""
     meta, arrays = counts
     if "unscored" in meta:
         return _restored_both_ways(settings, resources, counts)
     row_keys = arrays.pop("row_keys", None)
-    (source, row), notes = meta["place"], notes_from_json(meta["notes"])
+    source, row = meta["place"]
+    notes = notes_from_json(meta["notes"])
     place = str(source), positive_integer("place", row, at_least=0)
     if meta["updated"] is not True:
         return Counted(place=place, notes=notes)
-    n_rows, inputs = positive_integer("n_rows", meta["n_rows"], at_least=0), frozenset(meta["given"])
-    if (score_dtype := meta["score_dtype"]) not in (None, "float32", "float64"):
+    n_rows = positive_integer("n_rows", meta["n_rows"], at_least=0)
+    inputs = frozenset(meta["given"])
+    score_dtype = meta["score_dtype"]
+    if score_dtype not in (None, "float32", "float64"):
         raise ValueError(f"scores of {score_dtype}")
-    spans = {
-        name: tuple([(int(start), positive_integer("spans", stop, start)) for start, stop in pairs])
-        for name, pairs in meta["spans"].items()
-    }
+    spans: Spans = {}
+    for name, pairs in meta["spans"].items():
+        checked = [(int(start), positive_integer("spans", stop, start)) for start, stop in pairs]
+        spans[name] = tuple(checked)
     plan = plan_of(settings, inputs)
     refuse_many_cells("n_rows", plan, n_rows)
     states = new_states(plan, resources)
     states.from_contents(Contents(arrays, n_rows))
-    kept = () if row_keys is None else restored_keys(row_keys, n_rows)
+    kept: Kept = ()
+    if row_keys is not None:
+        kept = restored_keys(row_keys, n_rows)
     return Counted(
         n_rows=n_rows,
         plan=plan,
@@ -137,14 +172,16 @@ def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted
 
 def _restored_both_ways(settings: Settings, resources: Resources, counts: Saved) -> Counted:
     """Return the counts of rows that list nothing, as lists with scores and as lists without."""
-    meta, arrays = dict(counts.meta), counts.arrays
-    other = dict(meta.pop("unscored"))
-    other.pop("unscored", None)
-    of_other = {name: arrays.pop(name) for name in [*arrays] if name.startswith(UNSCORED)}
+    meta = dict(counts.meta)
+    arrays = counts.arrays
+    unscored_meta = dict(meta.pop("unscored"))
+    unscored_meta.pop("unscored", None)
+    unscored_arrays = dict[str, Any]()
+    for name in [name for name in arrays if name.startswith(UNSCORED)]:
+        unscored_arrays[name.removeprefix(UNSCORED)] = arrays.pop(name)
     scored = restored(settings, resources, Saved(meta, arrays))
-    unscored = restored(
-        settings, resources, Saved(other, {name.removeprefix(UNSCORED): of_other[name] for name in of_other})
-    )
-    if scored.inputs - {SCORED} != unscored.inputs or scored.n_rows != unscored.n_rows or not scored.inputs:
+    unscored = restored(settings, resources, Saved(unscored_meta, unscored_arrays))
+    have_same_inputs = scored.inputs - {SCORED} == unscored.inputs
+    if not scored.inputs or not have_same_inputs or scored.n_rows != unscored.n_rows:
         raise ValueError("rows that list nothing are not the same in both ways")
     return replace(scored, unscored=unscored)

@@ -1,4 +1,4 @@
-"""Rows that something is fitted to, counted in one state."""
+"""Rows to fit thresholds or calibrators to, collected in one state."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from xmleval.states.state import States, state_class
 
 
 class ScoredRows:
-    """Rows collected so far in one state, within memory; more of them are in temporary files.
+    """Rows collected so far in one state; beyond the memory limit, they go to temporary files.
 
-    Subclasses name the ``state``, and say in ``missing`` and ``bare`` what is wrong without scores.
+    Subclasses set ``state``, the name of the state, and the messages ``missing``, without
+    predictions, and ``bare``, without scores.
     """
 
     state = missing = bare = ""
 
     def __init__(self, plan: Plan, resources: Resources) -> None:
-        self.n_labels, self.resources = plan.n_labels, resources
-        self._plan, self._dtypes = plan, set[str]()
+        self.n_labels = plan.n_labels
+        self.resources = resources
+        self._plan = plan
+        self._dtypes = set[str]()
         empty_state = state_class(self.state)(plan, plan.specs, resources)
         self._states = States(plan, resources, {self.state: empty_state})
 

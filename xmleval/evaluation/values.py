@@ -1,4 +1,4 @@
-"""Evaluation of values in memory: opened, matched and counted at once, and reported."""
+"""Evaluate values in memory, all rows at once."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ from xmleval.evaluation.settings import check_settings
 from xmleval.input.csr import Source
 from xmleval.input.match_values import MatchOptions
 from xmleval.input.opened import is_nameless
-from xmleval.input.sets import remembered
-from xmleval.labels.hierarchy import as_edges, nodes_of
+from xmleval.input.sets import cache_blocks
+from xmleval.labels.hierarchy import as_edges, list_nodes
 from xmleval.results.report import Report
 from xmleval.states.plan import Settings
 
 
 def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]) -> list[Report]:
-    """Return a report for the scores and the sets of each model, in their order.
+    """Return a report for every model, whose predictions are scores and sets, in the same order.
 
-    Several models share a truth without names, which is checked once, and settings for the same labels.
+    Several models share a truth without names, which is checked once, and settings for the same
+    labels.
     """
-    asked = question = request.question
+    question = request.question
     data = request.data
-    if asked.labels is not None or asked.hierarchy is not None:  # the match takes these
-        question = replace(asked, labels=None, hierarchy=as_edges(asked.hierarchy))
-    conventions = question.resolved_conventions
-    options = MatchOptions(
-        asked.n_labels, asked.labels, conventions.graded, nodes=nodes_of(question.hierarchy)
-    )
+    matched_question = question
+    if question.labels is not None or question.hierarchy is not None:
+        hierarchy = as_edges(question.hierarchy)
+        # the match finds the names of the labels
+        matched_question = replace(question, labels=None, hierarchy=hierarchy)
+    conventions = matched_question.resolved_conventions
+    nodes = list_nodes(matched_question.hierarchy)
+    options = MatchOptions(question.n_labels, question.labels, conventions.graded, nodes=nodes)
     resources = check_resources(request.memory, request.threads, request.running.block_rows)
     settings: Settings | None = None
     labels: tuple[Any, ...] | None = None
@@ -48,18 +51,18 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
             batch = open_batch(data, options, conventions, look_at=conventions.graded)
             is_shared = len(predictions) > 1 and is_nameless("y_true", data.y_true)
             if is_shared and not isinstance(data.y_true, Source):
-                batch = batch._replace(truth=remembered(batch.truth))
+                batch = batch._replace(truth=cache_blocks(batch.truth))
                 data = replace(data, y_true=batch.truth)
-            of_batch = batch.truth.n_labels, batch.naming.label_names, batch.naming.closed
-            if settings is None or of_batch != labels:
-                settings = check_settings(question, *of_batch)
-                labels = of_batch
+            batch_labels = batch.truth.n_labels, batch.naming.label_names, batch.naming.closed
+            if settings is None or batch_labels != labels:
+                settings = check_settings(matched_question, *batch_labels)
+                labels = batch_labels
             reports.append(_report_on(settings, resources, batch))
     return reports
 
 
 def _report_on(settings: Settings, resources: Resources, batch: Batch) -> Report:
-    """Return the report on all rows at once."""
+    """Return the report on a batch of all rows."""
     naming = batch.naming
     if naming.unknown:
         settings = replace(settings, unknown=True)

@@ -1,1 +1,1 @@
-"""Files that are read without trust and written whole or not at all."""
+"""Files: inputs are not trusted, and outputs appear when they are complete."""

@@ -1,4 +1,4 @@
-"""Arrays of .npy files and .npz archives: no pickle, and sizes are checked because files are untrusted."""
+"""Arrays of .npy files and .npz archives: untrusted, so no pickle, and sizes are checked."""
 
 from __future__ import annotations
 
@@ -25,26 +25,47 @@ from xmleval.base.errors import shown
 from xmleval.files.input import InputFile
 from xmleval.files.remote import in_one_line
 
-PACKED = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1100}  # deflate compresses by at most about 1032 to 1
+# deflate compresses by at most about 1032 to 1
+PACKED = {
+    zipfile.ZIP_STORED: 1,
+    zipfile.ZIP_DEFLATED: 1100,
+}
 READ_BYTES = 1 << 20
 HEAD_BYTES = 10_240  # read of each array at once: NumPy parses headers of up to 10,000 bytes
-PARSING = threading.Lock()  # filters of warnings, and a counter of Python 3.11's parser, are the process's
+# warning filters, and a counter in the parser of Python 3.11, are shared by all threads
+PARSING = threading.Lock()
 DAMAGE = (
-    ArithmeticError, AttributeError, EOFError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError,
-    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip  # encryption is a RuntimeError
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    RuntimeError,  # raised for encrypted members
+    SyntaxError,
+    TypeError,
+    ValueError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 class Stream(Protocol):
-    """Bytes that are read one after another."""
+    """Bytes that are read in order."""
 
     def readinto(self, view: bytearray | memoryview, /) -> int:
-        """Read some of the next ones, and return how many."""
+        """Read some of the next bytes, and return their number."""
         ...
 
 
 class Array(NamedTuple):
-    """An array as its header describes it."""
+    """An array as its header describes it.
+
+    n_bytes : of all its data
+    any_row : whether rows can be read without those before
+    start : where its header begins in the file, or the compressed bytes that contain it
+    member : its member of an archive, None in an .npy file
+    content : all its data, if it is small
+    """
 
     file: InputFile
     name: str
@@ -52,57 +73,72 @@ class Array(NamedTuple):
     by_column: bool
     dtype: np.dtype[Any]
     row_bytes: int
-    n_bytes: int  # of all its data
-    any_row: bool  # whether rows can be read without those before
+    n_bytes: int
+    any_row: bool
     header_bytes: int
-    start: int  # where its header lies in the file, or the compressed bytes that hold it
-    member: zipfile.ZipInfo | None  # of an archive
-    content: bytes | None  # all its bytes, where they are few
+    start: int
+    member: zipfile.ZipInfo | None
+    content: bytes | None
 
     def __str__(self) -> str:
-        """Return what messages say of it."""
+        """Return a description for messages."""
         return f"{self.name} is {self.dtype} of shape {self.shape}".removeprefix(" is ")
 
     def read(self, handle: io.BufferedIOBase | None) -> NDArray[Any]:
-        """Return all of it, from the open file, or its content."""
-        stream = io.BytesIO(self.content or b"") if handle is None else self._stream(handle, 0, None)
-        return self._take(stream, self.shape[::-1]).T if self.by_column else self._take(stream, self.shape)
+        """Return the whole array, from the open file or from its content."""
+        if handle is None:
+            stream: Stream = io.BytesIO(self.content or b"")
+        else:
+            stream = self._stream(handle, 0, None)
+        if self.by_column:
+            return self._read_into(stream, self.shape[::-1]).T
+        return self._read_into(stream, self.shape)
 
     @contextlib.contextmanager
-    def rows(self, first: int = 0, stop: int | None = None) -> Iterator[Callable[[int, int], NDArray[Any]]]:
-        """Yield ``take(start, stop)``, for rows from ``first`` on, in order; the last checks the checksum."""
-        n_bytes = self.member.compress_size if self.member else self.file.size
-        end = n_bytes if stop is None else self.header_bytes + stop * self.row_bytes
+    def rows(
+        self, first: int = 0, stop: int | None = None
+    ) -> Iterator[Callable[[int, int], NDArray[Any]]]:
+        """Yield ``take(start, stop)``, to be called for rows from ``first`` on, in order.
+
+        The call that reads the last row checks the checksum.
+        """
+        end = self.file.size
+        if self.member is not None:
+            end = self.member.compress_size
+        if stop is not None:
+            end = self.header_bytes + stop * self.row_bytes
         with self.file.open(self.start + end) as handle:
             if self.by_column:
                 values = self.read(handle)
                 yield lambda start, stop: values[start:stop]
             else:
                 stream = self._stream(handle, first, stop)
-                yield lambda start, stop: self._take(stream, (stop - start, *self.shape[1:]))
+                yield lambda start, stop: self._read_into(stream, (stop - start, *self.shape[1:]))
 
     def chunks(self) -> Chunks:
         """Return a vector as `Chunks`, which read it when iterated."""
         if len(self.shape) != 1:
             raise ValueError(f"{self.name} is of shape {self.shape}")
-        return Chunks(self.dtype, self.shape[0], partial(self.batches, READ_BYTES // self.dtype.itemsize))
+        return Chunks(
+            self.dtype, self.shape[0], partial(self.batches, READ_BYTES // self.dtype.itemsize)
+        )
 
     def batches(self, step: int, first: int = 0, stop: int | None = None) -> Iterator[NDArray[Any]]:
-        """Yield ``step`` rows at a time, once at least, from ``first`` on and up to ``stop``."""
+        """Yield ``step`` rows at a time, at least one batch, from ``first`` up to ``stop``."""
         end = self.shape[0] if stop is None else stop
         with self.rows(first, None if end == self.shape[0] else end) as take:
             for start in range(first, max(end, first + 1), step):
                 yield take(start, min(start + step, end))
 
     def _stream(self, handle: io.BufferedIOBase, first: int, stop: int | None) -> Stream:
-        """Return the bytes of rows; those of a member of an archive check its checksum at the end."""
+        """Return the bytes of rows; a member of an archive checks its checksum at its end."""
         n_before = self.header_bytes + first * self.row_bytes
         is_part = stop is not None or (first and self.file.is_remote)
         if self.member is None or (is_part and self.any_row):
             handle.seek(self.start + n_before)
             return handle
         handle.seek(self.start)
-        stream: Stream = _Stored(handle, self.member)
+        stream: Stream = _StoredMember(handle, self.member)
         if self.member.compress_type != zipfile.ZIP_STORED:
             stream = zipfile.ZipExtFile(handle, "r", self.member)
         with _naming(self.member):
@@ -110,8 +146,8 @@ class Array(NamedTuple):
                 stream.readinto(bytearray(min(READ_BYTES, n_before - place)))
         return stream
 
-    def _take(self, stream: Stream, shape: tuple[int, ...]) -> NDArray[Any]:
-        """Read into a new array, which can be written: kernels are compiled again for one that cannot."""
+    def _read_into(self, stream: Stream, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Read a new array, writable because kernels are compiled again for read-only ones."""
         with _naming(self.member):
             if self.dtype.hasobject:
                 raise ValueError("Python objects are not supported")
@@ -124,16 +160,20 @@ class Array(NamedTuple):
             return values
 
 
-class _Stored:
-    """The bytes of a member of an archive without compression, with its checksum; `zipfile` copies them."""
+class _StoredMember:
+    """An uncompressed member of an archive and its checksum, without the copies of `zipfile`."""
 
     def __init__(self, handle: io.BufferedIOBase, member: zipfile.ZipInfo) -> None:
-        self._handle, self._member, self._left, self._sum = handle, member, member.file_size, 0
+        self._handle = handle
+        self._member = member
+        self._left = member.file_size
+        self._sum = 0
 
     def readinto(self, view: bytearray | memoryview) -> int:
         """Read some of the next bytes."""
         n = self._handle.readinto(view)
-        self._sum, self._left = zlib.crc32(view[:n], self._sum), self._left - n
+        self._sum = zlib.crc32(view[:n], self._sum)
+        self._left = self._left - n
         if not self._left and self._sum != self._member.CRC:
             raise zipfile.BadZipFile(f"Bad CRC-32 for file {shown(self._member.filename)}")
         return n
@@ -152,11 +192,14 @@ def read_arrays(arrays: Iterable[Array]) -> list[NDArray[Any]]:
 def open_npy(file: InputFile) -> Array:
     """Return the array of an .npy file; refuse a damaged header or size."""
     with file.open(0) as handle:
-        return _described(file, handle)
+        return _read_header(file, handle)
 
 
 class Archive(dict[str, Array]):
-    """The arrays of an .npz archive by name, the last of one name; damaged or impossible ones are refused."""
+    """The arrays of an .npz archive by name; the last array of a name counts.
+
+    Damaged and impossible arrays are refused.
+    """
 
     def __init__(self, file: InputFile) -> None:
         super().__init__()
@@ -166,16 +209,16 @@ class Archive(dict[str, Array]):
                 archive = zipfile.ZipFile(handle)
             except (zipfile.BadZipFile, NotImplementedError) as error:
                 if isinstance(error.__context__, OSError):
-                    raise error.__context__ from None  # of reading, which is not what is wrong with it
+                    # the file cannot be read, which says nothing about the archive
+                    raise error.__context__ from None
                 raise ValueError("not a zip archive, or cut short") from None
             for info in archive.infolist():
                 if info.file_size > PACKED.get(info.compress_type, 0) * max(info.compress_size, 1):
-                    raise ValueError(
-                        f"{info.filename}: {info.file_size} bytes do not fit in {info.compress_size}"
-                    )
+                    sizes = f"{info.file_size} bytes do not fit in {info.compress_size}"
+                    raise ValueError(f"{info.filename}: {sizes}")
                 if info.filename.endswith(".npy"):
                     with _naming(info), archive.open(info) as stream:
-                        array = _described(file, stream, info, handle.tell())
+                        array = _read_header(file, stream, info, handle.tell())
                     self[array.name] = array
 
     def __missing__(self, name: str) -> Array:
@@ -183,7 +226,7 @@ class Archive(dict[str, Array]):
         raise ValueError(f"no array {shown(name)} in it")
 
     def load_sparse(self) -> Any:
-        """Return the matrix that `scipy.sparse.save_npz` wrote; its index values are not checked."""
+        """Return the matrix of `scipy.sparse.save_npz`; its index values are not checked."""
         import scipy.sparse  # imported here to keep start-up fast
 
         with self.file.open() as handle:
@@ -195,49 +238,74 @@ class Archive(dict[str, Array]):
 
 
 def check_sums(file: InputFile) -> None:
-    """Refuse an archive of which an array has a wrong checksum, as no reader of parts checks it."""
+    """Refuse an archive with a wrong checksum, which reading parts of it does not check."""
     with file.open() as handle:
         name = zipfile.ZipFile(handle).testzip()
     if name is not None:
         raise zipfile.BadZipFile(f"Bad CRC-32 for file {shown(name)}")
 
 
-def _described(
+def _read_header(
     file: InputFile, stream: IO[bytes], member: zipfile.ZipInfo | None = None, start: int = 0
 ) -> Array:
-    """Return what the header of an array says of it, or refuse it."""
+    """Return an array as its header describes it; refuse an impossible header."""
     head = io.BytesIO(stream.read(HEAD_BYTES))
+    shape, by_column, dtype = _parse_header(head)
+    if not dtype.itemsize or not 0 <= min(shape, default=0) <= max(shape, default=0) < 2**62:
+        raise ValueError(f"impossible array, {dtype} of shape {shape}")
+    by_column = by_column and len(shape) > 1 and 0 not in shape
+    name = ""
+    is_packed = False
+    n_all = file.size
+    if member is not None:
+        name = member.filename.removesuffix(".npy")
+        n_all = member.file_size
+        is_packed = member.compress_type != zipfile.ZIP_STORED
+    header_bytes = head.tell()
+    n_stored = n_all - header_bytes
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if n_bytes != n_stored and not dtype.hasobject:
+        raise ValueError(f"{n_stored} bytes of data where the header promises {n_bytes}")
+    content = None
+    if n_all <= HEAD_BYTES:
+        content = head.getvalue()[header_bytes:]
+    return Array(
+        file=file,
+        name=name,
+        shape=shape,
+        by_column=by_column,
+        dtype=dtype,
+        row_bytes=math.prod(shape[1:]) * dtype.itemsize,
+        n_bytes=n_bytes,
+        any_row=not (by_column or is_packed),
+        header_bytes=header_bytes,
+        start=start,
+        member=member,
+        content=content,
+    )
+
+
+def _parse_header(head: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return the shape, whether the array is stored by column, and the dtype in a header."""
     try:
         with PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # headers written by Python 2
             major, _ = npy.read_magic(head)
             read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
-            shape, by_column, dtype = read(head)
-    except (*DAMAGE, MemoryError) as error:  # which Python's parser raises where brackets nest deeply
+            return read(head)
+    except (*DAMAGE, MemoryError) as error:  # Python's parser raises it for deeply nested brackets
         raise ValueError(f"not a NumPy array ({in_one_line(error)})") from None
-    if not dtype.itemsize or not 0 <= min(shape, default=0) <= max(shape, default=0) < 2**62:
-        raise ValueError(f"impossible array, {dtype} of shape {shape}")
-    by_column = by_column and len(shape) > 1 and 0 not in shape
-    name, packed, n_all = "", False, file.size
-    if member is not None:
-        name, n_all = member.filename.removesuffix(".npy"), member.file_size
-        packed = member.compress_type != zipfile.ZIP_STORED
-    n_stored = n_all - head.tell()
-    n_bytes, row_bytes = math.prod(shape) * dtype.itemsize, math.prod(shape[1:]) * dtype.itemsize
-    if n_bytes != n_stored and not dtype.hasobject:
-        raise ValueError(f"{n_stored} bytes of data where the header promises {n_bytes}")
-    any_row = not (by_column or packed)
-    sizes, content = (row_bytes, n_bytes), head.getvalue()[head.tell() :] if n_all <= HEAD_BYTES else None
-    return Array(file, name, shape, by_column, dtype, *sizes, any_row, head.tell(), start, member, content)
 
 
 @contextlib.contextmanager
 def _naming(member: zipfile.ZipInfo | None) -> Iterator[None]:
-    """Name a member of an archive in what goes wrong with it."""
+    """Name a member of an archive in errors about it."""
     try:
         yield
     except (ValueError, RuntimeError, zlib.error, EOFError) as error:
-        raise ValueError(f"{member.filename}: {error}" if member else str(error)) from None
+        if member is None:
+            raise ValueError(str(error)) from None
+        raise ValueError(f"{member.filename}: {error}") from None
 
 
 def write_archive(file: IO[bytes], arrays: Iterable[tuple[str, NDArray[Any] | Chunks]]) -> None:
@@ -251,14 +319,19 @@ def write_archive(file: IO[bytes], arrays: Iterable[tuple[str, NDArray[Any] | Ch
                 else:
                     npy.write_array(member, array, allow_pickle=False)
     except BaseException:
-        archive.fp = None  # closing it with a member open would raise another error in place of this one
+        # closing it with a member open would raise another error in place of this one
+        archive.fp = None
         raise
     archive.close()
 
 
 def write_chunks(file: IO[bytes], array: Chunks) -> None:
     """Write a vector as an .npy file, piece by piece."""
-    header = {"descr": npy.dtype_to_descr(array.dtype), "fortran_order": False, "shape": (array.size,)}
+    header = {
+        "descr": npy.dtype_to_descr(array.dtype),
+        "fortran_order": False,
+        "shape": (array.size,),
+    }
     npy.write_array_header_1_0(file, header)
     for keys in array.read():
         file.write(np.ascontiguousarray(keys).view(np.uint8).data)

@@ -1,4 +1,4 @@
-"""Outputs: files that appear under their name when they are whole or not at all, and locked folders."""
+"""Outputs: files that appear under their name only when complete, and locked folders."""
 
 from __future__ import annotations
 
@@ -18,19 +18,67 @@ from typing import IO
 from xmleval.files.remote import RemotePath
 
 LOCK = "checkpoint.lock"
-TELLING = {  # endings of names that tell what a file holds
-    ".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".md", ".markdown", ".tex", ".latex",
-    ".html", ".htm", ".xml", ".yaml", ".yml", ".toml", ".xlsx", ".svg", ".png", ".pdf", ".gif",
-    ".jpg", ".jpeg", ".npz", ".npy", ".mat", ".parquet", ".arrow", ".feather", ".run", ".qrels",
-    ".lines", ".svm", ".svmlight", ".libsvm", ".arff", ".state", ".pkl", ".pickle", ".gz", ".bz2",
-    ".xz", ".zst", ".zip",
-}  # fmt: skip
-ARCHIVE = ("", ".state", ".npz", ".zip")  # endings of states and rules, which are archives of arrays
-PREFIX = 50  # characters of a name that a hidden name begins with; all of them may be too many
+KNOWN_ENDINGS = {  # of files whose names show their contents
+    ".txt",
+    ".csv",
+    ".tsv",
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".md",
+    ".markdown",
+    ".tex",
+    ".latex",
+    ".html",
+    ".htm",
+    ".xml",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".xlsx",
+    ".svg",
+    ".png",
+    ".pdf",
+    ".gif",
+    ".jpg",
+    ".jpeg",
+    ".npz",
+    ".npy",
+    ".mat",
+    ".parquet",
+    ".arrow",
+    ".feather",
+    ".run",
+    ".qrels",
+    ".lines",
+    ".svm",
+    ".svmlight",
+    ".libsvm",
+    ".arff",
+    ".state",
+    ".pkl",
+    ".pickle",
+    ".gz",
+    ".bz2",
+    ".xz",
+    ".zst",
+    ".zip",
+}
+# endings of states and rules, which are archives of arrays
+ARCHIVE = (
+    "",
+    ".state",
+    ".npz",
+    ".zip",
+)
+PREFIX = 50  # characters of a name that its hidden name begins with, which must not be too long
 
 
 class _Output(io.BufferedWriter):
-    """A file that does not tell its number: NumPy would write past it, and raise errors without a reason."""
+    """A file without a number.
+
+    NumPy would write past the buffer to the number, and raise errors without a reason.
+    """
 
     def fileno(self) -> int:
         """Refuse."""
@@ -38,7 +86,7 @@ class _Output(io.BufferedWriter):
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Refuse a file that cannot be written, before anything is computed; a remote one is not asked for."""
+    """Refuse a local file that cannot be written, before anything is computed."""
     if isinstance(path, RemotePath):
         return
     if path.is_dir():
@@ -53,13 +101,13 @@ def refuse_unwritable(path: Path) -> None:
 
 
 def refuse_ending(path: Path, noun: str, endings: Sequence[str], others: bool = True) -> None:
-    """Refuse a name that tells of something else than the file would hold.
+    """Refuse a name whose ending shows other contents than the file would have.
 
-    ``endings`` are those of such a file, "" of names without any; with ``others``, it may have one that tells
-    nothing, too.
+    ``endings`` are the endings of such a file, "" for names without one; ``others`` also allows
+    endings that show nothing.
     """
     suffix = path.suffix.lower()
-    if suffix not in endings and not (others and suffix not in TELLING):
+    if suffix not in endings and not (others and suffix not in KNOWN_ENDINGS):
         raise ValueError(f"{path}: {noun} is written as {', '.join(filter(None, endings))}")
 
 
@@ -72,7 +120,7 @@ def refuse_input(file: Path, outputs: Iterable[Path]) -> None:
 
 
 def refuse_link(path: Path) -> None:
-    """Refuse a link among files of a run, which needs none; another user may have put it there."""
+    """Refuse a link in place of a file of a run; another user may have put it there."""
     if not isinstance(path, RemotePath) and path.is_symlink():
         reason = "is a symbolic link, which is not followed here; remove it"
         raise FileExistsError(errno.EEXIST, reason, str(path))
@@ -80,11 +128,13 @@ def refuse_link(path: Path) -> None:
 
 @contextlib.contextmanager
 def naming_output(path: Path, hidden: str = "", hint: str = "") -> Iterator[None]:
-    """Name an output in errors of the system that name no file, or a hidden one."""
+    """Name an output in system errors that name no file or its hidden file."""
     try:
         yield
     except OSError as error:
-        if error.errno is None or error.filename not in (None, hidden):  # of a signal handler, or an input
+        if error.errno is None:  # raised by a signal handler
+            raise
+        if error.filename not in (None, hidden):  # about an input
             raise
         raise OSError(error.errno, f"{error.strerror}{hint}", str(path)) from None
 
@@ -93,7 +143,7 @@ def naming_output(path: Path, hidden: str = "", hint: str = "") -> Iterator[None
 def replacing(path: Path, follow_links: bool = True) -> Iterator[IO[bytes]]:
     """Yield a file under a hidden name, which on success takes the place of ``path``.
 
-    Of a link, its target is replaced, or it is refused where links are not followed.
+    If ``path`` is a link, its target is replaced, or it is refused if links are not followed.
     """
     if isinstance(path, RemotePath):
         with naming_output(path), tempfile.NamedTemporaryFile(prefix="xmleval-") as file:
@@ -110,19 +160,17 @@ def replacing(path: Path, follow_links: bool = True) -> Iterator[IO[bytes]]:
     try:
         with naming_output(path, hidden):
             number = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-            with _Output(io.FileIO(number, "wb")) as file:
-                with contextlib.suppress(OSError):  # of what is not there, or another user's
-                    before = os.lstat(target)
-                    if stat.S_ISREG(before.st_mode):
-                        os.fchmod(number, before.st_mode & 0o777)
-                yield file
-                file.flush()
+            with _Output(io.FileIO(number, "wb")) as output:
+                _copy_mode(target, number)
+                yield output
+                output.flush()
                 os.fsync(number)
             try:
                 os.replace(hidden, target)
                 return
             except OSError as error:
-                if error.errno != errno.EBUSY or not follow_links:  # a file that is mounted by itself
+                # EBUSY: the target is a mounted file, which is overwritten below
+                if error.errno != errno.EBUSY or not follow_links:
                     raise
     except BaseException:
         with contextlib.suppress(OSError):
@@ -133,21 +181,31 @@ def replacing(path: Path, follow_links: bool = True) -> Iterator[IO[bytes]]:
     os.unlink(hidden)
 
 
+def _copy_mode(target: str, number: int) -> None:
+    """Give an open file the permissions of the file that it will replace, if possible."""
+    with contextlib.suppress(OSError):  # the target does not exist, or is another user's
+        status = os.lstat(target)
+        if stat.S_ISREG(status.st_mode):
+            os.fchmod(number, status.st_mode & 0o777)
+
+
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Make a folder, which no other process may lock, and remove it if it is empty at the end."""
+    """Make a folder that no other process may lock; at the end, remove it if it is empty."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder}: is a file; expected a folder")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / LOCK
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)) as file:
+    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    with os.fdopen(number) as file:
         if os.fstat(file.fileno()).st_size:
             raise ValueError(f"{path}: not a lock of this version; expected a folder without it")
         in_use = False
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until its process ends, however it does
+            # the lock is released when the process ends in any way
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             in_use = not os.path.samestat(os.fstat(file.fileno()), os.stat(path))
-        except (BlockingIOError, FileNotFoundError):  # of a process that ends at this moment
+        except (BlockingIOError, FileNotFoundError):  # not found: its process ends at this moment
             in_use = True
         except OSError as error:
             message = f"{folder}: cannot be locked ({error.strerror}); no other process may use it"

@@ -20,13 +20,14 @@ from xmleval.files.archive import DAMAGE, Archive, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import ARCHIVE, refuse_ending, replacing
 
-LARGE = re.compile("(^|/)(score_runs|weighted_scores)/c").search  # scores, which may exceed memory
+# arrays of scores, which may exceed memory
+is_large = re.compile("(^|/)(score_runs|weighted_scores)/c").search
 JSON_VALUE_BYTES = 100  # of memory for an empty list, or a short string and its place in a list
 SMALL_BYTES = 1 << 12  # of a text whose values take little memory
 SHOWN = 40  # characters of a name that a message quotes
 
 
-class Form(NamedTuple):
+class StateForm(NamedTuple):
     """A kind of saved file: its format mark, version, and name in messages."""
 
     mark: str
@@ -34,9 +35,9 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 14, "saved evaluator")
-CHECKPOINT = Form("xmleval checkpoint", 13, "checkpoint")
-RULE = Form("xmleval rule", 2, "saved rule")
+STATE = StateForm("xmleval state", 15, "saved evaluator")
+CHECKPOINT = StateForm("xmleval checkpoint", 14, "checkpoint")
+RULE = StateForm("xmleval rule", 2, "saved rule")
 
 
 class Saved(NamedTuple):
@@ -46,13 +47,15 @@ class Saved(NamedTuple):
     arrays: dict[str, Any]
 
 
-def meta_of(meta: dict[str, Any], form: Form) -> NDArray[np.uint8]:
-    """Return the JSON values of a saved file as an array of it."""
+def meta_of(meta: dict[str, Any], form: StateForm) -> NDArray[np.uint8]:
+    """Return the JSON values of a saved file as the array that it contains."""
     text = json.dumps({"format": form.mark, "version": form.version, **meta})
     return np.frombuffer(text.encode(), np.uint8)
 
 
-def save_state(path: Path, saved: Saved, form: Form = STATE, follow_links: bool = True) -> None:
+def save_state(
+    path: Path, saved: Saved, form: StateForm = STATE, follow_links: bool = True
+) -> None:
     """Write a saved file atomically."""
     refuse_ending(path, f"a {form.name}", ARCHIVE)
     with replacing(path, follow_links) as file:
@@ -60,20 +63,20 @@ def save_state(path: Path, saved: Saved, form: Form = STATE, follow_links: bool 
 
 
 def to_bytes(saved: Saved) -> bytes:
-    """Return what a saved file holds, to be sent to another process of the same program."""
+    """Return the contents of a saved file, to send to another process of the same program."""
     file = io.BytesIO()
     write_archive(file, [("meta", meta_of(saved.meta, STATE)), *saved.arrays.items()])
     return file.getvalue()
 
 
 def from_bytes(sent: bytes) -> Saved:
-    """Return what `to_bytes` was given."""
+    """Return the values that were given to `to_bytes`."""
     arrays = dict(np.load(io.BytesIO(sent), allow_pickle=False))
     return Saved(json.loads(arrays.pop("meta").tobytes()), arrays)
 
 
-def load_state(path: Path, form: Form = STATE) -> Saved:
-    """Read a saved file; raise ValueError if it is of another kind or version, damaged, or too large."""
+def load_state(path: Path, form: StateForm = STATE) -> Saved:
+    """Read a saved file; raise ValueError if it is of another form, damaged, or too large."""
     with naming_damage(path, form):
         archive = Archive(InputFile(path))
         memory_limit().take(archive["meta"].n_bytes)
@@ -81,17 +84,28 @@ def load_state(path: Path, form: Form = STATE) -> Saved:
         meta = parse_json(text.tobytes().decode())
         if meta["format"] != form.mark:
             raise KeyError("format")
-        if (version := meta["version"]) == form.version:
-            small = [name for name in archive if not LARGE(name)]
-            memory_limit().take(sum(archive[name].n_bytes for name in small))
-            whole = read_arrays([archive[name] for name in small])
-            large: dict[str, Any] = {name: archive[name].chunks() for name in filter(LARGE, archive)}
-            return Saved(meta, large | dict(zip(small, whole, strict=True)))
-    raise ValueError(f"{path}: saved as version {version}; this program reads version {form.version}")
+        version = meta["version"]
+        if version == form.version:
+            return Saved(meta, _load_arrays(archive))
+    raise ValueError(
+        f"{path}: saved as version {version}; this program reads version {form.version}"
+    )
+
+
+def _load_arrays(archive: Archive) -> dict[str, Any]:
+    """Return the arrays of an archive, the large ones first, as chunks to read later."""
+    small = [name for name in archive if not is_large(name)]
+    memory_limit().take(sum(archive[name].n_bytes for name in small))
+    small_arrays = read_arrays([archive[name] for name in small])
+    arrays = dict[str, Any]()
+    for name in filter(is_large, archive):
+        arrays[name] = archive[name].chunks()
+    arrays.update(zip(small, small_arrays, strict=True))
+    return arrays
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON, in which an object has each name once, after checking what its values need in memory."""
+    """Parse JSON after a check of its memory; refuse objects with a name twice."""
     if len(text) > SMALL_BYTES:
         n_values = sum(map(text.count, ",:[")) + 3 * text.count("{")
         memory_limit().check(2 * len(text) + JSON_VALUE_BYTES * n_values)
@@ -102,7 +116,7 @@ def parse_json(text: str) -> Any:
 
 
 def distinct_names(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return the fields of an object, or refuse a name that occurs twice."""
+    """Return the fields of an object; refuse a name that occurs twice."""
     fields = dict[Any, Any]()
     for name, value in pairs:
         if name in fields:
@@ -112,7 +126,7 @@ def distinct_names(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
 
 
 @contextlib.contextmanager
-def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
+def naming_damage(path: Path, form: StateForm = STATE) -> Iterator[None]:
     """Convert errors of a foreign or damaged file to a ValueError that names it."""
     try:
         yield
@@ -123,21 +137,23 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
     except (OSError, *DAMAGE) as error:
         if getattr(error, "filename", None) is not None:
             raise
-        reason = f"no {error} in it" if isinstance(error, KeyError) else error
+        reason = str(error)
+        if isinstance(error, KeyError):
+            reason = f"no {error} in it"
         raise ValueError(f"{path}: not a {form.name}, or damaged ({reason})") from None
 
 
 def first_difference(
-    mine: object, theirs: object, name: str = "", where: tuple[str, str] = ("here", "there")
+    first: object, second: object, name: str = "", places: tuple[str, str] = ("here", "there")
 ) -> str | None:
     """Describe the first difference of two settings in one line; None if they are equal."""
-    if mine == theirs:
+    if first == second:
         return None
-    if isinstance(mine, dict) and isinstance(theirs, dict) and mine.keys() == theirs.keys():
-        key = next(key for key in mine if mine[key] != theirs[key])
-        return first_difference(mine[key], theirs[key], key, where)
-    if isinstance(mine, list) and isinstance(theirs, list):
-        a, b = next((a, b) for a, b in itertools.zip_longest(mine, theirs) if a != b)
-        if not isinstance(a, bool):  # of a measure, whether it was requested by name
-            return first_difference(a, b, name, where)
-    return f"{name} differs: {mine} {where[0]}, {theirs} {where[1]}"
+    if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
+        key = next(key for key in first if first[key] != second[key])
+        return first_difference(first[key], second[key], key, places)
+    if isinstance(first, list) and isinstance(second, list):
+        a, b = next((a, b) for a, b in itertools.zip_longest(first, second) if a != b)
+        if not isinstance(a, bool):  # whether a measure was requested by name
+            return first_difference(a, b, name, places)
+    return f"{name} differs: {first} {places[0]}, {second} {places[1]}"

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from xmleval.base.errors import Keyword, Message
 
 Keys = NDArray[Any]  # scores, or numbers that sort like (label, score)
-SAMPLES = 4096  # keys of a run kept in memory, so that a search needs one short read
-LEAST_STRIDE = 64  # keeps the samples of many short runs small
+SAMPLES = 4096  # keys of a run that stay in memory, so that a search needs one short read
+LEAST_STRIDE = 64  # so that the samples of many short runs are small
 CHUNK_BYTES = 1 << 22
 
 
@@ -27,7 +27,9 @@ class _Temporary:
 
     def __init__(self) -> None:
         file = tempfile.TemporaryFile(prefix="xmleval-", buffering=0)  # noqa: SIM115
-        self.number, self.owner, self.end = file.fileno(), os.getpid(), 0
+        self.number = file.fileno()
+        self.owner = os.getpid()
+        self.end = 0
         weakref.finalize(self, file.close)
 
     def move(self, call: Callable[[int, list[Any], int], int], keys: Keys, offset: int) -> None:
@@ -36,13 +38,19 @@ class _Temporary:
         while view:
             n_bytes = call(self.number, [view], offset)
             if not n_bytes:
-                raise OSError(errno.EIO, "spilled scores cannot be read back", tempfile.gettempdir())
-            view, offset = view[n_bytes:], offset + n_bytes
+                raise OSError(
+                    errno.EIO, "spilled scores cannot be read back", tempfile.gettempdir()
+                )
+            view = view[n_bytes:]
+            offset = offset + n_bytes
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """Ascending keys at an offset of a file; ``sample`` holds every stride-th key."""
+class SortedRun:
+    """Ascending keys at an offset of a file.
+
+    sample : every stride-th key
+    """
 
     file: _Temporary
     offset: int
@@ -73,30 +81,33 @@ class SpillFile:
 
     def __init__(self) -> None:
         self._file: _Temporary | None = None
-        self._runs: weakref.WeakSet[Run] = weakref.WeakSet()  # that somebody refers to
-        self._writing: set[object] = set()  # who writes behind the last run
+        self._runs: weakref.WeakSet[SortedRun] = weakref.WeakSet()  # that are still referenced
+        self._writing: set[object] = set()  # a mark for each write after the last run
         self._lock = threading.RLock()  # a signal handler may come back to it
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy as an empty file."""
         return SpillFile, ()
 
-    def write(self, chunks: Iterator[Keys], size: int, dtype: np.dtype[Any]) -> Run:
-        """Append sorted keys, given in pieces; on failure, as of a full folder, the file is unchanged."""
+    def write(self, chunks: Iterator[Keys], size: int, dtype: np.dtype[Any]) -> SortedRun:
+        """Append sorted keys; on failure, such as a full disk, the file is unchanged."""
         stride = max(LEAST_STRIDE, -(-size // SAMPLES))
         samples = [np.empty(0, dtype)]
-        n_bytes, done, writer = size * dtype.itemsize, 0, object()
+        n_bytes = size * dtype.itemsize
+        n_written = 0
+        writer = object()
         try:
             self._writing.add(writer)
             with self._lock:
-                file = self._opened()
+                file = self._open_file()
                 start = file.end  # between this and the next line no signal handler can run
                 file.end = start + n_bytes
             for keys in chunks:
-                samples.append(keys[-done % stride :: stride].copy())
-                file.move(os.pwritev, np.ascontiguousarray(keys), start + done * dtype.itemsize)
-                done += keys.size
-            run = Run(file, start, done, stride, np.concatenate(samples))
+                samples.append(keys[-n_written % stride :: stride].copy())
+                offset = start + n_written * dtype.itemsize
+                file.move(os.pwritev, np.ascontiguousarray(keys), offset)
+                n_written += keys.size
+            run = SortedRun(file, start, n_written, stride, np.concatenate(samples))
             self._runs.add(run)
             return run
         except OSError as error:
@@ -106,19 +117,20 @@ class SpillFile:
             self.trim()
 
     def expect_room(self, n_bytes: int) -> None:
-        """Raise OSError if the temporary folder has not so much free space."""
+        """Raise OSError if the temporary folder has less free space."""
         with self._lock:
-            disk = os.fstatvfs(self._opened().number)
-        if disk.f_blocks and disk.f_bavail * disk.f_frsize < n_bytes:  # some file systems tell nothing
+            disk = os.fstatvfs(self._open_file().number)
+        # some file systems report no size
+        if disk.f_blocks and disk.f_bavail * disk.f_frsize < n_bytes:
             raise _naming_folder(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), n_bytes)
 
-    def _opened(self) -> _Temporary:
-        """Return the file; a forked process opens its own."""
+    def _open_file(self) -> _Temporary:
+        """Return the file; a forked process opens a new one."""
         if self._file is None or self._file.owner != os.getpid():
             self._file = _Temporary()
         return self._file
 
-    def holds(self, run: Run) -> bool:
+    def holds(self, run: SortedRun) -> bool:
         """Return whether a run is in this file."""
         return run.file is self._file
 
@@ -131,7 +143,7 @@ class SpillFile:
             before = file.end
             runs = [run for run in self._runs if self.holds(run)]
             end = max((run.offset + run.size * run.dtype.itemsize for run in runs), default=0)
-            if file.end == before:  # or else a signal handler has written meanwhile
+            if file.end == before:  # otherwise a signal handler has written in the meantime
                 file.end = end
                 os.ftruncate(file.number, end)
 
@@ -141,6 +153,8 @@ def _naming_folder(error: OSError, n_bytes: int) -> OSError:
     if error.errno is None:  # raised by a signal handler, such as TimeoutError
         return error
     text = f"{error.strerror}, while {n_bytes} bytes were spilled; what was counted before is kept"
-    remedy = ("; set TMPDIR to a folder with free space, or raise ", Keyword("memory"))
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return OSError(error.errno, Message(text, *remedy * is_full), tempfile.gettempdir())
+    message = Message(text)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        remedy = "; set TMPDIR to a folder with free space, or raise "
+        message = Message(text, remedy, Keyword("memory"))
+    return OSError(error.errno, message, tempfile.gettempdir())

@@ -1,4 +1,4 @@
-"""Types of what people may give as an argument; what is in it is checked as it is read."""
+"""Types of values that callers may pass; their contents are checked when they are read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from xmleval.input.objects.frames import Columns
+from xmleval.input.objects.frames import FrameColumns
 from xmleval.input.rows import Named
 from xmleval.input.scan import Scan
 
@@ -21,7 +21,7 @@ class SparseMatrix(Protocol):
         """Numbers of rows and columns."""
 
     def tocsr(self) -> object:
-        """Return it by rows."""
+        """Return the matrix in CSR format."""
 
 
 class RowsByKey(Protocol):
@@ -33,9 +33,18 @@ class RowsByKey(Protocol):
 
 FilePath: TypeAlias = str | os.PathLike[str]
 Keyed: TypeAlias = Mapping[Any, object]  # by the names of rows, or of labels
-# labels, or labels with scores, of each row; frames of pandas, polars and Arrow, and tensors, are like arrays
+# labels, or labels with scores, of each row; ArrayLike includes frames of pandas, polars and Arrow,
+# and tensors
 RowsLike: TypeAlias = (
-    ArrayLike | SparseMatrix | Sequence[object] | Keyed | RowsByKey | FilePath | Named | Columns | Scan
+    ArrayLike
+    | SparseMatrix
+    | Sequence[object]
+    | Keyed
+    | RowsByKey
+    | FilePath
+    | Named
+    | FrameColumns
+    | Scan
 )
 ModelsLike: TypeAlias = Mapping[str, RowsLike]  # predictions of models by name
 ValuesLike: TypeAlias = ArrayLike | Keyed | FilePath  # a value for each row, or for each label

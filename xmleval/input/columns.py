@@ -1,4 +1,4 @@
-"""Which columns of a table are instances, labels and values: of frames, Parquet, CSV and JSON Lines alike."""
+"""Find the columns of instances, labels and values of a frame, Parquet, CSV or JSON Lines."""
 
 from __future__ import annotations
 
@@ -9,45 +9,94 @@ from typing import Generic, NamedTuple, TypeVar
 
 from xmleval.base.errors import shown
 
-Column = TypeVar("Column", bound=Hashable)  # the name of one, a text but in some frames
+Column = TypeVar("Column", bound=Hashable)  # its name, a text except in some frames
 OWN_INSTANCE = ("instance", "row")  # always names the rows
 QUERY = ("query-id", "query_id", "queryid", "qid", "q_id")
 DOCUMENT = ("corpus-id", "corpus_id", "doc_id", "doc-id", "docid", "docno", "document_id", "pid")
 INSTANCE = (
-    *OWN_INSTANCE, *QUERY, "id", "doc_id", "doc-id", "docid", "docno", "document_id", "row_id", "instance_id",
-    "sample_id", "example_id",
-)  # fmt: skip
-LABEL_COLUMN, LABELS_COLUMN = "label", "labels"
+    *OWN_INSTANCE,
+    *QUERY,
+    "id",
+    "doc_id",
+    "doc-id",
+    "docid",
+    "docno",
+    "document_id",
+    "row_id",
+    "instance_id",
+    "sample_id",
+    "example_id",
+)
+LABEL_COLUMN = "label"
+LABELS_COLUMN = "labels"
 TRUE = ("tags", LABELS_COLUMN, "true", "y_true", "true_tags", "true_labels", "gold")
-PRED = ("predicted", "predictions", "prediction", "pred", "y_pred", "predicted_tags", "predicted_labels")
+PRED = (
+    "predicted",
+    "predictions",
+    "prediction",
+    "pred",
+    "y_pred",
+    "predicted_tags",
+    "predicted_labels",
+)
 SCORE_COLUMNS = ("score", "scores", "predicted_scores", "pred_scores", "probabilities")
-SECOND_SCORE_COLUMNS = (  # of a table with a row for each label, where no other is called like scores
-    "prob", "probs", "probability", "confidence", "confidences", "logit", "logits", "similarity",
+# of a table with a row for each label, if it has none of `SCORE_COLUMNS`
+SECOND_SCORE_COLUMNS = (
+    "prob",
+    "probs",
+    "probability",
+    "confidence",
+    "confidences",
+    "logit",
+    "logits",
+    "similarity",
     "similarities",
-)  # fmt: skip
+)
 JUDGEMENT = (
-    "relevance", "relevances", "rel", "relevant", "is_relevant", "grade", "grades", "judgement", "judgements",
-    "judgment", "judgments", "label_value",
-)  # fmt: skip
+    "relevance",
+    "relevances",
+    "rel",
+    "relevant",
+    "is_relevant",
+    "grade",
+    "grades",
+    "judgement",
+    "judgements",
+    "judgment",
+    "judgments",
+    "label_value",
+)
 USERS = ("user", "userid", "uid", "customer", "customerid", "session", "sessionid", "visitorid")
 ITEMS = (
-    "item", "itemid", "iid", "movieid", "productid", "asin", "parentasin", "trackid", "songid", "bookid",
-    "newsid", "articleid", "businessid",
-)  # fmt: skip
-NO_VALUE = ("iteration", "iter", "rank")  # of TREC's files, beside judgements and scores
-WRITTEN_INDEX = re.compile(r"|index|level_0|unnamed: \d+")  # what pandas calls an index that it writes
+    "item",
+    "itemid",
+    "iid",
+    "movieid",
+    "productid",
+    "asin",
+    "parentasin",
+    "trackid",
+    "songid",
+    "bookid",
+    "newsid",
+    "articleid",
+    "businessid",
+)
+NO_VALUE = ("iteration", "iter", "rank")  # of TREC's files, in addition to judgements and scores
+# names that pandas gives to an index that it writes
+WRITTEN_INDEX = re.compile(r"|index|level_0|unnamed: \d+")
 
 
 class ColumnsError(ValueError):
-    """What the names of columns do not settle; readers add how to."""
+    """The names of columns are not sufficient; readers add what to do."""
 
 
 class NoLabelsError(ColumnsError):
-    """No column is one of labels."""
+    """No column contains labels."""
 
 
 class NoListsError(ColumnsError):
-    """The column of labels holds no lists."""
+    """The column of labels contains no lists."""
 
     def __init__(self, column: Hashable) -> None:
         super().__init__(f"column {shown(column)} holds no lists")
@@ -55,15 +104,15 @@ class NoListsError(ColumnsError):
 
 
 class DecidingColumnError(ColumnsError):
-    """A column decides on values, and nothing tells how; ``column`` is one that a caller may name."""
+    """A column distinguishes labels in an unknown way; callers may choose ``column`` for values."""
 
     def __init__(self, text: str, column: Hashable = None) -> None:
         super().__init__(text)
         self.column = column
 
 
-class Chosen(NamedTuple, Generic[Column]):
-    """Columns that a caller names, None of those that are to be found."""
+class ChosenColumns(NamedTuple, Generic[Column]):
+    """Columns that a caller names; None for columns to find."""
 
     instance: Column | None = None
     label: Column | None = None
@@ -71,18 +120,18 @@ class Chosen(NamedTuple, Generic[Column]):
 
 
 class TableColumns(NamedTuple, Generic[Column]):
-    """What the columns of a table are, None where there is none."""
+    """Columns of a table by role; None for roles without a column."""
 
     lists: bool  # whether there is a row for each instance, and not for each label
     instance: Column | None
     label: Column
     value: Column | None  # scores or judgements of labels
     unused: list[Column]
-    is_usual: bool  # whether the instance of lists was found by a name that both sides must have
+    is_usual: bool  # whether lists have an instance, by a usual name that both sides must have
 
     @property
     def read(self) -> list[Column]:
-        """Names of the columns to read, but for those beside."""
+        """Columns to read, without further ones."""
         return [name for name in (self.instance, self.label, self.value) if name is not None]
 
 
@@ -90,149 +139,185 @@ def choose_columns(
     names: Sequence[Column],
     kind: str,
     is_list: Callable[[Column], bool] | None = None,
-    chosen: Chosen[Column] | None = None,
+    chosen: ChosenColumns[Column] | None = None,
     *,
     joined: bool = True,
     lists_scores: Callable[[Column], bool] | None = None,
 ) -> TableColumns[Column]:
-    """Return the columns of a table of lists, or with a row for each label, or refuse another.
+    """Return the columns of a table of lists, or of a table with a row for each label.
 
-    ``is_list`` is None where any text may be a list; ``lists_scores`` then tells whether a column `score`
-    next to lists of labels has lists, too. Lists that are not ``joined`` need no instance.
+    ``is_list`` is None if any text may be a list; ``lists_scores`` then returns whether a column
+    `score` next to lists of labels has lists, too. Lists that are not ``joined`` need no instance.
     """
-    chosen = chosen or Chosen()
+    chosen = chosen or ChosenColumns()
     _refuse_absent(chosen, names)
-    others = [name for name in names if name not in chosen]
-    usual = _Usual(others, kind != "scores", is_list, lists_scores)
+    unnamed = [name for name in names if name not in chosen]
+    usual = _UsualColumns(unnamed, kind != "scores", is_list, lists_scores)
     lists, instance, label = _find_labels(usual, chosen, names)
     if instance is None and (joined or not lists):
-        instance = find_instance([name for name in names if name != label])
-    if instance is None and not lists:
-        raise ColumnsError(f"no column names the instances; {_listed(names)}")
+        instance = _find_instance_next_to(label, names, is_required=not lists)
     remaining = [name for name in names if name not in (instance, label)]
     value = chosen.value
     if value is None:
-        value = usual.value(remaining, instance, label, lists)
+        value = usual.find_value(remaining, instance, label, lists)
         _refuse_value(value, kind, lists, label)
     is_usual = lists and chosen.instance is None and instance not in (None, *OWN_INSTANCE)
     unused = [name for name in remaining if name != value and names.count(name) == 1]
     table = TableColumns(lists, instance, label, value, unused, is_usual)
-    _refuse_twice(table.read, names)
+    _refuse_repeated(table.read, names)
     return table
 
 
-def _listed(names: Sequence[object]) -> str:
-    """Return how a message lists the columns that there are."""
+def _find_instance_next_to(
+    label: Column, names: Sequence[Column], *, is_required: bool
+) -> Column | None:
+    """Return the column that names the rows, other than that of labels."""
+    instance = find_instance([name for name in names if name != label])
+    if instance is None and is_required:
+        raise ColumnsError(f"no column names the instances; {_list_columns(names)}")
+    return instance
+
+
+def _list_columns(names: Sequence[object]) -> str:
+    """Return the part of a message that lists the columns of a table."""
     columns = ", ".join(shown(name) for name in names[:9]) or "none"
     return f"the columns are {columns}"
 
 
 def _refuse_absent(chosen: Iterable[object], names: Sequence[object]) -> None:
+    """Refuse chosen columns that the table does not have."""
     for name in chosen:
         if name is not None and name not in names:
-            raise ColumnsError(f"no column {shown(name)}; {_listed(names)}")
+            raise ColumnsError(f"no column {shown(name)}; {_list_columns(names)}")
 
 
-def _refuse_twice(read: Iterable[object], names: Sequence[object]) -> None:
-    for name in read:
+def _refuse_repeated(columns: Iterable[object], names: Sequence[object]) -> None:
+    """Refuse columns whose name occurs more than once."""
+    for name in columns:
         if names.count(name) > 1:
             raise ColumnsError(f"{names.count(name)} columns {shown(name)}")
 
 
 def _refuse_value(value: Hashable, kind: str, lists: bool, label: Hashable) -> None:
-    """Refuse scores where relevant labels should be, and no scores where they should be."""
+    """Refuse scores in a truth, and entries of predictions without scores."""
     if kind == "truth" and named_as([value], SCORE_COLUMNS) and (lists or label == LABEL_COLUMN):
-        raise ColumnsError(f"a column {shown(value)} in what should be relevant labels; grades need gains")
+        raise ColumnsError(
+            f"a column {shown(value)} in what should be relevant labels; grades need gains"
+        )
     if kind == "scores" and value is None and not lists:
         raise ColumnsError(f"no column {shown(SCORE_COLUMNS[0])} beside {shown(label)}")
 
 
 def _find_labels(
-    usual: _Usual[Column], chosen: Chosen[Column], names: Sequence[Column]
+    usual: _UsualColumns[Column], chosen: ChosenColumns[Column], names: Sequence[Column]
 ) -> tuple[bool, Column | None, Column]:
-    """Return whether there are lists, the instance as far as it is known, and the column of labels."""
+    """Return whether labels are lists, the column of instances if known, and that of labels."""
+    is_list = usual.is_list
     if chosen.label is not None:
-        return usual.is_list is None or usual.is_list(chosen.label), chosen.instance, chosen.label
-    entry = usual.entry(chosen.instance)
+        are_lists = is_list is None or is_list(chosen.label)
+        return are_lists, chosen.instance, chosen.label
+    entry = usual.find_entry(chosen.instance)
     if entry is not None:
         instance, label = entry
-        return usual.is_list is not None and usual.is_list(label), instance, label
-    listed = usual.lists()
-    if listed is None:
-        raise NoLabelsError(f"no column holds labels; {_listed(names)}")
-    if usual.is_list is not None and not usual.is_list(listed):
-        raise NoListsError(listed)
-    return True, chosen.instance, listed
+        are_lists = is_list is not None and is_list(label)
+        return are_lists, instance, label
+    lists = usual.find_lists()
+    if lists is None:
+        raise NoLabelsError(f"no column holds labels; {_list_columns(names)}")
+    if is_list is not None and not is_list(lists):
+        raise NoListsError(lists)
+    return True, chosen.instance, lists
 
 
-class _Usual(NamedTuple, Generic[Column]):
-    """Columns by their usual names, among those that the caller does not name."""
+class _UsualColumns(NamedTuple, Generic[Column]):
+    """Finds columns by usual names among the columns that the caller does not name."""
 
     names: list[Column]
     is_truth: bool
     is_list: Callable[[Column], bool] | None
     lists_scores: Callable[[Column], bool] | None
 
-    def listed(self, usual: Sequence[str]) -> list[Column]:
-        """Return the columns of usual names that may hold lists."""
-        named = named_as(self.names, usual)
-        return named if self.is_list is None else [name for name in named if self.is_list(name)]
+    def lists_named(self, usual: Sequence[str]) -> list[Column]:
+        """Return the columns with usual names that may contain lists."""
+        columns = named_as(self.names, usual)
+        if self.is_list is None:
+            return columns
+        return [name for name in columns if self.is_list(name)]
 
-    def entry(self, instance: Column | None) -> tuple[Column, Column] | None:
-        """Return instance and label, or query and document, of a row for each label; None of lists."""
+    def find_entry(self, instance: Column | None) -> tuple[Column, Column] | None:
+        """Return the columns of instance and label, or query and document; None for lists."""
         label = only_one(named_as(self.names, (LABEL_COLUMN,)))
-        instance_column = only_one(named_as(self.names, OWN_INSTANCE)) if instance is None else None
-        if instance_column is not None and label is not None:
-            return instance_column, label
-        if self.listed((*TRUE, *PRED)):
+        if instance is None:
+            certain_instance = only_one(named_as(self.names, OWN_INSTANCE))
+            if certain_instance is not None and label is not None:
+                return certain_instance, label
+        if self.lists_named((*TRUE, *PRED)):
             return None
         documents = named_as(self.names, DOCUMENT)
-        queries = named_as(self.names, QUERY)
         if instance is not None:
-            label = only_one(documents) if label is None else label
+            if label is None:
+                label = only_one(documents)
             return None if label is None else (instance, label)
+        queries = named_as(self.names, QUERY)
         if queries and documents:
             return _one_of(queries), _one_of(documents)
-        if label is None or (instance := find_instance(self.names)) is None:
+        if label is None:
             return None
-        has_value = self.value(self.names, instance, label) is not None  # documents with labels have none
-        return (instance, label) if has_value else None
+        return self._find_entry_with_value(label)
 
-    def lists(self) -> Column | None:
-        """Return the column of lists: one of a usual name, or the only one beside the names of rows."""
-        true = TRUE if self.is_list is None else (*TRUE, LABEL_COLUMN)
-        for usual in (true,) if self.is_truth else (PRED, true):
-            if (label := only_one(self.listed(usual))) is not None:
-                return label
-        if self.is_list is None:
+    def _find_entry_with_value(self, label: Column) -> tuple[Column, Column] | None:
+        """Return the columns of instance and label if there are values; None for a row of lists."""
+        instance = find_instance(self.names)
+        if instance is None or self.find_value(self.names, instance, label) is None:
             return None
+        return instance, label
+
+    def find_lists(self) -> Column | None:
+        """Return the column of lists: by a usual name, or the only one except for names of rows."""
+        if not self.is_truth:
+            label = only_one(self.lists_named(PRED))
+            if label is not None:
+                return label
+        true_names = [*TRUE]
+        if self.is_list is not None:
+            true_names.append(LABEL_COLUMN)
+        label = only_one(self.lists_named(true_names))
+        if label is not None or self.is_list is None:
+            return label
         for name in self.names:
-            if name == LABELS_COLUMN:
+            if name == LABELS_COLUMN:  # not of lists; the caller refuses it by name
                 return name
         ids = named_as(self.names, INSTANCE)
         candidates = [name for name in self.names if name not in ids and not is_written_index(name)]
-        return candidates[0] if len(candidates) == 1 and self.is_list(candidates[0]) else None
+        if len(candidates) == 1 and self.is_list(candidates[0]):
+            return candidates[0]
+        return None
 
-    def value(
+    def find_value(
         self, columns: list[Column], instance: Column | None, label: Column, lists: bool = False
     ) -> Column | None:
-        """Return the column of scores, or of judgements, as `label` next to a document; None without one."""
-        judged = self._judgements(columns, instance, label) if self.is_truth else []
+        """Return the column of judgements or scores, if any."""
+        judgements = list[Column]()
+        if self.is_truth:
+            judgements = self._judgements(columns, instance, label)
         scores = self._scores(columns, lists)
         if lists and (self.is_truth or self.is_list is None):
             is_list = self.is_list or self.lists_scores or (lambda name: False)
             scores = [name for name in scores if not named_as([name], ("score",)) or is_list(name)]
-        return only_one(judged or scores)
+        return only_one(judgements or scores)
 
-    def _judgements(self, columns: list[Column], instance: Column | None, label: Column) -> list[Column]:
-        judged = named_as(columns, JUDGEMENT)
-        if not judged and named_as([instance], QUERY) and named_as([label], DOCUMENT):
+    def _judgements(
+        self, columns: list[Column], instance: Column | None, label: Column
+    ) -> list[Column]:
+        """Return the columns named like judgements, or `label` next to a query and a document."""
+        judgements = named_as(columns, JUDGEMENT)
+        if not judgements and named_as([instance], QUERY) and named_as([label], DOCUMENT):
             return named_as(columns, (LABEL_COLUMN,))
-        return judged
+        return judgements
 
     def _scores(self, columns: list[Column], lists: bool) -> list[Column]:
-        """Return the columns called like scores, but not the scores of predictions in a truth."""
-        if lists and self.is_truth and self.listed(PRED):
+        """Return the columns named like scores, but not the scores of predictions in a truth."""
+        if lists and self.is_truth and self.lists_named(PRED):
             return []
         scores = named_as(columns, SCORE_COLUMNS)
         if not (scores or lists or self.is_truth):
@@ -241,11 +326,13 @@ class _Usual(NamedTuple, Generic[Column]):
 
 
 def find_users_and_items(columns: Iterable[object]) -> tuple[str, str] | None:
-    """Return the columns of users and of items where a table has both, None where it has not."""
+    """Return the columns of users and of items if a table has both, None otherwise."""
     plain = {re.sub(r"[_\- ]", "", name.lower()): name for name in columns if isinstance(name, str)}
     users = [name for key, name in plain.items() if key in USERS]
     items = [name for key, name in plain.items() if key in ITEMS]
-    return (users[0], items[0]) if users and items else None
+    if users and items:
+        return users[0], items[0]
+    return None
 
 
 def named_as(columns: Iterable[Column], usual: Sequence[str]) -> list[Column]:
@@ -254,32 +341,37 @@ def named_as(columns: Iterable[Column], usual: Sequence[str]) -> list[Column]:
 
 
 def find_instance(columns: Sequence[Column]) -> Column | None:
-    """Return the column that names the rows, None if there is none."""
+    """Return the column that names the rows, if any."""
     instance = only_one(named_as(columns, OWN_INSTANCE))
-    return only_one(named_as(columns, INSTANCE)) if instance is None else instance
+    if instance is None:
+        return only_one(named_as(columns, INSTANCE))
+    return instance
 
 
 def only_one(columns: Sequence[Column]) -> Column | None:
-    """Return the only column, None of none, or refuse several."""
+    """Return the only column, None without any, or refuse several."""
     return _one_of(columns) if columns else None
 
 
 def _one_of(columns: Sequence[Column]) -> Column:
+    """Return the only column, or refuse several."""
     if len({*columns}) > 1:
         raise ColumnsError(f"columns {' and '.join(map(shown, columns))} may both be meant")
     return columns[0]
 
 
 def is_written_index(column: object) -> bool:
-    """Tell whether a column is called like an index that pandas wrote."""
+    """Tell whether a column is named like an index that pandas wrote."""
     return isinstance(column, str) and WRITTEN_INDEX.fullmatch(column.strip().lower()) is not None
 
 
 def hashed(cells: Iterable[object]) -> array[int]:
-    """Return the hashes of the texts of cells, to find the same ones in another order."""
+    """Return the hashes of the texts of cells, to recognize the same cells in another order."""
     return array("q", [hash(str(cell)) for cell in cells])
 
 
 def is_other_order(hashes: array[int], expected: array[int]) -> bool:
-    """Tell whether hashes are the expected ones in another order, each once."""
-    return hashes != expected and len({*hashes}) == len(hashes) and sorted(hashes) == sorted(expected)
+    """Tell whether hashes are distinct, and the expected ones in another order."""
+    if hashes == expected or len({*hashes}) < len(hashes):
+        return False
+    return sorted(hashes) == sorted(expected)

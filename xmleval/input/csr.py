@@ -1,4 +1,4 @@
-"""Rows of an input that can be asked for block by block, and the CSR arrays behind them."""
+"""Sources, which return rows of an input block by block, and checks of their CSR arrays."""
 
 from __future__ import annotations
 
@@ -14,13 +14,22 @@ from xmleval.base.errors import TRANSPOSED, InputError, LabelRangeError, counted
 from xmleval.input.canonical import Facts
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_narrow
-from xmleval.kernels.checking import BAD_LABEL, FINE, UNSORTED, check_labels, check_pointer, sort_labels
+from xmleval.kernels.checking import (
+    BAD_LABEL,
+    FINE,
+    UNSORTED,
+    check_labels,
+    check_pointer,
+    sort_labels,
+)
 
 T = TypeVar("T")
-BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
+BLOCK_BYTES = 16 << 20
+MOST_ROWS = 81920
 MOST_ID = np.iinfo(np.int64).max
 NO_PAIR = (
-    "a tuple must be (labels, scores or None), not {} items; give rows, or arrays of predict_proba, in a list"
+    "a tuple must be (labels, scores or None), not {} items; "
+    "give rows, or arrays of predict_proba, in a list"
 )
 NEEDS_N_LABELS = "lists of label ids need n_labels=, the number of labels"
 
@@ -31,10 +40,11 @@ def rows_at_a_time(bytes_per_row: float) -> int:
 
 
 class Source(NamedTuple, Generic[T]):
-    """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows.
+    """An input of n_rows x n_labels; ``block(start, stop)`` returns checked canonical rows.
 
-    That of a truth that holds grades has the judged labels. ``facts(start, stop)`` gives the truth of rows
-    that several models share, ``listed(start, stop)`` the labels of scores as they are stored, unchecked.
+    The rows of a truth with grades have all judged labels. ``facts(start, stop)`` returns the truth
+    of rows that several models share, ``listed(start, stop)`` the labels of scores as stored,
+    unchecked.
     """
 
     n_rows: int
@@ -60,24 +70,34 @@ def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> 
     """Return (rows, labels) of a matrix, or refuse its shape."""
     if len(shape) != 2:
         hint = _hint_of_dimensions(argument, shape, n_labels)
-        raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels){hint}")
-    if n_labels is not None and shape[1] != n_labels:
-        turned = shape[0] == n_labels and argument not in ("y_score", "y_pred")  # which the truth tells
-        hint = f"; it {TRANSPOSED}; give its .T" if turned else ""
-        if argument == "y_score" and (shape[1], n_labels) == (2, 1):
-            hint = "; of predict_proba, the scores of class 1 are y_score[:, 1:]"
-        elif argument == "y_score" and n_labels == 1 < shape[1]:
-            hint = "; where y_true lists label ids, give n_labels="
+        raise InputError(
+            argument, f"shape {shape} is not two-dimensional (instances x labels){hint}"
+        )
+    n_rows, width = shape
+    if n_labels is not None and width != n_labels:
+        hint = _hint_of_width(argument, n_rows, width, n_labels)
         expected = f"{n_labels} {'was' if n_labels == 1 else 'were'} expected"
-        message = f"shape {shape} has {counted(shape[1], 'labels')}; {expected}{hint}"
+        message = f"shape {shape} has {counted(width, 'labels')}; {expected}{hint}"
         raise InputError(argument, message)
-    if not 1 <= shape[1] <= MOST_LABELS:
+    if not 1 <= width <= MOST_LABELS:
         raise InputError(argument, f"shape {shape} does not have 1..2^40 labels")
-    return shape[0], shape[1]
+    return n_rows, width
+
+
+def _hint_of_width(argument: str, n_rows: int, width: int, n_labels: int) -> str:
+    """Return what to do about a matrix with another number of labels."""
+    if argument == "y_score" and n_labels == 1 and width == 2:
+        return "; of predict_proba, the scores of class 1 are y_score[:, 1:]"
+    if argument == "y_score" and n_labels == 1 and width > 1:
+        return "; where y_true lists label ids, give n_labels="
+    # the shape of predictions is compared with the truth's elsewhere
+    if n_rows == n_labels and argument not in ("y_score", "y_pred"):
+        return f"; it {TRANSPOSED}; give its .T"
+    return ""
 
 
 def _hint_of_dimensions(argument: str, shape: tuple[int, ...], n_labels: int | None) -> str:
-    """Return what to do about an array that has not two dimensions."""
+    """Return what to do about an array that is not two-dimensional."""
     if argument == "y_score" and len(shape) == 3 and shape[2] == 2:
         return "; of predict_proba's arrays, the scores of class 1 are y_score[:, :, 1].T"
     if argument == "y_score" and len(shape) == 1 and n_labels == 1:
@@ -85,8 +105,9 @@ def _hint_of_dimensions(argument: str, shape: tuple[int, ...], n_labels: int | N
     pair = "; a top-k list is a tuple (labels, scores),"
     if argument == "y_score":
         return f"{pair} and {NEEDS_N_LABELS}"
-    is_pair = len(shape) == 3
-    return f"{pair} given as y_score; are the truth and the scores swapped?" if is_pair else ""
+    if len(shape) == 3:
+        return f"{pair} given as y_score; are the truth and the scores swapped?"
+    return ""
 
 
 def as_array(argument: str, value: Any) -> NDArray[Any]:
@@ -99,15 +120,26 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
     except (TypeError, RuntimeError) as error:  # of a foreign object that offers __array__
         raise InputError(argument, f"cannot be read as an array: {error}") from None
     except ValueError:
-        raise InputError(argument, f"not a rectangular array of numbers; {NEEDS_N_LABELS}") from None
+        raise InputError(
+            argument, f"not a rectangular array of numbers; {NEEDS_N_LABELS}"
+        ) from None
     if array.dtype.kind == "V" and is_narrow(array.dtype):
         array = array.astype(np.float32)
     if array.dtype.kind not in "biuf":
-        hint = "; copy it to a NumPy array" if array.ndim == 0 else ""
-        hint = "; decode bytes to text" if array.dtype.kind == "S" else hint
-        hint = "; .astype(float) makes numbers of it" if can_be_numbers(array) else hint
+        hint = _hint_of_dtype(array)
         raise InputError(argument, f"dtype {array.dtype} does not hold real numbers{hint}")
     return native(array)
+
+
+def _hint_of_dtype(array: NDArray[Any]) -> str:
+    """Return what to do about an array that is not of real numbers."""
+    if can_be_numbers(array):
+        return "; .astype(float) makes numbers of it"
+    if array.dtype.kind == "S":
+        return "; decode bytes to text"
+    if array.ndim == 0:
+        return "; copy it to a NumPy array"
+    return ""
 
 
 def can_be_numbers(array: NDArray[Any]) -> bool:
@@ -119,12 +151,14 @@ def can_be_numbers(array: NDArray[Any]) -> bool:
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in native byte order, itself where it is."""
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    """Return an array in native byte order, the same one if it is already."""
+    if array.dtype.isnative:
+        return array
+    return array.astype(array.dtype.newbyteorder("="))
 
 
 def as_signed(ids: NDArray[Any]) -> NDArray[Any]:
-    """Return ids of a signed type; those from 2^63 on become 2^63 - 1, which is no label either."""
+    """Return ids of a signed type; ids from 2^63 on become 2^63 - 1, which is no label either."""
     if ids.dtype.kind != "u":
         return ids
     signed = ids.astype(np.int64)
@@ -132,34 +166,21 @@ def as_signed(ids: NDArray[Any]) -> NDArray[Any]:
 
 
 def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
-    """Return the rows of a SciPy sparse matrix, its index structure checked; duplicates are refused later."""
+    """Return the rows of a SciPy sparse matrix after a check of its indices.
+
+    Labels that occur twice in a row are refused later.
+    """
     n_rows, n_labels = check_shape(argument, matrix.shape, n_labels)
     if matrix.dtype.kind not in "biuf":
         raise InputError(argument, f"dtype {matrix.dtype} does not hold real numbers")
     if matrix.format == "csr":
-        ptr, labels = native(np.asarray(matrix.indptr)), native(np.asarray(matrix.indices))
-        are_ids = ptr.dtype.kind in "iu" and labels.dtype.kind in "iu"
-        if not are_ids or ptr.shape != (n_rows + 1,):
-            types = f"indptr is {ptr.dtype} of shape {ptr.shape}, and indices are {labels.dtype}"
-            raise InputError(argument, f"{types}; expected {n_rows + 1} integers, and integers")
-        refuse_pointer(argument, ptr, min(labels.shape[0], matrix.data.shape[0]))
-        return rows_by_id(as_signed(ptr), labels, np.asarray(matrix.data))
+        return _csr_rows(argument, matrix, n_rows)
     try:
-        if hasattr(matrix, "check_format"):  # whose indices SciPy would follow unseen
-            matrix = copy.copy(matrix)
-            for name in ("indptr", "indices"):
-                setattr(matrix, name, np.asarray(getattr(matrix, name)).astype(np.int64, casting="same_kind"))
-            if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # which SciPy sees only if it ends above 0
-                raise ValueError("indptr must never fall")
-            matrix.check_format(full_check=True)
-        elif matrix.format == "dia":
-            offsets = matrix.offsets
-            if (offsets.astype(np.int32) != offsets).any() or offsets.shape != matrix.data.shape[:1]:
-                raise ValueError("offsets must be integers of 32 bits, one for each row of data")
-        matrix = matrix.tocoo()  # SciPy takes zeros of a DIA matrix for padding
+        matrix = _as_coo(matrix)
     except (ValueError, TypeError, IndexError) as error:
         raise InputError(argument, f"not a valid sparse matrix: {error}") from None
-    rows, labels = np.asarray(matrix.row), np.asarray(matrix.col)
+    rows = np.asarray(matrix.row)
+    labels = np.asarray(matrix.col)
     for bad in rows[(rows < 0) | (rows >= n_rows)][:1]:
         raise InputError(argument, f"row {bad} is not in 0..{n_rows - 1}", value=int(bad))
     order = np.lexsort((labels, rows))
@@ -167,18 +188,54 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
     return rows_by_id(ptr, labels[order], np.asarray(matrix.data)[order])
 
 
+def _csr_rows(argument: str, matrix: Any, n_rows: int) -> Rows:
+    """Return the rows of a CSR matrix after a check of its pointer."""
+    ptr = native(np.asarray(matrix.indptr))
+    labels = native(np.asarray(matrix.indices))
+    are_integers = ptr.dtype.kind in "iu" and labels.dtype.kind in "iu"
+    if not are_integers or ptr.shape != (n_rows + 1,):
+        problem = f"indptr is {ptr.dtype} of shape {ptr.shape}, and indices are {labels.dtype}"
+        raise InputError(argument, f"{problem}; expected {n_rows + 1} integers, and integers")
+    refuse_pointer(argument, ptr, min(labels.shape[0], matrix.data.shape[0]))
+    return rows_by_id(as_signed(ptr), labels, np.asarray(matrix.data))
+
+
+def _as_coo(matrix: Any) -> Any:
+    """Return a matrix in COO format, after a check of indices that SciPy would not notice."""
+    if hasattr(matrix, "check_format"):
+        matrix = copy.copy(matrix)
+        for name in ("indptr", "indices"):
+            array = np.asarray(getattr(matrix, name))
+            setattr(matrix, name, array.astype(np.int64, casting="same_kind"))
+        # SciPy notices only if the pointer ends above 0
+        if (matrix.indptr[1:] < matrix.indptr[:-1]).any():
+            raise ValueError("indptr must never fall")
+        matrix.check_format(full_check=True)
+    elif matrix.format == "dia":
+        offsets = matrix.offsets
+        are_narrow = (offsets.astype(np.int32) == offsets).all()
+        if not are_narrow or offsets.shape != matrix.data.shape[:1]:
+            raise ValueError("offsets must be integers of 32 bits, one for each row of data")
+    return matrix.tocoo()  # SciPy takes zeros of a DIA matrix for padding
+
+
 def refuse_pointer(argument: str, ptr: NDArray[Any], n_stored: int, first: int = 0) -> None:
-    """Refuse a pointer of rows from ``first`` on that does not start at 0, falls or exceeds ``n_stored``."""
+    """Refuse a pointer that does not start at 0, falls or exceeds ``n_stored``.
+
+    With ``first``, it is that of rows from ``first`` on, and may start anywhere.
+    """
     base = ptr[0] if first else 0
     code, row, position = check_pointer(ptr - base if first else ptr, n_stored - int(base))
     if code != FINE:
-        ought = "it must start at 0, never fall and end at the number of stored entries"
-        message = f"indptr is {ptr[position]} there; {ought}"
+        expected = "it must start at 0, never fall and end at the number of stored entries"
+        message = f"indptr is {ptr[position]} there; {expected}"
         raise InputError(argument, message, row=first + row, value=int(ptr[position]))
 
 
-def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int, slots: str = "") -> NoReturn:
-    """Raise the message of a code of `xmleval.kernels.checking`."""
+def refuse_code(
+    argument: str, code: int, row: int, value: int, n_labels: int, slots: str = ""
+) -> NoReturn:
+    """Raise the error for a code of `xmleval.kernels.checking`."""
     if code == BAD_LABEL:
         message = f"label id {value} is not in 0..{n_labels - 1}{slots}"
         raise LabelRangeError(argument, message, row=row, value=value)
@@ -186,17 +243,23 @@ def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int, s
     raise InputError(argument, message, row=row, value=value)
 
 
-def sorted_part(argument: str, rows: Rows, n_labels: int, start: int = 0) -> tuple[Rows, Ints | None]:
-    """Return rows, checked, sorted by id, and the former place of each entry if any moved."""
-    labels, places = rows.labels, None
+def sorted_part(
+    argument: str, rows: Rows, n_labels: int, start: int = 0
+) -> tuple[Rows, Ints | None]:
+    """Return checked rows sorted by label id, and the former places of entries if any moved."""
+    labels = rows.labels
+    places = None
     if labels.dtype not in (np.int32, np.int64):
         labels = labels.astype(np.int64)
     code, row, position = check_labels(rows.ptr, labels, n_labels)
     labels = np.ascontiguousarray(labels, label_dtype(n_labels))
     if code == UNSORTED:
-        labels, places = labels.copy(), np.arange(labels.size)
+        labels = labels.copy()
+        places = np.arange(labels.size)
         sort_labels(rows.ptr, labels, places)
-        values = None if rows.values is None else rows.values[places]
+        values = rows.values
+        if values is not None:
+            values = values[places]
         rows = rows._replace(labels=labels, values=values)
         code, row, position = check_labels(rows.ptr, labels, n_labels)
     if code != FINE:

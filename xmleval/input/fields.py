@@ -1,4 +1,4 @@
-"""Blocks of lines with the same fields, read by kernels: names by number, and numbers."""
+"""Read blocks of lines with the same fields by kernels: names as places in a table, and numbers."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ from xmleval.kernels.fields import (
 )
 
 KEY, LABEL, VALUE = range(3)
-BLOCK_BYTES, BLOCK_SHARE = 1 << 23, 64  # of memory for a block of lines, at most, and of what is left
+# memory for a block of lines, at most, and one part in so many of the remaining memory
+BLOCK_BYTES = 1 << 23
+BLOCK_SHARE = 64
 
 
 class FieldPlaces(NamedTuple):
-    """How lines are cut into fields, and which of them are read.
+    """How lines are split into fields, and which fields are read.
 
-    n_fields : of each line
-    places : of the key, the label and the value, which is read as a number; -1 where there is none
-    delimiter : what stands between fields; 0 stands for blanks
-    further : places of further fields, which are read as names
+    n_fields : number of fields of a line
+    places : fields of the key, the label and the value, a number; -1 for no value
+    delimiter : byte between fields; 0 for blanks
+    further : further fields that are read, as names
     """
 
     n_fields: int
@@ -43,13 +45,14 @@ class FieldPlaces(NamedTuple):
 
 
 class LineFields(NamedTuple):
-    """The key, the label and the value of each line of a block.
+    """Keys, labels and values of the lines of a block.
 
-    text : of the block; starts, stops : int64 (3, n), where each field begins and ends
+    text : bytes of the block
+    starts, stops : int64 (fields, n), where each field begins and ends in the text
     lines : int64 (n,), the number of each line in the file
-    labels, names : int64 (n,), places among names, and these
-    values : float64 (n,), None where none are read
-    further : of each further field, int64 (n,), places among values, and these
+    labels, names : int64 (n,), places among the names, and the names
+    values : float64 (n,), None if no values are read
+    further : cells of each further field
     """
 
     text: Bytes
@@ -62,74 +65,105 @@ class LineFields(NamedTuple):
     further: list[Coded]
 
     def runs(self) -> tuple[Ints, list[str]]:
-        """Return where runs of lines with one key begin, and where the last ends, and their keys."""
-        firsts: Ints = np.empty(self.lines.size + 1, np.int64)
-        n_runs = find_runs(self.text, self.starts[KEY], self.stops[KEY], self.lines, firsts)
-        first = firsts[:n_runs]
+        """Return the pointer of runs of consecutive lines with one key, and their keys."""
+        ptr: Ints = np.empty(self.lines.size + 1, np.int64)
+        n_runs = find_runs(self.text, self.starts[KEY], self.stops[KEY], self.lines, ptr)
+        first = ptr[:n_runs]
         keys = texts_in(self.text, self.starts[KEY, first], self.stops[KEY, first])
-        return firsts[: n_runs + 1], keys
+        return ptr[: n_runs + 1], keys
 
     def rows(self, values: Floats, origin: Origin) -> Rows:
         """Return a row for each run of lines with one key; values : float64 (n,), of the lines."""
         ptr, keys = self.runs()
-        lines = self.lines[ptr[:-1]]
-        columns = ptr, self.labels, self.names, values
-        return Rows(keys, BY_KEY, *columns, places=lines, is_long=True, origin=origin)
+        return Rows(
+            keys,
+            BY_KEY,
+            ptr,
+            self.labels,
+            self.names,
+            values,
+            places=self.lines[ptr[:-1]],
+            is_long=True,
+            origin=origin,
+        )
 
 
 def read_in_order(
     layout: FieldPlaces, names: Names, blocks: Iterator[Lines]
 ) -> Iterator[tuple[Lines, LineFields | None]]:
-    """Yield each block with its fields, see `read_fields`."""
+    """Yield each block with its fields; see `read_fields`."""
     return blocks_in_order(lambda block: read_fields(layout, names, block), blocks)
 
 
-def read_fields(layout: FieldPlaces, names: Names, block: Lines, n_skipped: int = 0) -> LineFields | None:
-    """Return the fields of a block, None if any line is not as expected, which only a closer look explains.
+def read_fields(
+    layout: FieldPlaces, names: Names, block: Lines, n_skipped: int = 0
+) -> LineFields | None:
+    """Return the fields of a block; None if any line is not as expected, for a slower reader.
 
-    n_skipped : lines at the beginning that are not read, of those that hold any field
+    n_skipped : number of lines at the beginning that are not read, not counting blank ones
     """
-    text, n_lines = block.text, block.n_lines
-    if not is_plain(text):
+    text = block.text
+    places = _find_places(layout, block, n_skipped)
+    if places is None:
         return None
-    read = [place for place in (*layout.places, *layout.further) if place >= 0]
-    kept = np.full(layout.n_fields, -1, np.int64)
-    kept[read] = range(len(read))
-    starts, stops = np.empty((len(read), n_lines), np.int64), np.empty((len(read), n_lines), np.int64)
-    lines = np.empty(n_lines, np.int64)
-    found = kept, starts, stops, lines
-    if layout.delimiter:
-        n, n_read = find_cells(text, n_lines, layout.delimiter, *found)
-    else:
-        n, n_read = find_fields(text, n_lines, layout.n_fields, *found)
-    if n_read < n_lines:
-        return None
-    starts, stops = (np.ascontiguousarray(each[:, n_skipped:n]) for each in (starts, stops))
+    starts, stops, lines = places
     has_values = layout.places[VALUE] >= 0
+    n_columns = VALUE + has_values
     if layout.delimiter:
-        n_empty = [trim_fields(text, starts[i], stops[i]) for i in range(VALUE + has_values)]
+        n_empty = [trim_fields(text, starts[i], stops[i]) for i in range(n_columns)]
         if n_empty[KEY] or n_empty[LABEL]:
             return None
-    values = numbers_in(text, starts[VALUE], stops[VALUE]) if has_values else None
-    if has_values and values is None:
+    values = None
+    if has_values:
+        values = numbers_in(text, starts[VALUE], stops[VALUE])
+        if values is None:
+            return None
+    further = [_code_cells(text, starts[i], stops[i]) for i in range(n_columns, len(starts))]
+    labels, label_names = names.number(text, starts[LABEL], stops[LABEL])
+    return LineFields(text, starts, stops, lines, labels, label_names, values, further)
+
+
+def _find_places(
+    layout: FieldPlaces, block: Lines, n_skipped: int
+) -> tuple[Ints, Ints, Ints] | None:
+    """Return where the fields to read begin and end, and their lines; None if not as expected."""
+    text = block.text
+    n_lines = block.n_lines
+    if not is_plain(text):
         return None
-    further = [_distinct(text, starts[i], stops[i]) for i in range(VALUE + has_values, len(read))]
-    labels, known = names.number(text, starts[LABEL], stops[LABEL])
-    return LineFields(text, starts, stops, lines[n_skipped:n] + block.first, labels, known, values, further)
+    fields = [place for place in (*layout.places, *layout.further) if place >= 0]
+    # position among the fields to read, by field of a line
+    positions = np.full(layout.n_fields, -1, np.int64)
+    positions[fields] = range(len(fields))
+    starts = np.empty((len(fields), n_lines), np.int64)
+    stops = np.empty((len(fields), n_lines), np.int64)
+    lines = np.empty(n_lines, np.int64)
+    outputs = positions, starts, stops, lines
+    if layout.delimiter:
+        n, n_read = find_cells(text, n_lines, layout.delimiter, *outputs)
+    else:
+        n, n_read = find_fields(text, n_lines, layout.n_fields, *outputs)
+    if n_read < n_lines:
+        return None
+    return (
+        np.ascontiguousarray(starts[:, n_skipped:n]),
+        np.ascontiguousarray(stops[:, n_skipped:n]),
+        lines[n_skipped:n] + block.first,
+    )
 
 
-def _distinct(text: Bytes, starts: Ints, stops: Ints) -> Coded:
-    """Return fields as places among what they hold, and this."""
+def _code_cells(text: Bytes, starts: Ints, stops: Ints) -> Coded:
+    """Return fields as places among their distinct texts."""
     table = NameTable()
     places = table.numbers(text, starts, stops)
     return Coded(places, [*TableNames(table)])
 
 
 def is_plain(text: Bytes) -> bool:
-    """Tell whether a text is in UTF-8 and holds no byte order mark."""
-    bytes_ = text[:-SPARE].tobytes()
+    """Tell whether a text is UTF-8 without a byte order mark."""
+    content = text[:-SPARE].tobytes()
     try:
-        return bytes_.isascii() or (BOM not in bytes_ and bool(bytes_.decode()))
+        return content.isascii() or (BOM not in content and bool(content.decode()))
     except UnicodeDecodeError:
         return False
 
@@ -142,22 +176,25 @@ def texts_in(text: Bytes, starts: Ints, stops: Ints) -> list[str]:
 
 
 def numbers_in(text: Bytes, starts: Ints, stops: Ints) -> Floats | None:
-    """Return the numbers that fields hold, None if any holds none."""
-    scores, powers = np.empty(starts.size), np.empty(starts.size, np.int16)
-    scan_numbers(text, starts, stops, scores, powers)
-    place = 0
-    while (place := round_decimals(scores, powers, place)) < scores.size:
+    """Return the numbers in fields; None if any field is not a number."""
+    numbers = np.empty(starts.size)
+    powers = np.empty(starts.size, np.int16)
+    scan_numbers(text, starts, stops, numbers, powers)
+    # stops at each field that the kernel cannot decide
+    place = round_decimals(numbers, powers, 0)
+    while place < numbers.size:
         field = bytes(text[starts[place] : stops[place]])
         try:
-            scores[place] = float(field)
+            numbers[place] = float(field)
         except ValueError:
             return None
-        if b"_" in field or np.isnan(scores[place]):
+        if b"_" in field or np.isnan(numbers[place]):
             return None
-        place += 1
-    return scores
+        place = round_decimals(numbers, powers, place + 1)
+    return numbers
 
 
 def in_blocks(file: io.BufferedReader[Any]) -> Iterator[Lines]:
-    """Yield the lines of a file in blocks, which are as large as memory allows."""
-    return whole_lines(file, int(min(BLOCK_BYTES, memory_limit().left // BLOCK_SHARE)), 1)
+    """Yield the lines of a file in blocks, as large as memory allows."""
+    n_bytes = int(min(BLOCK_BYTES, memory_limit().left // BLOCK_SHARE))
+    return whole_lines(file, n_bytes, 1)

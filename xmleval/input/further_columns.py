@@ -1,4 +1,4 @@
-"""Columns of a table that are not read, but tell the labels of a row apart: judgements, scores, models."""
+"""Unread columns of a table that distinguish the labels of a row: judgements, scores, models."""
 
 from __future__ import annotations
 
@@ -29,27 +29,37 @@ from xmleval.input.columns import (
 )
 from xmleval.input.rows import MISSING_WORDS, is_missing
 
-MODELS = ("model", "model_name", "model_id", "system", "run", "run_id", "run_name", "split", "fold", "seed")
+MODELS = (
+    "model",
+    "model_name",
+    "model_id",
+    "system",
+    "run",
+    "run_id",
+    "run_name",
+    "split",
+    "fold",
+    "seed",
+)
 RANKS = ("rank", "ranks", "ranking", "position", "positions")
 OTHER_NUMBERS = ("label_id", "label_ids", "label_idx", "label_index", "timestamp", "timestamps")
 NO_JUDGEMENT = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE, *MODELS, *OTHER_NUMBERS)
 WORDS = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
 FEW_WORDS = 9  # values of a column of grades in words
-MOST_WORDS = 1024  # values that are kept to see whether any repeats
+MOST_WORDS = 1024  # distinct values that are counted
 MOST_NAMED = 9  # columns in a note
 
 
 def notes_on_ranks(columns: TableColumns[Column], kind: str) -> list[Message]:
-    """Return a note where scores are read from a column that is called like ranks."""
+    """Return a note if scores are read from a column that is named like ranks."""
     if kind != "scores" or not named_as([columns.value], RANKS):
         return []
-    unless = Keyword("higher_is_better", "False"), " is given"
     text = f"{shown(columns.value)} is read as scores, of which the highest is best unless "
-    return [Message(text, *unless)]
+    return [Message(text, Keyword("higher_is_better", "False"), " is given")]
 
 
 def judgement_of(cell: object) -> float | None:
-    """Return the number that a cell is, as a number, a text of one, or a word for true or false."""
+    """Return the number in a cell: a number, its text, or a word for true or false; else None."""
     if isinstance(cell, bool | int | float | Decimal | np.number | np.bool_):
         return float(cell)
     if not isinstance(cell, str):
@@ -59,25 +69,27 @@ def judgement_of(cell: object) -> float | None:
 
 
 def is_blank(cell: object) -> bool:
-    """Tell whether a cell holds nothing."""
-    return cell in ("", *MISSING_WORDS) if isinstance(cell, str) else is_missing(cell)
+    """Tell whether a cell is empty or a missing value."""
+    if isinstance(cell, str):
+        return cell in ("", *MISSING_WORDS)
+    return is_missing(cell)
 
 
 class Coded(NamedTuple):
-    """Cells as places among their different values."""
+    """Cells as places among their distinct values."""
 
     codes: Ints
     values: list[Any]
 
 
 @dataclass
-class _Seen:
-    """What was seen of a column of a table with a row for each label.
+class _ColumnSummary:
+    """Summary of a column of a table with a row for each label.
 
     differs : whether labels of a row have different values
-    lowest : the smallest number so far; None once a cell was no number
-    words : hashes of different values, up to `MOST_WORDS`
-    first : hash of the value of the first label of each row
+    lowest : smallest number so far; None after a cell that is not a number
+    words : hashes of distinct values, about `MOST_WORDS` at most
+    first : hash of the value of the first label, by row
     """
 
     differs: bool = False
@@ -87,95 +99,106 @@ class _Seen:
 
     @property
     def are_numbers(self) -> bool:
+        """Whether all cells so far are numbers or blank, and any is a number."""
         return self.lowest is not None and self.lowest < np.inf
 
-    def add(self, cells: Sequence[Any] | Coded, of_row: Ints, first_entries: Ints, n_rows: int) -> None:
-        """Add the cells of entries of rows ``of_row``; ``first_entries`` begin new rows."""
+    def add(
+        self, cells: Sequence[Any] | Coded, rows: Ints, first_entries: Ints, n_rows: int
+    ) -> None:
+        """Add cells and their row numbers; ``first_entries`` are the first ones of new rows."""
         if self.lowest is not None:
-            self._look_for_numbers(cells.values if isinstance(cells, Coded) else _distinct(cells))
-        hashes = _hashes(cells.values)[cells.codes] if isinstance(cells, Coded) else _hashes(cells)
+            self.lowest = self._lowest_with(cells)
+        hashes = _hashes(cells)
         if len(self.words) < MOST_WORDS:
             self.words.update(np.unique(hashes).tolist())
         if not self.differs:
             self.first = np.append(self.first, np.zeros(n_rows - self.first.size, np.int64))
-            self.first[of_row[first_entries]] = hashes[first_entries]
-            self.differs = bool((self.first[of_row] != hashes).any())
+            self.first[rows[first_entries]] = hashes[first_entries]
+            self.differs = bool((self.first[rows] != hashes).any())
 
-    def _look_for_numbers(self, cells: Iterable[Any]) -> None:
-        numbers = [judgement_of(cell) for cell in cells if not is_blank(cell)]
+    def _lowest_with(self, cells: Sequence[Any] | Coded) -> float | None:
+        """Return the smallest number, also among more cells; None if any is not a number."""
+        numbers = [judgement_of(cell) for cell in _distinct(cells) if not is_blank(cell)]
         known = [number for number in numbers if number is not None]
-        if len(known) < len(numbers) or self.lowest is None:
-            self.lowest = None
-        else:
-            self.lowest = min([self.lowest, *known])
+        if self.lowest is None or len(known) < len(numbers):
+            return None
+        return min([self.lowest, *known])
 
 
-def _hashes(cells: Sequence[Any]) -> Ints:
+def _hashes(cells: Sequence[Any] | Coded) -> Ints:
+    """Return hashes of the texts of cells."""
+    if isinstance(cells, Coded):
+        return _hashes(cells.values)[cells.codes]
     return np.fromiter((hash(str(cell)) for cell in cells), np.int64, len(cells))
 
 
-def _distinct(cells: Sequence[Any]) -> Iterable[Any]:
+def _distinct(cells: Sequence[Any] | Coded) -> Iterable[Any]:
+    """Return the distinct cells, or all cells if these are lists or dicts."""
+    if isinstance(cells, Coded):
+        return cells.values
     try:
         return {*cells}
-    except TypeError:  # lists and dicts
+    except TypeError:
         return cells
 
 
 class EntryColumns(Generic[Column]):
-    """The further columns of a table with a row for each label, of which those that decide are found.
+    """Finds the deciding columns among the unread columns of a table with a row for each label.
 
-    A column decides if its values differ among the labels of a row. Where nearly all rows have one label, so
-    that none can differ, it may decide if it has few values, or numbers.
+    A column decides if its values differ among the labels of a row. If nearly all rows have one
+    label, so that no values can differ, it may decide if it has few values, or numbers.
     """
 
     def __init__(
         self, columns: TableColumns[Column], kind: str, names: Iterable[Column] | None = None
     ) -> None:
         self._is_scores = kind == "scores"
-        self._has_value = columns.value is not None
-        self._columns = {name: _Seen() for name in (columns.unused if names is None else names)}
+        # unread numbers may be judgements of relevant labels
+        self._may_judge = not self._is_scores and columns.value is None
+        if names is None:
+            names = columns.unused
+        self._columns = {name: _ColumnSummary() for name in names}
         self._number = dict[Hashable, int]()  # of rows by key
-        self._n_labels = np.zeros(0, np.int64)  # of each row
+        self._n_labels = np.zeros(0, np.int64)  # by row
 
     @property
     def undecided(self) -> list[Column]:
-        """Names of the columns of which more must be seen."""
+        """Names of the columns whose further cells may matter."""
         return [name for name, column in self._columns.items() if not self._is_decided(column)]
 
-    def _is_decided(self, column: _Seen) -> bool:
+    def _is_decided(self, column: _ColumnSummary) -> bool:
+        """Tell whether no further cell of a column can matter."""
         return column.differs and (column.lowest is None or not self._may_judge)
 
-    @property
-    def _may_judge(self) -> bool:
-        return not self._is_scores and not self._has_value
-
     def add(self, keys: Sequence[Hashable], cells: Mapping[Column, Sequence[Any] | Coded]) -> None:
-        """Add labels of rows with these keys, and the cells of columns beside them."""
+        """Add the row keys of some labels, and the cells of their columns."""
         undecided = self.undecided
         if not undecided or not len(keys):
             return
         n_before = len(self._number)
         numbers = (self._number.setdefault(key, len(self._number)) for key in keys)
-        of_row = np.fromiter(numbers, np.int64, len(keys))
+        rows = np.fromiter(numbers, np.int64, len(keys))
         n_rows = len(self._number)
-        rows, first_places = np.unique(of_row, return_index=True)
-        first_entries = first_places[rows >= n_before]
+        distinct_rows, first_places = np.unique(rows, return_index=True)
+        first_entries = first_places[distinct_rows >= n_before]
         self._n_labels = np.append(self._n_labels, np.zeros(n_rows - n_before, np.int64))
-        self._n_labels += np.bincount(of_row, minlength=n_rows)
+        self._n_labels += np.bincount(rows, minlength=n_rows)
         for name in undecided:
-            self._columns[name].add(cells[name], of_row, first_entries, n_rows)
-        self._refuse_models(undecided)
+            self._columns[name].add(cells[name], rows, first_entries, n_rows)
+        if self._is_scores:
+            self._refuse_models(undecided)
 
     def _refuse_models(self, names: Iterable[Column]) -> None:
-        if not self._is_scores:
-            return
+        """Refuse scores of several models, which one list would join."""
         for name in named_as(names, MODELS):
             if self._columns[name].differs:
                 text = f"column {shown(name)} has several values among the labels of one row"
-                raise DecidingColumnError(f"{text}, which one list would join; give the rows of one of them")
+                raise DecidingColumnError(
+                    f"{text}, which one list would join; give the rows of one of them"
+                )
 
-    def _may_decide(self, column: _Seen) -> bool:
-        """Tell whether a column decides, also where rows have one label each."""
+    def _may_decide(self, column: _ColumnSummary) -> bool:
+        """Tell whether a column decides, or may decide if rows have one label each."""
         n_entries = int(self._n_labels.sum())
         n_in_lists = int(self._n_labels[self._n_labels > 1].sum())
         if column.differs or 2 * n_in_lists >= n_entries:
@@ -185,29 +208,38 @@ class EntryColumns(Generic[Column]):
         return 1 < len(column.words) <= min(FEW_WORDS, n_entries - 1)
 
     def notes(self) -> list[str]:
-        """Return a note on the columns that decide and are left out, or refuse those that may judge."""
+        """Return a note on ignored columns that decide; refuse columns that may be judgements."""
         deciding = [name for name, column in self._columns.items() if self._may_decide(column)]
-        for name in deciding if self._may_judge else ():
+        if self._may_judge:
+            self._refuse_judgements(deciding)
+        return left_out_notes(deciding)
+
+    def _refuse_judgements(self, names: Iterable[Column]) -> None:
+        """Refuse a column of numbers that may be judgements of the labels."""
+        for name in names:
             has_other_use = is_written_index(name) or named_as([name], NO_JUDGEMENT)
             if self._columns[name].are_numbers and not has_other_use:
-                raise DecidingColumnError(f"column {shown(name)} may hold judgements of the labels", name)
-        return left_out_notes(deciding)
+                raise DecidingColumnError(
+                    f"column {shown(name)} may hold judgements of the labels", name
+                )
 
 
 def left_out_notes(names: Sequence[object]) -> list[str]:
-    """Return a note on columns that are left out though they differ among the labels of a row."""
+    """Return a note on ignored columns that differ among the labels of a row."""
     if not names:
         return []
-    named = ", ".join(map(shown, names[:MOST_NAMED]))
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    listed = ", ".join(map(shown, names[:MOST_NAMED]))
+    if len(names) > MOST_NAMED:
+        listed += f" and {len(names) - MOST_NAMED} more"
     noun = "column" if len(names) == 1 else "columns"
-    return [f"{noun} left out: {named}{more}, not the same for all labels of a row"]
+    return [f"{noun} left out: {listed}, not the same for all labels of a row"]
 
 
 class ListColumns(Generic[Column]):
-    """The further columns of a table with lists of labels, of which those with as many values are found.
+    """Finds columns with one value per label among the unread columns of a table with label lists.
 
-    Lists that another column of lists has, too, may belong to that one: a note says so, no refusal.
+    If the table has another column of label lists with as many values, they may belong to those
+    labels; they are then noted and not refused.
     """
 
     def __init__(
@@ -215,54 +247,59 @@ class ListColumns(Generic[Column]):
     ) -> None:
         self._columns = columns
         self._is_scores = kind == "scores"
+        # whether all values are numbers, by column with as many values as labels
         self._are_numbers = dict.fromkeys(columns.unused if names is None else names, True)
-        self._is_long = dict.fromkeys(self._are_numbers, False)  # whether it has lists, not values alone
-        self._others: dict[Column, bool] = dict.fromkeys(self._lists_of_others(), True)
-
-    def _lists_of_others(self) -> list[Column]:
-        """Return columns of labels for the other argument, which one table may hold."""
-        return named_as(self._columns.unused, (*TRUE, "label") if self._is_scores else PRED)
+        # whether a column has lists, not only single values
+        self._is_long = dict.fromkeys(self._are_numbers, False)
+        # labels of the other argument, which may be in the same table
+        other_names = (*TRUE, "label") if self._is_scores else PRED
+        self._other_labels = named_as(columns.unused, other_names)
 
     @property
     def undecided(self) -> list[Column]:
-        """Names of the columns that have had as many values as labels so far."""
+        """Names of the columns with as many values as labels in all rows so far."""
         return [*self._are_numbers]
 
     def add(self, n_labels: int, cells: Mapping[Column, Sequence[Any] | None]) -> None:
-        """Add a row of so many labels; cells are lists, None of no lists, tuples of text that was cut."""
+        """Add a row with ``n_labels`` labels.
+
+        cells : a list, a tuple of the parts of a text, or None if the cell is not a list, by column
+        """
         for name, cell in cells.items():
             if name not in self._are_numbers:
                 continue
-            is_missing = cell is None and not n_labels
-            if not is_missing and (cell is None or len(cell) != n_labels):
+            n_values = 0 if cell is None else len(cell)
+            if n_values != n_labels:
                 del self._are_numbers[name]
-                self._others.pop(name, None)
             elif cell:
                 self._is_long[name] |= len(cell) > 1 or not isinstance(cell, tuple)
                 filled = [item for item in cell if not is_blank(item)]
                 self._are_numbers[name] &= all(judgement_of(item) is not None for item in filled)
 
     def notes(self) -> list[str]:
-        """Return a note on lists that are left out, or refuse those that may be scores or judgements."""
-        others = self._others.keys() & self._are_numbers.keys()
+        """Return a note on ignored lists; refuse lists that may be scores or judgements."""
+        other_labels = {*self._other_labels} & self._are_numbers.keys()
         deciding = [
             name
             for name in self._are_numbers
-            if self._is_long[name] and name not in others and not self._belongs_to_others(name)
+            if self._is_long[name] and name not in other_labels and not self._is_of_other(name)
         ]
-        is_unclear = bool(others) or not all(self._are_numbers[name] for name in deciding)
+        is_unclear = bool(other_labels) or not all(self._are_numbers[name] for name in deciding)
         if self._columns.value is None and not is_unclear:
-            self._refuse(name for name in deciding if not named_as([name], (*RANKS, *OTHER_NUMBERS)))
+            self._refuse_values(deciding)
         return left_out_notes(deciding)
 
-    def _refuse(self, names: Iterable[Column]) -> None:
+    def _refuse_values(self, names: Iterable[Column]) -> None:
         """Refuse a column of numbers that may be the scores or judgements of the labels."""
         noun = "their scores" if self._is_scores else "judgements of them"
         for name in names:
-            text = f"column {shown(name)} holds a number for each label, which may be {noun}"
-            raise DecidingColumnError(text, name)
+            if not named_as([name], (*RANKS, *OTHER_NUMBERS)):
+                text = f"column {shown(name)} holds a number for each label, which may be {noun}"
+                raise DecidingColumnError(text, name)
 
-    def _belongs_to_others(self, name: Column) -> bool:
-        """Tell whether a column is called like one of the other argument, which the table has, too."""
-        usual = JUDGEMENT if self._is_scores else (*SCORE_COLUMNS, *SECOND_SCORE_COLUMNS)
-        return bool(self._lists_of_others() and named_as([name], usual))
+    def _is_of_other(self, name: Column) -> bool:
+        """Tell whether a column is named like values of the other argument's labels."""
+        usual: Sequence[str] = (*SCORE_COLUMNS, *SECOND_SCORE_COLUMNS)
+        if self._is_scores:
+            usual = JUDGEMENT
+        return bool(self._other_labels and named_as([name], usual))

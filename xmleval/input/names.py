@@ -16,16 +16,17 @@ from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.fields import fill_slots, hash_fields, number_names
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-NAMES_SHARE = 8  # of what is left, for a table of names before another one is begun
-SURROGATES = "surrogatepass"  # which JSON may hold
+NAMES_SHARE = 8  # a table takes 1/8 of the memory left, then another one is begun
+SURROGATES = "surrogatepass"  # JSON may contain lone surrogates
 
 
 class NameTable:
-    """Distinct names in the order in which they come, numbered by their bytes."""
+    """Distinct names in order of first occurrence, numbered by their bytes."""
 
     def __init__(self) -> None:
         self.n_names = 0
-        self._seed = np.uint64(random.getrandbits(64))  # names of one hash are compared, which takes longer
+        # a random seed: names with equal hashes are compared, which takes longer
+        self._seed = np.uint64(random.getrandbits(64))
         self._bytes: Bytes = np.empty(SPARE, np.uint8)
         self._ends: Ints = np.zeros(1, np.int64)
         self._slots = np.zeros(1, np.uint64)
@@ -36,47 +37,65 @@ class NameTable:
         return self._bytes.nbytes + self._ends.nbytes + self._slots.nbytes
 
     def numbers(self, text: Bytes, starts: Ints, stops: Ints) -> Ints:
-        """Return the number of each field."""
-        n = starts.size
-        self._make_room(n, int((stops - starts).sum()))
-        hashes, numbers = np.empty(n, np.uint64), np.empty(n, np.int64)
+        """Return the numbers of the names in ``text[start:stop]``; new names are added."""
+        n_fields = starts.size
+        n_field_bytes = int((stops - starts).sum())
+        self._make_room(n_fields, n_field_bytes)
+        hashes = np.empty(n_fields, np.uint64)
+        numbers = np.empty(n_fields, np.int64)
         hash_fields(text, starts, stops, self._seed, hashes)
-        tables = self._bytes, self._ends, self._slots
-        self.n_names = number_names(text, starts, stops, hashes, *tables, self.n_names, numbers)
+        self.n_names = number_names(
+            text,
+            starts,
+            stops,
+            hashes,
+            self._bytes,
+            self._ends,
+            self._slots,
+            self.n_names,
+            numbers,
+        )
         return numbers
 
     def texts(self, numbers: Ints) -> list[str]:
-        """Return names by number; all between the first and the last are decoded, once."""
-        starts, stops = self._ends[numbers], self._ends[numbers + 1]
-        first, last = int(starts.min(initial=self._bytes.size)), int(stops.max(initial=0))
+        """Return names by number; the bytes from the first to the last are copied once."""
+        starts = self._ends[numbers]
+        stops = self._ends[numbers + 1]
+        first = int(starts.min(initial=self._bytes.size))
+        last = int(stops.max(initial=0))
         content = bytes(self._bytes[first:last])
-        places = zip((starts - first).tolist(), (stops - first).tolist(), strict=True)
+        content_starts = (starts - first).tolist()
+        content_stops = (stops - first).tolist()
+        places = zip(content_starts, content_stops, strict=True)
         if content.isascii():
             text = content.decode()
             return [text[start:stop] for start, stop in places]
         return [content[start:stop].decode(errors=SURROGATES) for start, stop in places]
 
-    def _make_room(self, n: int, n_bytes: int) -> None:
-        """Make room for so many names more, of so many bytes."""
-        most = self.n_names + n
-        if (n_bytes := int(self._ends[self.n_names]) + n_bytes + SPARE) > self._bytes.size:
-            self._bytes = _grown(self._bytes, n_bytes)
-        if most >= self._ends.size:
-            self._ends = _grown(self._ends, most + 1)
-        if 4 * most > 3 * self._slots.size:
-            self._slots = np.zeros(1 << (4 * most // 3).bit_length(), np.uint64)
+    def _make_room(self, n_more: int, n_more_bytes: int) -> None:
+        """Grow the arrays for ``n_more`` names."""
+        n_most = self.n_names + n_more
+        n_bytes_used = int(self._ends[self.n_names])
+        n_bytes_needed = n_bytes_used + n_more_bytes + SPARE
+        if n_bytes_needed > self._bytes.size:
+            self._bytes = _grown(self._bytes, n_bytes_needed)
+        if n_most >= self._ends.size:
+            self._ends = _grown(self._ends, n_most + 1)
+        if 4 * n_most > 3 * self._slots.size:
+            n_bits = (4 * n_most // 3).bit_length()
+            self._slots = np.zeros(1 << n_bits, np.uint64)
             fill_slots(self._bytes, self._ends, self.n_names, self._seed, self._slots)
 
 
 class TableNames(Sequence[str]):
-    """The names of a table so far, of which texts are made where they are asked for."""
+    """Names that a table has so far, decoded on access."""
 
     def __init__(self, table: NameTable) -> None:
         self.table = table
         self._n_names = table.n_names
 
     def __len__(self) -> int:
-        """Return how many names there are."""
+        """Return the number of names."""
         return self._n_names
 
     @overload
@@ -87,16 +106,17 @@ class TableNames(Sequence[str]):
 
     def __getitem__(self, place: int | slice) -> str | list[str]:
         """Return a name, or the names of a slice."""
+        places = np.arange(self._n_names)
         if isinstance(place, slice):
-            return self.at(np.arange(self._n_names)[place])
-        return self.at(np.arange(self._n_names)[[place]])[0]
+            return self.at(places[place])
+        return self.at(places[[place]])[0]
 
     def __iter__(self) -> Iterator[str]:
         """Yield each name."""
         return iter(self.at(np.arange(self._n_names)))
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether a name is among these; no label is empty."""
+        """Return whether a name is in the table; no label has an empty name."""
         return name != "" and name in [*self]
 
     def at(self, places: Ints) -> list[str]:
@@ -105,7 +125,7 @@ class TableNames(Sequence[str]):
 
 
 class Names:
-    """Names that threads number, by one table while it needs no more than some bytes, then by another one."""
+    """Numbers names for several threads; a full table is replaced by an empty one."""
 
     def __init__(self) -> None:
         self._most_bytes = memory_limit().left / NAMES_SHARE
@@ -113,14 +133,15 @@ class Names:
         self._lock = threading.Lock()
 
     def number(self, text: Bytes, starts: Ints, stops: Ints) -> tuple[Ints, TableNames]:
-        """Return the place of each field among names, and these."""
+        """Return the number of the name in each ``text[start:stop]``, and the numbered names."""
         with self._lock:
             if self._table.n_bytes > self._most_bytes:
                 self._table = NameTable()
-            return self._table.numbers(text, starts, stops), TableNames(self._table)
+            numbers = self._table.numbers(text, starts, stops)
+            return numbers, TableNames(self._table)
 
     def number_texts(self, texts: list[str]) -> tuple[Ints, TableNames] | None:
-        """Return the same of texts, None if any is empty."""
+        """Return numbers of texts, and the numbered names; None if any text is empty."""
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
         if not sizes.all():
             return None
@@ -128,15 +149,17 @@ class Names:
         if joined.isascii():
             content = joined.encode()
         else:
-            parts = [text.encode(errors=SURROGATES) for text in texts]
-            content = b"".join(parts)
-            sizes = np.fromiter(map(len, parts), np.int64, len(parts))
+            encoded = [text.encode(errors=SURROGATES) for text in texts]
+            content = b"".join(encoded)
+            sizes = np.fromiter(map(len, encoded), np.int64, len(encoded))
         stops = np.cumsum(sizes)
-        return self.number(np.frombuffer(content + bytes(SPARE), np.uint8), stops - sizes, stops)
+        content_bytes = np.frombuffer(content + bytes(SPARE), np.uint8)
+        return self.number(content_bytes, stops - sizes, stops)
 
 
 def _grown(array: NDArray[Scalar], least: int) -> NDArray[Scalar]:
-    """Return a larger array that begins with another one."""
-    grown = np.empty(max(least, 5 * array.size // 4), array.dtype)
+    """Return a larger array that begins with the values of another one."""
+    size = max(least, 5 * array.size // 4)
+    grown = np.empty(size, array.dtype)
     grown[: array.size] = array
     return grown

@@ -1,4 +1,4 @@
-"""Rows of files, taken some at a time and in order: shards as one, the next piece read ahead."""
+"""Rows of files, read in order, piece by piece: shards as one input, the next piece ahead."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ from xmleval.input.csr import as_signed
 from xmleval.input.rows import Rows
 
 Piece = Rows | NDArray[Any]
-MOST_BYTES = 30 << 20  # of a piece; malloc reuses no memory of arrays above 32 MiB
+MOST_BYTES = 30 << 20  # size of a piece; malloc does not reuse memory of arrays above 32 MiB
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """What a file holds, cut into consecutive rows as they are read.
+    """Rows of a file, cut into consecutive pieces on reading.
 
     Parameters
     ----------
     n_rows, n_labels : int or None
         Size of the whole, None where nothing in the file tells it before the end.
     read : callable
-        ``read(n_bytes)`` yields the rows in order, as `Rows` by id or as dense arrays, which rows would copy;
-        writers take what `evaluate` takes. Each is of about as many bytes at most (one row at least). It may
-        be called more than once.
+        ``read(n_bytes)`` yields the rows in order, as `Rows` by id or as dense arrays, which rows
+        would copy; writers take what `evaluate` takes. Each is of about as many bytes at most (one
+        row at least). It may be called more than once.
     locate : callable or None
-        Of rows of several files, ``locate(row)`` tells the file of a row that was read, and its number in it.
+        Of rows of several files, ``locate(row)`` tells the file of a row that was read, and its
+        number in it.
     read_from : callable or None
-        ``read_from(n_bytes, first, stop)`` yields the rows from ``first`` on, up to ``stop`` if that is not
-        None, without reading others; None where that is not possible.
+        ``read_from(n_bytes, first, stop)`` yields the rows from ``first`` on, up to ``stop`` if
+        that is not None, without reading others; None where that is not possible.
     least_labels : int
         Number of labels that there are at least, where ``n_labels`` is not known.
     named : bool
@@ -74,43 +75,48 @@ def with_names(path: Path, reason: str = "has names") -> Pieces:
     """Return rows with names, which cannot be read by number."""
 
     def refuse(n_bytes: int) -> Iterator[Any]:
-        raise ValueError(f"{path}: {reason}; expected rows and labels that are called by number, from 0")
+        expected = "expected rows and labels that are called by number, from 0"
+        raise ValueError(f"{path}: {reason}; {expected}")
 
     return Pieces(None, None, refuse, named=True)
 
 
 def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
-    """Return the rows of several files, given with their names, one after another."""
+    """Return the rows of several files, one after another; each shard is a name and its rows."""
     if len(shards) == 1:
         return shards[0][1]
-    _refuse_other_labels(shards)
+    _refuse_other_widths(shards)
     all_rows = _JoinedRows(shards)
-    notes = (*dict.fromkeys(note for _, pieces in shards for note in pieces.notes),)
+    distinct_notes = dict.fromkeys(note for _, pieces in shards for note in pieces.notes)
     return Pieces(
         all_rows.n_rows,
         shards[0][1].n_labels,
         all_rows.read,
         locate=all_rows.locate,
-        read_from=None if all_rows.n_rows is None else all_rows.read,
+        read_from=all_rows.read if all_rows.are_counted else None,
         least_labels=max(pieces.least_labels for _, pieces in shards),
-        notes=notes,
+        notes=(*distinct_notes,),
     )
 
 
-def _refuse_other_labels(shards: Sequence[tuple[str, Pieces]]) -> None:
-    """Refuse files with other numbers of labels than the first."""
-    first, n_labels = shards[0][0], shards[0][1].n_labels
+def _refuse_other_widths(shards: Sequence[tuple[str, Pieces]]) -> None:
+    """Refuse files whose number of labels differs from that of the first."""
+    unknown = "an unknown number of"
+    first_name, first_pieces = shards[0]
+    n_labels = first_pieces.n_labels
     for name, pieces in shards:
         if pieces.n_labels != n_labels:
-            width, expected = (n or "an unknown number of" for n in (pieces.n_labels, n_labels))
-            raise ValueError(f"{name}: {width} labels; {first} has {expected}")
+            width = pieces.n_labels or unknown
+            expected = n_labels or unknown
+            raise ValueError(f"{name}: {width} labels; {first_name} has {expected}")
 
 
 class _JoinedRows:
     """The rows of several files, one after another.
 
-    sizes : numbers of rows, 0 where only reading a file tells it
+    sizes : numbers of rows, 0 if unknown before a file is read
     starts : first rows of the files, as far as they are known
+    n_rows, are_counted : number of all rows, None if unknown; whether it is known
     """
 
     def __init__(self, shards: Sequence[tuple[str, Pieces]]) -> None:
@@ -118,20 +124,22 @@ class _JoinedRows:
         self.sizes = [pieces.n_rows or 0 for _, pieces in shards]
         self.n_rows: int | None = None
         self.starts = [0]
-        if all(pieces.n_rows is not None for _, pieces in shards):
+        self.are_counted = all(pieces.n_rows is not None for _, pieces in shards)
+        if self.are_counted:
             self.n_rows = sum(self.sizes)
             self.starts += accumulate(self.sizes)
 
     def read(self, n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        """Yield the rows from ``first`` on, up to ``stop``, about so many bytes at a time."""
+        """Yield the rows from ``first`` on, up to ``stop``, in pieces of about ``n_bytes``."""
         for place, (_, pieces) in enumerate(self.shards):
             start = self.starts[place]
             if place and stop is not None and stop <= start:
                 return
             if self.sizes[place] and start + self.sizes[place] <= first:
                 continue
-            last = None if stop is None else stop - start
-            for piece in rows_from(pieces, n_bytes, max(first - start, 0), last):
+            first_of_file = max(first - start, 0)
+            stop_of_file = None if stop is None else stop - start
+            for piece in rows_from(pieces, n_bytes, first_of_file, stop_of_file):
                 yield piece
                 start += _n_rows(piece)
             if len(self.starts) == place + 1:
@@ -144,41 +152,45 @@ class _JoinedRows:
 
 
 def rows_from(pieces: Pieces, n_bytes: int, first: int, stop: int | None = None) -> Iterator[Any]:
-    """Yield the rows from ``first`` on, up to ``stop``; others are read where there is no other way."""
+    """Yield the rows from ``first`` on, up to ``stop``; earlier rows are read only if necessary."""
     if stop is not None and pieces.n_rows is not None and stop >= pieces.n_rows:
-        stop = None  # then all is read, and what is wrong at its end is found
+        stop = None  # so that errors at the end of the file are found
     if pieces.read_from is not None:
         yield from pieces.read_from(n_bytes, first, stop)
         return
     start = 0
     for piece in pieces.read(n_bytes):
-        n = _n_rows(piece)
-        lo, hi = max(first - start, 0), n if stop is None else min(stop - start, n)
-        if lo < hi or not n:
-            yield piece if hi - lo == n else _cut(piece, lo, hi)
-        start += n
+        n_rows = _n_rows(piece)
+        piece_start = max(first - start, 0)
+        piece_stop = n_rows if stop is None else min(stop - start, n_rows)
+        if piece_start < piece_stop or not n_rows:
+            yield _cut(piece, piece_start, piece_stop)
+        start += n_rows
         if stop is not None and start >= stop:
             return
 
 
 def rows_between(name: str, pieces: Pieces, start: int, stop: int) -> Pieces:
-    """Return rows start..stop-1 of a file as pieces of their own, which messages number as in the file."""
-    locate = pieces.locate or (lambda row: (name, row))
-    return Pieces(
-        stop - start,
-        pieces.n_labels,
-        lambda n_bytes: rows_from(pieces, n_bytes, start, stop),
-        locate=lambda row: locate(start + row),
-    )
+    """Return rows start..stop-1 of a file as pieces; messages number them as in the file."""
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        return rows_from(pieces, n_bytes, start, stop)
+
+    def locate(row: int) -> tuple[str, int]:
+        if pieces.locate is None:
+            return name, start + row
+        return pieces.locate(start + row)
+
+    return Pieces(stop - start, pieces.n_labels, read, locate=locate)
 
 
 class LabelUse:
-    """Which labels occur in rows, up to the largest that there is memory to mark, and how many there are."""
+    """Labels that occur in rows, as far as memory allows marking them, and their number."""
 
     def __init__(self, most_marked: int) -> None:
         self.n_labels = 0
         self._most_marked = most_marked
-        self._n_beyond = 0  # entries of labels that cannot be marked
+        self._n_beyond = 0  # entries with labels too large to be marked
         self._marks = np.zeros(1, np.bool_)
 
     def read(self, pieces: Pieces, n_bytes: int) -> None:
@@ -196,56 +208,66 @@ class LabelUse:
             self._n_beyond += int((labels >= n_marked).sum())
 
     def count(self) -> int:
-        """Return how many labels occur at most."""
+        """Return the largest possible number of labels that occur."""
         return int(self._marks.sum()) + self._n_beyond
 
     def copy(self) -> LabelUse:
-        """Return what may mark more rows, and leaves this as it is."""
-        other = LabelUse(self._most_marked)
-        other.n_labels, other._n_beyond = self.n_labels, self._n_beyond
-        other._marks = self._marks.copy()
-        return other
+        """Return a copy that can mark more rows independently."""
+        copied = LabelUse(self._most_marked)
+        copied.n_labels = self.n_labels
+        copied._n_beyond = self._n_beyond
+        copied._marks = self._marks.copy()
+        return copied
 
 
 class RowReader:
-    """Rows of one input from row ``first`` on, about ``n_bytes`` at a time; one more piece is read ahead."""
+    """Reads an input from row ``first`` on in pieces of ``n_bytes``, and one more piece ahead."""
 
     def __init__(self, name: str, pieces: Pieces, n_bytes: int, first: int = 0) -> None:
         self.name = name
         self.n_rows = pieces.n_rows
-        self.n_labels = pieces.n_labels  # None where the input does not tell it
+        self.n_labels = pieces.n_labels  # None if unknown
         self.n_taken = first
         self._locate = pieces.locate
         self._iterator = rows_from(pieces, min(n_bytes, MOST_BYTES), first)
         self._piece: Any = None
-        self._place, self._size = 0, 0
+        self._place = 0
+        self._size = 0
         self._next: Call[Any] | None = Call(next, self._iterator, None)
 
     def ready(self) -> int:
         """Return how many rows can be taken at once; 0 at the end."""
         while self._place == self._size and self._next is not None:
-            piece = self._next.result()
-            self._next = None if piece is None else Call(next, self._iterator, None)
-            self._piece, self._place = piece, 0
-            self._size = 0 if piece is None else _n_rows(piece)
+            self._piece = self._next.result()
+            self._next = None
+            self._place = 0
+            self._size = 0
+            if self._piece is not None:
+                self._next = Call(next, self._iterator, None)
+                self._size = _n_rows(self._piece)
         return self._size - self._place
 
     def take(self, n: int) -> Piece:
-        """Return the next rows, of those that are ready."""
-        start, stop = self._place, self._place + n
+        """Return the next n rows, which must be ready."""
+        start = self._place
+        stop = start + n
         self._place = stop
         self.n_taken += n
-        return self._piece if n == self._size else _cut(self._piece, start, stop)
+        return _cut(self._piece, start, stop)
 
     def count(self) -> int:
-        """Return how many rows there are, reading what is left where nothing else tells it."""
-        while self.n_rows is None and (n := self.ready()):
+        """Return the number of rows; if unknown, read the remaining ones."""
+        if self.n_rows is not None:
+            return self.n_rows
+        while n := self.ready():
             self.take(n)
-        return self.n_taken if self.n_rows is None else self.n_rows
+        return self.n_taken
 
     def locate(self, row: int) -> tuple[str, int]:
         """Return the file of a row that was taken, and its number in it."""
-        return (self.name, row) if self._locate is None else self._locate(row)
+        if self._locate is None:
+            return self.name, row
+        return self._locate(row)
 
     def close(self) -> None:
         """Stop reading ahead."""
@@ -256,8 +278,15 @@ class RowReader:
 
 
 def _n_rows(piece: Piece) -> int:
-    return piece.n_rows if isinstance(piece, Rows) else int(piece.shape[0])
+    if isinstance(piece, Rows):
+        return piece.n_rows
+    return int(piece.shape[0])
 
 
 def _cut(piece: Piece, start: int, stop: int) -> Piece:
-    return piece.part(start, stop) if isinstance(piece, Rows) else piece[start:stop]
+    """Return rows start..stop-1 of a piece, itself if these are all rows."""
+    if stop - start == _n_rows(piece):
+        return piece
+    if isinstance(piece, Rows):
+        return piece.part(start, stop)
+    return piece[start:stop]

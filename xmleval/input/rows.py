@@ -1,4 +1,4 @@
-"""`Rows`: labels of rows as a reader gives them, of a dict as of a file, at once or in batches."""
+"""`Rows`: labels of rows as read from objects or files, at once or in batches."""
 
 from __future__ import annotations
 
@@ -17,33 +17,36 @@ from xmleval.base.errors import InputError, Keyword, Message, ScanField
 from xmleval.input.columns import hashed
 from xmleval.input.names import Names
 
-# as pandas, NumPy, databases and spreadsheets print what is not there
+# how pandas, NumPy, databases and spreadsheets print missing values
 MISSING_WORDS = ("None", "nan", "NaN", "NaT", "<NA>", "NULL", "null", "N/A", "#N/A")
-DOUBTFUL_NAMES = (*MISSING_WORDS, "NA")  # of labels, which are noted; NA is also Namibia
-BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
-INDEX_BYTES = 100  # of memory for a name in an index, beside the name
-ENTRY_BYTES = 64  # of memory for an entry until it is matched
-CHECKED_BYTES = 1 << 18  # of a text, whose rows are a batch
-BATCH_BYTES = 1 << 20  # likewise of rows with lists of labels
-ORDERED_SHARE = 64  # one label in so many; putting fewer in order anew costs less than all labels once
-MANY_LABELS = 1 << 18  # of a file, from which numbering names by a table pays
+DOUBTFUL_NAMES = (*MISSING_WORDS, "NA")  # labels that are noted; NA is also Namibia
+# how rows are matched: all rows must match, or the rows that are present
+BY_INDEX = "index"
+BY_KEY = "key"
+INDEX_BYTES = 100  # memory for a name in an index, without its text
+ENTRY_BYTES = 64  # memory for an entry until it is matched
+CHECKED_BYTES = 1 << 18  # a batch of rows with one label per line
+BATCH_BYTES = 1 << 20  # a batch of rows with lists of labels
+ORDERED_SHARE = 64  # sorting up to 1/64 of the labels anew is cheaper than sorting all once
+MANY_LABELS = 1 << 18  # labels of a file from which numbering names by a table pays
 
 
 @dataclass
 class Origin:
-    """Where rows come from, a file or a frame, and its columns that are neither labels nor their values.
+    """Source of rows, a file or a frame, with its columns that are not labels or label values.
 
-    unit : what a place in it is called
-    notes : what was settled by the names of fields or by what they hold, for messages
-    columns : names of columns, and of rows of a file in order hashes of what they hold
-    how_to_join : what to do about rows in another order; ``{!r}`` stands for the column that shows it
-    judged_by : the column of judgements of a truth, where an option names it
+    unit : noun for a place in it
+    notes : decisions made from the names or contents of fields, for messages
+    columns : by name of a column, the hashes of its values for rows of a file without keys
+    how_to_join : advice on rows in another order; ``{!r}`` is replaced by the column that shows it
+    judged_by : the column of judgements of a truth, if an option names it
     id_column : the column of a frame that names the rows, None if there is none
-    values : gives the values of a column of a frame
-    how_to_repeat : what to do where rows of one key are meant to have one label each
-    file : the one of several files that follow one another, "" where there is one
-    are_ranks : whether values are the negatives of ranks, of which each row has no two
-    join_option : the keyword that joins rows in another order by a column, in place of ``how_to_join``
+    values : function that returns the values of a column of a frame
+    how_to_repeat : advice for rows that have one label each and share a key
+    file : the file, if there are several that follow one another, otherwise ""
+    are_ranks : whether values are negative ranks, which are distinct within a row
+    join_option : the keyword that joins rows in another order by a column, instead of
+        ``how_to_join``
     """
 
     unit: str = "line"
@@ -59,45 +62,52 @@ class Origin:
     join_option: str = ""
 
     def of_file(self, path: Path, paths: Sequence[Path]) -> Origin:
-        """Return the origin of the rows of one of some files, with notes and columns of all."""
-        return replace(self, file=str(path)) if len(paths) > 1 else self
+        """Return the origin of the rows of one file, which shares notes and columns with others."""
+        if len(paths) > 1:
+            return replace(self, file=str(path))
+        return self
 
     def noted(self, name: str, *remarks: str) -> list[str]:
-        """Return a note on what was settled in reading an input of this name, and these remarks."""
-        settled = [*self.notes, *remarks]
-        if not settled:
+        """Return a list with one note on an input that joins all notes and remarks, or no note."""
+        texts = [*self.notes, *remarks]
+        if not texts:
             return []
-        parts = [part for text in settled for part in (", ", *Message(text).parts)]
+        parts = [part for text in texts for part in (", ", *Message(text).parts)]
         return [Message(f"{name}: ", *parts[1:])]
 
     def joined_by(self, column: Hashable) -> tuple[str | Keyword, ...]:
-        """Return what to do about rows in another order, which a column shows."""
+        """Return advice on rows whose order differs, as a column shows."""
         if self.join_option:
             return ScanField(self.join_option, str(column)), " joins the rows"
         return (self.how_to_join.format(column),)
 
     def hashes(self, column: Hashable) -> array[int]:
         """Return the hashes of a column."""
-        return self.columns[column] if self.values is None else hashed(self.values(column))
+        if self.values is not None:
+            return hashed(self.values(column))
+        hashes: array[int] = self.columns[column]
+        return hashes
 
 
 class Rows(NamedTuple):
     """Labels of rows, row after row.
 
-    keys, match : names of the rows, and how they are matched; None where rows are in order
+    keys, match : names of the rows, and how they are matched; None if rows are in order
     ptr : int64 (n + 1,), where the labels of each row begin, and where the last ones end
     labels : places among ``names``, int64, or label ids
-    names : distinct names of labels, in the order in which they come; None where labels are ids
-    values : scores or judgements, None where there are none; or a matrix of those of all cells, of which
-        ``labels`` has one for each column
-    best_first : whether the order of labels tells their rank, of equal scores at least; -1 is then no id
-    places : int64 (n,), line or row of a file that holds each row; None of objects
-    is_long : whether a key may stand in several rows, whose labels are then those of one row; the first
-        label of a row is then at its place, and the others are at the next ones
-    are_lists : whether each row was a list, as zeros and ones of each label may be
-    origin : where they come from, and further columns, of a file or a frame
-    is_written : whether somebody wrote labels in this order, so that scores that rise in it may be distances
-    are_columns : whether the names are columns, also those without an entry; rows have values then
+    names : distinct names of labels in order of first occurrence; None if labels are ids
+    values : scores or judgements, None without any; or a matrix with the values of all cells, where
+        ``labels`` has one label for each column
+    best_first : whether labels are in ranking order, or at least those with equal scores; -1 is
+        then an empty slot
+    places : int64 (n,), line or row of each row in its file; None for objects
+    is_long : whether a key may occur in several rows that are merged into one; the first label of a
+        row is then at its place, and the others at the next ones
+    are_lists : whether each row was a list, and may be zeros and ones for all labels
+    origin : file or frame of the rows, and its further columns
+    is_written : whether the caller chose this order of labels, so that rising scores may be
+        distances
+    are_columns : whether names are columns, including those without an entry; rows then have values
     """
 
     keys: Sequence[Any] | None
@@ -122,7 +132,9 @@ class Rows(NamedTuple):
     @property
     def shape(self) -> tuple[int, int] | None:
         """Numbers of rows and columns, if labels are columns."""
-        return (self.n_rows, len(self.names)) if self.are_columns and self.names is not None else None
+        if not self.are_columns or self.names is None:
+            return None
+        return self.n_rows, len(self.names)
 
     @property
     def is_matrix(self) -> bool:
@@ -132,7 +144,10 @@ class Rows(NamedTuple):
     @property
     def n_bytes(self) -> int:
         """Memory of the entries."""
-        return self.ptr.nbytes + self.labels.nbytes + (0 if self.values is None else self.values.nbytes)
+        n_bytes = self.ptr.nbytes + self.labels.nbytes
+        if self.values is not None:
+            n_bytes += self.values.nbytes
+        return n_bytes
 
     @property
     def named(self) -> bool:
@@ -149,47 +164,61 @@ class Rows(NamedTuple):
         return int(np.searchsorted(self.ptr, entry, side="right")) - 1
 
     def part(self, start: int, stop: int, zeros: bool = True) -> Rows:
-        """Return rows start..stop-1 of those without keys, end to end, of a matrix also without zeros."""
-        first, last = int(self.ptr[start]), int(self.ptr[stop])
-        ptr = np.subtract(self.ptr[start : stop + 1], first, dtype=np.int64)  # of all rows it may be narrower
+        """Return rows start..stop-1 of rows without keys; a matrix can drop its zeros."""
+        first = int(self.ptr[start])
+        last = int(self.ptr[stop])
+        # the pointer of all rows may be of a narrower type
+        ptr = np.subtract(self.ptr[start : stop + 1], first, dtype=np.int64)
         if self.is_matrix:
-            matrix = np.asarray(self.values)[start:stop]
-            cells = matrix.reshape(-1)
-            if zeros:
-                labels = np.empty(matrix.shape, self.labels.dtype)
-                labels[:] = self.labels  # far faster than to broadcast them
-                return self._replace(ptr=ptr, labels=labels.reshape(-1), values=cells)
-            (stored,) = (cells != 0).nonzero()  # far faster than for two dimensions, or for numbers
-            labels = self.labels[stored % self.labels.size]
-            return self._replace(ptr=stored.searchsorted(ptr), labels=labels, values=cells[stored])
+            return self._cells(start, stop, ptr, zeros)
         values = None if self.values is None else self.values[first:last]
         return self._replace(ptr=ptr, labels=self.labels[first:last], values=values)
+
+    def _cells(self, start: int, stop: int, ptr: Ints, zeros: bool) -> Rows:
+        """Return the cells of a matrix in rows start..stop-1 as entries."""
+        matrix = np.asarray(self.values)[start:stop]
+        cells = matrix.reshape(-1)
+        if zeros:
+            labels = np.empty(matrix.shape, self.labels.dtype)
+            labels[:] = self.labels  # far faster than to broadcast them
+            return self._replace(ptr=ptr, labels=labels.reshape(-1), values=cells)
+        (stored,) = (cells != 0).nonzero()  # far faster than for two dimensions, or for numbers
+        labels = self.labels[stored % self.labels.size]
+        return self._replace(ptr=stored.searchsorted(ptr), labels=labels, values=cells[stored])
 
     def only(self, kept: Bools) -> Rows:
         """Return the rows with some of their entries."""
         if kept.all():
             return self
         entries = np.flatnonzero(kept)
+        ptr = entries.searchsorted(self.ptr)
         values = None if self.values is None else self.values[entries]
-        return self._replace(ptr=entries.searchsorted(self.ptr), labels=self.labels[entries], values=values)
+        return self._replace(ptr=ptr, labels=self.labels[entries], values=values)
 
-    def in_order(self, of_row: Ints | None) -> Rows:
-        """Return the rows of a matrix in the order of their numbers, if any, without those that have -1."""
-        if of_row is None or np.array_equal(of_row, np.arange(self.n_rows)):
+    def in_order(self, numbers: Ints | None) -> Rows:
+        """Return the rows of a matrix sorted by number, if given; drop rows with -1."""
+        if numbers is None or np.array_equal(numbers, np.arange(self.n_rows)):
             return self
-        order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
+        n_dropped = int((numbers < 0).sum())
+        order = np.argsort(numbers, kind="stable")[n_dropped:]
         return self._replace(ptr=self.ptr[: order.size + 1], values=np.asarray(self.values)[order])
 
     def by_label(self, names: Sequence[Any] | None) -> Rows:
-        """Return the rows of a matrix with its columns by label id, or the last of the names of all first."""
-        places = np.arange(self.labels.max() + 1) if names is None else name_places(names)
-        labels, order = self.labels.astype(label_dtype(places.size)), np.argsort(places[self.labels])
+        """Return a matrix with columns sorted by label id or, last name first, by name."""
+        if names is None:
+            n_labels = self.labels.max() + 1
+            places = np.arange(n_labels)
+        else:
+            places = name_places(names)
+        labels = self.labels.astype(label_dtype(places.size))
+        order = np.argsort(places[self.labels])
         if (order[1:] > order[:-1]).all():
             return self._replace(labels=labels)
-        return self._replace(labels=labels[order], values=np.asarray(self.values).take(order, axis=1))
+        values = np.asarray(self.values).take(order, axis=1)
+        return self._replace(labels=labels[order], values=values)
 
     def without_empty_names(self) -> Rows:
-        """Return the rows without empty names, which splitting empty text makes, and which are no labels."""
+        """Return the rows without empty names, which come from splitting empty text."""
         if self.names is None or "" not in self.names:
             return self
         empty = self.names.index("")
@@ -198,24 +227,37 @@ class Rows(NamedTuple):
         return kept._replace(labels=kept.labels - (kept.labels > empty), names=names)
 
     def error(self, argument: str, reason: str, row: int, value: object = None) -> InputError:
-        """Return what to raise about a row, by its place in a file where it has one."""
-        return self._error_behind(0, argument, reason, row, value)
+        """Return the error about a row, located by its place in a file if it has one."""
+        return self._error_at(0, argument, reason, row, value)
 
-    def error_of_entry(self, argument: str, reason: str, entry: int, value: object = None) -> InputError:
-        """Return likewise what to raise about a label of a row."""
+    def error_of_entry(
+        self, argument: str, reason: str, entry: int, value: object = None
+    ) -> InputError:
+        """Return the error about a label, located by its place in a file if it has one."""
         row = self.row_of(entry)
-        n_before = entry - int(self.ptr[row]) if self.is_long else 0
-        return self._error_behind(n_before, argument, reason, row, value)
+        offset = 0
+        if self.is_long:
+            offset = entry - int(self.ptr[row])
+        return self._error_at(offset, argument, reason, row, value)
 
-    def _error_behind(self, n_before: int, argument: str, reason: str, row: int, value: object) -> InputError:
+    def _error_at(
+        self, offset: int, argument: str, reason: str, row: int, value: object
+    ) -> InputError:
+        """Return the error about a row, or about a place behind the first one of a row."""
         if self.places is None:
             return InputError(argument, reason, row=row, value=value)
-        unit = "row" if self.origin is None else self.origin.unit
-        file, place = "" if self.origin is None else self.origin.file, int(self.places[row]) + n_before
+        unit = "row"
+        file = ""
+        if self.origin is not None:
+            unit = self.origin.unit
+            file = self.origin.file
+        place = int(self.places[row]) + offset
         return InputError(file or argument, Message(f"{unit} {place}: ", reason), value=value)
 
-    def refuse_first(self, argument: str, noun: str, bad: Bools, start: int, *reason: object) -> None:
-        """Refuse the first flagged value, if any is, of rows from ``start`` on: noun, value and reason."""
+    def refuse_first(
+        self, argument: str, noun: str, bad: Bools, start: int, *reason: object
+    ) -> None:
+        """Refuse the first value flagged in ``bad``; the first row has the number ``start``."""
         if bad.any():
             place = int(bad.argmax())
             value = np.asarray(self.values)[place]
@@ -232,19 +274,22 @@ def rows_by_id(
 
 def no_labels(n_rows: int) -> Rows:
     """Return rows without labels, which may have names."""
-    return Rows(None, None, np.zeros(n_rows + 1, np.int64), np.empty(0, np.int64), [], best_first=True)
+    ptr = np.zeros(n_rows + 1, np.int64)
+    labels = np.empty(0, np.int64)
+    return Rows(None, None, ptr, labels, [], best_first=True)
 
 
 def array_rows(array: NDArray[Any]) -> Rows:
-    """Return the rows of a dense array, of which each column is a label."""
+    """Return the rows of a dense array with a column for each label."""
     n_rows, width = array.shape
     ptr = np.arange(n_rows + 1) * width
-    return Rows(None, None, ptr, np.arange(width, dtype=label_dtype(width)), None, array, are_columns=True)
+    labels = np.arange(width, dtype=label_dtype(width))
+    return Rows(None, None, ptr, labels, None, array, are_columns=True)
 
 
 @dataclass(frozen=True)
 class Named:
-    """A sparse array whose rows and labels have names; `xmleval.evaluate` takes it as it takes dicts.
+    """A sparse array with named rows and labels; `xmleval.evaluate` takes it as it takes dicts.
 
     Parameters
     ----------
@@ -253,8 +298,8 @@ class Named:
     row_names, label_names : list of str
         Names of its m rows and of the labels of its columns.
     n_empty, n_ignored : int
-        Of predictions: rows of the truth without a prediction, and rows left out because the truth has none
-        of their name.
+        Of predictions: rows of the truth without a prediction, and rows left out because the truth
+        has none of their name.
     unknown_labels : list of str
         Names of the labels of the last columns, which the truth does not name.
 
@@ -275,86 +320,103 @@ class Named:
     unknown_labels: Sequence[str] = ()
 
     def rows(self, argument: str) -> Rows:
-        """Return its rows; ``argument`` is what messages call them (@private)."""
+        """Return its rows; ``argument`` is their name in messages (@private)."""
         from scipy.sparse import csr_array  # imported here to keep start-up fast
 
-        matrix, names = csr_array(self.matrix), [*self.label_names, *self.unknown_labels]
+        matrix = csr_array(self.matrix)
+        names = [*self.label_names, *self.unknown_labels]
         if matrix.shape != (len(self.row_names), len(names)):
             named = f"{len(self.row_names)} names of rows and {len(names)} of labels"
-            raise InputError(argument, f"its matrix of shape {matrix.shape} has {named}; give one name each")
+            raise InputError(
+                argument, f"its matrix of shape {matrix.shape} has {named}; give one name each"
+            )
         return Rows(self.row_names, BY_KEY, matrix.indptr, matrix.indices, names, matrix.data)
 
 
 class LabelNames(list[Any]):
-    """Names of labels, put in order once."""
+    """Names of labels that are sorted once."""
 
     @cached
     def places(self) -> Ints:
-        """The place of each name among all, the last name first, as text."""
+        """The position of every name when sorted as text, last name first."""
         return places_as_text(self)
 
     def places_of(self, labels: Ints) -> Ints:
-        """Return numbers of labels that rise as their places do, by looking at no others where few occur."""
-        distinct, of_label = np.unique(labels, return_inverse=True)
+        """Return numbers that sort labels as their places do; of few labels, sort only these."""
+        distinct, inverse = np.unique(labels, return_inverse=True)
         if distinct.size > len(self) // ORDERED_SHARE:
             return self.places[labels]
-        return places_as_text([self[label] for label in distinct.tolist()])[of_label]
+        distinct_names = [self[label] for label in distinct.tolist()]
+        return places_as_text(distinct_names)[inverse]
 
 
 def places_as_text(names: Sequence[Any]) -> Ints:
-    """Return the place of each name among all, the last name first, as text."""
-    return np.argsort(sorted(range(len(names)), key=[*map(str, names)].__getitem__, reverse=True))
+    """Return the position of every name when sorted as text, last name first."""
+    texts = [*map(str, names)]
+    order = sorted(range(len(names)), key=texts.__getitem__, reverse=True)
+    return np.argsort(order)
 
 
 def name_places(names: Sequence[Any]) -> Ints:
-    """Return the place of each name among all, the last name first, as text."""
-    return names.places if isinstance(names, LabelNames) else places_as_text(names)
+    """Return the position of every name when sorted as text, computed once for `LabelNames`."""
+    if isinstance(names, LabelNames):
+        return names.places
+    return places_as_text(names)
 
 
 def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) -> Labels:
-    """Return the labels of rows as they are written, those with equal scores in the order of ``names``."""
+    """Return the labels of rows as written, but tied labels in the order of their names."""
     from xmleval.kernels.ranking import rank_rows  # loads kernels, which start-up does not need
 
-    places, ranked_scores = np.arange(labels.size), scores.astype(np.float64)
+    places = np.arange(labels.size)
+    ranked_scores = scores.astype(np.float64)
     rank_rows(ptr, places, ranked_scores)
     rows = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
-    same = (ranked_scores[1:] == ranked_scores[:-1]) & (rows[1:] == rows[:-1])
-    if not same.any():
+    ties_with_next = (ranked_scores[1:] == ranked_scores[:-1]) & (rows[1:] == rows[:-1])
+    if not ties_with_next.any():
         return labels
-    tied = np.append(same, False) | np.append(False, same)
-    places, groups = places[tied], np.append(0, np.cumsum(~same))[tied]  # which the sort leaves as written
+    is_tied = np.append(ties_with_next, False) | np.append(False, ties_with_next)
+    tied_places = places[is_tied]  # the ranking leaves ties in the order as written
+    tie_groups = np.append(0, np.cumsum(~ties_with_next))[is_tied]
+    tied_labels = labels[tied_places]
+    if not isinstance(names, LabelNames):
+        names = LabelNames(names)
+    order = np.lexsort((names.places_of(tied_labels), tie_groups))
     ordered = labels.copy()
-    all_names = names if isinstance(names, LabelNames) else LabelNames(names)
-    ordered[places] = labels[places][np.lexsort((all_names.places_of(labels[places]), groups))]
+    ordered[tied_places] = tied_labels[order]
     return ordered
 
 
 def numbered(names: Sequence[Any]) -> tuple[Ints, list[Any]]:
-    """Return the place of each name among the distinct ones, and these, in the order in which they come."""
+    """Return numbers of names, and the distinct names in order of first occurrence."""
     distinct = [*dict.fromkeys(names)]
     if len(distinct) == len(names):
         return np.arange(len(names)), distinct
-    place = dict(zip(distinct, range(len(distinct)), strict=True))
-    return np.fromiter(map(place.__getitem__, names), np.int64, len(names)), distinct
+    number_of = dict(zip(distinct, range(len(distinct)), strict=True))
+    numbers = np.fromiter(map(number_of.__getitem__, names), np.int64, len(names))
+    return numbers, distinct
 
 
 def pointer(sizes: Iterable[int] | Ints | Bools) -> Ints:
-    """Return where rows of these sizes begin, and where the last one ends."""
-    ptr: Ints = np.concatenate(([0], np.cumsum(np.asarray(sizes, np.int64))))
+    """Return the cumulative sizes of rows: where each row begins, and where the last one ends."""
+    ends = np.cumsum(np.asarray(sizes, np.int64))
+    ptr: Ints = np.concatenate(([0], ends))
     return ptr
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a value stands for none."""
+    """Return whether a value is a missing value, which no text is."""
     return not isinstance(value, str) and str(value) in MISSING_WORDS
 
 
 def missing_names_note(*label_names: Container[Any]) -> list[str]:
-    """Return a note where labels are called as missing values are printed."""
+    """Return a note if labels have names such as missing values are printed, else no note."""
     words = [word for word in DOUBTFUL_NAMES if any(word in names for names in label_names)]
+    if not words:
+        return []
     listed = ", ".join(map(repr, words))
     hint = "counts as a label; leave it out where it stands for a missing value"
-    return [f"{listed} {hint}"] if words else []
+    return [f"{listed} {hint}"]
 
 
 def entries_in_batches(
@@ -362,12 +424,17 @@ def entries_in_batches(
     origin: Origin,
     values_of: Callable[[list[Any], list[int]], NDArray[np.float64]],
 ) -> Iterator[Rows]:
-    """Yield the rows of a reader that gives, for each label, the key of its row, name, value and place."""
-    entries, is_full = iter(entries), True
+    """Yield rows of one label each from entries: key of the row, name, value and place."""
+    entries = iter(entries)
+    is_full = True
     while is_full:
-        # flat lists: the collector of garbage visits lists of lists again and again
-        keys, labels, values, places = list[str](), list[str](), list[Any](), list[int]()
-        n_bytes, is_full = 0, False
+        # flat lists: the garbage collector visits lists of lists again and again
+        keys = list[str]()
+        labels = list[str]()
+        values = list[Any]()
+        places = list[int]()
+        n_bytes = 0
+        is_full = False
         try:
             for key, label, value, place in entries:
                 keys.append(key)
@@ -375,23 +442,34 @@ def entries_in_batches(
                 values.append(value)
                 places.append(place)
                 n_bytes += ENTRY_BYTES + len(key) + len(label)
-                if is_full := n_bytes > CHECKED_BYTES:
+                is_full = n_bytes > CHECKED_BYTES
+                if is_full:
                     break
         except ValueError:
-            values_of(values, places)  # what is wrong before it is refused first
+            values_of(values, places)  # an earlier wrong value is refused first
             raise
-        columns = np.arange(len(keys) + 1), *numbered(labels), values_of(values, places)
-        yield Rows(keys, BY_KEY, *columns, places=np.array(places, np.int64), is_long=True, origin=origin)
+        numbers, names = numbered(labels)
+        yield Rows(
+            keys,
+            BY_KEY,
+            np.arange(len(keys) + 1),
+            numbers,
+            names,
+            values_of(values, places),
+            places=np.array(places, np.int64),
+            is_long=True,
+            origin=origin,
+        )
 
 
 @dataclass
 class RowBatches:
-    """Rows in batches, of one file or of several, whose labels all have scores, or none has.
+    """Reads rows of one or several files in batches; all labels must have scores, or no label.
 
     by_key : whether rows have names
-    best_first : whether the order of labels tells their rank
+    best_first : whether labels are in ranking order
     is_scored : whether labels had scores so far; None before the first label
-    names, n_labels : a table of names, and how many labels were read
+    names, n_labels : a table of names, and the number of labels read
     """
 
     by_key: bool = True
@@ -401,36 +479,56 @@ class RowBatches:
     n_labels: int = 0
 
     def read(
-        self, entries: Iterable[tuple[str, Sequence[str], Sequence[float] | None, int]], origin: Origin
+        self,
+        entries: Iterable[tuple[str, Sequence[str], Sequence[float] | None, int]],
+        origin: Origin,
     ) -> Iterator[Rows]:
-        """Yield the rows of a reader that gives the key, the labels, their values and the place of each."""
-        entries, is_full = iter(entries), True
+        """Yield batches of rows from entries: key, labels, their values, and the place of a row."""
+        entries = iter(entries)
+        is_full = True
         while is_full:
-            keys, labels, values = list[str](), list[str](), list[float]()
-            sizes, places, n_bytes, is_full = list[int](), list[int](), 0, False
+            keys = list[str]()
+            labels = list[str]()
+            values = list[float]()
+            sizes = list[int]()
+            places = list[int]()
+            n_bytes = 0
+            is_full = False
             for key, row_labels, row_values, place in entries:
-                if row_labels and self.is_scored not in (None, row_values is not None):
-                    raise ValueError(f"{origin.unit} {place}: labels with scores, and others without")
-                self.is_scored = row_values is not None if row_labels else self.is_scored
+                if row_labels:
+                    has_scores = row_values is not None
+                    if self.is_scored not in (None, has_scores):
+                        place_in_file = f"{origin.unit} {place}"
+                        raise ValueError(f"{place_in_file}: labels with scores, and others without")
+                    self.is_scored = has_scores
                 keys.append(key)
                 labels += row_labels
                 values += row_values or ()
                 sizes.append(len(row_labels))
                 places.append(place)
-                n_bytes += ENTRY_BYTES * (1 + len(row_labels)) + len(key) + sum(map(len, row_labels))
-                if is_full := n_bytes > BATCH_BYTES:
+                n_bytes += ENTRY_BYTES * (1 + len(row_labels))
+                n_bytes += len(key) + sum(map(len, row_labels))
+                is_full = n_bytes > BATCH_BYTES
+                if is_full:
                     break
-            self.n_labels += len(labels)
-            of_table = self.names.number_texts(labels) if self.n_labels > MANY_LABELS else None
-            numbers, distinct = of_table or numbered(labels)
+            numbers, names = self._number(labels)
             yield Rows(
                 keys if self.by_key else None,
                 BY_KEY if self.by_key else None,
                 pointer(sizes),
                 numbers,
-                distinct,
+                names,
                 np.array(values, np.float64) if values else None,
                 self.best_first,
                 np.array(places, np.int64),
                 origin=origin,
             )
+
+    def _number(self, labels: list[str]) -> tuple[Ints, Sequence[str]]:
+        """Return numbers of labels, and the numbered names."""
+        self.n_labels += len(labels)
+        if self.n_labels > MANY_LABELS:
+            numbered_labels = self.names.number_texts(labels)
+            if numbered_labels is not None:
+                return numbered_labels
+        return numbered(labels)

@@ -21,7 +21,7 @@ class Scan(os.PathLike[str]):
     separator: str | None = None
 
     def __fspath__(self) -> str:
-        """Return the path, so that it stands wherever a path does."""
+        """Return the path, so that a scan can replace a path."""
         return os.fspath(self.path)
 
     def __str__(self) -> str:
@@ -30,14 +30,19 @@ class Scan(os.PathLike[str]):
 
     @property
     def says_how(self) -> bool:
-        """Whether it says more than the path does."""
+        """Whether it says more than the path alone."""
         return self.format is not None or bool(self.fields)
 
     @property
     def fields(self) -> dict[str, str]:
-        """What is told of fields, by keyword."""
-        named = {name: getattr(self, name) for name in ("label", "score", "instance", "separator")}
-        return {name: value for name, value in named.items() if value is not None}
+        """The options of fields that are given, by keyword."""
+        options = {
+            "label": self.label,
+            "score": self.score,
+            "instance": self.instance,
+            "separator": self.separator,
+        }
+        return {name: value for name, value in options.items() if value is not None}
 
 
 def scan(
@@ -49,9 +54,10 @@ def scan(
     score: str | None = None,
     separator: str | None = None,
 ) -> Scan:
-    r"""Say how a file is read, where its name and its fields do not tell; it is read when it is needed.
+    r"""Say how a file is read, where its name and fields do not show it; it is read when needed.
 
-    What it returns stands wherever a path or an array does. A plain path is the same as ``scan(path)``.
+    What it returns stands wherever a path or an array does. A plain path is the same as
+    ``scan(path)``.
 
     Parameters
     ----------
@@ -60,7 +66,8 @@ def scan(
     format : str, optional
         A name of `xmleval.io.FORMATS`, for texts and for files whose names do not show it.
     instance : str, optional
-        Of CSV and JSON Lines: the field whose values name the instances, and join the rows of several files.
+        Of CSV and JSON Lines: the field whose values name the instances, and join the rows of
+        several files.
     label : str, optional
         The field of the labels: relevant ones of a truth, predicted ones of scores or sets.
     score : str, optional

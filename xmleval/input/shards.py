@@ -1,11 +1,11 @@
-"""Files that stand for one input, by name, of a folder or by a pattern, and the formats of their names."""
+"""Files of one input, found by name, folder or pattern, and the formats of their names."""
 
 from __future__ import annotations
 
 import glob
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -20,8 +20,8 @@ from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.argument_types import FilePath
 from xmleval.input.columns import is_other_order
 from xmleval.input.formats.arff import ARFF
-from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, holds_list, is_other_list
-from xmleval.input.formats.arrow import ARROW, columns_beside, hash_columns
+from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, holds_list, is_named_list_file
+from xmleval.input.formats.arrow import ARROW, further_columns_of, hash_columns
 from xmleval.input.formats.documents import CSV, JSON, JSONL
 from xmleval.input.formats.format import Fields, FileAt, Format, naming
 from xmleval.input.formats.label_lines import LINES, SVMLIGHT, XMC
@@ -48,11 +48,11 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class OpenedFiles(Opened):
-    """Files that an argument stands for: one, or several that follow one another.
+    """One file of an argument, or several that follow one another.
 
-    shards : the files, in order, without those that are read with them
-    scan : how they are read, where `scan` says so
-    fields, file_at : what their fields are called, and what opens them, once it is known
+    shards : the files, in order, without companion files
+    scan : the options of `scan`, if it was called
+    fields, file_at : names of their fields, and the function that opens a file, once they are known
     """
 
     shards: Sequence[Shard] = ()
@@ -62,11 +62,13 @@ class OpenedFiles(Opened):
 
     @cached_property
     def each(self) -> list[tuple[Shard, Pieces]]:
-        """Its files with the rows of each; to tell whether they have names may take reading all."""
+        """The files and their rows; to find out whether they have names, all may be read."""
         first = self.shards[0]
-        if first.format.together and (pieces := first.format.read_together(self.paths, self.kind)):
-            return [(first, pieces)]
-        return [(s, s.format.read(s.path, self.kind)) for s in self.shards]
+        if first.format.together:
+            pieces = first.format.read_together(self.paths, self.kind)
+            if pieces:
+                return [(first, pieces)]
+        return [(shard, shard.format.read(shard.path, self.kind)) for shard in self.shards]
 
     @property
     def format(self) -> Format:
@@ -75,24 +77,27 @@ class OpenedFiles(Opened):
 
     @property
     def paths(self) -> list[Path]:
-        """Its files, which must be of one format, without those that are read with them."""
-        path, form = self.shards[0]
-        for other_path, other in self.shards:
-            if other.name != form.name:
-                text = f"{other_path}: a {other.title}, and {path} is a {form.title}"
-                raise ValueError(f"{text}; expected files of one format where rows or labels have names")
+        """The files without companion files; they must have the same format."""
+        first_path, first_format = self.shards[0]
+        for path, form in self.shards:
+            if form.name != first_format.name:
+                reason = f"{path}: a {form.title}, and {first_path} is a {first_format.title}"
+                expected = "expected files of one format where rows or labels have names"
+                raise ValueError(f"{reason}; {expected}")
         return [shard.path for shard in self.shards]
 
     @property
     def named(self) -> bool:
-        """Whether names of rows or labels stand in it."""
+        """Whether rows or labels have names."""
         return any(pieces.named for _, pieces in self.each)
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list of predictions, which is no truth."""
+        """Whether the files can only be a list of predictions, not a truth."""
         path, form = self.shards[0]
-        return "truth" not in form.holds or is_other_list(path) or (form is NPZ and holds_list(path))
+        if "truth" not in form.holds or is_named_list_file(path):
+            return True
+        return form is NPZ and holds_list(path)
 
     @property
     def holds_both(self) -> bool:
@@ -103,7 +108,11 @@ class OpenedFiles(Opened):
     @property
     def files(self) -> list[Path]:
         """All files that are read."""
-        return [path for shard in self.shards for path in (shard.path, *shard.format.companions(shard.path))]
+        paths = list[Path]()
+        for shard in self.shards:
+            paths.append(shard.path)
+            paths += shard.format.companions(shard.path)
+        return paths
 
     def pieces(self) -> Pieces:
         """Return the rows by number."""
@@ -112,80 +121,101 @@ class OpenedFiles(Opened):
         return joined_pieces([(str(shard.path), pieces) for shard, pieces in self.each])
 
     def batches(self, kind: str) -> Batches | None:
-        """Return what reads rows with names, of a truth or of scores; None where it cannot hold any."""
+        """Return a reader of rows with names, of a truth or scores; None if the files have none."""
         form = self.format
-        if form.rows is None or kind not in form.holds or (form.are_ids and not self.named):
+        if form.rows is None or kind not in form.holds:
             return None
-        return partial(form.rows, self.paths, self.kind if kind == "truth" else kind)
+        if form.are_ids and not self.named:
+            return None
+        kind_of_rows = self.kind if kind == "truth" else kind
+        return partial(form.rows, self.paths, kind_of_rows)
 
     def numbers_labels(self, names: Sequence[str]) -> bool:
-        """Tell whether its labels are numbers of listed names, and not names themselves."""
+        """Return whether its labels are positions in ``names`` and not names themselves."""
         if self.named:
             return False
         form = self.format
-        return form.rows is None or form.are_ids or all(whole_number(name) is None for name in names)
+        if form.rows is None or form.are_ids:
+            return True
+        return all(whole_number(name) is None for name in names)
 
     def beside_judgements(self) -> OpenedFiles:
-        """Return predictions whose field of scores may be missing, as the truth has it for judgements."""
+        """Return predictions that may lack the field of scores, used by the truth for grades."""
         if self.fields is None or self.file_at is None:
             return self
-        return _renamed(self, self.fields._replace(score_of_truth=True), self.file_at)
+        fields = self.fields._replace(score_of_truth=True)
+        return _with_fields(self, fields, self.file_at)
 
     def refuse_other_order(self, truth: Opened) -> None:
-        """Refuse tables by number of which a column has the values of the truth's in another order."""
+        """Refuse tables by number if a column has the values of the truth in another order."""
         if not isinstance(truth, OpenedFiles):
             return
         if any(shard.format.name != ARROW.name for shard in (*truth.shards, *self.shards)):
             return
-        true_columns, *others = [
-            columns_beside(shard.path, side.kind) for side in (truth, self) for shard in side.shards
-        ]
-        shared = [name for name in true_columns if all(name in names for names in others)]
+        shared = _shared_columns(truth, self)
         if not shared:
             return
         expected = hash_columns([shard.path for shard in truth.shards], shared)
         hashes = hash_columns([shard.path for shard in self.shards], shared)
         for column in shared:
             if is_other_order(hashes[column], expected[column]):
-                values = f"{self.name}: {shown(column)} has the values of "
+                reason = f"{self.name}: {shown(column)} has the values of "
                 hint = "'s in another order; call it 'instance' in both to join the rows by it"
-                raise ValueError(Message(values, Keyword("y_true"), hint))
+                raise ValueError(Message(reason, Keyword("y_true"), hint))
+
+
+def _shared_columns(truth: OpenedFiles, predictions: OpenedFiles) -> list[str]:
+    """Return the further columns of tables that every shard has."""
+    columns_of_shards = [
+        further_columns_of(shard.path, side.kind)
+        for side in (truth, predictions)
+        for shard in side.shards
+    ]
+    first_columns, *more_columns = columns_of_shards
+    return [name for name in first_columns if all(name in names for names in more_columns)]
 
 
 def with_fields(joined: bool, *inputs: T) -> list[T]:
-    """Return inputs, values or None, with the names of their fields; all read one version of a file.
+    """Return inputs with the names of their fields; values and None are returned unchanged.
 
-    ``joined`` tells whether there are several files, whose rows ids may join.
+    All inputs read one version of a file. ``joined`` is whether there are several files, whose rows
+    may be joined by ids.
     """
     file_at = cache(InputFile)
-    files = [each for each in inputs if isinstance(each, OpenedFiles)]
-    truth = next((each for each in files if each.argument == "y_true"), None)
-    truth_files = truth.files if truth and truth.scan and truth.scan.label else None
-    renamed = list[Any]()
-    for each in inputs:
-        if isinstance(each, OpenedFiles):
-            fields = _fields_of(each, joined)
-            if each.argument in PREDICTIONS and each.files == truth_files:
-                fields = fields._replace(beside_truth=True)
-            renamed.append(_renamed(each, fields, file_at))
-        else:
-            renamed.append(each)
-    return renamed
+    truth_files = _files_of_named_labels(inputs)
+    inputs_with_fields = list[Any]()
+    for opened in inputs:
+        if not isinstance(opened, OpenedFiles):
+            inputs_with_fields.append(opened)
+            continue
+        fields = _fields_of(opened, joined)
+        if opened.argument in PREDICTIONS and opened.files == truth_files:
+            fields = fields._replace(beside_truth=True)
+        inputs_with_fields.append(_with_fields(opened, fields, file_at))
+    return inputs_with_fields
+
+
+def _files_of_named_labels(inputs: Iterable[Opened | None]) -> list[Path] | None:
+    """Return the files of the truth if an option names its field of labels."""
+    for opened in inputs:
+        if isinstance(opened, OpenedFiles) and opened.argument == "y_true":
+            has_label_field = opened.scan is not None and bool(opened.scan.label)
+            return opened.files if has_label_field else None
+    return None
 
 
 def _fields_of(opened: OpenedFiles, joined: bool) -> Fields:
-    """Return what the fields of an input are called; its labels are relevant, predicted or candidates."""
+    """Return the names of the fields of an input; for labels by kind of input."""
     scan = opened.scan
     if scan is None:
         return Fields(joined=joined)
+    are_predictions = opened.argument in PREDICTIONS
     if scan.fields and not any(shard.format.for_fields for shard in opened.shards):
-        label = "scores_label_field" if opened.argument in PREDICTIONS else "label_field"
-        raise refused_fields(scan, label)
-    true = None if opened.argument in PREDICTIONS else scan.label
-    pred = scan.label if opened.argument in (*PREDICTIONS, "candidates") else None
+        raise refused_fields(scan, "scores_label_field" if are_predictions else "label_field")
+    may_be_predictions = are_predictions or opened.argument == "candidates"
     return Fields(
-        true=true,
-        pred=pred,
+        true=None if are_predictions else scan.label,
+        pred=scan.label if may_be_predictions else None,
         score=scan.score,
         id=scan.instance,
         separator=scan.separator,
@@ -194,23 +224,28 @@ def _fields_of(opened: OpenedFiles, joined: bool) -> Fields:
 
 
 def refused_fields(scan: Scan, label: str = "label_field") -> ValueError:
-    """Return what to raise for names of fields where a file has none; ``label`` is the option for labels."""
+    """Return the error about names of fields for a file without fields.
+
+    ``label`` is the option that names the field of labels.
+    """
     options = {"label": label, "score": "score_field", "instance": "instance_field"}
     name = next(iter(scan.fields))
-    return ValueError(Message(f"{scan}: ", ScanField(options.get(name, name)), " is for CSV and JSON Lines"))
+    option = ScanField(options.get(name, name))
+    return ValueError(Message(f"{scan}: ", option, " is for CSV and JSON Lines"))
 
 
-def _renamed(opened: OpenedFiles, fields: Fields, file_at: FileAt) -> OpenedFiles:
-    """Return an input in formats that know what fields are called."""
-    shards = [
-        shard._replace(format=shard.format.for_fields(fields, file_at)) if shard.format.for_fields else shard
-        for shard in opened.shards
-    ]
+def _with_fields(opened: OpenedFiles, fields: Fields, file_at: FileAt) -> OpenedFiles:
+    """Return an input whose formats use the names of fields."""
+    shards = list[Shard]()
+    for shard in opened.shards:
+        if shard.format.for_fields:
+            shard = shard._replace(format=shard.format.for_fields(fields, file_at))
+        shards.append(shard)
     return replace(opened, shards=shards, fields=fields, file_at=file_at)
 
 
 def takes_fields(path: Path, input_format: str | None) -> bool:
-    """Tell whether the names of fields may be told of a file; not if it cannot be found."""
+    """Return whether names of fields can be given for a file; False if it cannot be found."""
     try:
         shards = find_input(path, "scores", input_format).shards
     except (ValueError, OSError):
@@ -219,59 +254,74 @@ def takes_fields(path: Path, input_format: str | None) -> bool:
 
 
 def find_scan(argument: str, value: FilePath) -> OpenedFiles:
-    """Find the files that an argument of `evaluate` stands for, by a path or by `scan`."""
+    """Find the files of an argument of `evaluate`, given as a path or `scan`."""
     return replace(find_scan_of(kind_of(argument), value), argument=argument)
 
 
 def find_scan_of(kind: str | None, value: FilePath) -> OpenedFiles:
-    """Find the files that a path, or `scan` of one, stands for; see `find_input`."""
+    """Find the files of a path or `scan`; see `find_input`."""
     scan = value if isinstance(value, Scan) else None
-    found = find_input(as_path(value), kind, None if scan is None else scan.format)
-    return replace(found, argument="y_score" if found.kind == "scores" else "y_true", scan=scan)
+    input_format = None if scan is None else scan.format
+    opened = find_input(as_path(value), kind, input_format)
+    argument = "y_score" if opened.kind == "scores" else "y_true"
+    return replace(opened, argument=argument, scan=scan)
 
 
 def find_input(path: Path, kind: str | None, input_format: str | None) -> OpenedFiles:
-    """Find the files that a name stands for; without a ``kind``, their format tells it.
+    """Find the files of a name; without a ``kind``, it follows from their format.
 
-    "candidates" are label sets, or a list of predictions whose scores do not count.
+    "candidates" are label sets, or a list of predictions whose scores are not used.
     """
     if kind == "candidates":
-        sets = find_input(path, "truth", input_format)
-        return find_input(path, "scores", input_format) if sets.is_list else sets
+        label_sets = find_input(path, "truth", input_format)
+        if label_sets.is_list:
+            return find_input(path, "scores", input_format)
+        return label_sets
     files = _files(path)
-    chosen = [choose_format(file, input_format, kind) for file in files]
-    form, file = chosen[0]
-    if kind is None and len(form.holds) > 1:
-        with naming(file, f"a {form.title}"):
-            version_of(file)  # which tells if there is no such file
-        raise ValueError(f"{file}: a {form.title} may hold truth or scores; expected --kind truth or scores")
-    shards = [Shard(file, form) for form, file in chosen]
-    return OpenedFiles(str(path if len(files) > 1 else files[0]), kind or form.holds[0], shards=shards)
+    shards = list[Shard]()
+    for file in files:
+        form, whole_path = choose_format(file, input_format, kind)
+        shards.append(Shard(whole_path, form))
+    first_path, first_format = shards[0]
+    if kind is None and len(first_format.holds) > 1:
+        title = f"a {first_format.title}"
+        with naming(first_path, title):
+            version_of(first_path)  # raises if there is no such file
+        expected = "expected --kind truth or scores"
+        raise ValueError(f"{first_path}: {title} may hold truth or scores; {expected}")
+    name = path if len(files) > 1 else files[0]
+    return OpenedFiles(str(name), kind or first_format.holds[0], shards=shards)
 
 
 def read_sets(path: FilePath) -> Any:
-    """Read label sets whole: a sparse array, or `Named` where they have names."""
+    """Read label sets as a sparse or dense array, or as `Named` if they have names."""
     (label_sets,) = with_fields(True, find_scan("y_true", path))
-    form = label_sets.shards[0].format
-    if label_sets.named and form.rows:
-        return read_named(label_sets.name, partial(form.rows, label_sets.paths, "truth"), "truth", None)
+    read_rows = label_sets.format.rows
+    if label_sets.named and read_rows:
+        batches = partial(read_rows, label_sets.paths, "truth")
+        return read_named(label_sets.name, batches, "truth", None)
     pieces = label_sets.pieces()
     rows = stack_rows(pieces.read(sys.maxsize))
-    return rows if isinstance(rows, np.ndarray) else rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
+    if isinstance(rows, np.ndarray):
+        return rows
+    return rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
 
 
 def find_inputs(argument: str, paths: Sequence[Any]) -> OpenedFiles:
-    """Find the files of an argument of `evaluate`, given as paths or scans that follow one another."""
+    """Find the files of an argument of `evaluate`, given as consecutive paths or scans."""
     inputs = [find_scan(argument, path) for path in paths]
     if not inputs:
         raise InputError(argument, "no file is given")
-    if len({each.scan and replace(each.scan, path="") for each in inputs}) > 1:
-        raise InputError(argument, "its files are scanned in different ways; expected one way for all")
-    return replace(inputs[0], shards=[shard for each in inputs for shard in each.shards])
+    scans_without_paths = {opened.scan and replace(opened.scan, path="") for opened in inputs}
+    if len(scans_without_paths) > 1:
+        message = "its files are scanned in different ways; expected one way for all"
+        raise InputError(argument, message)
+    shards = [shard for opened in inputs for shard in opened.shards]
+    return replace(inputs[0], shards=shards)
 
 
 def holds_predictions(name: str) -> bool:
-    """Tell whether a name stands for a list of predictions, which no truth is read from."""
+    """Return whether files are a list of predictions, which cannot be read as a truth."""
     try:
         return find_input(as_path(name), "scores", None).is_list
     except (ValueError, OSError):
@@ -280,84 +330,103 @@ def holds_predictions(name: str) -> bool:
 
 def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Format, Path]:
     """Return a format and a file, as `xmleval.io.find_format` does."""
-    asked = _asked_format(name, kind)
-    by_ending = next((form for form, end in ENDINGS if path.name.lower().endswith(end)), None)
-    whole = completed(path) if by_ending is None else path
-    if whole != path or (kind == "scores" and is_other_list(path)):
-        by_ending = NPY
-    if asked is not None and (by_ending is None or _replaces(asked, by_ending, kind)):
-        return asked, whole
-    if by_ending is None:
-        raise _unknown_format(path)
-    return by_ending, whole
+    named_format = _named_format(name, kind)
+    file_name = path.name.lower()
+    format_of_ending = next((form for form, end in ENDINGS if file_name.endswith(end)), None)
+    whole_path = path
+    if format_of_ending is None:
+        whole_path = completed(path)
+    if whole_path != path or (kind == "scores" and is_named_list_file(path)):
+        format_of_ending = NPY
+    if format_of_ending is None:
+        if named_format is None:
+            raise _unknown_format(path)
+        return named_format, whole_path
+    if named_format is not None and _can_replace(named_format, format_of_ending, kind):
+        return named_format, whole_path
+    return format_of_ending, whole_path
 
 
-def _asked_format(name: str | None, kind: str | None) -> Format | None:
-    """Return the format of a name; those of TREC stand for each other, by what a file holds."""
+def _named_format(name: str | None, kind: str | None) -> Format | None:
+    """Return the format of a name; of the two TREC formats, the one that suits the kind of rows."""
     if name is None:
         return None
     if name not in BY_NAME:
-        raise ValueError(Message(ScanField("input_format", name), f" is not one of {', '.join(BY_NAME)}"))
-    asked = BY_NAME[name]
-    if _holds(asked, kind):
-        return asked
-    return {QRELS.name: RUN, RUN.name: QRELS}.get(name, asked)
+        names = ", ".join(BY_NAME)
+        raise ValueError(Message(ScanField("input_format", name), f" is not one of {names}"))
+    form = BY_NAME[name]
+    if _can_hold(form, kind):
+        return form
+    return {QRELS.name: RUN, RUN.name: QRELS}.get(name, form)
 
 
-def _holds(form: Format, kind: str | None) -> bool:
-    """Tell whether files of a format may hold a kind of rows."""
+def _can_hold(form: Format, kind: str | None) -> bool:
+    """Return whether files of a format may contain a kind of rows."""
     return kind in (None, "grades", *form.holds)
 
 
-def _replaces(asked: Format, by_ending: Format, kind: str | None) -> bool:
-    """Tell whether a format may be read from files whose names end as those of another, as texts may."""
-    ends = {form.extensions[-1].rpartition(".")[2] for form in (asked, by_ending)}  # gz of texts
-    return _holds(asked, kind) and len(ends) == 1
+def _can_replace(named_format: Format, format_of_ending: Format, kind: str | None) -> bool:
+    """Return whether a file can be read in another format than its ending shows, as texts can."""
+    formats = (named_format, format_of_ending)
+    last_endings = {form.extensions[-1].rpartition(".")[2] for form in formats}  # gz for texts
+    return _can_hold(named_format, kind) and len(last_endings) == 1
 
 
 def _unknown_format(path: Path) -> ValueError:
-    """Return what to raise where the name of a file does not tell its format."""
+    """Return the error about a file whose name does not show its format."""
     with naming(path, "a file with its ending, such as NAME.npz"):
-        version_of(path)  # which tells if there is no such file
+        version_of(path)  # raises if there is no such file
     endings = f"expected one that ends in {', '.join(form.endings for form in FORMATS)}, or "
     reason = f"{path}: its name does not tell its format; {endings}"
     return ValueError(Message(reason, ScanField("input_format")))
 
 
 def completed(path: Path) -> Path:
-    """Return the labels of a top-k list where their NAME alone stands for them."""
-    names = (path.with_name(path.name + end) for end in PAIRS if path.name)
-    return path if is_there(path) and not path.is_dir() else next(filter(is_there, names), path)
+    """Return the labels of a top-k list if NAME is given, otherwise the path itself."""
+    if is_there(path) and not path.is_dir():
+        return path
+    candidates = (path.with_name(path.name + ending) for ending in PAIRS if path.name)
+    return next(filter(is_there, candidates), path)
 
 
 def _files(path: Path) -> list[Path]:
+    """Return the files of a folder or pattern in order, without the second files of top-k lists."""
     if path.is_dir():
-        files = _of_known_formats([*path.iterdir()])
+        files = _data_files([*path.iterdir()])
         missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
     elif glob.has_magic(str(path)) and not is_there(completed(path)):
-        files = path.matches() if isinstance(path, RemotePath) else [*map(Path, glob.glob(str(path)))]
+        if isinstance(path, RemotePath):
+            files = path.matches()
+        else:
+            files = [*map(Path, glob.glob(str(path)))]
         missing = f"{path}: no file matches"
     else:
         return [path]
-    # the two files of a top-k list are one shard
-    stems = ((file, file.name.removesuffix(end), PAIRS[end]) for file in files for end in PAIRS)
-    second_files = {file.with_name(stem + end) for file, stem, end in stems if stem != file.name}
     if not files:
         raise ValueError(missing)
+    second_files = set[Path]()
+    for file in files:
+        for ending, second_ending in PAIRS.items():
+            stem = file.name.removesuffix(ending)
+            if stem != file.name:
+                second_files.add(file.with_name(stem + second_ending))
     return sorted({*files} - second_files, key=in_order)
 
 
-def _of_known_formats(files: list[Path]) -> list[Path]:
-    """Return the files of a folder that hold data; next to arrays, CSV and JSON may hold anything."""
+def _data_files(files: list[Path]) -> list[Path]:
+    """Return the files of a folder with data; CSV and JSON next to arrays may be anything else."""
     for has_pieces in (True, False):
-        endings = tuple(end for form in FORMATS for end in form.extensions if bool(form.pieces) == has_pieces)
-        known = [file for file in files if file.name.lower().endswith(endings) and file.name[0] != "."]
-        if known:
-            return known
+        endings = tuple(
+            end for form in FORMATS for end in form.extensions if bool(form.pieces) == has_pieces
+        )
+        visible_files = [file for file in files if file.name[0] != "."]
+        data_files = [file for file in visible_files if file.name.lower().endswith(endings)]
+        if data_files:
+            return data_files
     return []
 
 
 def in_order(path: Path) -> list[tuple[bool, int, str]]:
-    """Sort by the numbers in a name: part_10 comes after part_9."""
+    """Return the key that sorts paths by the numbers in them: part_10 comes after part_9."""
     parts = [(whole_number(part), part) for part in re.split("([0-9]+)", str(path))]
     return [(number is not None, number or 0, part) for number, part in parts]

@@ -1,10 +1,10 @@
-"""What is written: data in memory or in pieces, checked and brought into canonical blocks."""
+"""Data to be written, in memory or in pieces, checked and converted to canonical blocks."""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -23,7 +23,7 @@ PIECE_BYTES = 8 << 20
 
 
 class WrittenRow(NamedTuple):
-    """A row to be written: its key, None without one, and its labels by name with any scores, best first."""
+    """A row to be written: its key, its labels by name, best first, and their scores, if any."""
 
     key: str | None
     labels: list[str]
@@ -32,7 +32,7 @@ class WrittenRow(NamedTuple):
 
 @contextlib.contextmanager
 def replacing_text(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Give a file as `replacing` does, compressed by gzip where its name ends in .gz."""
+    """Open a file as `replacing` does, compressed by gzip if its name ends in .gz."""
     with replacing(path) as file:
         if not path.name.lower().endswith(".gz"):
             yield file
@@ -42,18 +42,21 @@ def replacing_text(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 def canonical(data: object, kind: str, n_labels: int | None = None) -> Iterator[tuple[int, Any]]:
-    """Yield the number of labels as far as it shows, and checked rows, some at a time.
+    """Yield blocks of checked rows, each with the number of labels seen so far.
 
-    ``kind`` is "truth" for blocks of Truth, "scores" of Ranking, "entries" for rows of scores by rising id.
+    ``kind`` is "truth" for blocks of `Truth`, "scores" for `RankedRows`, "entries" for rows of
+    scores by rising id.
     """
     first = 0
     width = 0
     argument = "truth" if kind == "truth" else "scores"
+    pieces: Iterable[Any] = [data]
     if isinstance(data, Pieces):
         n_labels = data.n_labels or n_labels
-    for piece in data.read(PIECE_BYTES) if isinstance(data, Pieces) else [data]:
+        pieces = data.read(PIECE_BYTES)
+    for piece in pieces:
         try:
-            rows = _rows(piece, kind, n_labels)
+            rows = _checked_rows(piece, kind, n_labels)
             width = max(width, rows.n_labels)
             for block in rows.blocks():
                 yield width, block
@@ -66,9 +69,9 @@ def canonical(data: object, kind: str, n_labels: int | None = None) -> Iterator[
 def written_rows(
     data: object, kind: str, n_labels: int | None, check_name: Callable[[str, str], None]
 ) -> Iterator[WrittenRow]:
-    """Yield each row by name; ids are called by their digits.
+    """Yield each row with names; the name of a label id is its digits.
 
-    ``check_name(name, noun)`` refuses the name of a row or of a label that the format does not keep.
+    ``check_name(name, noun)`` refuses the name of a row or label that the format cannot store.
     """
     keys, names = names_of(data)
     for key in keys or ():
@@ -78,30 +81,45 @@ def written_rows(
     row = 0
     for _, block in canonical(data, kind, n_labels):
         ids = block.labels.tolist()
-        scores = getattr(block, "scores", None)
-        labels = [*map(str, ids)] if names is None else [names[label] for label in ids]
-        values = None if scores is None else scores.tolist()
+        labels = _names_of_ids(ids, names)
+        block_scores = getattr(block, "scores", None)
+        scores = None if block_scores is None else block_scores.tolist()
         for start, stop in pairwise(block.ptr.tolist()):
             row_key = None if keys is None else keys[row]
-            yield WrittenRow(row_key, labels[start:stop], None if values is None else values[start:stop])
+            row_scores = None if scores is None else scores[start:stop]
+            yield WrittenRow(row_key, labels[start:stop], row_scores)
             row += 1
 
 
+def _names_of_ids(ids: list[int], names: list[str] | None) -> list[str]:
+    if names is None:
+        return [*map(str, ids)]
+    return [names[label] for label in ids]
+
+
 def names_of(data: object) -> tuple[list[str] | None, list[str] | None]:
-    """Return the names of rows and of labels as text, None of rows in order and of labels by id."""
+    """Return the names of rows and of labels as text, None for rows in order and label ids."""
     if not isinstance(data, Rows):
         return None, None
-    keys = None if data.keys is None else [*map(str, data.keys)]
-    return keys, None if data.names is None else [*map(str, data.names)]
+    return _as_texts(data.keys), _as_texts(data.names)
 
 
-def _rows(data: object, kind: str, n_labels: int | None) -> Source[Any]:
+def _as_texts(names: Sequence[Any] | None) -> list[str] | None:
+    if names is None:
+        return None
+    return [*map(str, names)]
+
+
+def _checked_rows(data: object, kind: str, n_labels: int | None) -> Source[Any]:
     if kind == "scores" and is_pair(data):
-        pair = data if isinstance(data, Mapping) else {"indices": data[0], "scores": data[1]}
-        data = list_rows("scores", *pair_members("scores", pair, None))
+        pair = data
+        if not isinstance(pair, Mapping):
+            pair = {"indices": pair[0], "scores": pair[1]}
+        labels, scores = pair_members("scores", pair, None)
+        data = list_rows("scores", labels, scores)
     n_labels = n_labels or known_labels(data, None)
     if n_labels is None and isinstance(data, Rows):
-        n_labels = width_of(data.labels)  # as far as they go
+        n_labels = width_of(data.labels)  # labels of other rows may be larger
     if kind == "truth":
         return set_rows("truth", data, n_labels)
     if kind == "entries":
@@ -114,18 +132,21 @@ def _entries(rows: Rows, n_labels: int | None) -> Source[Rows]:
     """Return rows of scores by rising id."""
     if rows.best_first:
         if rows.values is None:
-            raise InputError("scores", "a list without scores is no matrix; expected scores with it")
+            message = "a list without scores is no matrix; expected scores with it"
+            raise InputError("scores", message)
         rows = ranked(rows, n_labels)
     width = n_labels or 1
 
     def block(start: int, stop: int) -> Rows:
-        return sorted_part("scores", rows.part(start, stop), width, start)[0]
+        entries, _ = sorted_part("scores", rows.part(start, stop), width, start)
+        return entries
 
-    return Source(rows.n_rows, width, rows.n_bytes / max(rows.n_rows, 1), block)
+    row_bytes = rows.n_bytes / max(rows.n_rows, 1)
+    return Source(rows.n_rows, width, row_bytes, block)
 
 
 def known_labels(data: object, n_labels: int | None) -> int | None:
-    """Return the number of labels where data tell it before they are read, or the given one."""
+    """Return the number of labels of data if known before they are read, otherwise ``n_labels``."""
     if isinstance(data, Pieces):
         return data.n_labels or n_labels
     if isinstance(data, Rows) and not data.best_first:
@@ -136,6 +157,9 @@ def known_labels(data: object, n_labels: int | None) -> int | None:
 
 def ranked(data: object, n_labels: int | None) -> Rows:
     """Return scores best first."""
-    blocks = ((block.ptr, block.labels, block.scores) for _, block in canonical(data, "scores", n_labels))
-    rows: Rows = stack_rows(rows_by_id(*entries, best_first=True) for entries in blocks)
+    batches = (
+        rows_by_id(block.ptr, block.labels, block.scores, best_first=True)
+        for _, block in canonical(data, "scores", n_labels)
+    )
+    rows: Rows = stack_rows(batches)
     return rows

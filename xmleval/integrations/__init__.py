@@ -1,1 +1,1 @@
-"""Evaluation inside other libraries: one module for each, which imports its library and no other does."""
+"""Evaluation inside other libraries: one module per library, which no other module imports."""

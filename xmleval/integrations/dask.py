@@ -1,4 +1,4 @@
-"""Dask: evaluation of files, or of blocks of rows, by the workers of a cluster."""
+"""Evaluation of files, or of blocks of rows, by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from xmleval.base.budget import MEMORY
 from xmleval.base.errors import InputError
 from xmleval.cluster import evaluation
-from xmleval.cluster.dask import distributed, executor_of
+from xmleval.cluster.dask import distributed, open_executor
 from xmleval.cluster.evaluation import Paths
 from xmleval.evaluation.request import Options, Progress
 from xmleval.results.report import Report
@@ -31,22 +31,26 @@ def evaluate(
     threads: int | None = None,
     **options: object,
 ) -> Report:
-    """Compute measures of predictions in files that all workers see, to the last bit as on one machine.
+    """Compute measures of predictions in files that all workers see.
 
-    Files are cut into tasks of consecutive rows by their headers: an .npy file, or an .npz that is not
-    compressed, anywhere; others are one task each at least.
+    The result is that of one machine, to the last bit.
+
+    Files are cut into tasks of consecutive rows by their headers: an .npy file, or an .npz that is
+    not compressed, anywhere; others are one task each at least.
 
     Parameters
     ----------
     truth : path, or list of paths
-        Relevant labels, by number. A folder, or a pattern, stands for files that follow one another.
+        Relevant labels, by number. A folder, or a pattern, stands for files that follow one
+        another.
     scores, y_pred, candidates : path, or list of paths, optional
         Files of what `xmleval.evaluate` takes under these names.
     client : distributed.Client, optional
         By default the one that was made last.
     exchange : path, optional
-        Folder that all workers see, or the address of one, ``"s3://bucket/run"``. The counts of each task are
-        kept there until the run ends, so that a run that was killed can go on. Without it, they are sent.
+        Folder that all workers see, or the address of one, ``"s3://bucket/run"``. The counts of
+        each task are kept there until the run ends, so that a run that was killed can go on.
+        Without it, they are sent.
     resume : bool, default False
         Whether to use what an earlier run has left in ``exchange``.
     memory : int or str, default "1GiB"
@@ -65,8 +69,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If input is invalid: the error of the lowest such row; or if workers have other versions of what the
-        values depend on.
+        If input is invalid: the error of the lowest such row; or if workers have other versions of
+        what the values depend on.
 
     Examples
     --------
@@ -84,7 +88,7 @@ def evaluate(
     """
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
     options |= {"memory": memory, "threads": threads}
-    with executor_of(_client_or_last(client)) as executor:
+    with open_executor(_client_or_last(client)) as executor:
         return evaluation.evaluate_on(executor, files, exchange, resume, options)
 
 
@@ -99,13 +103,13 @@ def evaluate_blocks(
     progress: Progress = False,
     **options: Unpack[Options],
 ) -> Report:
-    """Compute measures of rows that workers hold, without moving them.
+    """Compute measures of rows on the workers, without moving them.
 
     Parameters
     ----------
     blocks : iterable of Future, Delayed, tuple or dict
-        Each is (y_true, y_score) of some rows, or a dict of arguments of `Evaluator.update`; rows are
-        numbered in this order.
+        Each is (y_true, y_score) of some rows, or a dict of arguments of `Evaluator.update`; rows
+        are numbered in this order.
     metrics : str or iterable of str, optional
         See `xmleval.evaluate`.
     n_labels : int, optional
@@ -136,7 +140,7 @@ def evaluate_blocks(
     150
     """
     client = _client_or_last(client)
-    with executor_of(client) as executor:
+    with open_executor(client) as executor:
         futures = [_as_future(client, block) for block in blocks]
         return evaluation.evaluate_blocks(
             executor, futures, metrics, n_labels, options, memory, threads, progress
@@ -144,15 +148,21 @@ def evaluate_blocks(
 
 
 def _as_future(client: Client, block: object) -> Future:
+    """Return a block as a future, which is computed or sent to a worker if it is not one."""
     if hasattr(block, "dask"):
         return client.compute(block)
-    return block if isinstance(block, distributed.Future) else client.scatter([block])[0]
+    if isinstance(block, distributed.Future):
+        return block
+    (future,) = client.scatter([block])
+    return future
 
 
 def _client_or_last(client: Client | None) -> Client:
-    """Return a client, the one that was made last by default."""
+    """Return a client, by default the one that was made last."""
+    if client is not None:
+        return client
     try:
-        return distributed.get_client() if client is None else client
+        return distributed.get_client()
     except ValueError:
         text = "there is none; make one: client = distributed.Client(ADDRESS)"
         raise InputError("client", text) from None

@@ -1,4 +1,4 @@
-"""Ray: evaluation of files, or of blocks of rows, by the processes of a cluster."""
+"""Evaluation of files, or of blocks of rows, by the processes of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from xmleval.results.report import Report
 ray = import_optional("ray", "xmleval.ray", "ray")
 
 T = TypeVar("T")
-RETRIES = 2  # of a task that fails by no fault of its rows, such as that of a full disk
+RETRIES = 2  # retries of a task that fails for other reasons than its rows, such as a full disk
 
 
 class RayExecutor(Executor):
-    """Runs functions on the cluster that this process is connected to."""
+    """An executor on the cluster to which this process is connected."""
 
     def __init__(self, threads: int) -> None:
         options = {"num_cpus": threads, "max_retries": RETRIES, "retry_exceptions": [OSError]}
         self._call = ray.remote(**options)(_call)
 
-    def submit(self, function: Callable[..., T], /, *arguments: object, **named: object) -> Future[T]:
+    def submit(
+        self, function: Callable[..., T], /, *arguments: object, **named: object
+    ) -> Future[T]:
         """Return the future of a result; arguments may be references to objects."""
         reference = self._call.remote(function, *arguments, **named)
         future: Future[T] = reference.future()
@@ -41,8 +43,8 @@ def _call(function: Callable[..., T], *arguments: object, **named: object) -> T:
 
 
 @contextlib.contextmanager
-def executor_of(threads: int) -> Iterator[RayExecutor]:
-    """Yield what runs tasks on the cluster, and say what its errors mean."""
+def open_executor(threads: int) -> Iterator[RayExecutor]:
+    """Yield an executor of tasks on the cluster; its errors explain what happened."""
     try:
         yield RayExecutor(threads)
     except ray.exceptions.RayTaskError as error:
@@ -64,10 +66,12 @@ def evaluate(
     threads: int = 1,
     **options: object,
 ) -> Report:
-    """Compute measures of predictions in files that all nodes see, to the last bit as on one machine.
+    """Compute measures of predictions in files that all nodes see.
 
-    Takes what `xmleval.dask.evaluate` takes, but a client: the cluster is that of `ray.init`. A task takes
-    ``threads`` of the processors that Ray gives to tasks.
+    The result is that of one machine, to the last bit.
+
+    Takes what `xmleval.dask.evaluate` takes, but a client: the cluster is that of `ray.init`. A
+    task takes ``threads`` of the processors that Ray gives to tasks.
 
     Examples
     --------
@@ -83,7 +87,7 @@ def evaluate(
     """
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
     options |= {"memory": memory, "threads": threads}
-    with executor_of(threads) as executor:
+    with open_executor(threads) as executor:
         return evaluation.evaluate_on(executor, files, exchange, resume, options)
 
 
@@ -97,7 +101,7 @@ def evaluate_blocks(
     progress: Progress = False,
     **options: Unpack[Options],
 ) -> Report:
-    """Compute measures of rows that Ray's object store holds, without moving them here.
+    """Compute measures of rows in Ray's object store, without moving them here.
 
     Takes what `xmleval.dask.evaluate_blocks` takes, with references to objects in place of futures.
 
@@ -110,12 +114,13 @@ def evaluate_blocks(
     ...     rng = np.random.default_rng(seed)
     ...     return (rng.random((50, 4)) < 0.5).astype(np.uint8), rng.random((50, 4))
     >>> with ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False):
-    ...     report = evaluate_blocks([predict.remote(seed) for seed in range(3)], metrics="p@1", n_labels=4)
+    ...     blocks = [predict.remote(seed) for seed in range(3)]
+    ...     report = evaluate_blocks(blocks, metrics="p@1", n_labels=4)
     >>> report.n_rows
     150
     """
     objects = [block if isinstance(block, ray.ObjectRef) else ray.put(block) for block in blocks]
-    with executor_of(threads) as executor:
+    with open_executor(threads) as executor:
         return evaluation.evaluate_blocks(
             executor, objects, metrics, n_labels, options, memory, threads, progress
         )

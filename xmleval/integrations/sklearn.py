@@ -1,4 +1,4 @@
-"""Scorers for scikit-learn: `cross_validate`, `GridSearchCV` and whatever else takes ``scoring=``."""
+"""Scorers for scikit-learn: `cross_validate`, `GridSearchCV` and others with ``scoring=``."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def make_scorer(
 ) -> Scorer:
     """Return a scorer of multi-label classifiers.
 
-    Measures of sets use ``predict``; others use scores, and so do measures of sets with ``decision``. Losses
-    are negated, as scikit-learn does, so that greater is better.
+    Measures of sets use ``predict``; others use scores, and so do measures of sets with
+    ``decision``. Losses are negated, as scikit-learn does, so that greater is better.
 
     Parameters
     ----------
     metrics : str or iterable of str
-        Names of measures, see `xmleval.evaluate`. One name gives a number; several, or a group, give a dict,
-        which `cross_validate` takes, and `GridSearchCV` with ``refit=NAME``.
+        Names of measures, see `xmleval.evaluate`. One name gives a number; several, or a group,
+        give a dict, which `cross_validate` takes, and `GridSearchCV` with ``refit=NAME``.
     response_method : str, optional
-        Method of the estimator that gives scores, by default ``decision_function`` or else ``predict_proba``;
-        needed with a threshold in ``decision``.
+        Method of the estimator that gives scores, by default ``decision_function`` or else
+        ``predict_proba``; needed with a threshold in ``decision``.
     options : dict
         Options of `xmleval.evaluate`, such as ``inverse_propensity`` and ``decision``.
 
@@ -54,52 +54,65 @@ def make_scorer(
     >>> make_scorer("p@5")  # cross_validate(estimator, X, Y, scoring=make_scorer("p@5"))
     make_scorer('p@5')
     """
-    return Scorer(metrics if isinstance(metrics, str) else list(metrics), response_method, dict(options))
+    if not isinstance(metrics, str):
+        metrics = list(metrics)
+    return Scorer(metrics, response_method, dict(options))
 
 
 class Classifier(Protocol):
-    """A multi-label classifier, which has a method that gives scores, too."""
+    """A multi-label classifier, with a method that returns scores, too."""
 
     @property
     def classes_(self) -> Sequence[Any]:
-        """The classes of each label, where scores are a list of an array for each."""
+        """The classes by label, if scores are a list of arrays, one per label."""
 
     def predict(self, X: Any, /) -> ArrayLike | SparseMatrix:
         """Return sets of labels."""
 
 
 class Scorer:
-    """What `make_scorer` returns."""
+    """A scorer of scikit-learn, see `make_scorer`."""
 
     def __init__(
         self, metrics: str | list[str], response_method: str | None, options: dict[str, Any]
     ) -> None:
-        self._metrics, self._options = metrics, options
-        self._warned: set[str] = set()  # as scikit-learn makes Python forget what it has warned of
-        self._methods = METHODS if response_method is None else (response_method,)
+        self._metrics = metrics
+        self._options = options
+        # not left to Python, which scikit-learn makes forget earlier warnings
+        self._warned: set[str] = set()
+        self._methods: tuple[str, ...] = METHODS
+        if response_method is not None:
+            self._methods = (response_method,)
         specs = [spec for spec, _ in expand_metrics(metrics, options.get("k", DEFAULT_K))]
-        aimless = [spec.name for spec in specs if spec.metric.direction == "none"]
-        if aimless:
-            raise InputError("metrics", f"no value of {aimless[0]} is better than another")
+        self._lower_is_better = set[str]()
+        for spec in specs:
+            if spec.metric.direction == "none":
+                raise InputError("metrics", f"no value of {spec.name} is better than another")
+            if spec.metric.direction == "down":
+                self._lower_is_better.add(spec.name)
         decision = options.get("decision")
-        if response_method is None and decision is not None and not str(decision).startswith("top"):
+        has_threshold = decision is not None and not str(decision).startswith("top")
+        if has_threshold and response_method is None:
             choice = " or ".join(map(shown, METHODS))
-            raise InputError("response_method", f"a threshold needs to know of which scores: {choice}")
-        self._single = isinstance(metrics, str) and len(specs) == 1
-        self._lower_is_better = {spec.name for spec in specs if spec.metric.direction == "down"}
-        self._of_sets = decision is None and any("sets" in spec.needs for spec in specs)
-        self._of_scores = decision is not None or any("sets" not in spec.needs for spec in specs)
+            raise InputError(
+                "response_method", f"a threshold needs to know of which scores: {choice}"
+            )
+        self._is_single = isinstance(metrics, str) and len(specs) == 1
+        self._needs_sets = decision is None and any("sets" in spec.needs for spec in specs)
+        self._needs_scores = decision is not None or any("sets" not in spec.needs for spec in specs)
 
     def __call__(
         self, estimator: Classifier, X: object, y: RowsLike, sample_weight: ValuesLike | None = None
     ) -> float | dict[str, float]:
         """Return the value, or the values by name, of an estimator's predictions for X."""
-        y = _without_names(y)  # which are not those of predictions
+        y = _without_names(y)  # predictions do not have them
         sample_weight = _without_names(sample_weight)
+        scores = self._scores(estimator, X) if self._needs_scores else None
+        sets = estimator.predict(X) if self._needs_sets else None
         report = evaluate(
             y,
-            self._scores(estimator, X) if self._of_scores else None,
-            y_pred=estimator.predict(X) if self._of_sets else None,
+            scores,
+            y_pred=sets,
             metrics=self._metrics,
             sample_weight=sample_weight,
             **self._options,
@@ -108,22 +121,26 @@ class Scorer:
         for note in notes - self._warned:
             warnings.warn(note, UserWarning, stacklevel=2)
         self._warned |= notes
-        values = {
-            f"neg_{name}" if name in self._lower_is_better else name: (
-                -value if name in self._lower_is_better else value
-            )
-            for name, value in report.items()
-        }
-        return next(iter(values.values())) if self._single else values
+        values = dict[str, float]()
+        for name, value in report.items():
+            if name in self._lower_is_better:
+                values[f"neg_{name}"] = -value
+            else:
+                values[name] = value
+        if self._is_single:
+            return next(iter(values.values()))
+        return values
 
     def __repr__(self) -> str:
         """Return the call that makes it."""
         return f"make_scorer({shown(self._metrics)})"
 
     def _scores(self, estimator: Classifier, X: object) -> RowsLike:
+        """Return the scores of the first method that the estimator has."""
         method = next((name for name in self._methods if hasattr(estimator, name)), None)
         if method is None:
-            kind, methods = type(estimator).__name__, " nor ".join(self._methods)
+            kind = type(estimator).__name__
+            methods = " nor ".join(self._methods)
             raise InputError(
                 "estimator", f"{kind} has neither {methods}; {shown(self._metrics)} needs scores"
             )
@@ -134,4 +151,8 @@ class Scorer:
 
 
 def _without_names(value: T) -> T:
-    return value.to_numpy() if hasattr(value, "to_numpy") else value
+    """Return the values of a frame or series; any other input unchanged."""
+    if not hasattr(value, "to_numpy"):
+        return value
+    values: T = value.to_numpy()
+    return values

@@ -1,4 +1,4 @@
-"""The first k labels of every row, found where the scores are, so that no more of them travels."""
+"""The first k labels of every row, selected on the device of the scores to copy fewer of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Cut:
-    """Keeps of every row as many labels as the measures read; all, if those left out have a score.
+class TopKSelector:
+    """Select as many labels of every row as the measures read; all if unlisted labels have a score.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Cut:
     ) -> None:
         question = Question(metrics=metrics, n_labels=n_labels, **options)
         plan = plan_of(check_settings(question, n_labels), frozenset({"y_score", SCORED}))
-        self._depth = None if plan.unlisted is not None else plan.depth
+        self._depth = plan.depth if plan.unlisted is None else None
         self._higher_is_better = plan.higher_is_better
 
     def __call__(self, scores: Tensor) -> Tensor | tuple[Tensor, Tensor]:

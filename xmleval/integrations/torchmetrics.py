@@ -11,24 +11,26 @@ from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.request import Options
 from xmleval.files.saved import from_bytes, to_bytes
 from xmleval.input.argument_types import RowsLike
-from xmleval.integrations.topk import Cut
-from xmleval.results.report import flat_name
+from xmleval.integrations.topk import TopKSelector
+from xmleval.results.report import tracker_name
 
 if TYPE_CHECKING:
     import torch
     from torchmetrics import Metric
 else:
     torch = import_optional("torch", "xmleval.integrations.torchmetrics", "torchmetrics")
-    Metric = import_optional("torchmetrics", "xmleval.integrations.torchmetrics", "torchmetrics").Metric
+    Metric = import_optional(
+        "torchmetrics", "xmleval.integrations.torchmetrics", "torchmetrics"
+    ).Metric
 
-FIRST_ROWS = 1 << 40  # rows that each process may count
+FIRST_ROWS = 1 << 40  # most rows of a process
 
 
 class EvaluatorMetric(Metric):  # type: ignore[misc]
     """A torchmetrics `Metric` with the measures of an evaluator.
 
-    Across processes, the states of all evaluators are merged, so that values are those of all rows on one
-    process, to the last bit. Dense scores are cut to the first k labels on their device.
+    Across processes, the states of all evaluators are merged, so that values are those of all rows
+    on one process, to the last bit. Dense scores are cut to the first k labels on their device.
 
     Parameters
     ----------
@@ -37,8 +39,8 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
     n_labels : int
         Number of labels.
     options : dict
-        Options of `xmleval.Evaluator`, such as ``k``, ``inverse_propensity`` and ``decision``, and those of
-        `torchmetrics.Metric`, except ``dist_sync_on_step``.
+        Options of `xmleval.Evaluator`, such as ``k``, ``inverse_propensity`` and ``decision``, and
+        those of `torchmetrics.Metric`, except ``dist_sync_on_step``.
 
     Raises
     ------
@@ -47,30 +49,38 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
 
     Notes
     -----
-    In a LightningModule, ``self.log("p@5", self.p5)`` logs a metric of one measure. Of several measures, log
-    ``self.log_dict(self.metric.compute())`` in ``on_validation_epoch_end``, and then reset the metric.
+    In a LightningModule, ``self.log("p@5", self.p5)`` logs a metric of one measure. Of several
+    measures, log ``self.log_dict(self.metric.compute())`` in ``on_validation_epoch_end``, and then
+    reset the metric.
 
     Examples
     --------
     >>> import torch
     >>> p1 = EvaluatorMetric("p@1", n_labels=3)
-    >>> p1.update(torch.tensor([[0.9, 0.5, 0.2], [0.1, 0.8, 0.3]]), torch.tensor([[1, 0, 1], [1, 0, 0]]))
+    >>> scores = torch.tensor([[0.9, 0.5, 0.2], [0.1, 0.8, 0.3]])
+    >>> p1.update(scores, torch.tensor([[1, 0, 1], [1, 0, 0]]))
     >>> p1.compute()
     tensor(0.5000, dtype=torch.float64)
     """
 
     full_state_update = False
 
-    def __init__(self, metrics: str | Iterable[str] | None = None, *, n_labels: int, **options: Any) -> None:
-        of_evaluator = {name: options.pop(name) for name in Options.__annotations__ if name in options}
+    def __init__(
+        self, metrics: str | Iterable[str] | None = None, *, n_labels: int, **options: Any
+    ) -> None:
+        evaluator_options = {
+            name: options.pop(name) for name in Options.__annotations__ if name in options
+        }
         if options.get("dist_sync_on_step"):
             raise InputError("dist_sync_on_step", "values of a step are those of its own process")
         super().__init__(**options)
         if metrics is not None and not isinstance(metrics, str):
             metrics = list(metrics)
-        self._make: Callable[[], Evaluator] = partial(Evaluator, metrics, n_labels=n_labels, **of_evaluator)
-        self._cut = Cut(metrics, n_labels, of_evaluator)
-        self._evaluator = self._make()
+        self._make_evaluator: Callable[[], Evaluator] = partial(
+            Evaluator, metrics, n_labels=n_labels, **evaluator_options
+        )
+        self._select = TopKSelector(metrics, n_labels, evaluator_options)
+        self._evaluator = self._make_evaluator()
         self._merged: Evaluator | None = None
 
     def update(self, preds: torch.Tensor | RowsLike, target: torch.Tensor | RowsLike) -> None:
@@ -88,13 +98,16 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
         ValueError
             If input is invalid; the batch is then not counted.
         """
-        group = torch.distributed if torch.distributed.is_available() else None
-        rank = group.get_rank() if group is not None and group.is_initialized() else 0
+        rank = 0
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            rank = torch.distributed.get_rank()
         first_row = rank * FIRST_ROWS + self._evaluator.n_rows
         self._evaluator.update(target, self._leading(preds), first_row=first_row)
 
     def compute(self) -> Any:
-        """Return the value of one measure, or a dict of several by names without special characters.
+        """Return the value of one measure, or a dict of several with plain names.
+
+        Names have no special characters.
 
         Returns
         -------
@@ -111,7 +124,7 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
     def forward(self, preds: torch.Tensor | RowsLike, target: torch.Tensor | RowsLike) -> Any:
         """Count a batch, and return the values of this batch."""
         self.update(preds, target)
-        batch = self._make()
+        batch = self._make_evaluator()
         batch.update(target, self._leading(preds))
         self._forward_cache = self._values(batch)
         return self._forward_cache
@@ -129,26 +142,41 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
             self._merged = None
 
     def _sync_dist(
-        self, dist_sync_fn: Callable[..., Any], process_group: torch.distributed.ProcessGroup | None = None
+        self,
+        dist_sync_fn: Callable[..., Any],
+        process_group: torch.distributed.ProcessGroup | None = None,
     ) -> None:
         """Merge the evaluators of all processes."""
         state = torch.frombuffer(bytearray(to_bytes(self._evaluator.as_saved())), dtype=torch.uint8)
         states = dist_sync_fn(state.to(self.device), group=process_group or self.process_group)
-        first, *later = [Evaluator.from_saved(from_bytes(sent.cpu().numpy().tobytes())) for sent in states]
-        for evaluator in later:
+        first, *further = [
+            Evaluator.from_saved(from_bytes(state.cpu().numpy().tobytes())) for state in states
+        ]
+        for evaluator in further:
             first.merge(evaluator)
         self._merged = first
 
     def _leading(self, preds: Any) -> Any:
+        """Return the first labels of dense scores; other predictions unchanged."""
         shape = (len(preds), self._evaluator.n_labels)
-        dense = isinstance(preds, torch.Tensor) and preds.layout == torch.strided and preds.shape == shape
-        return self._cut(preds) if dense and preds.is_floating_point() else preds
+        is_dense = (
+            isinstance(preds, torch.Tensor)
+            and preds.layout == torch.strided
+            and preds.shape == shape
+        )
+        if is_dense and preds.is_floating_point():
+            return self._select(preds)
+        return preds
 
     def _values(self, evaluator: Evaluator) -> Any:
+        """Return the value of one measure, or a dict of several, as tensors on the device."""
         report = evaluator.compute()
-        dtype = torch.float32 if self.device.type == "mps" else torch.float64  # which that has not
+        # mps devices have no float64
+        dtype = torch.float32 if self.device.type == "mps" else torch.float64
         values = {
-            flat_name(name, "_at_"): torch.tensor(value, dtype=dtype, device=self.device)
+            tracker_name(name, "_at_"): torch.tensor(value, dtype=dtype, device=self.device)
             for name, value in report.items()
         }
-        return values if len(values) > 1 else next(iter(values.values()))
+        if len(values) > 1:
+            return values
+        return next(iter(values.values()))

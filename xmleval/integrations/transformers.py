@@ -13,23 +13,23 @@ from xmleval.base.errors import InputError
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.request import Options
 from xmleval.input.rows import Rows, rows_by_id
-from xmleval.integrations.topk import Cut
+from xmleval.integrations.topk import TopKSelector
 from xmleval.results.report import Report
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import EvalPrediction
 
-PADDING = -100  # what the Trainer fills up labels with
+PADDING = -100  # the label with which the Trainer pads
 
 
 class TrainerMetrics:
     """The two functions that a `Trainer` takes to evaluate.
 
-    ``preprocess_logits_for_metrics`` keeps the first k labels of every row, on the device, so that (m, k)
-    scores are gathered and kept instead of (m, l); where a measure reads the whole ranking, it keeps all.
-    Of equal logits, the device decides which come first. ``compute_metrics`` works with and without
-    ``batch_eval_metrics=True``, which keeps no labels either.
+    ``preprocess_logits_for_metrics`` keeps the first k labels of every row, on the device, so that
+    (m, k) scores are gathered and kept instead of (m, l); where a measure reads the whole ranking,
+    it keeps all. Of equal logits, the device decides which come first. ``compute_metrics`` works
+    with and without ``batch_eval_metrics=True``, which keeps no labels either.
 
     Parameters
     ----------
@@ -60,14 +60,19 @@ class TrainerMetrics:
     """
 
     def __init__(
-        self, metrics: str | Iterable[str] | None = None, *, n_labels: int, **options: Unpack[Options]
+        self,
+        metrics: str | Iterable[str] | None = None,
+        *,
+        n_labels: int,
+        **options: Unpack[Options],
     ) -> None:
         if metrics is not None and not isinstance(metrics, str):
             metrics = list(metrics)
         conventions = options.get("conventions")
-        options["conventions"] = with_field(conventions, "unlisted", "below")  # every label has a logit
+        # every label has a logit
+        options["conventions"] = with_field(conventions, "unlisted", "below")
         self._evaluator = Evaluator(metrics, n_labels=n_labels, **options)
-        self._cut = Cut(metrics, n_labels, dict(options))
+        self._select = TopKSelector(metrics, n_labels, dict(options))
         self.report: Report | None = None
 
     def preprocess_logits_for_metrics(
@@ -92,10 +97,13 @@ class TrainerMetrics:
             If the logits are not of shape (m, n_labels).
         """
         first = logits[0] if isinstance(logits, tuple | list) else logits
-        shape, n_labels = tuple(first.shape), self._evaluator.n_labels
+        shape = tuple(first.shape)
+        n_labels = self._evaluator.n_labels
         if len(shape) != 2 or shape[1] != n_labels:
-            raise InputError("logits", f"shape {shape} is not (m, {n_labels}) for n_labels={n_labels}")
-        return self._cut(first)
+            raise InputError(
+                "logits", f"shape {shape} is not (m, {n_labels}) for n_labels={n_labels}"
+            )
+        return self._select(first)
 
     def compute_metrics(
         self, prediction: EvalPrediction, compute_result: bool | None = None
@@ -105,9 +113,9 @@ class TrainerMetrics:
         Parameters
         ----------
         prediction : transformers.EvalPrediction
-            ``predictions`` is what ``preprocess_logits_for_metrics`` returned, or logits, also in front of
-            other outputs of the model; ``label_ids`` is 0/1 of shape (m, n_labels), or ids of shape
-            (m, width), filled up with -100.
+            ``predictions`` is what ``preprocess_logits_for_metrics`` returned, or logits, also in
+            front of other outputs of the model; ``label_ids`` is 0/1 of shape (m, n_labels), or ids
+            of shape (m, width), filled up with -100.
         compute_result : bool, optional
             Whether this was the last batch, with ``batch_eval_metrics=True``.
 
@@ -123,13 +131,13 @@ class TrainerMetrics:
         """
         if compute_result is None:
             self.reset()
-        predictions, label_ids = prediction.predictions, prediction.label_ids
-        for scores, labels in (
-            zip(predictions, label_ids, strict=True)  # eval_do_concat_batches=False
-            if isinstance(label_ids, list)
-            else [(predictions, label_ids)]
-        ):
-            self._evaluator.update(self._truth(labels), _logits(scores))
+        predictions = prediction.predictions
+        label_ids = prediction.label_ids
+        if not isinstance(label_ids, list):
+            self._evaluator.update(self._truth(label_ids), _logits(predictions))
+        else:  # eval_do_concat_batches=False
+            for batch_predictions, batch_ids in zip(predictions, label_ids, strict=True):
+                self._evaluator.update(self._truth(batch_ids), _logits(batch_predictions))
         if compute_result is False:
             return {}
         self.report = self._evaluator.compute()
@@ -140,8 +148,10 @@ class TrainerMetrics:
         """Forget the batches of an evaluation that was interrupted."""
         self._evaluator.reset()
 
-    def _truth(self, labels: NDArray[Any] | Tensor | tuple[object, ...]) -> NDArray[Any] | Tensor | Rows:
-        """Return 0/1 labels as they are, and ids without what fills them up."""
+    def _truth(
+        self, labels: NDArray[Any] | Tensor | tuple[object, ...]
+    ) -> NDArray[Any] | Tensor | Rows:
+        """Return 0/1 labels unchanged, and ids without padding."""
         if isinstance(labels, tuple):
             raise InputError(
                 "label_ids",
@@ -150,7 +160,9 @@ class TrainerMetrics:
         is_wide = len(labels.shape) == 2 and labels.shape[1] == self._evaluator.n_labels
         if is_wide and not bool((labels == PADDING).any()):
             return labels
-        ids = np.asarray(labels.cpu() if hasattr(labels, "cpu") else labels)
+        if hasattr(labels, "cpu"):
+            labels = labels.cpu()
+        ids = np.asarray(labels)
         if ids.ndim != 2 or ids.dtype.kind not in "iu":
             n_labels = self._evaluator.n_labels
             raise InputError(
@@ -162,9 +174,13 @@ class TrainerMetrics:
         return rows_by_id(ptr, ids[is_id])
 
 
-def _logits(predictions: NDArray[Any] | Tensor | tuple[Any, ...]) -> NDArray[Any] | Tensor | tuple[Any, ...]:
-    """Return the logits of a model that returns further outputs behind them; others stay as they are."""
+def _logits(
+    predictions: NDArray[Any] | Tensor | tuple[Any, ...],
+) -> NDArray[Any] | Tensor | tuple[Any, ...]:
+    """Return the logits of a model with further outputs; labels and their logits unchanged."""
     if not isinstance(predictions, tuple):
         return predictions
     first = predictions[0]
-    return first if "float" in str(getattr(first, "dtype", "")) else predictions
+    if "float" in str(getattr(first, "dtype", "")):
+        return first
+    return predictions

@@ -6,6 +6,7 @@ from xmleval.base.address_space import limit_of_address_space, refuse_little_add
 from xmleval.base.work import WORK
 
 refuse_little_address_space()  # before Numba, which ends the process where it finds no memory
-if limit_of_address_space() < math.inf:  # load it while this is the only thread: later it may find no end
+# load it while this is the only thread: later it may find no end
+if limit_of_address_space() < math.inf:
     WORK.is_small = False
     from xmleval.kernels import compiling as compiling

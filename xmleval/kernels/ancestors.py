@@ -10,7 +10,7 @@ from xmleval.kernels.jit import kernel
 def list_ancestors(
     ptr: Ints, parents: Ints, n_most: int, marks: Ints, stack: Ints, out_ptr: Ints, out: Labels
 ) -> int:
-    """List each node with its ancestors, itself first; or count them, where there is no room for any.
+    """List each node with its ancestors, itself first; or only count them, without room for any.
 
     ptr, parents : int64 (nodes + 1,), (e,), without cycles
     n_most : how many may be listed in all
@@ -21,11 +21,12 @@ def list_ancestors(
     n_out = 0
     out_ptr[0] = 0
     for label in range(out_ptr.size - 1):
-        stack[0], n_left = label, 1
+        stack[0] = label
+        n_unlisted_irrelevant = 1
         marks[label] = label + 1
-        while n_left:
-            n_left -= 1
-            node = stack[n_left]
+        while n_unlisted_irrelevant:
+            n_unlisted_irrelevant -= 1
+            node = stack[n_unlisted_irrelevant]
             if n_out >= n_most:
                 return label
             if out.size:
@@ -35,29 +36,39 @@ def list_ancestors(
                 parent = parents[p]
                 if marks[parent] != label + 1:
                     marks[parent] = label + 1
-                    stack[n_left] = parent
-                    n_left += 1
+                    stack[n_unlisted_irrelevant] = parent
+                    n_unlisted_irrelevant += 1
         out_ptr[label + 1] = n_out
     return -1
 
 
 @kernel
 def count_closed(
-    true_ptr: Ints, true_labels: Labels, cut: Ints, list_ptr: Ints, list_labels: Labels, up_ptr: Ints,
-    up: Labels, marks: Labels, numbers: Ints,
-) -> None:  # fmt: skip
-    """Count relevant and predicted labels of each row, ancestors among them, and those that are both.
+    true_ptr: Ints,
+    true_labels: Labels,
+    cut: Ints,
+    list_ptr: Ints,
+    list_labels: Labels,
+    up_ptr: Ints,
+    up: Labels,
+    marks: Labels,
+    numbers: Ints,
+) -> None:
+    """Count relevant, predicted and common labels by row, with their ancestors.
 
     true_ptr, true_labels : int64 (n + 1,), (t,)
-    cut : int64 (n,), entries of each list that are predicted; list_ptr, list_labels : int64 (n + 1,), (s,)
-    up_ptr, up : int64 (n_listed + 1,), (a,), from `list_ancestors`; predicted labels from ``n_listed`` on
-    are no nodes, and are in no relevant set
+    cut : int64 (n,), entries of each list that are predicted; list_ptr, list_labels : int64 (n +
+        1,), (s,)
+    up_ptr, up : int64 (n_listed + 1,), (a,), from `list_ancestors`; predicted labels from
+    ``n_listed`` on are no nodes, and are in no relevant set
     marks : int32 or int64 (nodes,), zeros; overwritten
     numbers : int64 (3, n), written: relevant, predicted, both
     """
     n_listed = up_ptr.size - 1
     for i in range(true_ptr.size - 1):
-        relevant, predicted = 2 * i + 1, 2 * i + 2  # marks of this row, above those of all before
+        # marks of this row, above those of all before
+        relevant = 2 * i + 1
+        predicted = 2 * i + 2
         n = 0
         for t in range(true_ptr[i], true_ptr[i + 1]):
             label = true_labels[t]
@@ -65,7 +76,8 @@ def count_closed(
                 n += marks[up[a]] < relevant
                 marks[up[a]] = relevant
         numbers[0, i] = n
-        n, n_common = 0, 0
+        n = 0
+        n_common = 0
         for s in range(list_ptr[i], list_ptr[i] + cut[i]):
             label = list_labels[s]
             if label >= n_listed:
@@ -76,4 +88,5 @@ def count_closed(
                 n += mark < predicted
                 n_common += mark == relevant
                 marks[up[a]] = predicted
-        numbers[1, i], numbers[2, i] = n, n_common
+        numbers[1, i] = n
+        numbers[2, i] = n_common

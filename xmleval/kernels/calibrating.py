@@ -1,7 +1,7 @@
 """Kernels of probabilities: exponentials and logarithms, sums by bin, and losses.
 
-Exponentials and logarithms of NumPy and the C library differ in the last bit between processors. These use
-only +, -, * and /, and powers of two, which IEEE 754 rounds identically everywhere.
+Exponentials and logarithms of NumPy and the C library differ in the last bit between processors.
+These use only +, -, * and /, and powers of two, which IEEE 754 rounds identically everywhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ ODD = np.array([1.0 / n for n in range(3, 27, 2)])  # of the inverse hyperbolic 
 SQRT_HALF = 0.7071067811865476
 LEAST_EXPONENT = -745.0  # below which the exponential is 0
 N_COLUMNS = 3  # of sums by bin: pairs, hits, scores
-BRIER, LOG_LOSS = 0, 1  # of sums of losses
+# of sums of losses
+BRIER = 0
+LOG_LOSS = 1
 
 
 @kernel
@@ -33,7 +35,8 @@ def exp_of(x: float) -> float:
     if x < LEAST_EXPONENT:
         return 0.0
     n = math.floor(x * LOG2E + 0.5)
-    r, series = (x - n * LN2_HIGH) - n * LN2_LOW, 0.0
+    r = (x - n * LN2_HIGH) - n * LN2_LOW
+    series = 0.0
     for term in range(POWERS.size - 1, -1, -1):
         series = POWERS[term] + series * r
     power: float = math.ldexp(series, int(n))
@@ -42,12 +45,14 @@ def exp_of(x: float) -> float:
 
 @kernel
 def log_of(x: float) -> float:
-    """Return the natural logarithm of a number in (0, 1], within about one unit in the last place."""
+    """Return the natural logarithm of a number in (0, 1], to about one unit in the last place."""
     mantissa, exponent = math.frexp(x)
     if mantissa < SQRT_HALF:
-        mantissa, exponent = 2.0 * mantissa, exponent - 1
+        mantissa = 2.0 * mantissa
+        exponent = exponent - 1
     s = (mantissa - 1.0) / (mantissa + 1.0)
-    square, series = s * s, 0.0
+    square = s * s
+    series = 0.0
     for term in range(ODD.size - 1, -1, -1):
         series = square * (ODD[term] + series)
     return exponent * LN2_HIGH + (2.0 * s + (2.0 * s * series + exponent * LN2_LOW))
@@ -62,14 +67,14 @@ def sigmoid_of(x: float) -> float:
 
 @kernel
 def write_sigmoid(values: Scores, out: Floats) -> None:
-    """Write the sigmoid of each value, float64 (n,)."""
+    """Write the sigmoid of every value, float64 (n,)."""
     for i in range(values.size):
         out[i] = sigmoid_of(float(values[i]))
 
 
 @kernel
 def find_outside(ptr: Ints, scores: Scores, depth: int) -> int:
-    """Return the place of the first score outside 0..1 among the first ``depth`` of each row, or -1."""
+    """Return the first position of a score outside 0..1 in the first ``depth`` of rows, or -1."""
     for row in range(ptr.size - 1):
         for place in range(ptr[row], min(ptr[row + 1], ptr[row] + depth)):
             if not 0.0 <= scores[place] <= 1.0:
@@ -81,18 +86,20 @@ def find_outside(ptr: Ints, scores: Scores, depth: int) -> int:
 def find_tiers(
     ptr: Ints, flags: Bools, n_above: Ints, n_unlisted: Ints, sizes: Ints, tiers: Bytes, hits: Ints
 ) -> None:
-    """Find the first cutoff that includes each listed entry, and how many of the relevant ones each has.
+    """Find the first cutoff that includes each listed entry, and count hits by cutoff.
 
     ptr : int64 (n + 1,); flags : bool (s,), whether each listed entry is relevant
-    n_above, n_unlisted : int64 (n,), leading entries that rank above the unlisted labels, and how many of
-        these rank next
+    n_above, n_unlisted : int64 (n,), leading entries that rank above the unlisted labels, and how
+        many of these rank next
     sizes : int64 (c, n), labels, listed or not, of each row at each of the cutoffs, which ascend
     tiers : uint8 (s,), number of the cutoff; c beyond the last one
     hits : int64 (c, n), listed relevant labels at each cutoff
     """
     n_cutoffs = sizes.shape[0]
     for row in range(ptr.size - 1):
-        start, above, tier = ptr[row], n_above[row], 0
+        start = ptr[row]
+        above = n_above[row]
+        tier = 0
         for place in range(start, ptr[row + 1]):
             rank = place - start
             rank += n_unlisted[row] if rank >= above else 0
@@ -106,7 +113,7 @@ def find_tiers(
 
 @kernel
 def add_weighted(limbs: Ints, value: float, weight: float) -> None:
-    """Add a value times a weight to a sum, int64 (4,); exact where the weight has at most 26 bits."""
+    """Add a value times a weight to a sum, int64 (4,); exact if the weight has at most 26 bits."""
     high, low = split_number(value)
     add_term(limbs, high * weight)
     add_term(limbs, low * weight)
@@ -114,7 +121,7 @@ def add_weighted(limbs: Ints, value: float, weight: float) -> None:
 
 @kernel
 def find_bin(value: float, edges: Floats) -> int:
-    """Return the number of the bin [lower, upper) of a value in 0..1; the last one holds 1.
+    """Return the bin [lower, upper) of a value in 0..1; the last bin includes 1.
 
     edges : float64 (bins + 1,), from 0 to 1
     """
@@ -154,7 +161,7 @@ def add_to_bins(
 
 @kernel
 def losses_of(score: float, hit: bool, floor: float) -> tuple[float, float]:
-    """Return the squared error of a probability, and its logarithmic loss, clipped to floor..1 - floor."""
+    """Return the squared error of a probability, and its log loss, clipped to floor..1 - floor."""
     error = 1.0 - score if hit else score
     kept = min(max(score, floor), 1.0 - floor)
     return error * error, -log_of(kept if hit else 1.0 - kept)
@@ -162,7 +169,7 @@ def losses_of(score: float, hit: bool, floor: float) -> tuple[float, float]:
 
 @kernel
 def limited_loss(score: float, hit: bool, floor: float, ceiling: float) -> float:
-    """Return the logarithmic loss of a probability clipped to floor..1 - floor, at most ``ceiling``."""
+    """Return the log loss of a probability clipped to floor..1 - floor, at most ``ceiling``."""
     kept = min(max(score, floor), 1.0 - floor)
     right = kept if hit else 1.0 - kept
     if right <= 0.0:
@@ -171,8 +178,10 @@ def limited_loss(score: float, hit: bool, floor: float, ceiling: float) -> float
 
 
 @kernel
-def sum_log_losses(ptr: Ints, scores: Floats, hits: Bools, floor: float, ceiling: float, out: Floats) -> None:
-    """Sum the losses of the listed entries of each row, see `limited_loss`, in any order with the same bits.
+def sum_log_losses(
+    ptr: Ints, scores: Floats, hits: Bools, floor: float, ceiling: float, out: Floats
+) -> None:
+    """Sum the losses of listed entries by row, see `limited_loss`; the order changes no bit.
 
     ptr : int64 (n + 1,); scores : float64 (s,) within 0..1; hits : bool (s,); out : float64 (n,)
     """
@@ -205,31 +214,35 @@ def add_losses(
 def add_to_masses(
     hits: Floats, misses: Floats, total: Floats, reached: Floats, sums: Ints, ends: Floats
 ) -> None:
-    """Add scores, ascending, to bins of equal weight: one ends where its share of all weights is passed.
+    """Add scores, ascending, to bins of equal weight; a bin ends once its share is passed.
 
     hits, misses : float64 (n, 3), score and sum of weights, scores rising
     total : float64 (2,), sum of all weights; reached : float64 (2,), that so far, added to
-    sums : int64 (bins, 3, 4), as of `add_to_bins`; ends : float64 (2, bins), lowest and highest score, or NaN
+    sums : int64 (bins, 3, 4), as of `add_to_bins`; ends : float64 (2, bins), lowest and highest
+        score, or NaN
     """
-    i, j, place = 0, 0, 0
+    i = 0
+    j = 0
+    place = 0
     while i < hits.shape[0] or j < misses.shape[0]:
-        of_hit = j == misses.shape[0] or (i < hits.shape[0] and hits[i, 0] <= misses[j, 0])
-        of_miss = i == hits.shape[0] or (j < misses.shape[0] and misses[j, 0] <= hits[i, 0])
-        score = hits[i, 0] if of_hit else misses[j, 0]
-        if of_hit:
+        is_hit = j == misses.shape[0] or (i < hits.shape[0] and hits[i, 0] <= misses[j, 0])
+        is_miss = i == hits.shape[0] or (j < misses.shape[0] and misses[j, 0] <= hits[i, 0])
+        score = hits[i, 0] if is_hit else misses[j, 0]
+        if is_hit:
             add_to(reached, hits[i, 1], hits[i, 2])
-        if of_miss:
+        if is_miss:
             add_to(reached, misses[j, 1], misses[j, 2])
         while place < sums.shape[0] - 1 and passes(reached, total, place + 1, sums.shape[0]):
             place += 1
-        mass, bin_sums = 0.0, sums[place]
-        if of_hit:
+        mass = 0.0
+        bin_sums = sums[place]
+        if is_hit:
             mass += hits[i, 1]
             for number in hits[i, 1:]:
                 add_term(bin_sums[0], number)
                 add_term(bin_sums[1], number)
             i += 1
-        if of_miss:
+        if is_miss:
             mass += misses[j, 1]
             for number in misses[j, 1:]:
                 add_term(bin_sums[0], number)

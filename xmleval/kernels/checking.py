@@ -17,8 +17,10 @@ LAST_TAG = 255  # of uint8; a row uses up to two tags
 CACHED = 1 << 13  # ids that are read twice while they are in the level-1 cache
 MOST_FALLS = 1 << 30  # that an int32 counts
 FIRST_IDS = 33  # of which a missing 0 among others tells that ids count from 1
-LOOKED_AT = 256  # ids at a time, of which few hold any of the first ones where there are many labels
-HASH = np.uint64(0x9E3779B97F4A7C15)  # multiplicative hashing (Knuth), by 2^64 over the golden ratio
+# ids at a time, of which few hold any of the first ones where there are many labels
+LOOKED_AT = 256
+# multiplicative hashing (Knuth), by 2^64 over the golden ratio
+HASH = np.uint64(0x9E3779B97F4A7C15)
 
 FINE, BAD_POINTER, BAD_LABEL, UNSORTED, DUPLICATE = range(5)
 
@@ -44,7 +46,7 @@ def check_pointer(ptr: Labels, n_stored: int) -> tuple[int, int, int]:
 
 @kernel
 def look_at_sizes(ptr: Ints, most: int) -> tuple[int, int, int]:
-    """Return how many rows are not empty, and the largest size, up to ``most``, with its number of rows.
+    """Return the number of non-empty rows, the largest size up to ``most``, and its rows.
 
     ptr : int64 (n + 1,)
     """
@@ -53,7 +55,8 @@ def look_at_sizes(ptr: Ints, most: int) -> tuple[int, int, int]:
         size = min(ptr[i + 1] - ptr[i], most)
         n_filled += size > 0
         if size > largest:
-            largest, n_largest = size, 0
+            largest = size
+            n_largest = 0
         n_largest += size == largest
     return n_filled, largest, n_largest
 
@@ -79,7 +82,9 @@ def check_labels(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, in
     worst = FINE
     if labels.size:
         # one pass over all rows vectorises; int32 counts keep the vectors as narrow as ids
-        lowest, highest, n_falls = labels[0], labels[0], 0
+        lowest = labels[0]
+        highest = labels[0]
+        n_falls = 0
         for start in range(1, labels.size, MOST_FALLS):
             n_late = np.int32(0)
             later = labels[start : start + MOST_FALLS]
@@ -133,9 +138,11 @@ def has_outside(labels: Labels, n_labels: int) -> bool:
     """Tell whether any id is out of range; no early exit, so that it vectorises. labels : (s,)."""
     if labels.size == 0:
         return False
-    lowest, highest = labels[0], labels[0]
+    lowest = labels[0]
+    highest = labels[0]
     for p in range(labels.size):
-        lowest, highest = min(lowest, labels[p]), max(highest, labels[p])
+        lowest = min(lowest, labels[p])
+        highest = max(highest, labels[p])
     return bool(lowest < 0 or highest >= n_labels)
 
 
@@ -150,16 +157,19 @@ def contains(labels: Labels, label: int) -> bool:
 
 @kernel
 def look_at_ids(labels: Labels) -> tuple[Any, Any]:
-    """Return a bit for each of the first ids that is missing, and the highest id; (0, -1) if id 0 is there.
+    """Return a bit for each missing one of the first ids, and the highest id; (0, -1) with id 0.
 
     labels : (s,), at least 0
     """
-    missing, highest = np.int64((1 << FIRST_IDS) - 1), -1
+    missing = np.int64((1 << FIRST_IDS) - 1)
+    highest = -1
     for start in range(0, labels.size, LOOKED_AT):
         part = labels[start : start + LOOKED_AT]
-        lowest, largest = part[0], part[0]
+        lowest = part[0]
+        largest = part[0]
         for p in range(part.size):  # vectorises
-            lowest, largest = min(lowest, part[p]), max(largest, part[p])
+            lowest = min(lowest, part[p])
+            largest = max(largest, part[p])
         if lowest < FIRST_IDS:
             for p in range(part.size):
                 if part[p] < FIRST_IDS:
@@ -172,7 +182,7 @@ def look_at_ids(labels: Labels) -> tuple[Any, Any]:
 
 @kernel
 def find_repeat_by_sorting(row: Labels, scratch: Labels) -> int:
-    """Find the first id that occurs earlier in its row, by sorting a copy; -1 if there is none.
+    """Find the first id that occurs earlier in its row, by sorting a copy; -1 if all differ.
 
     row, scratch : (s,), scratch is overwritten
     """
@@ -194,7 +204,7 @@ def find_repeat_by_sorting(row: Labels, scratch: Labels) -> int:
 
 @kernel
 def find_repeat_by_hashing(row: Labels, tags: Bytes, tag: np.uint8, shift: np.uint64) -> int:
-    """Find the first id that occurs earlier in its row, comparing ids that share a bucket; -1 if none does.
+    """Find the first id that occurs earlier in its row, by buckets; -1 if all differ.
 
     row : (s,); tags : uint8 (buckets,), ``tag`` where this row uses the bucket; written
     shift : maps a hash to its bucket
@@ -209,10 +219,14 @@ def find_repeat_by_hashing(row: Labels, tags: Bytes, tag: np.uint8, shift: np.ui
 
 @kernel
 def five_differ(labels: Labels, first: np.uint64) -> bool:
-    """Return whether five ids, from position ``first`` (unsigned), all differ: the usual top five."""
-    a, b, c = labels[first], labels[first + U1], labels[first + U2]
-    d, e = labels[first + U3], labels[first + U4]
-    same_in_four = (b == a) | (c == a) | (c == b) | (d == a) | (d == b) | (d == c)  # no branch before the end
+    """Whether five ids, from position ``first`` (unsigned), all differ: the usual top five."""
+    a = labels[first]
+    b = labels[first + U1]
+    c = labels[first + U2]
+    d = labels[first + U3]
+    e = labels[first + U4]
+    # no branch before the end
+    same_in_four = (b == a) | (c == a) | (c == b) | (d == a) | (d == b) | (d == c)
     return not (same_in_four | (e == a) | (e == b) | (e == c) | (e == d))
 
 
@@ -220,14 +234,16 @@ def five_differ(labels: Labels, first: np.uint64) -> bool:
 def find_duplicate(
     ptr: Ints, labels: Labels, tags: Bytes, tag: int, shift: np.uint64, scratch: Labels
 ) -> tuple[int, int, int]:
-    """Find an id that a row holds twice; return its row, its position (or -1) and the last tag used.
+    """Find a repeated id in a row; return the row, the position (or -1) and the last tag used.
 
     ptr, labels : int64 (n + 1,), (s,)
     tags, shift : as in `find_repeat_by_hashing`; tag : the last one used
     scratch : as long as the longest row, if that is longer than `HASHED`
     """
     for i in range(ptr.size - 1):
-        lo, hi, position = ptr[i], ptr[i + 1], -1
+        lo = ptr[i]
+        hi = ptr[i + 1]
+        position = -1
         if hi - lo == 5 and five_differ(labels, np.uint64(lo)):
             continue
         if tag > LAST_TAG - 2:
@@ -237,9 +253,10 @@ def find_duplicate(
             position = find_repeat_by_sorting(labels[lo:hi], scratch[: hi - lo])
         else:
             tag += 1
-            used, n_collisions = np.uint8(tag), 0
-            # not in a function, as a call per row would take longer than the loop; unsigned, so that Numba
-            # does not check for negative indices
+            used = np.uint8(tag)
+            n_collisions = 0
+            # not in a function, as a call per row would take longer than the loop; unsigned, so
+            # that Numba does not check for negative indices
             for p in range(np.uint64(lo), np.uint64(hi)):
                 bucket = (np.uint64(labels[p]) * HASH) >> shift
                 n_collisions += tags[bucket] == used  # counted, as a branch would be mispredicted
@@ -254,17 +271,19 @@ def find_duplicate(
 
 @kernel
 def check_list(ptr: Ints, labels: Labels, n_labels: int, seen: Ints) -> tuple[int, int, int]:
-    """Verify that ids of unsorted lists lie in range, and that no row holds one twice.
+    """Verify that ids of unsorted lists are in range and occur once in a row.
 
     ptr, labels : int64 (n + 1,), (s,); seen : int64 (2,), written: what `look_at_ids` returns
     """
-    seen[0], seen[1] = (1 << FIRST_IDS) - 1, -1
+    seen[0] = (1 << FIRST_IDS) - 1
+    seen[1] = -1
     longest = longest_row(ptr)
     step = max(1, CACHED // max(1, longest))
     bits = BUCKET_BITS
     while (1 << bits) < 32 * min(longest, HASHED):
         bits += 1
-    tags, tag = np.zeros(1 << bits, np.uint8), 0
+    tags = np.zeros(1 << bits, np.uint8)
+    tag = 0
     scratch = np.empty(longest if longest > HASHED else 0, labels.dtype)
     for start in range(0, ptr.size - 1, step):
         rows = ptr[start : start + step + 1]

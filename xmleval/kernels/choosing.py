@@ -1,4 +1,4 @@
-"""The k best labels of rows by weighted scores, and the ascent to the weights for a macro average."""
+"""The k best labels of rows by weighted scores, and the ascent to weights of a macro average."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ F1, PRECISION, RECALL = range(3)  # what the macro average is of
 
 
 @kernel
-def find_best(start: int, stop: int, labels: Labels, scores: Scores, gains: Floats, best: Ints) -> int:
-    """Find the entries with the highest weight x score + offset, first of equals; return how many there are.
+def find_best(
+    start: int, stop: int, labels: Labels, scores: Scores, gains: Floats, best: Ints
+) -> int:
+    """Find the entries of highest weight x score + offset, ties in order; return their number.
 
-    start, stop : range of entries; labels, scores : (s,); gains : float64 (2, n_labels), weights and offsets
+    start, stop : range of entries; labels, scores : (s,); gains : float64 (2, n_labels), weights
+        and offsets
     best : int64 (k,), written, best first
     """
     n = 0
@@ -34,8 +37,10 @@ def find_best(start: int, stop: int, labels: Labels, scores: Scores, gains: Floa
 
 
 @kernel
-def mark_best(ptr: Ints, labels: Labels, scores: Scores, gains: Floats, best: Ints, inside: Bools) -> None:
-    """Mark the best entries of each row, see `find_best`.
+def mark_best(
+    ptr: Ints, labels: Labels, scores: Scores, gains: Floats, best: Ints, inside: Bools
+) -> None:
+    """Mark the best entries of all rows, see `find_best`.
 
     ptr : int64 (n + 1,); best : int64 (k,), work space; inside : bool (s,), written
     """
@@ -49,13 +54,15 @@ def mark_best(ptr: Ints, labels: Labels, scores: Scores, gains: Floats, best: In
 def set_gain(aim: int, label: int, sizes: Ints, hits: Floats, n_true: Ints, gains: Floats) -> None:
     """Set the gain of a label's value, linear in the probability that one more row is relevant.
 
-    sizes, hits, n_true : (n_labels,), predicted rows, expected relevant ones among them, and relevant rows;
-        of the latter one more is counted, so that unseen labels have a value
+    sizes, hits, n_true : (n_labels,), predicted rows, expected relevant ones among them, and
+        relevant rows; of the latter one more is counted, so that unseen labels have a value
     gains : float64 (2, n_labels), written
     """
-    scale, rows = 1.0, sizes[label] + 1.0
+    scale = 1.0
+    rows = sizes[label] + 1.0
     if aim == F1:
-        scale, rows = 2.0, sizes[label] + n_true[label] + 2.0
+        scale = 2.0
+        rows = sizes[label] + n_true[label] + 2.0
     if aim == RECALL:
         gains[0, label] = 1.0 / (n_true[label] + 1.0)
     else:
@@ -72,13 +79,22 @@ def set_gains(aim: int, sizes: Ints, hits: Floats, n_true: Ints, gains: Floats) 
 
 @kernel
 def choose_rows(
-    ptr: Ints, labels: Labels, scores: Scores, aim: int, best: Ints, inside: Bools, sizes: Ints, hits: Floats,
-    n_true: Ints, gains: Floats,
-) -> int:  # fmt: skip
-    """Choose the best labels of each row in turn, all other rows unchanged; return how many rows change.
+    ptr: Ints,
+    labels: Labels,
+    scores: Scores,
+    aim: int,
+    best: Ints,
+    inside: Bools,
+    sizes: Ints,
+    hits: Floats,
+    n_true: Ints,
+    gains: Floats,
+) -> int:
+    """Choose the best labels of one row after another; return the number of rows that change.
 
     ptr, labels, scores : int64 (n + 1,), (s,), (s,), probabilities
-    aim : F1, PRECISION or RECALL; best : int64 (k,), work space; inside : bool (s,), the choice, changed
+    aim : F1, PRECISION or RECALL; best : int64 (k,), work space; inside : bool (s,), the choice,
+        changed
     sizes, hits, n_true, gains : changed, see `set_gain`
     """
     n_changed = 0

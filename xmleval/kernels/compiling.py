@@ -26,7 +26,8 @@ from xmleval.kernels.kept import hash_of_sources, index_name
 
 # Python prints its warnings to stderr where no handler is set
 LOG = logging.getLogger("xmleval.kernels")
-QUIET_SECONDS = 1.0  # of compiling before a message says so; another follows whenever they have doubled
+# of compiling before a message says so; another follows whenever they have doubled
+QUIET_SECONDS = 1.0
 REMEDY = "`xmleval warmup` compiles kernels beforehand, on all processors"
 COMPILING_BYTES = 64 << 20  # of address space, without which LLVM ends the process
 T = TypeVar("T")
@@ -38,7 +39,7 @@ if limit_of_address_space() < math.inf:  # SciPy's BLAS never returns where it f
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile on first call, without the GIL, cached on disk where possible; not where JIT is disabled."""
+    """Compile on first call, without the GIL, cached on disk if possible; not with JIT disabled."""
     if config.DISABLE_JIT:
         return function
     dispatcher: Any = njit(nogil=True, error_model="numpy")(function)
@@ -56,7 +57,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 def _compile(compile_it: Callable[..., T], *arguments: object, **named: object) -> T:
     """Compile a kernel and those it calls, or load them; add the seconds if any was compiled."""
     with lock:
-        COMPILED.begun, n_before = time.monotonic(), COMPILED.n
+        COMPILED.begun = time.monotonic()
+        n_before = COMPILED.n
         try:
             return compile_it(*arguments, **named)
         finally:
@@ -79,7 +81,7 @@ class Compiled:
     told: float = QUIET_SECONDS / 2
 
     def count(self) -> None:
-        """Count a kernel that is about to be compiled; log how many are, and for how long, now and then."""
+        """Count a kernel that is about to be compiled; log the number and seconds now and then."""
         if address_space_left() < COMPILING_BYTES:
             raise MemoryError("none is left in the address space to compile a kernel")
         seconds = self.seconds + time.monotonic() - self.begun
@@ -94,10 +96,11 @@ COMPILED = Compiled()
 
 
 class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
-    """Numba's files, named by what they hold: it numbers them, and two processes may take one number.
+    """Numba's cache with files named by content: two processes may give them the same number.
 
-    One of them would then run what the other compiled for values of another type. Each file holds the
-    stamp of its sources, too: a process that began before they changed may still save what it compiles.
+    One of them would then run what the other compiled for values of another type. Each file holds
+    the stamp of its sources, too: a process that began before they changed may still save what it
+    compiles.
     """
 
     def save(self, key: object, data: object) -> None:
@@ -134,7 +137,7 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
         self._cache_file = Files(self._cache_path, index_name(function), stamp)
 
     def load_overload(self, sig: object, target_context: object) -> object:
-        """Return a compiled kernel, or None; count what is compiled."""
+        """Return a compiled kernel, or None; count kernels that are compiled."""
         compiled = self._tried(super().load_overload, sig, target_context)
         if compiled is None:
             COMPILED.count()
@@ -152,7 +155,9 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
             if error.errno is None:  # raised by a signal handler, such as TimeoutError
                 raise
             if error.errno == errno.ENOMEM:
-                raise MemoryError(f"no memory to read compiled kernels of {self.cache_path}") from None
+                raise MemoryError(
+                    f"no memory to read compiled kernels of {self.cache_path}"
+                ) from None
             why = f"cannot be used ({error.strerror}); mend it, or set NUMBA_CACHE_DIR"
         except MemoryError:
             raise

@@ -1,7 +1,9 @@
 """Discounts 1 / log2(1 + rank) and their sums, bit-identical on every processor.
 
-Logarithms of NumPy and the C library differ in the last bit between processors. These kernels use only +, -,
-* and /, which IEEE 754 rounds identically everywhere, on pairs of float64 (high, low) with about twice the
+Logarithms of NumPy and the C library differ in the last bit between processors. These kernels use
+only +, -,
+* and /, which IEEE 754 rounds identically everywhere, on pairs of float64 (high, low) with about
+  twice the
 precision.
 
 With n = 2^e m, 1 <= m < 2, and c the leading `TABLE_BITS` + 1 bits of m:
@@ -22,30 +24,44 @@ from xmleval.kernels.products import multiply
 TABLE_BITS = 7
 N_LOGS = 1 << TABLE_BITS
 LN2 = 0.6931471805599453
-# Gauss-Legendre quadrature of 12 points: within rounding of the integral of a discount over a factor of 2
-NODES = np.array([
-    0.1252334085114689, 0.3678314989981802, 0.5873179542866175, 0.7699026741943047, 0.9041172563704749,
-    0.9815606342467192,
-])  # fmt: skip
-WEIGHTS = np.array([
-    0.2491470458134028, 0.2334925365383548, 0.2031674267230659, 0.1600783285433462, 0.1069393259953184,
-    0.0471753363865118,
-])  # fmt: skip
+# Gauss-Legendre quadrature of 12 points: within rounding of the integral of a discount over a
+# factor of 2
+NODES = np.array(
+    [
+        0.1252334085114689,
+        0.3678314989981802,
+        0.5873179542866175,
+        0.7699026741943047,
+        0.9041172563704749,
+        0.9815606342467192,
+    ]
+)
+WEIGHTS = np.array(
+    [
+        0.2491470458134028,
+        0.2334925365383548,
+        0.2031674267230659,
+        0.1600783285433462,
+        0.1069393259953184,
+        0.0471753363865118,
+    ]
+)
 
 
 @kernel
 def log2_of(number: float, logs: Floats) -> float:
     """Return log2 of a number of at least 1; a test shows correct rounding of integers below 2^17.
 
-    logs : float64 (2, N_LOGS + 1), high and low parts of log2(1 + i / N_LOGS) for each i, and of 2 / ln(2);
-        high parts of logarithms are multiples of 2^-40, so that adding e to them is exact
+    logs : float64 (2, N_LOGS + 1), high and low parts of log2(1 + i / N_LOGS) for each i, and of 2
+        / ln(2); high parts of logarithms are multiples of 2^-40, so that adding e to them is exact
     """
     mantissa, exponent = math.frexp(number)  # 1/2 <= mantissa < 1
     place = int(mantissa * (2 * N_LOGS)) - N_LOGS
     nearby = math.ldexp(float(N_LOGS + place), exponent - 1 - TABLE_BITS)  # 2^e c
 
     # s = (m - c) / (m + c), at most 2^-8; the remainder of the division gives the low part
-    above, total = number - nearby, number + nearby
+    above = number - nearby
+    total = number + nearby
     s = above / total
     product, error = multiply(s, total)
     s_low = ((above - product) - error) / total
@@ -65,21 +81,21 @@ def log2_of(number: float, logs: Floats) -> float:
 
 @kernel
 def write_discounts(ranks: Ints, logs: Floats, out: Floats) -> None:
-    """Write 1 / log2(1 + rank) of each rank; int64 (n,), logs as in `log2_of`, float64 (n,)."""
+    """Write 1 / log2(1 + rank) of all ranks; int64 (n,), logs as in `log2_of`, float64 (n,)."""
     for i in range(ranks.size):
         out[i] = 1.0 / log2_of(1.0 + ranks[i], logs)
 
 
 @kernel
 def write_logs(numbers: Floats, logs: Floats, out: Floats) -> None:
-    """Write log2 of each number, at least 1, or infinite, or NaN; float64 (n,), logs as in `log2_of`."""
+    """Write log2 of numbers >= 1, infinite or NaN; float64 (n,), logs as in `log2_of`."""
     for i in range(numbers.size):
         out[i] = log2_of(numbers[i], logs) if numbers[i] < np.inf else numbers[i]
 
 
 @kernel
 def discount_of(rank: int, table: Floats, logs: Floats) -> float:
-    """Return the discount of a rank; table : float64 (t,), those of the first ranks; logs as in `log2_of`."""
+    """Return the discount of a rank; table : float64 (t,), of first ranks; see `log2_of`."""
     if rank <= table.size:
         discount: float = table[rank - 1]
         return discount
@@ -89,30 +105,35 @@ def discount_of(rank: int, table: Floats, logs: Floats) -> float:
 @kernel
 def integrate_discount(start: float, stop: float, logs: Floats) -> float:
     """Return the integral of 1 / log2(x), stop at most 2 start; logs as in `log2_of`."""
-    middle, half, total = (start + stop) / 2.0, (stop - start) / 2.0, 0.0
+    middle = (start + stop) / 2.0
+    half = (stop - start) / 2.0
+    total = 0.0
     for i in range(NODES.size):
         step = half * NODES[i]
-        total += WEIGHTS[i] * (1.0 / log2_of(middle - step, logs) + 1.0 / log2_of(middle + step, logs))
+        total += WEIGHTS[i] * (
+            1.0 / log2_of(middle - step, logs) + 1.0 / log2_of(middle + step, logs)
+        )
     return half * total
 
 
 @kernel
 def slope_term(x: float, logs: Floats) -> float:
-    """Return the terms of the Euler-Maclaurin formula at x, for sums of 1 / log2(x); the next is x^-3."""
+    """Return the terms of the Euler-Maclaurin formula at x, for sums of 1 / log2(x), up to x^-3."""
     log = log2_of(x, logs)
     return 0.5 / log - 1.0 / (12.0 * LN2 * x * log * log)
 
 
 @kernel
 def add_far_discounts(ranks: Ints, first: int, logs: Floats, sums: Floats) -> None:
-    """Add the discounts of the ranks beyond ``first`` up to each rank, by the Euler-Maclaurin formula.
+    """Add the discounts of ranks beyond ``first`` up to each rank, by the Euler-Maclaurin formula.
 
     ranks : int64 (n,), above ``first``; logs as in `log2_of`; sums : float64 (n,), added to
     """
     areas = np.zeros(64)  # from the first rank to each double of it
     start = 1.0 + first
     end = slope_term(start, logs)
-    n_areas, doubled = 1, start
+    n_areas = 1
+    doubled = start
     for i in range(ranks.size):
         x = 1.0 + ranks[i]
         while 2.0 * doubled <= x:

@@ -1,8 +1,9 @@
-"""Fixed-point sums: exact addition of float64 terms, so that the order of terms does not change a bit.
+"""Fixed-point sums: exact addition of float64 terms, so that their order changes no bit.
 
-A sum is four int64 limbs, the last axis of its array: the whole part, then three fractions of 52 bits.
-Fractions are carried at every addition and lie in [0, 2^52), so that equal sums have equal limbs.
-Each term is truncated below 2^-156 on its own, so that the blocks of the input do not matter.
+A sum is four int64 limbs, the last axis of its array: the whole part, then three fractions of 52
+bits. Fractions are carried at every addition and lie in [0, 2^52), so that equal sums have equal
+limbs. Each term is truncated below 2^-156 on its own, so that the blocks of the input do not
+matter.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def split_term(term: float) -> Limbs:
 
 
 @kernel
-def add_limbs(limbs: Ints, whole: np.int64, first: np.int64, second: np.int64, third: np.int64) -> None:
+def add_limbs(
+    limbs: Ints, whole: np.int64, first: np.int64, second: np.int64, third: np.int64
+) -> None:
     """Add a whole part and three fractions, int64 and not yet carried, to a sum, int64 (4,)."""
     third += limbs[3]
     limbs[3] = third & MASK
@@ -52,7 +55,7 @@ def add_term(limbs: Ints, term: float) -> None:
 
 @kernel
 def add_share(limbs: Ints, part: int, whole: int, sign: int) -> None:
-    """Add part / whole, within 0..1, truncated below 2^-104, or subtract it (sign -1); whole below 2^37.
+    """Add part / whole, in 0..1, truncated below 2^-104, or subtract it (sign -1); whole < 2^37.
 
     Integer division makes 1/3 and 2/6 the same.
 
@@ -93,14 +96,18 @@ def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -
 
 @kernel
 def sum_few(values: Floats, weight: Floats, total: Ints, alone: bool) -> int:
-    """Add at most `UNCARRIED` values as `sum_terms` does, with one carry at the end; return how many.
+    """Add up to `UNCARRIED` values like `sum_terms`, with one carry at the end; return the number.
 
     With ``alone``, the weights of the values are added.
 
-    values : float64 (n,); weight : float64 (n,), or (0,) for equal weights; total : int64 (4,), added to
+    values : float64 (n,); weight : float64 (n,), or (0,) for equal weights; total : int64 (4,),
+        added to
     """
     n_added = 0
-    limb_0, limb_1, limb_2, limb_3 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    limb_0 = np.int64(0)
+    limb_1 = np.int64(0)
+    limb_2 = np.int64(0)
+    limb_3 = np.int64(0)
     for i in range(values.size):
         term = values[i] * weight[i] if weight.size else values[i]
         defined = term == term
@@ -125,7 +132,7 @@ def carry(limbs: Ints) -> None:
 
 @kernel
 def as_float(limbs: Ints) -> float:
-    """Return a sum, int64 (4,), as float64, with the same bits as `xmleval.numerics.exact.as_floats`."""
+    """Return a sum, int64 (4,), as float64; same bits as `xmleval.numerics.exact.as_floats`."""
     total = 0.0
     for limb in range(LIMBS - 1, -1, -1):
         total = total / ONE + limbs[limb]

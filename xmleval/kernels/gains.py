@@ -1,15 +1,15 @@
 """Hits, gains and ideal gains at the first ranks, many instances side by side in vector lanes.
 
-Instances with equally many relevant labels are taken together, `LANES` at a time. Then no branch depends on
-the data, and all steps but the gather of propensities are vector arithmetic: 1.8 to 3.6 times as fast as
-`hit_tables.sum_exact_gains` with `matching.find_positions`.
+Instances with equally many relevant labels are taken together, `LANES` at a time. Then no branch
+depends on the data, and all steps but the gather of propensities are vector arithmetic: 1.8 to 3.6
+times as fast as `hit_tables.sum_exact_gains` with `matching.find_positions`.
 
 A buffer of lanes is flat. Number r of the instance in lane x is at r * LANES + x:
 
-    | number 0 of each lane 0 .. LANES-1 | number 1 of each lane | ... | number WIDTH-1 of each lane |
+    | number 0 of lanes 0 .. LANES-1 | number 1 of each lane | ... | number WIDTH-1 of each lane |
 
-The constant stride tells the compiler that the numbers of a lane do not overlap, so that it vectorises over
-the lanes. With arrays of two dimensions it does not.
+The constant stride tells the compiler that the numbers of a lane do not overlap, so that it
+vectorises over the lanes. With arrays of two dimensions it does not.
 """
 
 from __future__ import annotations
@@ -26,15 +26,23 @@ Numbers = Floats | Ints
 LANES = 32  # instances taken together
 WIDTH = 8  # numbers a lane holds, and the deepest rank
 SIZE = WIDTH * LANES  # of a buffer
-NO_LISTED, NO_RELEVANT = -1, -2  # fill up short rows and equal no label
+# fill up short rows and equal no label
+NO_LISTED = -1
+NO_RELEVANT = -2
 
 
 @kernel
 def sort_lanes(lanes: Floats) -> None:
-    """Sort the 8 numbers of each lane downwards by a sorting network; lanes : float64 (SIZE,), in place."""
+    """Sort the 8 numbers of all lanes downwards by a network; lanes : float64 (SIZE,), in place."""
     for x in range(LANES):
-        a, b, c, d = lanes[x], lanes[LANES + x], lanes[2 * LANES + x], lanes[3 * LANES + x]
-        e, f, g, h = lanes[4 * LANES + x], lanes[5 * LANES + x], lanes[6 * LANES + x], lanes[7 * LANES + x]
+        a = lanes[x]
+        b = lanes[LANES + x]
+        c = lanes[2 * LANES + x]
+        d = lanes[3 * LANES + x]
+        e = lanes[4 * LANES + x]
+        f = lanes[5 * LANES + x]
+        g = lanes[6 * LANES + x]
+        h = lanes[7 * LANES + x]
         a, b = max(a, b), min(a, b)
         c, d = max(c, d), min(c, d)
         e, f = max(e, f), min(e, f)
@@ -54,13 +62,19 @@ def sort_lanes(lanes: Floats) -> None:
         c, e = max(c, e), min(c, e)
         d, f = max(d, f), min(d, f)
         d, e = max(d, e), min(d, e)
-        lanes[x], lanes[LANES + x], lanes[2 * LANES + x], lanes[3 * LANES + x] = a, b, c, d
-        lanes[4 * LANES + x], lanes[5 * LANES + x], lanes[6 * LANES + x], lanes[7 * LANES + x] = e, f, g, h
+        lanes[x] = a
+        lanes[LANES + x] = b
+        lanes[2 * LANES + x] = c
+        lanes[3 * LANES + x] = d
+        lanes[4 * LANES + x] = e
+        lanes[5 * LANES + x] = f
+        lanes[6 * LANES + x] = g
+        lanes[7 * LANES + x] = h
 
 
 @kernel
 def merge_lanes(lanes: Floats, best: Floats) -> None:
-    """Keep the largest 8 of two sorted eights of each lane, sorted downwards.
+    """Keep the largest 8 of two sorted eights in every lane, sorted downwards.
 
     lanes : float64 (SIZE,); best : float64 (SIZE,), in place
     """
@@ -86,15 +100,27 @@ def merge_lanes(lanes: Floats, best: Floats) -> None:
         c, d = max(c, d), min(c, d)
         e, f = max(e, f), min(e, f)
         g, h = max(g, h), min(g, h)
-        best[x], best[LANES + x], best[2 * LANES + x], best[3 * LANES + x] = a, b, c, d
-        best[4 * LANES + x], best[5 * LANES + x], best[6 * LANES + x], best[7 * LANES + x] = e, f, g, h
+        best[x] = a
+        best[LANES + x] = b
+        best[2 * LANES + x] = c
+        best[3 * LANES + x] = d
+        best[4 * LANES + x] = e
+        best[5 * LANES + x] = f
+        best[6 * LANES + x] = g
+        best[7 * LANES + x] = h
 
 
 @kernel
 def gather_listed(
-    list_ptr: Ints, list_labels: Labels, rows: Ints, depth: int, firsts: Ints, sizes: Ints, listed: Labels
+    list_ptr: Ints,
+    list_labels: Labels,
+    rows: Ints,
+    depth: int,
+    firsts: Ints,
+    sizes: Ints,
+    listed: Labels,
 ) -> None:
-    """Gather the first labels of each lane's list.
+    """Gather the first labels of the list in every lane.
 
     list_ptr, list_labels : int64 (n + 1,), (s,); rows : int64 (up to LANES,), the row of each lane
     firsts, sizes : int64 (LANES,), written: where each list begins, and how long it is
@@ -113,22 +139,31 @@ def gather_listed(
 
 @kernel
 def gather_relevant(
-    true_ptr: Ints, true_labels: Labels, propensity: Floats, rows: Ints, start: int, stop: int,
-    firsts: Ints, relevant: Labels, gathered: Floats,
-) -> None:  # fmt: skip
-    """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities.
+    true_ptr: Ints,
+    true_labels: Labels,
+    propensity: Floats,
+    rows: Ints,
+    start: int,
+    stop: int,
+    firsts: Ints,
+    relevant: Labels,
+    gathered: Floats,
+) -> None:
+    """Gather relevant labels start..stop-1 of all lanes, at most 8, and their propensities.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,)
     rows : int64 (up to LANES,), the row of each lane
     firsts : int64 (LANES,), written: where the labels of each lane begin
-    relevant, gathered : (SIZE,), float64 (SIZE,), written; `NO_RELEVANT` and 0.0 where there is no label
+    relevant, gathered : (SIZE,), float64 (SIZE,), written; `NO_RELEVANT` and 0.0 where there is no
+        label
     """
     if rows.size < LANES or stop - start < WIDTH:
         relevant[:] = NO_RELEVANT
         gathered[:] = 0.0
     for x in range(rows.size):
         firsts[x] = true_ptr[rows[x]] + start
-    # lanes innermost, with unsigned indices, which avoid Numba's negative-index check: 1.4 times as fast
+    # lanes innermost, with unsigned indices, which avoid Numba's negative-index check: 1.4 times as
+    # fast
     for t in range(stop - start):
         for x in range(rows.size):
             label = true_labels[np.uint64(firsts[x] + t)]
@@ -138,7 +173,7 @@ def gather_relevant(
 
 @kernel
 def match_lanes(relevant: Labels, listed: Labels, depth: int, matched: Labels) -> None:
-    """Mark the listed labels of each lane that are among its 8 relevant ones.
+    """Mark the listed labels that are among the 8 relevant ones of their lane.
 
     relevant, listed : (SIZE,); depth : how many of the 8 listed labels to look at
     matched : int32 (SIZE,), set to 1 where they are, unchanged elsewhere
@@ -160,7 +195,9 @@ def match_lanes(relevant: Labels, listed: Labels, depth: int, matched: Labels) -
 
 
 @kernel
-def gather_gains(propensity: Floats, listed: Labels, matched: Labels, depth: int, got: Floats) -> None:
+def gather_gains(
+    propensity: Floats, listed: Labels, matched: Labels, depth: int, got: Floats
+) -> None:
     """Gather the propensities of hits.
 
     propensity : float64 (n_labels,); listed : (SIZE,); matched : int32 (SIZE,), 1 for a hit, else 0
@@ -190,7 +227,8 @@ def fold_lanes(lanes: Numbers, begin: int, end: int, totals: Numbers) -> None:
     lanes : (SIZE,), overwritten if all are added; totals : (up to WIDTH,), added to
     """
     for r in range(totals.size):
-        first, size = r * LANES, end - begin
+        first = r * LANES
+        size = end - begin
         if size == LANES:  # four sums side by side: none waits for the last
             size = LANES // 4
             for x in range(size):
@@ -210,31 +248,50 @@ def size_of(ptr: Ints, order: Ints, place: int) -> Any:
 
 @kernel
 def sum_leading_gains(
-    true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, order: Ints, slot_ptr: Ints,
-    propensity: Floats, hits: Ints, gains: Floats, ideals: Floats,
-) -> None:  # fmt: skip
+    true_ptr: Ints,
+    true_labels: Labels,
+    list_ptr: Ints,
+    list_labels: Labels,
+    order: Ints,
+    slot_ptr: Ints,
+    propensity: Floats,
+    hits: Ints,
+    gains: Floats,
+    ideals: Floats,
+) -> None:
     """Count hits, and sum hit propensities and the largest propensities, by slot and rank.
 
-    Ranks are places in the lists. The terms are split as in `hit_tables.sum_exact_gains`, so that their sums
-    are exact in any order.
+    Ranks are places in the lists. The terms are split as in `hit_tables.sum_exact_gains`, so that
+    their sums are exact in any order.
 
     true_ptr, true_labels : int64 (n + 1,), (t,) relevant labels of each row
     list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, best first
-    order : int64 (n,), from `sorting.group_rows`: the rows by slot, and so by number of relevant labels
-    slot_ptr : int64 (slots + 1,), where the rows of each slot start; none is empty, and all rows of one have
-        equally many relevant labels
+    order : int64 (n,), from `sorting.group_rows`: the rows by slot, and so by number of relevant
+        labels
+    slot_ptr : int64 (slots + 1,), where the rows of each slot start; none is empty, and all rows of
+        one have equally many relevant labels
     propensity : float64 (n_labels,), bounded as in `hit_tables`
-    hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v at most 8,
-        added to; column 0 is rank 1, unlike that of `hit_tables`
+    hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v
+        at most 8, added to; column 0 is rank 1, unlike that of `hit_tables`
     """
-    depth, n_ideals = hits.shape[1], ideals.shape[1]
-    relevant, listed = np.empty(SIZE, true_labels.dtype), np.empty(SIZE, list_labels.dtype)
-    firsts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    gathered, best, got = np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
-    matched, counts, sums = np.empty(SIZE, np.int32), np.zeros(SIZE, np.int64), np.zeros((4, SIZE))
-    slot, n_slots, width = 0, slot_ptr.size - 1, max(depth, n_ideals) * LANES
+    depth = hits.shape[1]
+    n_ideals = ideals.shape[1]
+    relevant = np.empty(SIZE, true_labels.dtype)
+    listed = np.empty(SIZE, list_labels.dtype)
+    firsts = np.empty(LANES, np.int64)
+    sizes = np.empty(LANES, np.int64)
+    gathered = np.empty(SIZE)
+    best = np.empty(SIZE)
+    got = np.empty(SIZE)
+    matched = np.empty(SIZE, np.int32)
+    counts = np.zeros(SIZE, np.int64)
+    sums = np.zeros((4, SIZE))
+    slot = 0
+    n_slots = slot_ptr.size - 1
+    width = max(depth, n_ideals) * LANES
     while slot < n_slots:
-        first, n = slot_ptr[slot], size_of(true_ptr, order, slot_ptr[slot])
+        first = slot_ptr[slot]
+        n = size_of(true_ptr, order, slot_ptr[slot])
         last = slot + 1
         while last < n_slots and size_of(true_ptr, order, slot_ptr[last]) == n:
             last += 1
@@ -248,7 +305,15 @@ def sum_leading_gains(
             matched[:] = 0
             for t in range(0, n, WIDTH):
                 gather_relevant(
-                    true_ptr, true_labels, propensity, rows, t, min(t + WIDTH, n), firsts, relevant, gathered
+                    true_ptr,
+                    true_labels,
+                    propensity,
+                    rows,
+                    t,
+                    min(t + WIDTH, n),
+                    firsts,
+                    relevant,
+                    gathered,
                 )
                 match_lanes(relevant, listed, depth, matched)
                 sort_lanes(gathered)
@@ -266,7 +331,8 @@ def sum_leading_gains(
             place = start
             while place < stop:
                 until = min(stop, slot_ptr[slot + 1])
-                begin, end = place - start, until - start
+                begin = place - start
+                end = until - start
                 fold_lanes(counts, begin, end, hits[slot])
                 for part in range(2):
                     fold_lanes(sums[part], begin, end, gains[slot, :, part])

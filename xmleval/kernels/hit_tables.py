@@ -22,7 +22,8 @@ INSERTED = 32  # depth up to which insertion beats sorting all values
 def keep_largest(values: Floats, best: Floats) -> int:
     """Write the largest values in decreasing order; return how many.
 
-    values : float64 (n,), may be reordered; best : float64 (depth,), its first min(n, depth) are written
+    values : float64 (n,), may be reordered; best : float64 (depth,), its first min(n, depth) are
+        written
     """
     depth = min(best.size, values.size)
     if depth > INSERTED:
@@ -63,25 +64,36 @@ def count_hits(true_ptr: Ints, ranks: Ints, slots: Ints, hits: Ints) -> None:
 
 @kernel
 def search_leading_hits(truth: Labels, row: Labels, hits: Ints) -> None:
-    """Count by place the labels of a row that are among many increasing ones; hits : int64 (s,), added to."""
+    """Add to hits, int64 (s,), by place, the labels of a row among many increasing ones."""
     for s in range(row.size):
         hits[s] += index_of(truth, row[s]) >= 0
 
 
 def n_compared_within(
-    true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, slots: Ints, hits: Ints
+    true_ptr: Ints,
+    true_labels: Labels,
+    list_ptr: Ints,
+    list_labels: Labels,
+    slots: Ints,
+    hits: Ints,
 ) -> int:
-    """Return the work of comparing all relevant labels with the leading ones of each list."""
+    """Return the work of comparing all relevant labels with the leading listed ones."""
     return int(hits.shape[1]) * (slots.size + int(true_ptr[-1]) // PAIRS)
 
 
 @kernel_with_work(n_compared_within)
 def count_leading_hits(
-    true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, slots: Ints, hits: Ints
+    true_ptr: Ints,
+    true_labels: Labels,
+    list_ptr: Ints,
+    list_labels: Labels,
+    slots: Ints,
+    hits: Ints,
 ) -> None:
     """Count hits as `count_hits` does, where the rank of a listed label is its place in the list.
 
-    Five labels of a list are compared with each relevant one together, which is up to twice as fast.
+    Five labels of a list are compared with each relevant one together, which is up to twice as
+    fast.
 
     true_ptr, true_labels : int64 (n + 1,), (t,), increasing within each row
     list_ptr, list_labels : int64 (n + 1,), (s,), best first within each row
@@ -89,16 +101,26 @@ def count_leading_hits(
     """
     depth = hits.shape[1]
     for i in range(true_ptr.size - 1):
-        first, stop, row = true_ptr[i], true_ptr[i + 1], hits[slots[i]]
-        start, n = np.uint64(list_ptr[i]), np.uint64(min(depth, list_ptr[i + 1] - list_ptr[i]))
+        first = true_ptr[i]
+        stop = true_ptr[i + 1]
+        row = hits[slots[i]]
+        start = np.uint64(list_ptr[i])
+        n = np.uint64(min(depth, list_ptr[i + 1] - list_ptr[i]))
         if stop - first > COMPARED:
             search_leading_hits(true_labels[first:stop], list_labels[start : start + n], row)
             continue
         s = U0  # unsigned, so that Numba does not check for negative indices
         while s + U5 <= n:  # in a function of its own, this would take a third longer
-            a, b, c = list_labels[start + s], list_labels[start + s + U1], list_labels[start + s + U2]
-            d, e = list_labels[start + s + U3], list_labels[start + s + U4]
-            n_a, n_b, n_c, n_d, n_e = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+            a = list_labels[start + s]
+            b = list_labels[start + s + U1]
+            c = list_labels[start + s + U2]
+            d = list_labels[start + s + U3]
+            e = list_labels[start + s + U4]
+            n_a = np.int64(0)
+            n_b = np.int64(0)
+            n_c = np.int64(0)
+            n_d = np.int64(0)
+            n_e = np.int64(0)
             for t in range(np.uint64(first), np.uint64(stop)):
                 label = true_labels[t]
                 n_a += label == a
@@ -113,7 +135,8 @@ def count_leading_hits(
             row[s + U4] += n_e
             s += U5
         while s < n:
-            label, n_equal = list_labels[start + s], np.int64(0)
+            label = list_labels[start + s]
+            n_equal = np.int64(0)
             for t in range(np.uint64(first), np.uint64(stop)):
                 n_equal += true_labels[t] == label
             row[s] += n_equal
@@ -132,8 +155,8 @@ def sum_exact_gains(
 ) -> None:
     """Sum hit propensities by slot and rank, and the largest propensities by slot and place.
 
-    Each term is split into multiples of 2^-20 and of 2^-52, whose sums are exact in float64 if propensities
-    are 1 or more, sums below `LARGEST_SUM`, and terms at most `MOST_TERMS`.
+    Each term is split into multiples of 2^-20 and of 2^-52, whose sums are exact in float64 if
+    propensities are 1 or more, sums below `LARGEST_SUM`, and terms at most `MOST_TERMS`.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
     slots : int64 (n,), slot of each instance
@@ -141,7 +164,8 @@ def sum_exact_gains(
     gains : float64 (slots, depth + 1, 2), added to; column 0 takes labels that are no hits
     ideals : float64 (slots, depth, 2), added to
     """
-    n_hit_ranks, depth = gains.shape[1] - 1, ideals.shape[1]
+    n_hit_ranks = gains.shape[1] - 1
+    depth = ideals.shape[1]
     row = np.empty(longest_row(true_ptr), np.float64)
     best = np.empty(depth, np.float64)
     for i in range(true_ptr.size - 1):
@@ -179,7 +203,7 @@ def sum_gains(
     weight: Floats,
     gains: Ints,
 ) -> None:
-    """Sum the weighted propensity of each hit by slot and rank.
+    """Sum the weighted propensities of hits by slot and rank.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
     slots : int64 (n,), slot of each instance
@@ -198,7 +222,12 @@ def sum_gains(
 
 @kernel
 def sum_ideals(
-    true_ptr: Ints, true_labels: Labels, slots: Ints, propensity: Floats, weight: Floats, ideals: Ints
+    true_ptr: Ints,
+    true_labels: Labels,
+    slots: Ints,
+    propensity: Floats,
+    weight: Floats,
+    ideals: Ints,
 ) -> None:
     """Sum each instance's largest propensities by slot and by place, largest first.
 
@@ -217,8 +246,10 @@ def sum_ideals(
 
 
 @kernel
-def place_gains(true_ptr: Ints, true_labels: Labels, ranks: Ints, propensity: Floats, gains: Floats) -> None:
-    """Write the propensity of each instance's hits by rank.
+def place_gains(
+    true_ptr: Ints, true_labels: Labels, ranks: Ints, propensity: Floats, gains: Floats
+) -> None:
+    """Write the propensities of hits by instance and rank.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
     propensity : float64 (n_labels,), or (0,) where all are 1

@@ -12,14 +12,17 @@ from xmleval.kernels.jit import kernel
 
 GROUP_BITS = 5
 N_GROUPS = 1 << GROUP_BITS
-MIX, SHIFT_1, SHIFT_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(30), np.uint64(27)
-MULTIPLY_1, MULTIPLY_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+MIX = np.uint64(0x9E3779B97F4A7C15)
+SHIFT_1 = np.uint64(30)
+SHIFT_2 = np.uint64(27)
+MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
+MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
 TOP = np.uint64(64 - GROUP_BITS)
 
 
 @kernel
 def group_of(number: int) -> np.uint64:
-    """Return the group of a number, by the finaliser of SplitMix64 (Steele, Lea & Flood 2014, OOPSLA)."""
+    """Return the group of a number by the finaliser of SplitMix64 (Steele et al. 2014, OOPSLA)."""
     mixed = np.uint64(number) + MIX
     mixed = (mixed ^ (mixed >> SHIFT_1)) * MULTIPLY_1
     mixed = (mixed ^ (mixed >> SHIFT_2)) * MULTIPLY_2
@@ -28,7 +31,7 @@ def group_of(number: int) -> np.uint64:
 
 @kernel
 def find_groups(numbers: Ints, groups: Bytes) -> None:
-    """Find the jackknife group of each number, int64 (n,) and uint8 (n,)."""
+    """Find the jackknife groups of numbers, int64 (n,) and uint8 (n,)."""
     for i in range(numbers.size):
         groups[i] = np.uint8(group_of(numbers[i]))
 
@@ -47,7 +50,9 @@ def split_entries(
     """
     for i in range(groups.size):
         group = groups[i]
-        start, place = np.uint64(ptr[i]), np.uint64(place_of[group])  # unsigned: indices need no check
+        # unsigned: indices need no check
+        start = np.uint64(ptr[i])
+        place = np.uint64(place_of[group])
         size = np.uint64(ptr[i + 1]) - start
         for entry in range(size):
             out[place + entry] = entries[start + entry]

@@ -1,7 +1,7 @@
 """When kernels run as plain Python, and when they are compiled: decided here alone.
 
-A kernel is a Python function. It gives the same bits either way, so that small work needs no compiler, and
-not even the time to load it. The outermost call decides for all kernels within it.
+A kernel is a Python function. It gives the same bits either way, so that small work needs no
+compiler, and not even the time to load it. The outermost call decides for all kernels within it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ Work = Callable[..., int]
 Whole = int | np.int64  # a number in a kernel, which is of NumPy where an array held it
 COMPILING_SECONDS = 0.26  # to compile a kernel
 LOADING_SECONDS = 0.01  # to load a compiled one
-ENTRY_SECONDS = 4e-6  # of plain Python for an entry of an array: twice that of a kernel, as others follow
+# of plain Python for an entry of an array: twice that of a kernel, as others follow
+ENTRY_SECONDS = 4e-6
 lock = threading.RLock()  # while kernels are made
-if hasattr(os, "register_at_fork"):  # a child would find the lock taken, and what it guards half done
-    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+# a child would find the lock taken, and what it guards half done
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+    )
 
 
 def kernel(function: F) -> F:
@@ -46,7 +50,7 @@ class Decorator(Protocol):
 
 
 def kernel_with_work(work: Work) -> Decorator:
-    """Make a kernel of a function that reads more than its arrays hold, or less, with how many entries."""
+    """Make a kernel of a function that reads more or less than its arrays, see ``work``."""
 
     def decorate(function: F) -> F:
         return cast(F, Kernel(function, work))
@@ -55,7 +59,7 @@ def kernel_with_work(work: Work) -> Decorator:
 
 
 def n_rows(ptr: Sized, *_: object) -> int:
-    """Return the number of rows, for kernels that read little of each."""
+    """Return the number of rows, for kernels that read little of a row."""
     return len(ptr)
 
 
@@ -86,12 +90,14 @@ class Kernel:
     def made_plain(self) -> Callable[..., Any]:
         """Return the function as it stands, which calls others that do."""
         if self._plain is None:
-            WORK.compiler_seconds += LOADING_SECONDS if is_kept(self.function) else COMPILING_SECONDS
+            WORK.compiler_seconds += (
+                LOADING_SECONDS if is_kept(self.function) else COMPILING_SECONDS
+            )
             self._plain = linked(self.function, Kernel.made_plain)
         return self._plain
 
     def made_compiled(self) -> Callable[..., Any]:
-        """Return the compiled function, which calls compiled ones; the plain one where JIT is disabled."""
+        """Return the compiled function, which calls compiled ones; the plain one without JIT."""
         with lock:
             if self._compiled is None:
                 self._compiled = partial(run_plain, self) if is_disabled() else self._compile()
@@ -128,14 +134,15 @@ def compiler() -> ModuleType:
 
 
 def is_disabled() -> bool:
-    """Tell whether Numba is told to compile nothing."""
+    """Whether Numba is configured to compile nothing."""
     return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 def stays_small(called: Kernel, arguments: Sequence[object]) -> bool:
     """Tell whether plain Python, with one more call, has taken no longer than the compiler would.
 
-    Once it has, kernels are compiled for good. No run takes more than about twice as long as the better way.
+    Once it has, kernels are compiled for good. No run takes more than about twice as long as the
+    better way.
     """
     called.made_plain()  # which adds what compiling the kernel, and those it calls, would take
     if WORK.seconds + ENTRY_SECONDS * called.work(*arguments) > WORK.compiler_seconds:
@@ -143,15 +150,25 @@ def stays_small(called: Kernel, arguments: Sequence[object]) -> bool:
     return WORK.is_small
 
 
-def linked(function: Callable[..., Any], form: Callable[[Kernel], Callable[..., Any]]) -> Callable[..., Any]:
+def linked(
+    function: Callable[..., Any], form: Callable[[Kernel], Callable[..., Any]]
+) -> Callable[..., Any]:
     """Return a function that calls the same form of other kernels."""
     names = function.__globals__
-    called = {name: names[name] for name in function.__code__.co_names if isinstance(names.get(name), Kernel)}
+    called = {
+        name: names[name]
+        for name in function.__code__.co_names
+        if isinstance(names.get(name), Kernel)
+    }
     forms = {name: form(callee) for name, callee in called.items()}
     if not forms:
         return function
     return FunctionType(
-        function.__code__, {**names, **forms}, function.__name__, function.__defaults__, function.__closure__
+        function.__code__,
+        {**names, **forms},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
     )
 
 

@@ -1,6 +1,7 @@
 """JSON Lines of flat objects: an id, a list of texts and a list of numbers, each in the same order.
 
-Texts are as in `kernels.parsing`. What these kernels do not take, such as an escape, ends their reading.
+Texts are as in `kernels.parsing`. What these kernels do not take, such as an escape, ends their
+reading.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def skip_blanks(text: Text, p: np.uint64) -> np.uint64:
 
 @kernel
 def end_of_text(text: Text, p: np.uint64) -> np.uint64:
-    """Return the place of the quote at the end of a text from ``p`` on, 0 if an escape comes first."""
+    """Return the position of the closing quote from ``p`` on, 0 if an escape comes first."""
     while text[p] != QUOTE:
         if text[p] == BACKSLASH or text[p] < SPACE:
             return U0
@@ -49,7 +50,7 @@ def skip_digits(text: Text, p: np.uint64) -> np.uint64:
 
 @kernel
 def end_of_integer(text: Text, p: np.uint64) -> np.uint64:
-    """Return the place behind an integer of JSON without a sign, 0 if there is none."""
+    """Return the position behind an unsigned integer of JSON, 0 without one."""
     end = skip_digits(text, p)
     is_valid = p < end <= p + MOST_DIGITS and (text[p] != DIGIT_0 or end == p + U1)
     return end if is_valid else U0
@@ -57,7 +58,7 @@ def end_of_integer(text: Text, p: np.uint64) -> np.uint64:
 
 @kernel
 def end_of_number(text: Text, p: np.uint64) -> np.uint64:
-    """Return the place behind a number of JSON, 0 if there is none, or the integer -0, which has no sign."""
+    """Return the position behind a number of JSON; 0 without one, or at the integer -0."""
     is_negative = text[p] == MINUS
     start = p + np.uint64(is_negative)
     p = end_of_integer(text, start)
@@ -84,7 +85,7 @@ def end_of_number(text: Text, p: np.uint64) -> np.uint64:
 def find_items(
     text: Text, p: np.uint64, are_texts: bool, starts: Ints, stops: Ints, n_items: int
 ) -> tuple[np.uint64, int]:
-    """Find the items of a list; return the place behind it, 0 if it is none, and the number of all items.
+    """Find the items of a list; return the position behind it, 0 without a list, and their number.
 
     starts, stops : int64 (all items,), written from ``n_items`` on
     """
@@ -100,7 +101,8 @@ def find_items(
         end = end_of_text(text, p) if are_texts else end_of_number(text, p)
         if end == U0:
             return U0, n_items
-        starts[n_items], stops[n_items] = p, end
+        starts[n_items] = p
+        stops[n_items] = end
         n_items += 1
         p = skip_blanks(text, end + U1 if are_texts else end)
         if text[p] == LIST_END:
@@ -112,7 +114,7 @@ def find_items(
 
 @kernel
 def skip_name(text: Text, p: np.uint64, name: Text) -> np.uint64:
-    """Return the place of the value behind the name of a field, 0 if another one is there; name : (n,)."""
+    """Return the position of the value of a field, 0 if another field is there; name : (n,)."""
     if text[p] != QUOTE:
         return U0
     p += U1
@@ -128,21 +130,32 @@ def skip_name(text: Text, p: np.uint64, name: Text) -> np.uint64:
 
 @kernel
 def find_lists(
-    text: Text, n_lines: int, names: Text, ends: Ints, kinds: Ints, ids: Ints, ptr: Ints, starts: Ints,
-    stops: Ints, lines: Ints,
-) -> tuple[int, int]:  # fmt: skip
-    """Find the ids and the items of the lists of each object.
+    text: Text,
+    n_lines: int,
+    names: Text,
+    ends: Ints,
+    kinds: Ints,
+    ids: Ints,
+    ptr: Ints,
+    starts: Ints,
+    stops: Ints,
+    lines: Ints,
+) -> tuple[int, int]:
+    """Find the ids of objects and the items of their lists.
 
     Return how many objects there are, and how many lines were read.
 
-    names : uint8, the names of the fields in their order; ends : int64 (fields + 1,), where each ends
+    names : uint8, the names of the fields in their order; ends : int64 (fields + 1,), where each
+        ends
     kinds : int64 (fields,), what each holds
     ids : int64 (2, n_lines), written: where the id of each object begins, and where it ends
-    ptr : int64 (2, n_lines + 1), written: where the items of each list of texts, and of numbers, begin
+    ptr : int64 (2, n_lines + 1), written: where the items of each list of texts, and of numbers,
+        begin
     starts, stops : int64 (2, all items), written
     lines : int64 (n_lines,), written: the line of each object
     """
-    p, row = U0, 0
+    p = U0
+    row = 0
     n_items = np.zeros(ID, np.int64)
     ptr[:, 0] = 0
     for line in range(n_lines):
@@ -165,7 +178,8 @@ def find_lists(
                 end = end_of_text(text, p) if is_text else end_of_integer(text, p)
                 if end == U0:
                     return row, line
-                ids[0, row], ids[1, row] = p, end
+                ids[0, row] = p
+                ids[1, row] = end
                 p = end + np.uint64(is_text)
             else:
                 p, n_items[kind] = find_items(

@@ -1,4 +1,4 @@
-"""Whether a compiled kernel is kept on disk, which is told without loading Numba."""
+"""Whether a compiled kernel is cached on disk, found without loading Numba."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ OF_USERS = ("~/.cache/numba", "~/Library/Caches/numba", "~/AppData/Local/numba/C
 
 
 def index_name(function: Callable[..., Any]) -> str:
-    """Return the name, without its ending, of the file that lists what is compiled of a kernel."""
+    """Return the name, without ending, of the index file of a compiled kernel."""
     code = function.__code__
     module = function.__module__.rpartition(".")[2]
     return f"{module}.{code.co_qualname}-{code.co_firstlineno}.{sys.implementation.cache_tag}"
 
 
 def is_kept(function: Callable[..., Any]) -> bool:
-    """Tell whether a kernel was compiled from these sources, by this Numba, for values of any types."""
+    """Whether a kernel was compiled from these sources by this Numba, for any types."""
     name = f"{index_name(function)}.nbi"
     try:
-        return any(_is_current(folder / name) for folder in cache_folders(os.environ.get("NUMBA_CACHE_DIR")))
+        return any(
+            _is_current(folder / name)
+            for folder in cache_folders(os.environ.get("NUMBA_CACHE_DIR"))
+        )
     except OSError as error:
         if error.errno is None:  # raised by a signal handler, such as TimeoutError
             raise
@@ -34,7 +37,7 @@ def is_kept(function: Callable[..., Any]) -> bool:
 
 
 def _is_current(index: Path) -> bool:
-    """Tell whether an index was written by this Numba, and holds the hash of these sources."""
+    """Whether an index was written by this Numba with the hash of the sources."""
     if not index.is_file():
         return False
     content = index.read_bytes()
@@ -43,7 +46,7 @@ def _is_current(index: Path) -> bool:
 
 @cache
 def cache_folders(named: str | None) -> list[Path]:
-    """Return the folders in which Numba may have kept kernels; named : one for all of its caches, if any."""
+    """Return folders where Numba may have cached kernels; named : one for all caches, if any."""
     if named:
         return [*Path(named).glob("kernels_*")]
     given = os.environ.get("XDG_CACHE_HOME")
@@ -63,7 +66,7 @@ def numba_version() -> bytes:
 
 @cache
 def hash_of_sources() -> bytes:
-    """Return the hash of all files of kernels, since callees and constants of other files are compiled in."""
+    """Return the hash of all files of kernels; what they use of each other is compiled in."""
     digest = sha256()
     sources = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".py")]
     for source in sorted(sources, key=lambda file: file.name):

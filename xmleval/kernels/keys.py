@@ -14,7 +14,9 @@ from xmleval.kernels.matching import index_of
 HALF = 32
 LOW = (1 << HALF) - 1
 MINUS_ZERO = 1 << (HALF - 1)  # bits of -0.0, and rank of 0.0
-LEAST_RANK, MOST_RANK = 0x007FFFFF, 0xFF800000  # of -inf and inf
+# of -inf and inf
+LEAST_RANK = 0x007FFFFF
+MOST_RANK = 0xFF800000
 SCANNED = 16  # splitters up to which comparing with each of them beats binary search
 FEW_RELEVANT = 16  # relevant labels of a row up to which comparing with each of them beats hashing
 TABLE_BITS = 12
@@ -46,7 +48,10 @@ def flag_by_comparing(row: Labels, truth: Labels, flags: Bools) -> None:
     n = truth.size
     flags[:] = False
     for t in range(0, n, 4):
-        a, b, c, d = truth[t], truth[min(t + 1, n - 1)], truth[min(t + 2, n - 1)], truth[min(t + 3, n - 1)]
+        a = truth[t]
+        b = truth[min(t + 1, n - 1)]
+        c = truth[min(t + 2, n - 1)]
+        d = truth[min(t + 3, n - 1)]
         for s in range(row.size):
             label = row[s]
             flags[s] |= (label == a) | (label == b) | (label == c) | (label == d)
@@ -68,7 +73,8 @@ def flag_by_hashing(row: Labels, truth: Labels, table: Labels, flags: Bools) -> 
     for s in range(row.size):
         flags[s] = table[(np.uint64(row[s]) * HASH) >> shift] == row[s]
     for label in truth:
-        if n_collisions and table[(np.uint64(label) * HASH) >> shift] != label:  # replaced by a later label
+        # replaced by a later label
+        if n_collisions and table[(np.uint64(label) * HASH) >> shift] != label:
             for s in range(row.size):
                 flags[s] |= row[s] == label
     for label in truth:
@@ -101,10 +107,10 @@ def flag_listed(
 
 @kernel
 def part_scores(flags: Bools, scores: Labels, flagged: Labels, unflagged: Labels) -> None:
-    """Write the scores of flagged entries and those of the others, -0.0 as 0.0; both keep their order.
+    """Write the scores of flagged entries and of the others, -0.0 as 0.0; both keep their order.
 
-    Each score is written to both arrays, which needs no branch: both have room for one more. Bits stay as
-    they are where a processor takes denormals for 0.0.
+    Each score is written to both arrays, which needs no branch: both have room for one more. Bits
+    stay as they are where a processor takes denormals for 0.0.
 
     flags : bool (s,); scores : uint32 or uint64 (s,), bits of floats
     flagged, unflagged : (f + 1,), (s - f + 1,) of their type, written
@@ -120,7 +126,7 @@ def part_scores(flags: Bools, scores: Labels, flagged: Labels, unflagged: Labels
 
 @kernel
 def find_last(ptr: Ints, scores: Scores, last: Scores) -> None:
-    """Find the lowest score of each row; infinite where the row is empty.
+    """Find the lowest score of every row; infinite for an empty row.
 
     ptr : int64 (n + 1,); scores : (s,), in any order within a row; last : (n,), written
     """
@@ -143,20 +149,22 @@ def encode_keys(labels: Labels, scores: Scores, keys: Ints) -> None:
 
 @kernel
 def decode_keys(keys: Ints, scores: Scores) -> None:
-    """Write the bits of the float32 scores of keys; keys : int64 (n,); scores : uint32 (n,), written."""
+    """Write the bits of the float32 scores of keys; keys : int64 (n,); scores : uint32 (n,)."""
     for p in range(keys.size):
         scores[p] = np.uint32(bits_of_rank(keys[p] & LOW))
 
 
 @kernel
 def count_keys(keys: Ints, first: int, counts: Ints) -> bool:
-    """Count the keys of each label; return whether all are of one of the labels and of a number.
+    """Count keys by label; return whether all have a valid label and score.
 
     keys : int64 (n,), any; first : the first label; counts : int64 (labels,), added to
     """
     n_labels = np.uint64(counts.size)
     for key in keys:
-        label, rank = np.uint64((key >> HALF) - first), key & LOW  # a place below 0 is a large one
+        # a place below 0 is a large one
+        label = np.uint64((key >> HALF) - first)
+        rank = key & LOW
         if label >= n_labels or rank < LEAST_RANK or rank > MOST_RANK:
             return False
         counts[label] += 1
@@ -191,7 +199,8 @@ def part_keys(keys: Scores, splitters: Scores, bucket: Ints, parted: Scores, off
     """Partition keys into the ranges between splitters, in any order within a range.
 
     keys, parted : (n,), parted is written
-    splitters : (s,), increasing; the ranges are: below the first, equal to it, between it and the second, ...
+    splitters : (s,), increasing; the ranges are: below the first, equal to it, between it and the
+        second, ...
     bucket : int32 (n,) or, for at most `SCANNED` splitters, uint8 (n,), overwritten
     offsets : int64 (2 s + 2,), written: where each range starts, and the end
     """
@@ -200,7 +209,8 @@ def part_keys(keys: Scores, splitters: Scores, bucket: Ints, parted: Scores, off
     if splitters.size <= SCANNED:
         for splitter in splitters:  # one after another, so that each pass vectorises
             for p in range(keys.size):
-                above, reached = keys[p] > splitter, keys[p] >= splitter
+                above = keys[p] > splitter
+                reached = keys[p] >= splitter
                 bucket[p] += bucket.dtype.type(above) + bucket.dtype.type(reached)
     else:
         for p in range(keys.size):

@@ -1,4 +1,4 @@
-"""Totals of each label: relevant, predicted, both."""
+"""Totals by label: relevant, predicted, both."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def count_in_bytes(labels: Labels, first: int, counts: Bytes, carried: Ints) -> 
 def prefetch(sums: Ints, places: Ints) -> int:
     """Read the sums at some places, so that they are in the cache when they are added to.
 
-    The cache misses of independent reads overlap: with 670,000 labels `add_weights` is 1.7 times as fast. The
-    value returned has no meaning, but the compiler drops reads whose values are not used.
+    The cache misses of independent reads overlap: with 670,000 labels `add_weights` is 1.7 times as
+    fast. The value returned has no meaning, but the compiler drops reads whose values are not used.
 
     sums : int64 (s, 2); places : int64 (n,)
     """
@@ -61,7 +61,13 @@ def prefetch(sums: Ints, places: Ints) -> int:
 
 @kernel
 def add_weights(
-    labels: Labels, n_within: Ints, weight: Floats, first: int, ends: Ends, sums: Ints, carried: Ints
+    labels: Labels,
+    n_within: Ints,
+    weight: Floats,
+    first: int,
+    ends: Ends,
+    sums: Ints,
+    carried: Ints,
 ) -> int:
     """Sum the weights of instances by label, for the labels of a range.
 
@@ -69,13 +75,19 @@ def add_weights(
     weight : float64 (n,), within 2^-50..1 or 0, so that units of 2^-104 hold them
     first : place of label 0 in ``sums``
     ends : where the range of labels starts and stops
-    sums : int64 (s, 2), added to; first column in units of 2^-52, modulo `FULL`, second of 2^-104, below 2^52
+    sums : int64 (s, 2), added to; first column in units of 2^-52, modulo `FULL`, second of 2^-104,
+        below 2^52
     carried : int64 (p,), written: places that overflowed, once for each time
 
     Returns how many overflowed.
     """
-    places, highs, lows = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
-    i, left, n_carried, used = -1, 0, 0, 0
+    places = np.empty(BATCH, np.int64)
+    highs = np.empty(BATCH, np.int64)
+    lows = np.empty(BATCH, np.int64)
+    i = -1
+    left = 0
+    n_carried = 0
+    used = 0
     high = low = np.int64(0)
     for start in range(0, labels.size, BATCH):
         n = 0
@@ -87,9 +99,13 @@ def add_weights(
                 high = np.int64(term)
                 low = np.int64((term - high) * ONE)
             left -= 1
-            at = np.uint64(n)  # unsigned indices avoid Numba's negative-index check: 1.2 times as fast
-            places[at], highs[at], lows[at] = first + labels[p], high, low
-            n += ends[0] <= labels[p] < ends[1]  # written before it is known to count, which needs no branch
+            # unsigned indices avoid Numba's negative-index check: 1.2 times as fast
+            at = np.uint64(n)
+            places[at] = first + labels[p]
+            highs[at] = high
+            lows[at] = low
+            # written before it is known to count, which needs no branch
+            n += ends[0] <= labels[p] < ends[1]
         used |= prefetch(sums, places[:n])
         for t in range(n):
             place = np.uint64(places[t])
@@ -107,7 +123,8 @@ def add_weights(
 def add_sums(sums: Ints, added: Ints, carried: Ints) -> int:
     """Add the sums of weights ``added`` to ``sums``; return how many overflowed.
 
-    sums, added : int64 (s, 2), as in `add_weights`; carried : int64 (s,), written, places that overflowed
+    sums, added : int64 (s, 2), as in `add_weights`; carried : int64 (s,), written, places that
+        overflowed
     """
     n_carried = 0
     for place in range(sums.shape[0]):
@@ -123,15 +140,24 @@ def add_sums(sums: Ints, added: Ints, carried: Ints) -> int:
 
 @kernel
 def subtract_sums(
-    sums: Ints, places: Ints, times: Ints, start: int, stop: int, rows: Ints, labels: Ints, tables: Floats
+    sums: Ints,
+    places: Ints,
+    times: Ints,
+    start: int,
+    stop: int,
+    rows: Ints,
+    labels: Ints,
+    tables: Floats,
 ) -> int:
-    """Turn sums of weights of the labels start..stop-1 into contingency tables, where there are any.
+    """Turn sums of weights of labels start..stop-1 into contingency tables, if there are any.
 
     sums : int64 (3, n_labels, 2), tp, n_pred, n_true, each as in `add_weights`
-    places, times : int64 (c,), increasing places of sums, as if (3 * n_labels, 2), that overflowed; how often
+    places, times : int64 (c,), increasing places of sums, as if (3 * n_labels, 2), that overflowed;
+        how often
     rows : int64 (4,), sum of all weights, in limbs as in `fixed.add_term`
     labels : int64 (n,), written: labels with a sum that is not 0
-    tables : float64 (4, n), written: their tp, fp, fn, tn, rounded after the subtraction, so that 0 stays 0
+    tables : float64 (4, n), written: their tp, fp, fn, tn, rounded after the subtraction, so that 0
+        stays 0
 
     Returns how many labels these are.
     """
@@ -145,7 +171,8 @@ def subtract_sums(
     for j in range(start, stop):
         something = False
         for kind in range(3):
-            high, place = sums[kind, j, 0], reached[kind]
+            high = sums[kind, j, 0]
+            place = reached[kind]
             of_kinds[kind, 0] = high >> BITS
             of_kinds[kind, 1] = high & MASK
             of_kinds[kind, 2] = sums[kind, j, 1]
@@ -156,7 +183,9 @@ def subtract_sums(
         if not something:
             continue
         for limb in range(LIMBS):
-            tp, n_pred, n_true = of_kinds[0, limb], of_kinds[1, limb], of_kinds[2, limb]
+            tp = of_kinds[0, limb]
+            n_pred = of_kinds[1, limb]
+            n_true = of_kinds[2, limb]
             limbs[0, limb] = tp
             limbs[1, limb] = n_pred - tp
             limbs[2, limb] = n_true - tp
@@ -184,10 +213,14 @@ def tally_labels(
 
     Returns how many are not tallied.
     """
-    n_others, bits = np.uint64(0), np.uint64(SMALL_BITS)  # unsigned, as in `checking.find_duplicate`
+    # unsigned, as in `checking.find_duplicate`
+    n_others = np.uint64(0)
+    bits = np.uint64(SMALL_BITS)
     for label in range(np.uint64(start), np.uint64(stop)):
-        tp, n_pred = np.uint64(counts[0, label]), np.uint64(counts[1, label])
-        n_true, skip = np.uint64(counts[2, label]), skipped[label]
+        tp = np.uint64(counts[0, label])
+        n_pred = np.uint64(counts[1, label])
+        n_true = np.uint64(counts[2, label])
+        skip = skipped[label]
         large = (tp | n_pred | n_true) >= SMALL
         untallied[n_others] = label
         n_others += np.uint64(large and not skip)

@@ -1,4 +1,4 @@
-"""Places, ranks and ties of the relevant labels of each instance."""
+"""Places, ranks and ties of the relevant labels of instances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from xmleval.kernels.decimal import U0, U1, U2, U3, U4
 from xmleval.kernels.jit import kernel, kernel_with_work
 from xmleval.kernels.sorting import copy_to, longest_row, sort_up
 
-COMPARED = 256  # relevant labels of a row up to which comparing all pairs of labels beats binary search
+# relevant labels of a row up to which comparing all pairs of labels beats binary search
+COMPARED = 256
 VECTOR = 16  # labels that are compared at once
 PAIRS = 12  # of labels that plain Python compares in the time it takes for another entry
 FEW_MISSING = 8  # unlisted relevant labels of a row up to which comparing beats sorting the list
@@ -19,10 +20,10 @@ FEW_MISSING = 8  # unlisted relevant labels of a row up to which comparing beats
 
 @kernel
 def place_of(row: Labels, label: int) -> int:
-    """Return the 1-based place of a label in a row, 0 if it is not there. row : (s,), distinct labels.
+    """Return the 1-based place of a label in a row, 0 if absent. row : (s,), distinct labels.
 
-    There is no early exit, so that it vectorises: up to twice as fast in lists of 100. In rows that list all
-    labels by id the first comparison is enough: 15 times as fast with 4,000 labels.
+    There is no early exit, so that it vectorises: up to twice as fast in lists of 100. In rows that
+    list all labels by id the first comparison is enough: 15 times as fast with 4,000 labels.
     """
     if label < row.size and row[label] == label:
         return label + 1
@@ -56,7 +57,8 @@ def find_positions(
     """
     for i in range(true_ptr.size - 1):
         row = list_labels[list_ptr[i] : list_ptr[i + 1]]
-        first, last = true_ptr[i], true_ptr[i + 1]
+        first = true_ptr[i]
+        last = true_ptr[i + 1]
         if last - first > COMPARED:
             positions[first:last] = 0
             for s in range(row.size):
@@ -64,11 +66,16 @@ def find_positions(
                 if t >= 0:
                     positions[first + t] = s + 1
         elif row.size == 5:
-            # the usual top five stay at hand for all relevant labels, over which this vectorises: 2 to 6
-            # times as fast as the loop below, but only half as fast in a function
-            a, b, c, d, e = row[U0], row[U1], row[U2], row[U3], row[U4]
+            # the usual top five stay at hand for all relevant labels, over which this vectorises: 2
+            # to 6 times as fast as the loop below, but only half as fast in a function
+            a = row[U0]
+            b = row[U1]
+            c = row[U2]
+            d = row[U3]
+            e = row[U4]
             for t in range(np.uint64(first), np.uint64(last)):
-                label, place = true_labels[t], 0
+                label = true_labels[t]
+                place = 0
                 place = 1 if label == a else place
                 place = 2 if label == b else place
                 place = 3 if label == c else place
@@ -94,27 +101,36 @@ def search_hits(truth: Labels, row: Labels, hits: Labels) -> int:
 
 @kernel_with_work(lambda true_ptr, _, cut, *others: n_compared(cut, true_ptr))
 def find_hits(
-    true_ptr: Ints, true_labels: Labels, cut: Ints, list_ptr: Ints, list_labels: Labels, n_within: Ints,
+    true_ptr: Ints,
+    true_labels: Labels,
+    cut: Ints,
+    list_ptr: Ints,
+    list_labels: Labels,
+    n_within: Ints,
     hits: Labels,
-) -> int:  # fmt: skip
-    """Write the relevant labels among the leading entries of each list; return how many there are.
+) -> int:
+    """Write the relevant labels among the leading entries of lists; return their number.
 
-    Comparing vectorises over the longer of the two sides: in lists of 5, comparing with the list is 1.2
-    times as fast for 5 relevant labels and half as fast for 36. The loops stand first and in full: calls
-    take 1.15 times as long.
+    Comparing vectorises over the longer of the two sides: in lists of 5, comparing with the list is
+    1.2 times as fast for 5 relevant labels and half as fast for 36. The loops stand first and in
+    full: calls take 1.15 times as long.
 
     cut : int64 (n,), entries of each list that count; the others are as in `find_positions`
     n_within : int64 (n,), written: how many each instance has; they stand together
-    hits : (t + 1,), written; each label is written before it is known to count, which needs no branch
+    hits : (t + 1,), written; each label is written before it is known to count, which needs no
+        branch
     """
     n_hits = 0
     for i in range(true_ptr.size - 1):
         before = n_hits
-        first, n_relevant = true_ptr[i], true_ptr[i + 1] - true_ptr[i]
-        start, n = list_ptr[i], cut[i]
+        first = true_ptr[i]
+        n_relevant = true_ptr[i + 1] - true_ptr[i]
+        start = list_ptr[i]
+        n = cut[i]
         if n_relevant < VECTOR or (n_relevant < n and n_relevant <= COMPARED):
             row = list_labels[start : start + n]
-            for t in range(np.uint64(first), np.uint64(first + n_relevant)):  # unsigned: see `find_duplicate`
+            # unsigned: see `find_duplicate`
+            for t in range(np.uint64(first), np.uint64(first + n_relevant)):
                 label = true_labels[t]
                 is_hit = False
                 for s in range(n):
@@ -122,8 +138,8 @@ def find_hits(
                 hits[np.uint64(n_hits)] = label
                 n_hits += is_hit
         elif n_relevant <= COMPARED:
-            # whole vectors, the last of which overlaps: 1.3 times as fast with 36 labels, since the compiler
-            # compares a rest one by one; it does so for `range(VECTOR)`, too
+            # whole vectors, the last of which overlaps: 1.3 times as fast with 36 labels, since the
+            # compiler compares a rest one by one; it does so for `range(VECTOR)`, too
             truth = true_labels[first : first + n_relevant]
             last = true_labels[first + n_relevant - VECTOR : first + n_relevant]
             for s in range(start, start + n):
@@ -181,8 +197,10 @@ def rank_unlisted(
     if list_labels.size:
         listed = np.empty(longest_row(list_ptr), list_labels.dtype)
     for i in range(true_ptr.size - 1):
-        lo, n = list_ptr[i], list_ptr[i + 1] - list_ptr[i]
-        first, last = true_ptr[i], true_ptr[i + 1]
+        lo = list_ptr[i]
+        n = list_ptr[i + 1] - list_ptr[i]
+        first = true_ptr[i]
+        last = true_ptr[i + 1]
         n_missing = 0
         for t in range(first, last):
             n_missing += positions[t] == 0
@@ -208,14 +226,16 @@ def rank_unlisted(
 def tie_group(row: Scores, place: int) -> tuple[int, int]:
     """Return where the scores equal to row[place] start and stop; row : (s,), best first."""
     score = row[place]
-    start, left = place, 0
+    start = place
+    left = 0
     while left < start:
         middle = (left + start) // 2
         if row[middle] > score:
             left = middle + 1
         else:
             start = middle
-    stop, right = place + 1, row.size
+    stop = place + 1
+    right = row.size
     while stop < right:
         middle = (stop + right) // 2
         if row[middle] == score:
@@ -245,15 +265,18 @@ def find_ties(
     above, tied : int64 (t,), written; ``tied`` counts the label itself
     """
     for i in range(true_ptr.size - 1):
-        lo, hi = list_ptr[i], list_ptr[i + 1]
+        lo = list_ptr[i]
+        hi = list_ptr[i + 1]
         n_unlisted = n_labels - (hi - lo)
         group = n_reaching[i] - n_above[i] + n_unlisted
         for t in range(true_ptr[i], true_ptr[i + 1]):
             place = positions[t] - 1
             if place < 0 or n_above[i] <= place < n_reaching[i]:
-                above[t], tied[t] = n_above[i], group
+                above[t] = n_above[i]
+                tied[t] = group
                 continue
-            start, stop = place, place + 1
+            start = place
+            stop = place + 1
             if scores.size:
                 start, stop = tie_group(scores[lo:hi], place)
             above[t] = start + (n_unlisted if place >= n_reaching[i] else 0)
@@ -262,15 +285,21 @@ def find_ties(
 
 @kernel_with_work(lambda _, true_ptr, list_ptr, *others: n_compared(np.diff(list_ptr), true_ptr))
 def count_places(
-    positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, above: Ints, tied: Ints, ranks: Ints,
-) -> None:  # fmt: skip
+    positions: Ints,
+    true_ptr: Ints,
+    list_ptr: Ints,
+    scores: Scores,
+    above: Ints,
+    tied: Ints,
+    ranks: Ints,
+) -> None:
     """Count the listed entries above each relevant label and tied with it, in lists of any order.
 
     For a few relevant labels a row, this is many times as fast as sorting the row.
 
     positions, true_ptr, list_ptr : as in `find_positions`; scores : (s,)
-    above, tied, ranks : int64 (t,), written for listed labels: entries with a higher score, with the same,
-        and the rank in a stable sort
+    above, tied, ranks : int64 (t,), written for listed labels: entries with a higher score, with
+        the same, and the rank in a stable sort
     """
     for i in range(true_ptr.size - 1):
         row = scores[list_ptr[i] : list_ptr[i + 1]]
@@ -279,21 +308,31 @@ def count_places(
             if place == 0:
                 continue
             score = row[place - 1]
-            greater, equal, earlier = 0, 0, 0
+            greater = 0
+            equal = 0
+            earlier = 0
             for s in range(row.size):
                 greater += row[s] > score
                 equal += row[s] == score
             if equal > 1:
                 for s in range(place - 1):
                     earlier += row[s] == score
-            above[t], tied[t], ranks[t] = greater, equal, greater + earlier + 1
+            above[t] = greater
+            tied[t] = equal
+            ranks[t] = greater + earlier + 1
 
 
 @kernel
 def place_unlisted(
-    positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, unlisted: float, n_labels: int,
-    above: Ints, tied: Ints,
-) -> None:  # fmt: skip
+    positions: Ints,
+    true_ptr: Ints,
+    list_ptr: Ints,
+    scores: Scores,
+    unlisted: float,
+    n_labels: int,
+    above: Ints,
+    tied: Ints,
+) -> None:
     """Include unlisted labels in the counts of `count_places`.
 
     positions, true_ptr, list_ptr : as in `find_positions`; scores : (s,), in any order within a row
@@ -304,7 +343,8 @@ def place_unlisted(
     for i in range(true_ptr.size - 1):
         row = scores[list_ptr[i] : list_ptr[i + 1]]
         n_unlisted = n_labels - row.size
-        greater, equal = 0, 0
+        greater = 0
+        equal = 0
         if below:
             greater = row.size
         else:
@@ -313,7 +353,8 @@ def place_unlisted(
                 equal += row[s] == unlisted
         for t in range(true_ptr[i], true_ptr[i + 1]):
             if positions[t] == 0:
-                above[t], tied[t] = greater, equal + n_unlisted
+                above[t] = greater
+                tied[t] = equal + n_unlisted
             elif not below:
                 score = row[positions[t] - 1]
                 above[t] += n_unlisted if unlisted > score else 0
@@ -322,6 +363,6 @@ def place_unlisted(
 
 @kernel
 def sort_ranks(true_ptr: Ints, ranks: Ints) -> None:
-    """Sort the ranks of each instance upwards in place; true_ptr, ranks : int64 (n + 1,), (t,)."""
+    """Sort the ranks of every instance upwards in place; true_ptr, ranks : int64 (n + 1,), (t,)."""
     for i in range(true_ptr.size - 1):
         sort_up(ranks, true_ptr[i], true_ptr[i + 1])

@@ -2,12 +2,13 @@
 
 ::
 
-    bytes | 16: n * 256 + form, sum of counts      | 2 n: places | n * width: counts |   n places
-          | 16: 65,536 * 256 + form, sum of counts | 65,536 * width: counts          |   the whole table
+    bytes | 16: n * 256 + form, sum of counts      | 2 n: places | n * width: counts | n places
+          | 16: 65,536 * 256 + form, sum of counts | 65,536 * width: counts          | whole table
     form    logarithm, to base 2, of the width in bytes; `WHOLE` more for the whole table
 
-Places and counts are each padded to 8 bytes, which stay as they were; empty buckets take nothing. The places
-0, 1 and 3, each once, are the words 3 * 256 + 0 and 3, then 0, 1, 3 in two bytes each, and 1, 1, 1 in one.
+Places and counts are each padded to 8 bytes, which stay as they were; empty buckets take nothing.
+The places 0, 1 and 3, each once, are the words 3 * 256 + 0 and 3, then 0, 1, 3 in two bytes each,
+and 1, 1, 1 in one.
 """
 
 from __future__ import annotations
@@ -21,14 +22,18 @@ from xmleval.kernels.keys import LEAST_RANK, MOST_RANK
 
 HALF = 16
 N_PLACES = 1 << HALF
-FEW = 1 << 12  # scores of a bucket up to which listing their places beats passing over the whole table
+# scores of a bucket up to which listing their places beats passing over the whole table
+FEW = 1 << 12
 MOST = 1 << 61  # scores of a part
 HEADER = 2  # int64 words
-BYTE, WHOLE = 8, 4
+BYTE = 8
+WHOLE = 4
 
 
 @kernel
-def add_counts(places: Labels, counts: Labels, table: Ints, listed: Labels, n_listed: Whole) -> Whole:
+def add_counts(
+    places: Labels, counts: Labels, table: Ints, listed: Labels, n_listed: Whole
+) -> Whole:
     """Add the counts of places to a table, as `count_places` does; without places, those of all."""
     if places.size == 0:
         for place in range(N_PLACES):
@@ -47,7 +52,8 @@ def add_counts(places: Labels, counts: Labels, table: Ints, listed: Labels, n_li
 def add_packed(address: int, table: Ints, listed: Labels, n_listed: Whole) -> Whole:
     """Add the packed counts of a bucket to a table, as `count_places` does."""
     header = array_at(address, HEADER, np.int64)
-    n, form = header[0] >> BYTE, header[0] & (WHOLE - 1)
+    n = header[0] >> BYTE
+    form = header[0] & (WHOLE - 1)
     address += 8 * HEADER
     n_places = 0 if header[0] & WHOLE else n
     places = array_at(address, n_places, np.uint16)
@@ -74,7 +80,7 @@ def write_counts(table: Ints, listed: Labels, n: Whole, counts: Labels) -> None:
 
 @kernel
 def pack_counts(table: Ints, listed: Labels, n: Whole, size: int, data: Ints, at: Whole) -> Whole:
-    """Write the counts of n listed places, ``size`` in total, as words of ``data``; return where they end."""
+    """Write counts of n listed places, ``size`` in all, as words to ``data``; return the end."""
     largest = np.int64(0)
     for i in range(n):
         largest = max(largest, np.int64(table[listed[i]]))
@@ -91,7 +97,8 @@ def pack_counts(table: Ints, listed: Labels, n: Whole, size: int, data: Ints, at
             places[i] = listed[i]
         at += n_words
     end = at + ((n_counts << form) + 7) // 8
-    counts, n_written = data[at:end], -1 if whole else n
+    counts = data[at:end]
+    n_written = -1 if whole else n
     if form == 0:
         write_counts(table, listed, n_written, counts.view(np.uint8))
     elif form == 1:
@@ -112,13 +119,21 @@ def check_packed(first: int, starts: Ints, data: Ints) -> Whole:
     """
     total: np.int64 = np.int64(0)
     for i in range(starts.size - 1):
-        at, end = starts[i] // 8, starts[i + 1] // 8
+        at = starts[i] // 8
+        end = starts[i + 1] // 8
         if at == end:
             continue
         if end - at <= HEADER:
             return -1
-        n, form, whole = data[at] >> BYTE, data[at] & (WHOLE - 1), (data[at] & ((1 << BYTE) - 1)) >= WHOLE
-        if n < 1 or n > N_PLACES or (data[at] & ((1 << BYTE) - 1)) >= 2 * WHOLE or (whole and n < N_PLACES):
+        n = data[at] >> BYTE
+        form = data[at] & (WHOLE - 1)
+        whole = (data[at] & ((1 << BYTE) - 1)) >= WHOLE
+        if (
+            n < 1
+            or n > N_PLACES
+            or (data[at] & ((1 << BYTE) - 1)) >= 2 * WHOLE
+            or (whole and n < N_PLACES)
+        ):
             return -1
         n_words = 0 if whole else (n + 3) // 4
         if end - at != HEADER + n_words + ((n << form) + 7) // 8:

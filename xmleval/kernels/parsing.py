@@ -1,7 +1,8 @@
 """Lines of text to the entries of a sparse matrix.
 
-A text is uint8 and ends in a newline and `SPARE` more bytes that may be read; positions are uint64. A kernel
-stops at the first line it cannot read and returns how many it read; the caller explains the error.
+A text is uint8 and ends in a newline and `SPARE` more bytes that may be read; positions are uint64.
+A kernel stops at the first line it cannot read and returns how many it read; the caller explains
+the error.
 """
 
 from __future__ import annotations
@@ -33,8 +34,16 @@ from xmleval.kernels.jit import Whole, kernel, kernel_with_work
 MOST_LABELS = np.uint64(10**10)  # below it, eight more digits fit in int64
 NEWLINES = ONES * np.uint64(10)
 LINE = 1 << 10  # bytes of a line, in estimates
-TAB, NEWLINE, RETURN, SPACE, HASH, COMMA, COLON = 9, 10, 13, 32, 35, 44, 58
-LETTER_D, LETTER_I, LETTER_Q = 100, 105, 113
+TAB = 9
+NEWLINE = 10
+RETURN = 13
+SPACE = 32
+HASH = 35
+COMMA = 44
+COLON = 58
+LETTER_D = 100
+LETTER_I = 105
+LETTER_Q = 113
 
 
 @kernel
@@ -53,7 +62,7 @@ def one_line(*_: object) -> int:
 
 @kernel_with_work(one_line)
 def find_last(text: NDArray[np.uint8], byte: int) -> int:
-    """Return the last position of a byte, -1 if there is none. text : uint8 (n,)."""
+    """Return the last position of a byte, or -1. text : uint8 (n,)."""
     p = text.size - 1
     while p >= 0 and text[p] != byte:
         p -= 1
@@ -62,7 +71,7 @@ def find_last(text: NDArray[np.uint8], byte: int) -> int:
 
 @kernel
 def blank_comments(text: NDArray[np.uint8]) -> None:
-    """Overwrite comments, from a # to the end of the line, with spaces, in place. text : uint8 (n,)."""
+    """Overwrite comments, from # to the end of a line, with spaces in place. text : uint8 (n,)."""
     inside = False
     for p in range(text.size):
         inside = text[p] != NEWLINE and (inside or text[p] == HASH)
@@ -97,13 +106,15 @@ def behind_line(text: NDArray[np.uint8], p: np.uint64) -> np.uint64:
 
 @kernel
 def parse_id(text: NDArray[np.uint8], p: np.uint64) -> tuple[Whole, np.uint64]:
-    """Return the integer that starts at text[p], -1 if there is none that fits, and where it ends.
+    """Return the integer at text[p], -1 if none fits, and its end.
 
     None has a leading zero, which is a code's: 0117 and 117 are two codes and one integer.
     """
     if text[p] == ZERO and 48 <= text[p + U1] <= 57:
         return -1, p
-    start, label, n = p, U0, U8
+    start = p
+    label = U0
+    n = U8
     while n == U8:
         n, value = leading_digits(text, p)
         if label >= MOST_LABELS and n != U0:
@@ -125,12 +136,13 @@ def parse_entries(
 ) -> int:
     """Read lines of ``label:score`` tokens and return how many were read.
 
-    ptr : int64 (n_lines + 1,), labels : (s,), scores : float64 (s,), powers : int16 (s,), with room for
-        every entry; written. Scores hold the bits of the digits of `scan_decimal`, or the position of a score
-        that it does not handle, with power ODD.
+    ptr : int64 (n_lines + 1,), labels : (s,), scores : float64 (s,), powers : int16 (s,), with room
+        for every entry; written. Scores hold the bits of the digits of `scan_decimal`, or the
+        position of a score that it does not handle, with power ODD.
     """
     bits = scores.view(np.uint64)
-    e, p = 0, U0
+    e = 0
+    p = U0
     ptr[0] = 0
     for i in range(n_lines):
         while True:
@@ -144,13 +156,17 @@ def parse_entries(
             p += U1
             behind, digits, power = scan_decimal(text, p)
             if behind == U0 or not (is_blank(text[behind]) or is_end(text, behind)):
-                behind, digits, power = p, p, ODD
+                behind = p
+                digits = p
+                power = ODD
                 while not (is_blank(text[behind]) or is_end(text, behind)):
                     behind += U1
                 if p == behind:
                     return i
             p = behind
-            labels[e], bits[e], powers[e] = label, digits, power
+            labels[e] = label
+            bits[e] = digits
+            powers[e] = power
             e += 1
         p += U1 if text[p] == NEWLINE else U2
         ptr[i + 1] = e
@@ -169,13 +185,17 @@ def parse_lists(
 ) -> tuple[int, int]:
     """Read lines of ``label,label feature:value ...`` and return how many rows and lines were read.
 
-    Features are checked, not read. If the first token has a colon, it is a feature: the line has no labels.
+    Features are checked, not read. If the first token has a colon, it is a feature: the line has no
+    labels.
 
-    loose : whether to skip blank lines, and to allow blanks before the labels and ``qid:`` tokens behind them
+    loose : whether to skip blank lines, and to allow blanks before the labels and ``qid:`` tokens
+        behind them
     ptr : int64 (n_lines + 1,), labels : (s,), with room for every label; written
     lines : int64 (n_lines,), the line of each row; written
     """
-    e, p, row = 0, U0, 0
+    e = 0
+    p = U0
+    row = 0
     ptr[0] = 0
     for i in range(n_lines):
         if loose:
@@ -184,7 +204,8 @@ def parse_lists(
             if is_end(text, p):
                 p += U1 if text[p] == NEWLINE else U2
                 continue
-        start, first = p, e
+        start = p
+        first = e
         while not (is_blank(text[p]) or is_end(text, p)):
             label, p = parse_id(text, p)
             if e == first and (text[p] == COLON or (loose and text[p] == LETTER_Q)):
@@ -222,7 +243,7 @@ def parse_lists(
 
 @kernel
 def behind_query(text: NDArray[np.uint8], p: np.uint64) -> np.uint64:
-    """Return the first position behind a ``qid:`` token and the blanks that follow it; p without one."""
+    """Return the position behind a ``qid:`` token and the blanks after it; p without one."""
     if text[p + U1] != LETTER_I or text[p + U2] != LETTER_D or text[p + U3] != COLON:
         return p
     while not (is_blank(text[p]) or is_end(text, p)):
@@ -234,18 +255,23 @@ def behind_query(text: NDArray[np.uint8], p: np.uint64) -> np.uint64:
 
 @kernel
 def are_features(text: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> Any:
-    """Tell whether text[start:stop], which starts with no blank, looks like ``feature:value`` tokens.
+    """Whether text[start:stop], which has no blank at its start, looks like ``feature:value``.
 
-    One vectorised pass over the bytes, several times as fast as parsing, checks that there are as many tokens
-    as colons, that each token starts with a digit, that each colon follows a digit and precedes a value, and
-    that all bytes may occur in numbers.
+    One vectorised pass over the bytes, several times as fast as parsing, checks that there are as
+    many tokens as colons, that each token starts with a digit, that each colon follows a digit and
+    precedes a value, and that all bytes may occur in numbers.
     """
     if start == stop:
         return True
-    befores, bytes_, afters = text[start : stop - U1], text[start + U1 : stop], text[start + U2 : stop + U1]
-    balance, bad = np.int32(1), np.uint8(0)
+    befores = text[start : stop - U1]
+    bytes_ = text[start + U1 : stop]
+    afters = text[start + U2 : stop + U1]
+    balance = np.int32(1)
+    bad = np.uint8(0)
     for p in range(bytes_.size):
-        before, byte, after = befores[p], bytes_[p], afters[p]
+        before = befores[p]
+        byte = bytes_[p]
+        after = afters[p]
         digit = (byte >= 48) & (byte <= 57)
         colon = byte == COLON
         starts = (before <= SPACE) & (byte > SPACE)

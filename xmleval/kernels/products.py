@@ -1,4 +1,4 @@
-"""Exact products of float64 numbers, and exact sums of products of integers, such as numbers of pairs.
+"""Exact products of float64 numbers, and exact sums of products of integers (counts of pairs).
 
 A sum is an int64 array of two limbs, high first: high * 2^62 + low, 0 <= low < 2^62.
 """
@@ -31,7 +31,8 @@ split_number = kernel(split)
 @kernel
 def multiply(a: float, b: float) -> tuple[float, float]:
     """Return the exact product of two float64 numbers as (high, low), after Dekker (1971)."""
-    (a_high, a_low), (b_high, b_low) = split_number(a), split_number(b)
+    a_high, a_low = split_number(a)
+    b_high, b_low = split_number(b)
     high = a * b
     return high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
 
@@ -39,7 +40,10 @@ def multiply(a: float, b: float) -> tuple[float, float]:
 @kernel
 def add_product(limbs: Ints, a: Whole, b: Whole) -> None:
     """Add a * b, both from 0 to 2^62 - 1, to a sum, int64 (2,)."""
-    a_high, a_low, b_high, b_low = a >> HALF, a & LOW_HALF, b >> HALF, b & LOW_HALF
+    a_high = a >> HALF
+    a_low = a & LOW_HALF
+    b_high = b >> HALF
+    b_low = b & LOW_HALF
     low = limbs[1] + a_low * b_low
     middle = a_high * b_low + a_low * b_high
     carried = low >> LIMB_BITS
@@ -50,7 +54,7 @@ def add_product(limbs: Ints, a: Whole, b: Whole) -> None:
 
 @kernel
 def sum_products(first: Ints, second: Ints, limbs: Ints) -> None:
-    """Add the products of numbers from 0 to 2^62 - 1 to a sum; int64 (n,), int64 (n,), int64 (2,)."""
+    """Add products of numbers in 0..2^62 - 1 to a sum; int64 (n,), int64 (n,), int64 (2,)."""
     for p in range(first.size):
         add_product(limbs, first[p], second[p])
 
@@ -58,7 +62,8 @@ def sum_products(first: Ints, second: Ints, limbs: Ints) -> None:
 @kernel
 def product_sum(limbs: Ints) -> float:
     """Return a sum, int64 (2,), or a difference of two, rounded once; at least 0."""
-    high, low = limbs[0] + (limbs[1] >> LIMB_BITS), limbs[1] & LOW
+    high = limbs[0] + (limbs[1] >> LIMB_BITS)
+    low = limbs[1] & LOW
     rounded: float = high * SCALE + float(low)
     if high <= 0:
         return rounded

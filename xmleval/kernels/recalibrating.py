@@ -1,4 +1,4 @@
-"""Kernels that fit maps from scores to probabilities, and apply them; see `kernels.calibrating` on bits."""
+"""Kernels that fit maps from scores to probabilities and apply them; see `kernels.calibrating`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,23 @@ from xmleval.kernels.calibrating import exp_of, log_of, sigmoid_of
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.products import multiply
 
-N, HITS, LOWEST, HIGHEST = 0, 1, 2, 3  # columns of a block
-LOSS, SLOPE, INTERCEPT, SLOPES, BOTH, INTERCEPTS = 0, 1, 2, 3, 4, 5  # sums of Platt's loss and derivatives
+# columns of a block
+N = 0
+HITS = 1
+LOWEST = 2
+HIGHEST = 3
+# sums of Platt's loss and derivatives
+LOSS = 0
+SLOPE = 1
+INTERCEPT = 2
+SLOPES = 3
+BOTH = 4
+INTERCEPTS = 5
 
 
 @kernel
 def is_level(first: Floats, second: Floats) -> bool:
-    """Tell whether the share of hits of a block is at least that of the next one; exact for counts."""
+    """Whether the share of hits of a block is at least that of the next one; exact for counts."""
     a, a_rest = multiply(first[HITS], second[N])
     b, b_rest = multiply(second[HITS], first[N])
     level: bool = a > b or (a == b and a_rest >= b_rest)
@@ -25,19 +35,24 @@ def pool_violators(hits: Floats, misses: Floats, blocks: Floats, n_blocks: int) 
     """Add scores, ascending, to blocks of rising shares of hits; return the number of blocks.
 
     hits, misses : float64 (n, 3), score and sum of weights, scores rising
-    blocks : float64 (b, 4), weights of pairs and of hits, lowest and highest score; has room for all scores
+    blocks : float64 (b, 4), weights of pairs and of hits, lowest and highest score; has room for
+        all scores
     """
-    i, j = 0, 0
+    i = 0
+    j = 0
     while i < hits.shape[0] or j < misses.shape[0]:
-        of_hit = j == misses.shape[0] or (i < hits.shape[0] and hits[i, 0] <= misses[j, 0])
-        of_miss = i == hits.shape[0] or (j < misses.shape[0] and misses[j, 0] <= hits[i, 0])
+        is_hit = j == misses.shape[0] or (i < hits.shape[0] and hits[i, 0] <= misses[j, 0])
+        is_miss = i == hits.shape[0] or (j < misses.shape[0] and misses[j, 0] <= hits[i, 0])
         block = blocks[n_blocks]
-        block[LOWEST] = block[HIGHEST] = hits[i, 0] if of_hit else misses[j, 0]
-        block[HITS] = hits[i, 1] if of_hit else 0.0
-        block[N] = block[HITS] + (misses[j, 1] if of_miss else 0.0)
-        i, j, n_blocks = i + of_hit, j + of_miss, n_blocks + 1
+        block[LOWEST] = block[HIGHEST] = hits[i, 0] if is_hit else misses[j, 0]
+        block[HITS] = hits[i, 1] if is_hit else 0.0
+        block[N] = block[HITS] + (misses[j, 1] if is_miss else 0.0)
+        i = i + is_hit
+        j = j + is_miss
+        n_blocks = n_blocks + 1
         while n_blocks > 1 and is_level(blocks[n_blocks - 2], blocks[n_blocks - 1]):
-            last, n_blocks = blocks[n_blocks - 1], n_blocks - 1
+            last = blocks[n_blocks - 1]
+            n_blocks = n_blocks - 1
             blocks[n_blocks - 1, N] += last[N]
             blocks[n_blocks - 1, HITS] += last[HITS]
             blocks[n_blocks - 1, HIGHEST] = last[HIGHEST]
@@ -46,7 +61,7 @@ def pool_violators(hits: Floats, misses: Floats, blocks: Floats, n_blocks: int) 
 
 @kernel
 def interpolate(values: Floats, scores: Floats, levels: Floats, out: Floats) -> None:
-    """Write the level of each value: on the line between the scores around it; beyond the ends, theirs.
+    """Write the level of values: linear between the scores around, constant beyond the ends.
 
     values, out : float64 (n,); scores : float64 (p,), rising; levels : float64 (p,)
     """
@@ -58,20 +73,23 @@ def interpolate(values: Floats, scores: Floats, levels: Floats, out: Floats) -> 
         elif value >= scores[last]:
             out[i] = levels[last]
         else:
-            low, high = 0, last  # scores[low] <= value < scores[high]
+            # scores[low] <= value < scores[high]
+            low = 0
+            high = last
             while high - low > 1:
                 middle = (low + high) // 2
                 if scores[middle] <= value:
                     low = middle
                 else:
                     high = middle
-            rise, run = levels[high] - levels[low], scores[high] - scores[low]
+            rise = levels[high] - levels[low]
+            run = scores[high] - scores[low]
             out[i] = levels[low] + (value - scores[low]) / run * rise
 
 
 @kernel
 def write_platt(values: Floats, slope: float, intercept: float, out: Floats) -> None:
-    """Write 1 / (1 + exp(-(slope * value + intercept))) of each value, float64 (n,), maybe infinite."""
+    """Write 1 / (1 + exp(-(slope * value + intercept))) of values, float64 (n,), maybe infinite."""
     if slope == 0.0:
         out[:] = sigmoid_of(intercept)
         return
@@ -86,10 +104,12 @@ def add_platt(table: Floats, slope: float, intercept: float, target: float, sums
     table : float64 (n, 3), score and sum of weights; sums : float64 (6,), added to
     """
     for i in range(table.shape[0]):
-        score, mass = table[i, 0], table[i, 1]
+        score = table[i, 0]
+        mass = table[i, 1]
         z = slope * score + intercept
         p = sigmoid_of(z)
-        error, spread = mass * (p - target), mass * p * (1.0 - p)
+        error = mass * (p - target)
+        spread = mass * p * (1.0 - p)
         sums[LOSS] += mass * (max(z, 0.0) - target * z - log_of(1.0 / (1.0 + exp_of(-abs(z)))))
         sums[SLOPE] += error * score
         sums[INTERCEPT] += error

@@ -12,8 +12,10 @@ from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 
 SHORT_GROUP = 64  # ranks of a tie group whose discounts are summed one by one
-PART_BITS = 20  # numbers of labels below 2^40 are split in halves, whose products with one another fit
-PART, WHOLE = (1 << PART_BITS) - 1, float(1 << PART_BITS)
+# numbers of labels below 2^40 are split in halves, whose products with one another fit
+PART_BITS = 20
+PART = (1 << PART_BITS) - 1
+WHOLE = float(1 << PART_BITS)
 UNRANKED = 1 << 62  # above every rank
 HASH_BITS = 5
 HASH_GROUPS = 1 << HASH_BITS
@@ -26,26 +28,36 @@ def sort_ties(true_ptr: Ints, above: Ints, tied: Ints) -> None:
     true_ptr : int64 (n + 1,); above, tied : int64 (t,), from `matching.find_ties`
     """
     spare = longest_row(true_ptr)
-    spare_above, spare_tied = above[:spare].copy(), tied[:spare].copy()
+    spare_above = above[:spare].copy()
+    spare_tied = tied[:spare].copy()
     for i in range(true_ptr.size - 1):
         sort_down(above, tied, true_ptr[i], true_ptr[i + 1], spare_above, spare_tied)
 
 
 @kernel
 def complete_ties(
-    positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, n_labels: int, best: bool, above: Ints,
+    positions: Ints,
+    true_ptr: Ints,
+    list_ptr: Ints,
+    scores: Scores,
+    n_labels: int,
+    best: bool,
+    above: Ints,
     tied: Ints,
-) -> None:  # fmt: skip
+) -> None:
     """Move the unlisted labels to the best or the worst ranks they may have.
 
     true_ptr, list_ptr : int64 (n + 1,)
-    positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is not listed
+    positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is
+        not listed
     scores : (s,) best first, or (0,) for lists without scores, which have no ties
-    above, tied : int64 (t,) from `matching.find_ties`, changed: at best, all relevant unlisted labels tie
-        with the last listed one; at worst, the irrelevant ones do, and the relevant ones rank last, untied
+    above, tied : int64 (t,) from `matching.find_ties`, changed: at best, all relevant unlisted
+        labels tie with the last listed one; at worst, the irrelevant ones do, and the relevant ones
+        rank last, untied
     """
     for i in range(true_ptr.size - 1):
-        lo, hi = list_ptr[i], list_ptr[i + 1]
+        lo = list_ptr[i]
+        hi = list_ptr[i + 1]
         group = hi - 1  # start of the entries tied with the last one
         while group > lo and scores.size and scores[group - 1] == scores[hi - 1]:
             group -= 1
@@ -59,9 +71,11 @@ def complete_ties(
             if positions[t] > group - lo:
                 tied[t] += joining
             elif positions[t] == 0 and best:
-                above[t], tied[t] = group - lo, hi - group + n_missing
+                above[t] = group - lo
+                tied[t] = hi - group + n_missing
             elif positions[t] == 0:
-                above[t], tied[t] = n_labels - n_missing + placed, 1
+                above[t] = n_labels - n_missing + placed
+                tied[t] = 1
                 placed += 1
 
 
@@ -80,15 +94,20 @@ def summarise_ties(
 
     true_ptr : int64 (n + 1,); above, tied : int64 (t,) from `sort_ties`
     worst : int64 (n,), written: last rank that a relevant label may get, 0 without relevant labels
-    n_reversed, n_tied : float64 (n,), written: (relevant, irrelevant) pairs in the wrong order, and tied,
-        rounded once: there can be more than 2^63
-    precision : float64 (n,), written: sum over relevant labels of (relevant at or above) / (all at or above)
+    n_reversed, n_tied : float64 (n,), written: (relevant, irrelevant) pairs in the wrong order, and
+        tied, rounded once: there can be more than 2^63
+    precision : float64 (n,), written: sum over relevant labels of (relevant at or above) / (all at
+        or above)
     peak : float64 (n,), written: largest F1 of a prefix of the ranking, tie groups whole
     """
     for i in range(true_ptr.size - 1):
-        first, t = true_ptr[i], true_ptr[i + 1]
+        first = true_ptr[i]
+        t = true_ptr[i + 1]
         n_relevant = t - first
-        reversed_high, reversed_low, tied_high, tied_low = 0, 0, 0, 0
+        reversed_high = 0
+        reversed_low = 0
+        tied_high = 0
+        tied_low = 0
         worst[i] = 0
         precision[i] = peak[i] = 0.0
         seen = 0
@@ -97,7 +116,8 @@ def summarise_ties(
             while t > first and above[t - 1] == above[start - 1]:
                 t -= 1
             n_here = start - t
-            n_above, n_equal = above[start - 1], tied[start - 1]
+            n_above = above[start - 1]
+            n_equal = tied[start - 1]
             reversed_high += n_here * ((n_above - seen) >> PART_BITS)
             reversed_low += n_here * ((n_above - seen) & PART)
             tied_high += n_here * ((n_equal - n_here) >> PART_BITS)
@@ -106,7 +126,9 @@ def summarise_ties(
             worst[i] = n_above + n_equal
             precision[i] += n_here * (seen / worst[i])
             peak[i] = max(peak[i], 2.0 * seen / (worst[i] + n_relevant))
-        n_reversed[i] = float(reversed_high + (reversed_low >> PART_BITS)) * WHOLE + (reversed_low & PART)
+        n_reversed[i] = float(reversed_high + (reversed_low >> PART_BITS)) * WHOLE + (
+            reversed_low & PART
+        )
         n_tied[i] = float(tied_high + (tied_low >> PART_BITS)) * WHOLE + (tied_low & PART)
 
 
@@ -120,8 +142,10 @@ def summarise_ranks(true_ptr: Ints, ranks: Ints, first: Ints, n_within: Ints) ->
     """
     for i in range(true_ptr.size - 1):
         n_relevant = true_ptr[i + 1] - true_ptr[i]
-        lowest, n_here = UNRANKED, 0
-        for t in range(true_ptr[i], true_ptr[i + 1]):  # without branches, which would be mispredicted
+        lowest = UNRANKED
+        n_here = 0
+        # without branches, which would be mispredicted
+        for t in range(true_ptr[i], true_ptr[i + 1]):
             rank = ranks[t] if ranks[t] else UNRANKED
             lowest = min(lowest, rank)
             n_here += rank <= n_relevant
@@ -147,7 +171,9 @@ def sum_precisions(true_ptr: Ints, sorted_ranks: Ints, k: int, precision: Floats
 
 
 @kernel
-def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, table: Floats, logs: Floats, gain: Floats) -> None:
+def sum_discounts(
+    true_ptr: Ints, sorted_ranks: Ints, table: Floats, logs: Floats, gain: Floats
+) -> None:
     """Sum 1 / log2(1 + rank) over the relevant labels, best first.
 
     true_ptr : int64 (n + 1,); sorted_ranks : int64 (t,), increasing, 0 for labels without a rank
@@ -163,16 +189,24 @@ def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, table: Floats, logs: Float
 
 @kernel
 def sum_tied_discounts(
-    true_ptr: Ints, start: Ints, stop: Ints, tied: Ints, n_credited: Ints, long: Floats, table: Floats,
-    logs: Floats, gain: Floats,
-) -> None:  # fmt: skip
+    true_ptr: Ints,
+    start: Ints,
+    stop: Ints,
+    tied: Ints,
+    n_credited: Ints,
+    long: Floats,
+    table: Floats,
+    logs: Floats,
+    gain: Floats,
+) -> None:
     """Sum discounts, where each relevant label gets the mean discount of its tie group.
 
     true_ptr : int64 (n + 1,)
     start, stop : int64 (t,), ranks of the group that count: start + 1..stop; worst label first
     tied : int64 (t,), size of the group
     n_credited : int64 (n,), groups that start at this rank or later get nothing
-    long : float64 (t,), sum of the group's discounts as a difference of cumulative sums, for long groups
+    long : float64 (t,), sum of the group's discounts as a difference of cumulative sums, for long
+        groups
     table, logs : as in `discounting.discount_of`
     gain : float64 (n,), written
     """
@@ -185,17 +219,21 @@ def sum_tied_discounts(
 
 
 @kernel
-def sum_ideal_gains(true_ptr: Ints, gains: Floats, k: int, table: Floats, logs: Floats, gain: Floats) -> None:
+def sum_ideal_gains(
+    true_ptr: Ints, gains: Floats, k: int, table: Floats, logs: Floats, gain: Floats
+) -> None:
     """Sum the discounted gains of the ideal first k, in fixed point.
 
-    true_ptr : int64 (n + 1,); gains : float64 (t,), of the relevant labels; gain : float64 (n,), written
+    true_ptr : int64 (n + 1,); gains : float64 (t,), of the relevant labels; gain : float64 (n,),
+        written
     table, logs : as in `discounting.discount_of`
     """
     total = np.empty(LIMBS, np.int64)
     row = np.empty(longest_row(true_ptr), np.float64)
     best = np.empty(min(k, row.size), np.float64)
     for i in range(true_ptr.size - 1):
-        first, n = true_ptr[i], true_ptr[i + 1] - true_ptr[i]
+        first = true_ptr[i]
+        n = true_ptr[i + 1] - true_ptr[i]
         for t in range(n):
             row[t] = gains[first + t]
         total[:] = 0
@@ -206,12 +244,21 @@ def sum_ideal_gains(true_ptr: Ints, gains: Floats, k: int, table: Floats, logs: 
 
 @kernel
 def share_graded_discounts(
-    true_ptr: Ints, start: Ints, stop: Ints, tied: Ints, n_credited: Ints, long: Floats, gains: Floats,
-    table: Floats, logs: Floats, gain: Floats,
-) -> None:  # fmt: skip
+    true_ptr: Ints,
+    start: Ints,
+    stop: Ints,
+    tied: Ints,
+    n_credited: Ints,
+    long: Floats,
+    gains: Floats,
+    table: Floats,
+    logs: Floats,
+    gain: Floats,
+) -> None:
     """Sum gains times the mean discount of their tie group, in fixed point: in any order.
 
-    gains : float64 (t,), of the relevant labels; the other arrays as in `sum_tied_discounts`, in any order
+    gains : float64 (t,), of the relevant labels; the other arrays as in `sum_tied_discounts`, in
+        any order
     """
     total = np.empty(LIMBS, np.int64)
     for i in range(true_ptr.size - 1):
@@ -238,10 +285,12 @@ def group_discounts(start: int, stop: int, long: float, table: Floats, logs: Flo
 def hash_rows(ptr: Ints, labels: Labels, fingerprint: Ints) -> None:
     """Fingerprint each label set by two independent 64-bit hashes.
 
-    ptr, labels : int64 (n + 1,), (t,), increasing within each row; fingerprint : int64 (n, 2), written
+    ptr, labels : int64 (n + 1,), (t,), increasing within each row; fingerprint : int64 (n, 2),
+        written
     """
     for i in range(ptr.size - 1):
-        a, b = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+        a = np.uint64(0x9E3779B97F4A7C15)
+        b = np.uint64(0xD1B54A32D192ED03)
         for p in range(ptr[i], ptr[i + 1]):
             label = np.uint64(labels[p])
             a = (a ^ label) * np.uint64(0xBF58476D1CE4E5B9)
@@ -275,13 +324,16 @@ def group_by_hash(fingerprint: Ints, starts: Ints, grouped: Ints) -> None:
 
 @kernel
 def drop_repeats(fingerprint: Ints, distinct: Ints) -> int:
-    """Write each distinct fingerprint once, in order, and return how many there are; both int64 (n, 2)."""
+    """Write each distinct fingerprint once, in order; return their number; both int64 (n, 2)."""
     n_slots = 1
     while n_slots < 2 * len(fingerprint):
         n_slots *= 2
-    slots, n_distinct = np.zeros(n_slots, np.int64), 0  # 1 + place in ``distinct``, 0 if free
+    # 1 + place in ``distinct``, 0 if free
+    slots = np.zeros(n_slots, np.int64)
+    n_distinct = 0
     for i in range(len(fingerprint)):
-        first, second = fingerprint[i, 0], fingerprint[i, 1]
+        first = fingerprint[i, 0]
+        second = fingerprint[i, 1]
         slot = second & (n_slots - 1)
         while slots[slot]:
             place = slots[slot] - 1
@@ -289,7 +341,8 @@ def drop_repeats(fingerprint: Ints, distinct: Ints) -> int:
                 break
             slot = (slot + 1) & (n_slots - 1)
         if not slots[slot]:
-            distinct[n_distinct, 0], distinct[n_distinct, 1] = first, second
+            distinct[n_distinct, 0] = first
+            distinct[n_distinct, 1] = second
             n_distinct += 1
             slots[slot] = n_distinct
     return n_distinct

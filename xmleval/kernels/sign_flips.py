@@ -8,10 +8,17 @@ from xmleval.base.arrays import Ints
 from xmleval.kernels.jit import kernel, kernel_with_work
 
 WORD = 64  # signs that one random number gives
-BYTES, SUMS = 8, 256  # tables for a word, one for each byte of its signs, and entries of a table
+# tables for a word, one for each byte of its signs, and entries of a table
+BYTES = 8
+SUMS = 256
 STEP = np.uint64(0x9E3779B97F4A7C15)  # of Weyl's sequence in SplitMix64 (Steele, Lea & Flood 2014)
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-U1, U8, U27, U30, U31 = np.uint64(1), np.uint64(8), np.uint64(27), np.uint64(30), np.uint64(31)
+FIRST = np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
+U1 = np.uint64(1)
+U8 = np.uint64(8)
+U27 = np.uint64(27)
+U30 = np.uint64(30)
+U31 = np.uint64(31)
 LAST = np.uint64(SUMS - 1)
 
 
@@ -25,7 +32,7 @@ def mixed(bits: np.uint64) -> np.uint64:
 
 @kernel
 def fill_signed_sums(terms: Ints, start: int, tables: Ints) -> None:
-    """Fill tables, int64 (8, 256), with sums of 8 terms each, from ``start``, by the bits of their signs."""
+    """Fill tables, int64 (8, 256), with sums of 8 terms each, from ``start``, by bits of signs."""
     for table in range(BYTES):
         tables[table, 0] = 0
         for bit in range(BYTES):
@@ -47,7 +54,8 @@ def add_signed_sums(terms: Ints, seed: np.uint64, first_draw: int, sums: Ints) -
 
     The signs are a function of seed, draw and position alone, so that draws may be cut anywhere.
 
-    terms : int64 (n,), n a multiple of 64; seed : uint64; sums : int64 (d,), draws from ``first_draw``
+    terms : int64 (n,), n a multiple of 64; seed : uint64; sums : int64 (d,), draws from
+        ``first_draw``
     """
     keys = np.empty(sums.size, np.uint64)
     for draw in range(sums.size):

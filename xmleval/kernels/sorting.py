@@ -14,17 +14,21 @@ def sort_down(
 ) -> None:
     """Sort keys[lo:hi] downwards in place, stably; the payload moves along.
 
-    keys, payload : (s,); spare_keys, spare_payload : at least hi - lo entries of their types, overwritten
+    keys, payload : (s,); spare_keys, spare_payload : at least hi - lo entries of their types,
+        overwritten
     """
     for start in range(lo, hi, RUN):
         stop = min(start + RUN, hi)
         for i in range(start + 1, stop):
-            key, item = keys[i], payload[i]
+            key = keys[i]
+            item = payload[i]
             j = i
             while j > start and keys[j - 1] < key:
-                keys[j], payload[j] = keys[j - 1], payload[j - 1]
+                keys[j] = keys[j - 1]
+                payload[j] = payload[j - 1]
                 j -= 1
-            keys[j], payload[j] = key, item
+            keys[j] = key
+            payload[j] = item
     width = RUN
     while width < hi - lo:
         for start in range(lo, hi - width, 2 * width):
@@ -33,18 +37,24 @@ def sort_down(
             if keys[middle - 1] >= keys[middle]:
                 continue
             for i in range(width):
-                spare_keys[i], spare_payload[i] = keys[start + i], payload[start + i]
-            left, right, out = 0, middle, start
+                spare_keys[i] = keys[start + i]
+                spare_payload[i] = payload[start + i]
+            left = 0
+            right = middle
+            out = start
             while left < width and right < stop:
                 if spare_keys[left] >= keys[right]:
-                    keys[out], payload[out] = spare_keys[left], spare_payload[left]
+                    keys[out] = spare_keys[left]
+                    payload[out] = spare_payload[left]
                     left += 1
                 else:
-                    keys[out], payload[out] = keys[right], payload[right]
+                    keys[out] = keys[right]
+                    payload[out] = payload[right]
                     right += 1
                 out += 1
             while left < width:
-                keys[out], payload[out] = spare_keys[left], spare_payload[left]
+                keys[out] = spare_keys[left]
+                payload[out] = spare_payload[left]
                 left += 1
                 out += 1
         width *= 2
@@ -86,7 +96,8 @@ def group_rows(keys: Labels, following: Ints, order: Ints) -> None:
     """Group the rows by their keys.
 
     keys : int64 or uint8 (n,)
-    following : int64 (largest key + 1,), where the rows of each key start; advanced to where they end
+    following : int64 (largest key + 1,), where the rows of each key start; advanced to where they
+        end
     order : int64 (n,), written: the rows, those of equal keys next to one another
     """
     for i in range(keys.size):

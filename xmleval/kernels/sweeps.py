@@ -12,38 +12,39 @@ from xmleval.kernels.fixed import LIMBS, ONE, add_term
 from xmleval.kernels.jit import Whole, kernel, kernel_with_work, slow_entries
 from xmleval.kernels.products import add_product, product_sum
 
-RECALL, PRECISION, FALLOUT, AREA = range(4)  # what is asked of a curve beside its largest F1
+RECALL, PRECISION, FALLOUT, AREA = range(4)  # queries of a curve, besides its largest F1
 STRIDE = 32  # scores skipped at a time; within them a binary search has no branches to mispredict
 
 
 class CurveSums(NamedTuple):
-    """Sums over the entries of a curve and its best cuts so far; a sweep adds to them, tie groups whole.
+    """Sums over the entries of a curve and its best cuts so far; a sweep adds whole tie groups.
 
     totals : int64 (2,), all relevant and all irrelevant entries
-    pairs : int64 (2, 2), pairs of relevant entries with any irrelevant one that are in the right order, and
-        tied, each as limbs of `add_product`, the high one first
-    precision : int64 (4,), fixed point: for every relevant entry, the precision at the end of its group
+    pairs : int64 (2, 2), pairs of relevant entries with any irrelevant one that are in the right
+        order, and tied, each as limbs of `add_product`, the high one first
+    precision : int64 (4,), fixed point: for every relevant entry, the precision at the end of its
+        group
     peak : float64 (2,), the largest F1 of a cut, and its score
-    asked : float64 (n, 2), what, and a number x above 0 and at most 1: largest recall with precision >= x,
-        largest precision with recall >= x, smallest false positive rate with recall >= x, or the area under
-        the ROC curve up to the false positive rate x
-    areas : int64 (n, 4), fixed point: that area as a share of x, times the number of relevant entries; zeros
-        where no area is asked for
-    cuts : float64 (n, 2), value of the best cut (negated, if small ones are better) and its score; unused
-        where an area is asked for
+    queries : float64 (n, 2), what, and a number x above 0 and at most 1: largest recall with
+        precision >= x, largest precision with recall >= x, smallest false positive rate with recall
+        >= x, or the area under the ROC curve up to the false positive rate x
+    areas : int64 (n, 4), fixed point: that area as a share of x, times the number of relevant
+        entries; zeros where no area is a query
+    cuts : float64 (n, 2), value of the best cut (negated, if small ones are better) and its score;
+        unused where an area is a query
     """
 
     totals: NDArray[Any]  # float64 of entries with weights
     pairs: NDArray[Any]
     precision: Ints
     peak: Floats
-    asked: Floats
+    queries: Floats
     areas: Ints
     cuts: Floats
 
 
 class LabelCurves(NamedTuple):
-    """Sums of the curve of every label as floats, each n + 1 long where n things are asked, see `CurveSums`.
+    """Sums of the curve of every label as floats, each n + 1 long for n queries, see `CurveSums`.
 
     pairs : float64 (n_labels, 2); precision : float64 (n_labels, 1 + n), and areas
     peak : float64 (n_labels, 1 + n, 2), and cuts
@@ -54,9 +55,9 @@ class LabelCurves(NamedTuple):
     peak: Floats
 
     @classmethod
-    def empty(cls, n_labels: int, asked: Floats) -> LabelCurves:
+    def empty(cls, n_labels: int, queries: Floats) -> LabelCurves:
         """Return arrays to write."""
-        n = 1 + len(asked)
+        n = 1 + len(queries)
         return cls(np.empty((n_labels, 2)), np.empty((n_labels, n)), np.empty((n_labels, n, 2)))
 
     def part(self, start: int, stop: int) -> LabelCurves:
@@ -66,7 +67,7 @@ class LabelCurves(NamedTuple):
 
 @kernel
 def search_stride(scores: Scores, base: int, score: float) -> tuple[Any, Any]:
-    """Return the first of `STRIDE` scores from ``base`` on that is not below, and the first that is above."""
+    """Return the first of `STRIDE` scores from ``base`` on not below, and the first above."""
     unit = np.uint64(1)
     low = high = np.uint64(base)  # unsigned, which avoids Numba's negative-index check
     half = np.uint64(STRIDE // 2)
@@ -81,13 +82,14 @@ def search_stride(scores: Scores, base: int, score: float) -> tuple[Any, Any]:
 
 @kernel
 def find_from_high(scores: Scores, top: int, score: float) -> tuple[int, int, int]:
-    """Find a score from ``top`` down: return the new top, the first place not below and the first above.
+    """Find a score from ``top`` down: return the new top, first place not below, first above.
 
     scores : (n,), increasing; ``top`` falls by whole strides of higher scores
     """
     while top >= STRIDE and scores[top - STRIDE] > score:
         top -= STRIDE
-    low, high = top, top
+    low = top
+    high = top
     if top >= STRIDE:
         low, high = search_stride(scores, top - STRIDE, score)
     else:
@@ -101,7 +103,7 @@ def find_from_high(scores: Scores, top: int, score: float) -> tuple[int, int, in
 
 @kernel
 def share_ranked(tied: float, wrong: float, limit: float) -> float:
-    """Return the area that a relevant entry adds left of ``limit`` irrelevant ones, as a share of ``limit``.
+    """Return the area that a relevant entry adds left of ``limit`` irrelevant ones, over ``limit``.
 
     tied, wrong : irrelevant entries of its tie group, and down to its end
     """
@@ -114,35 +116,53 @@ def share_ranked(tied: float, wrong: float, limit: float) -> float:
 
 @kernel
 def update_operating_points(
-    group: float, tied: float, score: float, seen: float, wrong: float, size: float, n_relevant: float,
-    n_irrelevant: float, sums: CurveSums,
-) -> None:  # fmt: skip
-    """Take the cut at the end of a tie group for what is asked; of equal values, later cuts are better.
+    group: float,
+    tied: float,
+    score: float,
+    seen: float,
+    wrong: float,
+    size: float,
+    n_relevant: float,
+    n_irrelevant: float,
+    sums: CurveSums,
+) -> None:
+    """Consider the cut at the end of a tie group for every query; later cuts win ties.
 
-    group, tied : weight of the group's relevant and irrelevant entries; seen, wrong, size : weight of the
-        relevant, the irrelevant and all entries down to its end; n_relevant, n_irrelevant : of all
+    group, tied : weight of the group's relevant and irrelevant entries; seen, wrong, size : weight
+        of the relevant, the irrelevant and all entries down to its end; n_relevant, n_irrelevant :
+        of all
     """
     recall = seen / n_relevant
-    for i in range(sums.asked.shape[0]):
-        kind, number = sums.asked[i, 0], sums.asked[i, 1]
+    for i in range(sums.queries.shape[0]):
+        kind = sums.queries[i, 0]
+        number = sums.queries[i, 1]
         if kind == AREA:
             if n_irrelevant > 0:
                 add_term(sums.areas[i], group * share_ranked(tied, wrong, number * n_irrelevant))
             continue
-        value, limit = seen / size, recall
+        value = seen / size
+        limit = recall
         if kind == RECALL:
             value, limit = recall, value
         elif kind == FALLOUT:
             value = -(wrong / n_irrelevant) if n_irrelevant > 0 else 0.0
         if limit >= number and (value >= sums.cuts[i, 0] or np.isnan(sums.cuts[i, 1])):
-            sums.cuts[i, 0], sums.cuts[i, 1] = value, score
+            sums.cuts[i, 0] = value
+            sums.cuts[i, 1] = score
 
 
 @kernel
 def count_group(
-    group: Whole, tied: Whole, score: float, seen: int, wrong: int, totals: Ints, pairs: Ints,
-    precision: Ints, peak: Floats,
-) -> None:  # fmt: skip
+    group: Whole,
+    tied: Whole,
+    score: float,
+    seen: int,
+    wrong: int,
+    totals: Ints,
+    pairs: Ints,
+    precision: Ints,
+    peak: Floats,
+) -> None:
     """Count a tie group of ``group`` relevant and ``tied`` irrelevant entries.
 
     seen, wrong : relevant and irrelevant entries down to the group's end
@@ -155,18 +175,29 @@ def count_group(
     add_term(precision, group * (seen / (seen + wrong)))
     f1 = 2.0 * seen / (seen + wrong + totals[0])
     if f1 > peak[0]:
-        peak[0], peak[1] = f1, score
+        peak[0] = f1
+        peak[1] = score
 
 
 @kernel
-def count_cut(group: Whole, tied: Whole, score: float, seen: int, wrong: int, sums: CurveSums) -> None:
-    """Take the cut at the end of a tie group for what is asked; arguments as in `count_group`."""
+def count_cut(
+    group: Whole, tied: Whole, score: float, seen: int, wrong: int, sums: CurveSums
+) -> None:
+    """Consider the cut at the end of a tie group for every query; see `count_group`."""
     if group:
-        n_relevant, n_irrelevant = float(sums.totals[0]), float(sums.totals[1])
+        n_relevant = float(sums.totals[0])
+        n_irrelevant = float(sums.totals[1])
         update_operating_points(
-            float(group), float(tied), score, float(seen), float(wrong), float(seen + wrong), n_relevant,
-            n_irrelevant, sums,
-        )  # fmt: skip
+            float(group),
+            float(tied),
+            score,
+            float(seen),
+            float(wrong),
+            float(seen + wrong),
+            n_relevant,
+            n_irrelevant,
+            sums,
+        )
 
 
 @kernel
@@ -176,44 +207,61 @@ def sweep(relevant: Scores, irrelevant: Scores, above: Ints, sums: CurveSums) ->
     relevant, irrelevant : (n,), (m,), increasing, the scores in the range
     above : int64 (2,), relevant and irrelevant entries above the range
     """
-    totals, pairs, precision, peak = sums.totals, sums.pairs, sums.precision, sums.peak
-    asked = sums.asked.size
-    i, top = relevant.size - 1, irrelevant.size
+    totals = sums.totals
+    pairs = sums.pairs
+    precision = sums.precision
+    peak = sums.peak
+    queries = sums.queries.size
+    i = relevant.size - 1
+    top = irrelevant.size
     seen = above[0]
     while i >= 0:
-        score, start = relevant[i], i
+        score = relevant[i]
+        start = i
         i -= 1
         while i >= 0 and relevant[i] == score:
             i -= 1
         seen += start - i
         top, low, high = find_from_high(irrelevant, top, score)
         wrong = above[1] + (irrelevant.size - low)
-        count_group(start - i, high - low, float(score), seen, wrong, totals, pairs, precision, peak)
-        if asked:
+        count_group(
+            start - i, high - low, float(score), seen, wrong, totals, pairs, precision, peak
+        )
+        if queries:
             count_cut(start - i, high - low, float(score), seen, wrong, sums)
 
 
 @kernel
 def trace(
-    relevant: Scores, n_relevant: Ints, irrelevant: Scores, n_irrelevant: Ints, above: Ints, totals: Ints,
-    strides: Ints, points: Floats,
-) -> int:  # fmt: skip
-    """Write points of the curve, where a multiple of a stride is passed and at the end; return how many.
+    relevant: Scores,
+    n_relevant: Ints,
+    irrelevant: Scores,
+    n_irrelevant: Ints,
+    above: Ints,
+    totals: Ints,
+    strides: Ints,
+    points: Floats,
+) -> int:
+    """Write points of the curve at multiples of a stride and at the end; return their number.
 
-    relevant, irrelevant : (n,), (m,), strictly increasing; n_relevant, n_irrelevant : int64, entries of each
+    relevant, irrelevant : (n,), (m,), strictly increasing; n_relevant, n_irrelevant : int64,
+        entries of each
     above : as in `sweep`; totals : int64 (2,), as in `CurveSums`
     strides : int64 (2,), relevant and irrelevant entries from one point to the next
     points : float64 (p, 3), written: score, relevant and irrelevant entries at or above it
     """
-    i, j = relevant.size - 1, irrelevant.size - 1
-    seen, wrong = above[0], above[1]
+    i = relevant.size - 1
+    j = irrelevant.size - 1
+    seen = above[0]
+    wrong = above[1]
     n_points = 0
     while i >= 0 or j >= 0:
         # one of the two at least, whatever the scores are, so that it ends
         is_relevant = i >= 0 and (j < 0 or not relevant[i] < irrelevant[j])
         is_irrelevant = j >= 0 and (i < 0 or not irrelevant[j] < relevant[i])
         score = relevant[i] if is_relevant else irrelevant[j]
-        before, before_wrong = seen, wrong
+        before = seen
+        before_wrong = wrong
         if is_relevant:
             seen += n_relevant[i]
             i -= 1
@@ -226,7 +274,9 @@ def trace(
             or seen // strides[0] > before // strides[0]
             or wrong // strides[1] > before_wrong // strides[1]
         ):
-            points[n_points, 0], points[n_points, 1], points[n_points, 2] = score, seen, wrong
+            points[n_points, 0] = score
+            points[n_points, 1] = seen
+            points[n_points, 2] = wrong
             n_points += 1
     return n_points
 
@@ -246,18 +296,27 @@ def count_down(
 
     Each group passes over all irrelevant scores: faster than sorting them, for few relevant ones.
 
-    relevant : (n,), increasing; irrelevant : (m,); n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
+    relevant : (n,), increasing; irrelevant : (m,); n_unlisted, unlisted : as in `sweep_labels`,
+        int64 (2,)
     """
-    totals, pairs, precision, peak = sums.totals, sums.pairs, sums.precision, sums.peak
-    asked = sums.asked.size
+    totals = sums.totals
+    pairs = sums.pairs
+    precision = sums.precision
+    peak = sums.peak
+    queries = sums.queries.size
     i = relevant.size - 1
     waiting = n_unlisted[0] + n_unlisted[1] > 0
     below = np.isnan(unlisted)
-    seen, passed = 0, 0
+    seen = 0
+    passed = 0
     while i >= 0 or waiting:
         at_unlisted = waiting and (i < 0 or (not below and unlisted >= relevant[i]))
-        score = -np.inf if at_unlisted and below else unlisted if at_unlisted else float(relevant[i])
-        group, tied, greater = 0, 0, 0
+        score = (
+            -np.inf if at_unlisted and below else unlisted if at_unlisted else float(relevant[i])
+        )
+        group = 0
+        tied = 0
+        greater = 0
         if at_unlisted and below:
             greater = irrelevant.size
         else:
@@ -278,7 +337,7 @@ def count_down(
         wrong = greater + passed + tied
         passed += n_unlisted[1] if at_unlisted else 0
         count_group(group, tied, score, seen, wrong, totals, pairs, precision, peak)
-        if asked:
+        if queries:
             count_cut(group, tied, score, seen, wrong, sums)
 
 
@@ -288,30 +347,47 @@ def sweep_around(
 ) -> None:
     """Count the tie groups of one label: those above the unlisted entries, theirs, and those below.
 
-    relevant, irrelevant : (n,), (m,), increasing; n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
+    relevant, irrelevant : (n,), (m,), increasing; n_unlisted, unlisted : as in `sweep_labels`,
+        int64 (2,)
     """
-    i0, i1, j0, j1 = 0, 0, 0, 0  # where scores tied with the unlisted entries start and stop
+    # where scores tied with the unlisted entries start and stop
+    i0 = 0
+    i1 = 0
+    j0 = 0
+    j1 = 0
     score = -np.inf
     if not np.isnan(unlisted):
         score = unlisted
-        i0, i1 = int(np.searchsorted(relevant, unlisted)), int(np.searchsorted(relevant, unlisted, "right"))
+        i0 = int(np.searchsorted(relevant, unlisted))
+        i1 = int(np.searchsorted(relevant, unlisted, "right"))
         j0 = int(np.searchsorted(irrelevant, unlisted))
         j1 = int(np.searchsorted(irrelevant, unlisted, "right"))
     above = np.zeros(2, np.int64)
     sweep(relevant[i1:], irrelevant[j1:], above, sums)
-    group, tied = n_unlisted[0] + i1 - i0, n_unlisted[1] + j1 - j0
-    above[0], above[1] = relevant.size - i1 + group, irrelevant.size - j1 + tied
-    count_group(group, tied, score, above[0], above[1], sums.totals, sums.pairs, sums.precision, sums.peak)
-    if sums.asked.size:
+    group = n_unlisted[0] + i1 - i0
+    tied = n_unlisted[1] + j1 - j0
+    above[0] = relevant.size - i1 + group
+    above[1] = irrelevant.size - j1 + tied
+    count_group(
+        group, tied, score, above[0], above[1], sums.totals, sums.pairs, sums.precision, sums.peak
+    )
+    if sums.queries.size:
         count_cut(group, tied, score, above[0], above[1], sums)
     sweep(relevant[:i0], irrelevant[:j0], above, sums)
 
 
 @kernel_with_work(slow_entries(3))
 def sweep_labels(
-    relevant_ptr: Ints, relevant: Scores, irrelevant_ptr: Ints, irrelevant: Scores, in_order: Bools,
-    n_unlisted: Ints, unlisted: float, asked: Floats, curves: LabelCurves,
-) -> None:  # fmt: skip
+    relevant_ptr: Ints,
+    relevant: Scores,
+    irrelevant_ptr: Ints,
+    irrelevant: Scores,
+    in_order: Bools,
+    n_unlisted: Ints,
+    unlisted: float,
+    queries: Floats,
+    curves: LabelCurves,
+) -> None:
     """Count the entries of every label.
 
     relevant_ptr, irrelevant_ptr : int64 (n_labels + 1,)
@@ -319,32 +395,51 @@ def sweep_labels(
     in_order : bool (n_labels,), False where the irrelevant scores of a label are in any order
     n_unlisted : int64 (n_labels, 2), relevant and irrelevant entries that are not listed, all tied
     unlisted : their score, or NaN if they rank below everything
-    asked : float64 (n, 2), see `CurveSums`; curves : written
+    queries : float64 (n, 2), see `CurveSums`; curves : written
     """
-    n = asked.shape[0]
-    pairs_of, areas_of, peaks = curves.pairs, curves.precision, curves.peak
-    pairs, totals = np.zeros((2, 2), np.int64), np.zeros(2, np.int64)
-    precision, areas = np.zeros(LIMBS, np.int64), np.zeros((n, LIMBS), np.int64)
-    peak, cuts = np.zeros(2), np.zeros((n, 2))
-    sums = CurveSums(totals, pairs, precision, peak, asked, areas, cuts)
+    n = queries.shape[0]
+    pairs_of = curves.pairs
+    areas_of = curves.precision
+    peaks = curves.peak
+    pairs = np.zeros((2, 2), np.int64)
+    totals = np.zeros(2, np.int64)
+    precision = np.zeros(LIMBS, np.int64)
+    areas = np.zeros((n, LIMBS), np.int64)
+    peak = np.zeros(2)
+    cuts = np.zeros((n, 2))
+    sums = CurveSums(totals, pairs, precision, peak, queries, areas, cuts)
     for label in range(n_unlisted.shape[0]):
-        start, stop, missing = relevant_ptr[label], relevant_ptr[label + 1], n_unlisted[label]
+        start = relevant_ptr[label]
+        stop = relevant_ptr[label + 1]
+        missing = n_unlisted[label]
         for i in range(1 + n):
-            areas_of[label, i], peaks[label, i, 0], peaks[label, i, 1] = 0.0, 0.0, np.nan
+            areas_of[label, i] = 0.0
+            peaks[label, i, 0] = 0.0
+            peaks[label, i, 1] = np.nan
         if start == stop and missing[0] == 0:  # most labels of a long tail
             pairs_of[label, 0] = pairs_of[label, 1] = 0.0
             continue
-        right, wrong = relevant[start:stop], irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
-        totals[0], totals[1] = right.size + missing[0], wrong.size + missing[1]
-        pairs[:], precision[:], areas[:] = 0, 0, 0
-        peak[0], peak[1], cuts[:, 0], cuts[:, 1] = 0.0, np.nan, 0.0, np.nan
+        right = relevant[start:stop]
+        wrong = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
+        totals[0] = right.size + missing[0]
+        totals[1] = wrong.size + missing[1]
+        pairs[:] = 0
+        precision[:] = 0
+        areas[:] = 0
+        peak[0] = 0.0
+        peak[1] = np.nan
+        cuts[:, 0] = 0.0
+        cuts[:, 1] = np.nan
         if in_order[label]:
             sweep_around(right, wrong, missing, unlisted, sums)
         else:
             count_down(right, wrong, missing, unlisted, sums)
-        pairs_of[label, 0], pairs_of[label, 1] = product_sum(pairs[0]), product_sum(pairs[1])
+        pairs_of[label, 0] = product_sum(pairs[0])
+        pairs_of[label, 1] = product_sum(pairs[1])
         areas_of[label, 0] = leading_float(precision[0], precision[1], precision[2])
-        peaks[label, 0, 0], peaks[label, 0, 1] = peak[0], peak[1]
+        peaks[label, 0, 0] = peak[0]
+        peaks[label, 0, 1] = peak[1]
         for i in range(n):
             areas_of[label, 1 + i] = leading_float(areas[i, 0], areas[i, 1], areas[i, 2])
-            peaks[label, 1 + i, 0], peaks[label, 1 + i, 1] = cuts[i, 0], cuts[i, 1]
+            peaks[label, 1 + i, 0] = cuts[i, 0]
+            peaks[label, 1 + i, 1] = cuts[i, 1]

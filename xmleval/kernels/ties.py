@@ -16,7 +16,8 @@ def flag_cut_ties(ptr: Ints, scores: Scores, head_ptr: Ints, tied: Bools) -> Non
     ptr, scores : int64 (n + 1,), (s,); head_ptr : int64 (n + 1,); tied : (n,), written
     """
     for i in range(ptr.size - 1):
-        n, stop = head_ptr[i + 1] - head_ptr[i], ptr[i + 1]
+        n = head_ptr[i + 1] - head_ptr[i]
+        stop = ptr[i + 1]
         p = ptr[i] + n
         tied[i] = n > 0 and p < stop and scores[p] == scores[p - 1]
 
@@ -44,11 +45,18 @@ def count_cut_ties(
 
 @kernel
 def collect_cut_ties(
-    ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, heads: Scores, out_ptr: Ints, out: Labels
+    ptr: Ints,
+    labels: Labels,
+    scores: Scores,
+    head_ptr: Ints,
+    heads: Scores,
+    out_ptr: Ints,
+    out: Labels,
 ) -> None:
     """Write the labels that `count_cut_ties` counts: the last of those with their score.
 
-    ptr, labels, scores : int64 (n + 1,), (s,), (s,), whole rows; head_ptr, heads : the scores that were kept
+    ptr, labels, scores : int64 (n + 1,), (s,), (s,), whole rows; head_ptr, heads : the scores that
+        were kept
     out_ptr : int64 (n + 1,); out : (out_ptr[-1],), written
     """
     for i in range(ptr.size - 1):
@@ -63,7 +71,7 @@ def collect_cut_ties(
 
 @kernel
 def has_equal_neighbours(scores: Scores) -> bool:
-    """Tell whether any entry has the score of the one before it, in its row or another. scores : (s,)."""
+    """Whether any entry has the score of the one before it, in any row. scores : (s,)."""
     n = 0
     for p in range(1, scores.size):  # without a branch, so that it vectorises
         n += scores[p] == scores[p - 1]
@@ -81,27 +89,36 @@ def relevant_among(labels: Labels, truth: Labels) -> int:
 
 @kernel
 def count_tied_rows(
-    true_ptr: Ints, true_labels: Labels, ptr: Ints, labels: Labels, scores: Scores, cutoffs: Ints,
-    cut_ptr: Ints, cut_labels: Labels, noted: Bools, counts: Ints,
-) -> int:  # fmt: skip
-    """Count the rows in which a measure depends on the order of labels with one score, some of them relevant.
+    true_ptr: Ints,
+    true_labels: Labels,
+    ptr: Ints,
+    labels: Labels,
+    scores: Scores,
+    cutoffs: Ints,
+    cut_ptr: Ints,
+    cut_labels: Labels,
+    noted: Bools,
+    counts: Ints,
+) -> int:
+    """Count the rows where a measure depends on the order of tied labels, some of them relevant.
 
     Returned is the number of those whose hits down to any cutoff that is noted do.
 
     true_ptr, true_labels : int64 (n + 1,), (t,), increasing within a row
     ptr, labels, scores : int64 (n + 1,), (s,), (s,), best first
     cutoffs : int64 (c,), 0 for the number of relevant labels of a row
-    cut_ptr, cut_labels : int64 (n + 1,), (r,), labels that were cut and score as the last entry of their row;
-        cut_ptr is (0,) where there are none
+    cut_ptr, cut_labels : int64 (n + 1,), (r,), labels that were cut and score as the last entry of
+        their row; cut_ptr is (0,) where there are none
     noted : (c,)
-    counts : int64 (6, c), added to, by cutoff: rows of which hits depend on the order, whether there is any,
-        the rank of the first relevant label, or any rank; and rows of which hits, or ranks, of some of the
-        relevant labels can depend on it
+    counts : int64 (6, c), added to, by cutoff: rows of which hits depend on the order, whether
+        there is any, the rank of the first relevant label, or any rank; and rows of which hits, or
+        ranks, of some of the relevant labels can depend on it
     """
     n_noted = 0
     flags = np.empty(counts.shape, np.bool_)
     for i in range(ptr.size - 1):
-        first, stop = ptr[i], ptr[i + 1]
+        first = ptr[i]
+        stop = ptr[i + 1]
         truth = true_labels[true_ptr[i] : true_ptr[i + 1]]
         n_cut = cut_ptr[i + 1] - cut_ptr[i] if cut_ptr.size else 0
         deepest = 0
@@ -110,7 +127,8 @@ def count_tied_rows(
         is_tied = False
         p = first
         while p < stop and p < first + deepest:
-            start, score = p, scores[p]
+            start = p
+            score = scores[p]
             p += 1
             while p < stop and scores[p] == score:
                 p += 1
@@ -125,7 +143,8 @@ def count_tied_rows(
             if not is_tied:
                 flags[:] = False
                 is_tied = True
-            above, is_first = start - first, relevant_among(labels[first:start], truth) == 0
+            above = start - first
+            is_first = relevant_among(labels[first:start], truth) == 0
             for c in range(cutoffs.size):
                 k = cutoffs[c] if cutoffs[c] > 0 else truth.size
                 if above >= k:

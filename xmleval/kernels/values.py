@@ -1,16 +1,16 @@
 """Counts of float32 scores by value.
 
-The rank of a score among all float32 numbers, 0 for the lowest, has two halves: the leading one is its
-bucket, the trailing one its place within the bucket. That of 0.5 is BF00|0000, that of the next number
-BF00|0001. Scores come as *parts*, rows of an int64 array (p, `FIELDS`) for each multiset:
+The rank of a score among all float32 numbers, 0 for the lowest, has two halves: the leading one is
+its bucket, the trailing one its place within the bucket. That of 0.5 is BF00|0000, that of the next
+number BF00|0001. Scores come as *parts*, rows of an int64 array (p, `FIELDS`) for each multiset:
 
 - ordered scores: the place of each score, bucket after bucket;
 - packed counts: for each bucket, the counts of its places.
 
-The fields of a part are its first bucket, the one after its last, the addresses of where its buckets start
-and of its places, and whether it is packed. Where buckets start is uint32, in places, of ordered scores, and
-int64, in bytes, of packed ones. With the scores 0.75, 0.5 and the second one after it, BF00 starts at 0, BF01
-at 2 and BF41 at 3, and the places are 0, 2 and 0.
+The fields of a part are its first bucket, the one after its last, the addresses of where its
+buckets start and of its places, and whether it is packed. Where buckets start is uint32, in places,
+of ordered scores, and int64, in bytes, of packed ones. With the scores 0.75, 0.5 and the second one
+after it, BF00 starts at 0, BF01 at 2 and BF41 at 3, and the places are 0, 2 and 0.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def n_offsets(parts: Ints, sizes: Ints) -> int:
 def add_sizes(parts: Ints, sizes: Ints) -> None:
     """Add the number of scores of parts in each bucket; int64 (p, FIELDS), int64 (N_BUCKETS,)."""
     for part in parts:
-        first, stop = part[FIRST], part[STOP]
+        first = part[FIRST]
+        stop = part[STOP]
         if part[PACKED]:
             offsets = array_at(part[OFFSETS], stop - first + 1, np.int64)
             for bucket in range(first, stop):
@@ -78,12 +79,14 @@ def add_sizes(parts: Ints, sizes: Ints) -> None:
         else:
             starts = array_at(part[OFFSETS], stop - first + 1, np.uint32)
             for bucket in range(first, stop):
-                sizes[bucket] += np.int64(starts[bucket - first + 1]) - np.int64(starts[bucket - first])
+                sizes[bucket] += np.int64(starts[bucket - first + 1]) - np.int64(
+                    starts[bucket - first]
+                )
 
 
 @kernel
 def count_places(places: Labels, table: Ints, listed: Labels, n_listed: Whole) -> Whole:
-    """Count places in a table, and list the new ones if ``n_listed`` >= 0; return how many are listed."""
+    """Count places in a table, and list new ones if ``n_listed`` >= 0; return the number listed."""
     unit = table.dtype.type(1)
     if n_listed < 0:
         for place in places:
@@ -98,26 +101,32 @@ def count_places(places: Labels, table: Ints, listed: Labels, n_listed: Whole) -
 
 
 @kernel
-def count_bucket(parts: Ints, bucket: int, size: int, table: Ints, listed: Labels, spare: Labels) -> Whole:
-    """Count the scores of a bucket by place; return how many places are listed, or -1 if too many for that.
+def count_bucket(
+    parts: Ints, bucket: int, size: int, table: Ints, listed: Labels, spare: Labels
+) -> Whole:
+    """Count the scores of a bucket by place; return the number of listed places, -1 if too many.
 
     size : number of scores in the bucket
     table : (N_PLACES,), zeros, added to
-    listed : uint16 (N_PLACES + 1,), written: the places in ascending order; spare : as large, overwritten
+    listed : uint16 (N_PLACES + 1,), written: the places in ascending order; spare : as large,
+        overwritten
     """
     n_listed: Whole = 0 if size <= FEW else -1
     for part in parts:
-        first, stop = part[FIRST], part[STOP]
+        first = part[FIRST]
+        stop = part[STOP]
         if not first <= bucket < stop:
             continue
         if part[PACKED]:
             offsets = array_at(part[OFFSETS], stop - first + 1, np.int64)
-            start, end = offsets[bucket - first], offsets[bucket - first + 1]
+            start = offsets[bucket - first]
+            end = offsets[bucket - first + 1]
             if start < end:
                 n_listed = add_packed(part[DATA] + start, table, listed, n_listed)
         else:
             starts = array_at(part[OFFSETS], stop - first + 1, np.uint32)
-            start, end = np.int64(starts[bucket - first]), np.int64(starts[bucket - first + 1])
+            start = np.int64(starts[bucket - first])
+            end = np.int64(starts[bucket - first + 1])
             places = array_at(part[DATA] + 2 * start, end - start, np.uint16)
             n_listed = count_places(places, table, listed, n_listed)
     if n_listed > 0:
@@ -130,7 +139,8 @@ def sort_places(places: Labels, n: Whole, spare: Labels) -> None:
     """Sort places[:n] upwards, by two digits; uint16, uint16 (at least n,), overwritten."""
     if n <= SHORT:
         for i in range(1, n):
-            place, j = places[i], i
+            place = places[i]
+            j = i
             while j > 0 and places[j - 1] > place:
                 places[j] = places[j - 1]
                 j -= 1
@@ -184,9 +194,12 @@ def count_pairs(good: Ints, bad: Ints) -> tuple[np.int64, np.int64]:
 
     good, bad : (N_PLACES,), counts by place
     """
-    right, tied, below = np.int64(0), np.int64(0), np.int64(0)
+    right = np.int64(0)
+    tied = np.int64(0)
+    below = np.int64(0)
     for place in range(N_PLACES):
-        group, level = np.int64(good[place]), np.int64(bad[place])
+        group = np.int64(good[place])
+        level = np.int64(bad[place])
         right += group * below
         tied += group * level
         below += level
@@ -203,7 +216,7 @@ def list_bucket(
 
 
 def n_in_buckets(parts: Ints, sizes: Ints, first: int, stop: int, *_: object) -> int:
-    """Return the number of scores in a range of buckets, and of these."""
+    """Return the number of scores in a range of buckets, and of buckets."""
     return int(sizes[first:stop].sum()) + stop - first
 
 
@@ -211,13 +224,14 @@ def n_in_buckets(parts: Ints, sizes: Ints, first: int, stop: int, *_: object) ->
 def export_buckets(
     parts: Ints, sizes: Ints, first: int, stop: int, table: Ints, scores: Labels, counts: Ints
 ) -> int:
-    """Write the distinct scores of a range of buckets, ascending, and their counts; return how many.
+    """Write the distinct scores of a range of buckets, ascending, with counts; return their number.
 
     parts, sizes : see `count_bucket`, and int64 (N_BUCKETS,), see `add_sizes`
     table : (N_PLACES,), zeros, and again at the end; wide enough for the counts
     scores : uint32 (d,), written: bits of float32; counts : int64 (d,), written
     """
-    listed, spare = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
+    listed = np.empty(N_PLACES + 1, np.uint16)
+    spare = np.empty(N_PLACES + 1, np.uint16)
     n_found = 0
     for bucket in range(first, stop):
         if sizes[bucket] == 0:
@@ -242,7 +256,8 @@ def pack_buckets(
     offsets : int64 (stop - first + 1,), written: where each bucket starts in bytes, a multiple of 8
     data : int64, written; empty buckets take nothing
     """
-    listed, spare = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
+    listed = np.empty(N_PLACES + 1, np.uint16)
+    spare = np.empty(N_PLACES + 1, np.uint16)
     at: Whole = 0
     for bucket in range(first, stop):
         offsets[bucket - first] = 8 * at
@@ -261,35 +276,48 @@ def n_swept(relevant: Ints, irrelevant: Ints, sizes: Ints, *_: object) -> int:
 
 @kernel_with_work(n_swept)
 def sweep_buckets(
-    relevant: Ints, irrelevant: Ints, sizes: Ints, above: Ints, first: int, level: int, unlisted: Ints,
-    pairs_alone: bool, tables: Ints, sums: CurveSums,
-) -> None:  # fmt: skip
+    relevant: Ints,
+    irrelevant: Ints,
+    sizes: Ints,
+    above: Ints,
+    first: int,
+    level: int,
+    unlisted: Ints,
+    pairs_alone: bool,
+    tables: Ints,
+    sums: CurveSums,
+) -> None:
     """Count the entries that are ranked together, in a range of buckets.
 
     relevant, irrelevant : parts of the scores, see `count_bucket`
-    sizes : int64 (2, b), relevant and irrelevant scores of each bucket from ``first`` on, see `add_sizes`
-    above : int64 (2,), relevant and irrelevant entries above these buckets, unlisted ones among them
-    level : rank of the score of unlisted entries; if it is in none of these buckets, or -1, they are not
-        counted here
+    sizes : int64 (2, b), relevant and irrelevant scores of each bucket from ``first`` on, see
+        `add_sizes`
+    above : int64 (2,), relevant and irrelevant entries above these buckets, unlisted ones among
+        them
+    level : rank of the score of unlisted entries; if it is in none of these buckets, or -1, they
+        are not counted here
     unlisted : int64 (2,), relevant and irrelevant unlisted entries
     pairs_alone : whether precision, peak, areas and cuts may be left incomplete
-    tables : (2, N_PLACES), counts of relevant and irrelevant places, wide enough; zeros, and again at the end
+    tables : (2, N_PLACES), counts of relevant and irrelevant places, wide enough; zeros, and again
+        at the end
     """
-    listed, bad_places = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
+    listed = np.empty(N_PLACES + 1, np.uint16)
+    bad_places = np.empty(N_PLACES + 1, np.uint16)
     spare = np.empty(N_PLACES + 1, np.uint16)
-    good, bad = tables[0], tables[1]
-    totals, pairs, precision, peak, asked = (
-        sums.totals,
-        sums.pairs,
-        sums.precision,
-        sums.peak,
-        sums.asked.size,
-    )
-    seen, wrong = above[0], above[1]
+    good = tables[0]
+    bad = tables[1]
+    totals = sums.totals
+    pairs = sums.pairs
+    precision = sums.precision
+    peak = sums.peak
+    queries = sums.queries.size
+    seen = above[0]
+    wrong = above[1]
     score = np.empty(1, np.float32)
     bits = score.view(np.uint32)
     for bucket in range(first + sizes.shape[1] - 1, first - 1, -1):
-        n_relevant, n_irrelevant = sizes[0, bucket - first], sizes[1, bucket - first]
+        n_relevant = sizes[0, bucket - first]
+        n_irrelevant = sizes[1, bucket - first]
         at_level = level & LAST if level >> HALF == bucket else -1
         if n_relevant == 0 and at_level < 0:
             wrong += n_irrelevant
@@ -323,7 +351,9 @@ def sweep_buckets(
             group: np.int64 = np.int64(good[place])
             tied: np.int64 = np.int64(bad[place])
             if place == at_level:
-                group, tied, wrong = group + unlisted[0], tied + unlisted[1], wrong + unlisted[1]
+                group = group + unlisted[0]
+                tied = tied + unlisted[1]
+                wrong = wrong + unlisted[1]
             if simple:
                 right += group * (before + n_bad - wrong)
                 tied_pairs += group * tied
@@ -332,7 +362,7 @@ def sweep_buckets(
             bits[0] = np.uint32(bits_of_rank((bucket << HALF) + place))
             cut = np.float64(score[0])
             count_group(group, tied, cut, seen, wrong, totals, pairs, precision, peak)
-            if asked:
+            if queries:
                 count_cut(group, tied, cut, seen, wrong, sums)
         if simple:
             add_product(pairs[0], 1, right)

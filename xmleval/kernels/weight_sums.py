@@ -1,8 +1,9 @@
 """Sums of weights by key, in pairs of float64 (high, low) with about twice the precision.
 
-Weights are 0 or within 2^-50..1. The high part is a sum rounded to float64; the low part has the rest, of 53
-bits, so that no order of additions shows. A table holds sums by key, float64 (n, w + 2): the w words of the
-key, by which its rows rise without repeats, such as a label and a score, then a sum above 0.
+Weights are 0 or within 2^-50..1. The high part is a sum rounded to float64; the low part has the
+rest, of 53 bits, so that no order of additions shows. A table holds sums by key, float64 (n, w +
+2): the w words of the key, by which its rows rise without repeats, such as a label and a score,
+then a sum above 0.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ MOST = 2.0**62
 
 @kernel
 def joined(high: float, low: float) -> tuple[Any, Any]:
-    """Return a sum of two numbers as a pair, after Dekker (1971); the second is not the larger one."""
+    """Return a sum of two numbers as a pair (Dekker 1971); the second is not the larger one."""
     total = high + low
     return total, low - (total - high)
 
@@ -92,7 +93,7 @@ def is_below(row: Floats, bound: Floats, n_words: int) -> bool:
 
 @kernel
 def is_table(table: Floats, before: Floats, n_words: int) -> bool:
-    """Return whether keys rise, from a row before on, float64 (w + 2,) or (0,), and sums are above 0.
+    """Whether keys rise, from a row before on, float64 (w + 2,) or (0,), and sums are above 0.
 
     NaN is neither.
     """
@@ -100,7 +101,8 @@ def is_table(table: Floats, before: Floats, n_words: int) -> bool:
         for word in range(n_words):
             if np.isnan(table[i, word]):
                 return False
-        high, low = table[i, n_words], table[i, n_words + 1]
+        high = table[i, n_words]
+        low = table[i, n_words + 1]
         if not (0.0 < high <= MOST and -high <= low <= high):
             return False
         if (i or before.size) and not is_below(table[i - 1] if i else before, table[i], n_words):
@@ -116,7 +118,8 @@ def tabulate(words: Floats, order: Ints, weight: Floats, count: Floats, table: F
     weight : float64 (n,), above 0; count : float64 (n,), how often each counts, or (0,) for once
     table : float64 (m, w + 2), its first rows are written
     """
-    n_words, n = words.shape[0], 0
+    n_words = words.shape[0]
+    n = 0
     for p in order:
         repeats = n > 0
         for word in range(n_words):
@@ -134,7 +137,10 @@ def tabulate(words: Floats, order: Ints, weight: Floats, count: Floats, table: F
 @kernel
 def merge_tables(a: Floats, b: Floats, out: Floats) -> int:
     """Add two tables by key; return the number of rows that are written, at most those of both."""
-    i, j, n, width = 0, 0, 0, out.shape[1]
+    i = 0
+    j = 0
+    n = 0
+    width = out.shape[1]
     n_words = width - SUM
     while i < a.shape[0] or j < b.shape[0]:
         of_a = j == b.shape[0] or (i < a.shape[0] and not is_below(b[j], a[i], n_words))
@@ -143,5 +149,7 @@ def merge_tables(a: Floats, b: Floats, out: Floats) -> int:
             out[n, column] = a[i, column] if of_a else b[j, column]
         if of_a and of_b:
             add_to(out[n, n_words:], b[j, n_words], b[j, n_words + 1])
-        i, j, n = i + of_a, j + of_b, n + 1
+        i = i + of_a
+        j = j + of_b
+        n = n + 1
     return n

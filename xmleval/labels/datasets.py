@@ -9,7 +9,10 @@ from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, show
 
 DEFAULT = (0.55, 1.5)
 # The paper of the model; the configurations of DeepXML and NGAME; pyxclib's examples/evaluate.py.
-JAIN, DEEPXML, NGAME, PYXCLIB = "Jain et al. 2016", "DeepXML", "NGAME", "pyxclib"
+JAIN = "Jain et al. 2016"
+DEEPXML = "DeepXML"
+NGAME = "NGAME"
+PYXCLIB = "pyxclib"
 
 
 class Published(NamedTuple):
@@ -58,7 +61,15 @@ ALIASES = {
     "WikiSeeAlsoTitles-320K": "LF-WikiSeeAlsoTitles-320K",
 }
 # Data sets in use for which nothing was published: papers take the default, or do not say.
-UNPUBLISHED = ("Wiki10-31K", "Delicious", "Delicious-200K", "Bibtex", "Mediamill", "RCV1-2K", "AmazonCat-14K")
+UNPUBLISHED = (
+    "Wiki10-31K",
+    "Delicious",
+    "Delicious-200K",
+    "Bibtex",
+    "Mediamill",
+    "RCV1-2K",
+    "AmazonCat-14K",
+)
 
 
 def spelled(name: str) -> str:
@@ -83,5 +94,7 @@ def published(name: str) -> Published:
         reason = f"nothing is published for {shown(name)}; most papers take a={a}, b={b}, which is "
         raise InputError("dataset", Message(reason, Keyword("dataset", "'default'")))
     names = [data_set.dataset for data_set in PUBLISHED]
-    near = did_you_mean(name, [*names, *UNPUBLISHED], spelled) or f"known are {', '.join(names)}"
-    raise InputError("dataset", Message(f"{shown(name)} is not known; {near}"))
+    hint = did_you_mean(name, [*names, *UNPUBLISHED], spelled)
+    if not hint:
+        hint = f"known are {', '.join(names)}"
+    raise InputError("dataset", Message(f"{shown(name)} is not known; {hint}"))

@@ -16,18 +16,25 @@ from xmleval.input.argument_types import RowsLike
 from xmleval.input.csr import as_array
 from xmleval.input.match_values import match_truth
 from xmleval.input.sets import set_rows
-from xmleval.input.vectors import by_name, for_names, of_labels
+from xmleval.input.vectors import for_names, read_label_values, sort_by_names
 from xmleval.labels.propensity import count_labels_of
 from xmleval.view.block import MOST_GROUPS, Groups
 
 N_DECILES = 10
 DECILES = "deciles"
-UNSEEN, OTHER = "zero-shot", "other"
-USUAL = {2: ["few", "frequent"], 3: ["tail", "torso", "head"]}  # by the number of groups seen in training
+UNSEEN = "zero-shot"
+OTHER = "other"
+# by the number of groups seen in training
+USUAL = {
+    2: ["few", "frequent"],
+    3: ["tail", "torso", "head"],
+}
 
 
 class LabelGroups(Mapping[str, Ints]):
-    """Groups of labels: a mapping from names to label ids. Each label is in one group, and none is empty.
+    """Groups of labels: a mapping from names to label ids.
+
+    Each label is in one group, and none is empty.
 
     Parameters
     ----------
@@ -62,7 +69,9 @@ class LabelGroups(Mapping[str, Ints]):
         present, places = np.unique(np.asarray(of, np.int64), return_inverse=True)
         self.names = [names[place] for place in present.tolist()]
         self.of = places.astype(np.uint16)
-        self.ranges = [ranges[place] for place in present.tolist()] if ranges else []
+        self.ranges: list[str] = []
+        if ranges:
+            self.ranges = [ranges[place] for place in present.tolist()]
         self.label_names = label_names
         self.numbered = numbered
 
@@ -81,14 +90,18 @@ class LabelGroups(Mapping[str, Ints]):
         return len(self.names)
 
     def __repr__(self) -> str:
-        """Return the names of the groups, what they are, and their numbers of labels."""
+        """Return the names of the groups, their ranges, and their numbers of labels."""
         sizes = np.bincount(self.of, minlength=len(self)).tolist()
-        ranges = [f" ({text})" if text != name else "" for name, text in zip(self, self.ranges, strict=False)]
-        shown = zip(self, ranges or [""] * len(self), sizes, strict=True)
-        return f"<LabelGroups: {', '.join(f'{name}{text} {size}' for name, text, size in shown)}>"
+        groups = []
+        for name, text, size in zip(self, self.ranges or self.names, sizes, strict=True):
+            span = f" ({text})" if text != name else ""
+            groups.append(f"{name}{span} {size}")
+        return f"<LabelGroups: {', '.join(groups)}>"
 
     def for_labels(self, names: Sequence[Any]) -> LabelGroups:
-        """Return the groups of other labels, by name; labels that have none are "zero-shot" or "other".
+        """Return the groups of other labels, by name.
+
+        Labels without a group are in the group "zero-shot" or "other".
 
         ValueError is raised where labels had no names.
 
@@ -100,13 +113,18 @@ class LabelGroups(Mapping[str, Ints]):
         """
         if self.label_names is None:
             raise ValueError("groups of labels without names cannot be matched by name")
-        groups, ranges, of = self.names, self.ranges, self.of
+        groups = self.names
+        ranges = self.ranges
+        of = self.of
         if ranges and UNSEEN not in groups:
-            groups, ranges, of = [UNSEEN, *groups], ["0", *ranges], of + 1
+            groups = [UNSEEN, *groups]
+            ranges = ["0", *ranges]
+            of = of + 1
         elif not ranges and OTHER not in groups:
             groups = [*groups, OTHER]
         missing = groups.index(UNSEEN if ranges else OTHER)
-        return LabelGroups(groups, for_names(of, self.label_names, names, missing), ranges, [*names])
+        places = for_names(of, self.label_names, names, missing)
+        return LabelGroups(groups, places, ranges, [*names])
 
 
 def label_groups(
@@ -121,27 +139,29 @@ def label_groups(
 
     Parameters
     ----------
-    y_train : sparse matrix or array, dense 0/1 array, lists of labels, dict, frame or file, optional
+    y_train : sparse matrix or array, dense 0/1 array, label lists, dict, frame or file, optional
         Training labels (N, n_labels), as `evaluate` takes them; else ``label_counts``.
     edges : iterable of int, or "deciles"
-        Largest number of training rows of each group but the last; labels without any are a group in any
-        case. The default gives "zero-shot" (0 rows), "tail" (1-10), "torso" (11-100) and "head" (above 100);
-        ``[0, 50]``, as for EURLEX57K, "zero-shot", "few" (1-50) and "frequent". Other numbers of edges give
-        ranges as names, such as "1-5". ``"deciles"`` orders labels by their number of training rows, most
-        frequent first and equal ones by id, and cuts them at equal shares of all positives: "decile 1" has
-        the most frequent labels. A label is where its first positive is.
+        Largest number of training rows of each group but the last; labels without any are a group
+        in any case. The default gives "zero-shot" (0 rows), "tail" (1-10), "torso" (11-100) and
+        "head" (above 100); ``[0, 50]``, as for EURLEX57K, "zero-shot", "few" (1-50) and "frequent".
+        Other numbers of edges give ranges as names, such as "1-5". ``"deciles"`` orders labels by
+        their number of training rows, most frequent first and equal ones by id, and cuts them at
+        equal shares of all positives: "decile 1" has the most frequent labels. A label is where its
+        first positive is.
     label_counts : array of shape (n_labels,), optional
         Number of training rows of each label.
     n_labels : int, optional
         Number of labels; required if ``y_train`` is lists of ids.
     labels : list of str, optional
-        Names of all labels, by column. If ``y_train`` or this names labels, `evaluate` matches them by name.
+        Names of all labels, by column. If ``y_train`` or this names labels, `evaluate` matches them
+        by name.
 
     Returns
     -------
     LabelGroups
-        A mapping from names to label ids, for ``label_groups=`` of `evaluate`. Groups without labels are
-        absent.
+        A mapping from names to label ids, for ``label_groups=`` of `evaluate`. Groups without
+        labels are absent.
 
     Raises
     ------
@@ -156,7 +176,7 @@ def label_groups(
     """
     if (y_train is None) == (label_counts is None):
         raise InputError("y_train", "give either y_train or label_counts")
-    limits = _checked(edges)
+    limits = _check_edges(edges)
     if y_train is not None:
         train = match_truth("y_train", y_train, n_labels, labels)
         for note in train.notes:
@@ -165,33 +185,42 @@ def label_groups(
         names = train.naming.label_names
         numbered = train.naming.closed
     else:
-        counts = _given_counts(label_counts, n_labels, labels)
+        counts = _check_counts(label_counts, n_labels, labels)
         names = labels
         numbered = True
     if limits is None:
-        of = _decile(counts)
-        deciles = range(1, N_DECILES + 1)
-        spans = ["0", *(_span(counts[of == n]) for n in deciles)]
-        return LabelGroups([UNSEEN, *(f"decile {n}" for n in deciles)], of, spans, names, numbered)
-    ranges = [_range(low, high) for low, high in pairwise([-1, *limits])] + [f">{limits[-1]}"]
+        of = _find_deciles(counts)
+        group_names = [UNSEEN]
+        ranges = ["0"]
+        for number in range(1, N_DECILES + 1):
+            group_names.append(f"decile {number}")
+            ranges.append(_count_range(counts[of == number]))
+        return LabelGroups(group_names, of, ranges, names, numbered)
+    ranges = [_range(low, high) for low, high in pairwise([-1, *limits])]
+    ranges.append(f">{limits[-1]}")
     seen = USUAL.get(len(limits), ranges[1:])
     return LabelGroups([UNSEEN, *seen], np.searchsorted(limits, counts), ranges, names, numbered)
 
 
-def _given_counts(label_counts: ArrayLike | None, n_labels: int | None, labels: Sequence[Any] | None) -> Ints:
+def _check_counts(
+    label_counts: ArrayLike | None, n_labels: int | None, labels: Sequence[Any] | None
+) -> Ints:
+    """Return numbers of rows by label, or refuse other values and other numbers of labels."""
     counts = as_array("label_counts", label_counts).reshape(-1)
-    bad = np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)) & (counts < np.inf)))
+    is_count = (counts >= 0) & (counts == np.floor(counts)) & (counts < np.inf)
+    bad = np.flatnonzero(~is_count)
     if bad.size:
         value = counts[bad[0]]
         raise InputError("label_counts", f"label {bad[0]}: {value} is not a number of rows")
-    for size, argument in ((n_labels, "n_labels"), (None if labels is None else len(labels), "labels")):
+    n_names = None if labels is None else len(labels)
+    for size, argument in ((n_labels, "n_labels"), (n_names, "labels")):
         if size not in (None, counts.size):
             numbers = f"{size} does not match the {counted(counts.size, 'label counts')}"
             raise InputError(argument, numbers)
     return counts.astype(np.int64)
 
 
-def _checked(edges: object) -> list[int] | None:
+def _check_edges(edges: object) -> list[int] | None:
     """Return rising numbers of rows from 0 on, None for deciles."""
     if isinstance(edges, str):
         if edges != DECILES:
@@ -199,7 +228,9 @@ def _checked(edges: object) -> list[int] | None:
                 "edges", f"{shown(edges)} is neither a list of numbers of rows nor {shown(DECILES)}"
             )
         return None
-    listed: list[Any] = [*edges] if hasattr(edges, "__iter__") else [edges]
+    listed: list[Any] = [edges]
+    if hasattr(edges, "__iter__"):
+        listed = [*edges]
     if not _are_rising(listed):
         raise InputError(
             "edges", f"{shown(edges)} are not rising numbers of training rows, such as [0, 10, 100]"
@@ -207,69 +238,91 @@ def _checked(edges: object) -> list[int] | None:
     limits = [int(edge) for edge in listed]
     if len(limits) >= MOST_GROUPS:
         raise InputError("edges", f"{len(limits)} edges; expected fewer than {MOST_GROUPS}")
-    return limits if limits[0] == 0 else [0, *limits]
+    if limits[0] == 0:
+        return limits
+    return [0, *limits]
 
 
 def _are_rising(edges: Collection[Any]) -> bool:
-    """Tell whether there are edges, and all are numbers of rows above the one before."""
-    whole = all(hasattr(edge, "__index__") and not isinstance(edge, bool) and edge >= 0 for edge in edges)
-    return len(edges) > 0 and whole and all(low < high for low, high in pairwise(edges))
+    """Whether there are edges, and all are numbers of rows above the edge before."""
+    if not all(_is_count(edge) for edge in edges):
+        return False
+    return len(edges) > 0 and all(low < high for low, high in pairwise(edges))
+
+
+def _is_count(value: Any) -> bool:
+    """Whether a value is an integer from 0 on."""
+    return hasattr(value, "__index__") and not isinstance(value, bool) and bool(value >= 0)
 
 
 def _range(low: int, high: int) -> str:
-    return f"{high}" if high == low + 1 else f"{low + 1}-{high}"
+    """Return the numbers above ``low`` up to ``high`` as text."""
+    if high == low + 1:
+        return f"{high}"
+    return f"{low + 1}-{high}"
 
 
-def _span(counts: Ints) -> str:
-    return _range(int(counts.min()) - 1, int(counts.max())) if counts.size else ""
+def _count_range(counts: Ints) -> str:
+    """Return the lowest and the highest of several counts as text."""
+    if not counts.size:
+        return ""
+    return _range(int(counts.min()) - 1, int(counts.max()))
 
 
-def _decile(counts: Ints) -> Ints:
-    """Return the decile of each label from 1 on, 0 for labels that do not occur."""
+def _find_deciles(counts: Ints) -> Ints:
+    """Return the deciles of labels from 1 on, 0 for labels that do not occur."""
     order = np.argsort(-counts, kind="stable")
     before = np.concatenate(([0], np.cumsum(counts[order])))
+    total = int(before[-1])
     decile_of = np.empty_like(counts)
-    decile_of[order] = 1 + N_DECILES * before[:-1] // max(1, int(before[-1]))
+    decile_of[order] = 1 + N_DECILES * before[:-1] // max(1, total)
     return np.where(counts > 0, decile_of, 0)
 
 
-def given_groups(
+def resolve_groups(
     value: object,
     n_labels: int,
     names: list[Any] | None,
     in_order: bool = True,
     label_counts: ArrayLike | None = None,
 ) -> tuple[Groups | None, list[str]]:
-    """Return groups of labels that are given in any form, for labels by name; and notes.
+    """Return groups of labels from any form of the argument, and notes.
 
-    ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order. Edges, as
-    `label_groups` takes them, need ``label_counts``, the number of training rows of each label.
+    names : names of the labels, None if they have none
+    in_order : whether the caller knows the order of the labels
+    label_counts : number of training rows of each label, which edges, as `label_groups` takes them,
+        need
     """
     argument = "label_groups"
     if value is None:
         return None, []
     if are_edges(value, n_labels):
         if label_counts is None:
-            needs = f"{shown(value)} are numbers of training rows; give ", Keyword("y_train")
-            raise InputError(argument, Message(*needs, f", or the group of each of {n_labels} labels"))
+            problem = f"{shown(value)} are numbers of training rows; give "
+            remedy = f", or the group of each of {n_labels} labels"
+            raise InputError(argument, Message(problem, Keyword("y_train"), remedy))
         groups = label_groups(label_counts=label_counts, edges=value)
         return Groups(groups.names, groups.of, groups.ranges), []
     if isinstance(value, str):
-        raise InputError(argument, f"{shown(value)} is no groups; label_groups(y_train, ...) makes them")
-    value, notes = of_labels(argument, value, names)
+        raise InputError(
+            argument, f"{shown(value)} is no groups; label_groups(y_train, ...) makes them"
+        )
+    value, notes = read_label_values(argument, value, names)
     if isinstance(value, Mapping) and not isinstance(value, LabelGroups):
-        value = _filled(argument, value, n_labels, names)
+        value = _list_groups(argument, value, n_labels, names)
     else:
-        value = by_name(argument, value, names, in_order)
+        value = sort_by_names(argument, value, names, in_order)
     if not isinstance(value, LabelGroups | Groups):
-        value = _named(argument, value)
+        value = _group_by_name(argument, value)
     if value.of.size != n_labels:
-        raise InputError(argument, f"has groups of {value.of.size} labels, not {n_labels}: one for each")
+        raise InputError(
+            argument, f"has groups of {value.of.size} labels, not {n_labels}: one for each"
+        )
     return Groups(value.names, value.of, value.ranges), notes
 
 
 def are_edges(value: object, n_labels: int) -> TypeGuard[str | Sequence[int]]:
-    """Tell whether groups are given by rising numbers of training rows or deciles, not one for each label."""
+    """Whether a value is rising numbers of training rows or "deciles", not one group per label."""
     if isinstance(value, str):
         return value == DECILES
     if not isinstance(value, list | tuple | range | np.ndarray):
@@ -277,22 +330,25 @@ def are_edges(value: object, n_labels: int) -> TypeGuard[str | Sequence[int]]:
     return len(value) != n_labels and _are_rising(value)
 
 
-def _filled(argument: str, groups: Mapping[Any, Any], n_labels: int, names: list[Any] | None) -> list[Any]:
-    """Return the group of each label, by name or by id; labels that are not there are in another group."""
+def _list_groups(
+    argument: str, groups: Mapping[Any, Any], n_labels: int, names: list[Any] | None
+) -> list[Any]:
+    """Return the group of every label, by name or by id; labels without a group are in "other"."""
     if names is None:
-        keys = [key for key in groups if not hasattr(key, "__index__") or not 0 <= key < n_labels]
-        if keys:
-            hint = "; label ids are counted from 0, and names of labels need y_true to have them"
-            raise InputError(argument, f"{shown(keys[0])} is no label of 0..{n_labels - 1}{hint}")
+        for key in groups:
+            if not hasattr(key, "__index__") or not 0 <= key < n_labels:
+                problem = f"{shown(key)} is no label of 0..{n_labels - 1}"
+                hint = "label ids are counted from 0, and names of labels need y_true to have them"
+                raise InputError(argument, f"{problem}; {hint}")
         names = [*range(n_labels)]
     elif not any(name in groups for name in names):
         raise InputError(argument, f"has no label of y_true, such as {shown(names[0])}")
     return [groups.get(name, OTHER) for name in names]
 
 
-def _named(argument: str, value: object) -> LabelGroups:
+def _group_by_name(argument: str, value: object) -> LabelGroups:
     """Return groups from a name or number for each label, numbers in their order."""
-    texts = group_names(argument, value, "label")
+    texts = read_group_names(argument, value, "label")
     distinct = in_number_order([name for name in dict.fromkeys(texts) if name != OTHER])
     if OTHER in texts:
         distinct.append(OTHER)
@@ -300,55 +356,63 @@ def _named(argument: str, value: object) -> LabelGroups:
 
 
 def _places_among(argument: str, distinct: list[str], texts: list[str]) -> Ints:
-    """Return the place of each text among the names of groups, or refuse too many of these."""
+    """Return the places of texts among the names of groups, or refuse too many groups."""
     refuse_many_groups(argument, len(distinct))
     places = {name: place for place, name in enumerate(distinct)}
     return np.array([places[text] for text in texts], np.int64)
 
 
 def in_number_order(names: list[str]) -> list[str]:
-    """Sort names that are all whole numbers, and leave others as they are."""
-    return sorted(names, key=int) if all(name.lstrip("-").isdecimal() for name in names) else names
+    """Sort names that are all whole numbers; return other names unchanged."""
+    if all(name.lstrip("-").isdecimal() for name in names):
+        return sorted(names, key=int)
+    return names
 
 
-def group_names(argument: str, value: object, of: str) -> list[str]:
-    """Return the name of the group of each label or row, or refuse what names none."""
-    entries = _entries_of(argument, value, of)
+def read_group_names(argument: str, value: object, unit: str) -> list[str]:
+    """Return the name of the group of every label or row (the unit), or refuse other values."""
+    entries = _list_entries(argument, value, unit)
     try:
         distinct: Iterable[Any] = dict.fromkeys(entries)
     except TypeError:  # some name cannot be a key, and is refused
         distinct = entries
-    texts = dict[Any, str]()
+    texts: dict[Any, str] = {}
     for name in distinct:
-        text = _text_of(name)
+        text = _as_text(name)
         if not text:
             place = next(place for place, entry in enumerate(entries) if entry is name)
             if text is None:
-                raise InputError(argument, f"{of} {place}: {shown(name)} is neither a text nor an integer")
-            raise InputError(argument, f"{of} {place}: the name of its group is empty")
+                raise InputError(
+                    argument, f"{unit} {place}: {shown(name)} is neither a text nor an integer"
+                )
+            raise InputError(argument, f"{unit} {place}: the name of its group is empty")
         texts[name] = text
     return [texts[name] for name in entries]
 
 
-def _entries_of(argument: str, value: object, of: str) -> list[Any]:
+def _list_entries(argument: str, value: object, unit: str) -> list[Any]:
     """Return the entries of a vector, or refuse another value."""
-    array: object = value.to_numpy() if hasattr(value, "to_numpy") else value
+    array = value
+    if hasattr(value, "to_numpy"):
+        array = value.to_numpy()
     if isinstance(array, np.ndarray):
         if array.ndim != 1:
-            raise InputError(argument, f"shape {array.shape} is not one group for each {of}")
+            raise InputError(argument, f"shape {array.shape} is not one group for each {unit}")
         array = array.tolist()
     if isinstance(array, str | bytes) or not hasattr(array, "__iter__"):
-        raise InputError(argument, f"{shown(value)} is not one group for each {of}")
+        raise InputError(argument, f"{shown(value)} is not one group for each {unit}")
     return [*array]
 
 
-def _text_of(name: object) -> str | None:
+def _as_text(name: object) -> str | None:
     """Return the name of a group as text, None if it is neither a text nor an integer."""
     if isinstance(name, str):
         return name
     if isinstance(name, float):
         return f"{int(name)}" if name.is_integer() else None
-    return f"{int(name)}" if hasattr(name, "__index__") else None
+    if hasattr(name, "__index__"):
+        return f"{int(name)}"
+    return None
 
 
 def refuse_many_groups(argument: str, n_groups: int) -> None:
@@ -358,8 +422,8 @@ def refuse_many_groups(argument: str, n_groups: int) -> None:
 
 
 def check_row_groups(value: object, n_rows: int) -> Groups:
-    """Return the group of each row, or refuse what names none."""
-    names = group_names("row_groups", value, "row")
+    """Return the groups of rows, or refuse values that are not group names."""
+    names = read_group_names("row_groups", value, "row")
     if len(names) != n_rows:
         raise InputError("row_groups", other_rows(len(names), n_rows, "y_true"))
     distinct = [*dict.fromkeys(names)]

@@ -28,20 +28,27 @@ from xmleval.input.match_values import MatchedValues, match_truth
 from xmleval.input.objects.named import dense_list
 from xmleval.input.opened import check_labels, has_label_names
 from xmleval.input.sets import set_rows
-from xmleval.input.vectors import Propensity, by_name, check_propensity, for_names, nameless, of_labels
+from xmleval.input.vectors import (
+    Propensity,
+    check_propensity,
+    for_names,
+    missing_names_error,
+    read_label_values,
+    sort_by_names,
+)
 from xmleval.kernels.labels import count_entries
 from xmleval.labels.datasets import DEFAULT, published
 
-CONSTANTS = ("dataset", "a", "b")  # arguments that tell the model: a data set, or its constants
+CONSTANTS = ("dataset", "a", "b")  # arguments that define the model: a data set, or constants
 LABELS_AT_A_TIME = 1 << 18
-# Logarithms and powers of NumPy and the C library differ in the last bit between processors; these do not.
-# Eleven digits more than a float64 has: results are rounded once. Overflow gives infinity.
+# Logarithms and powers of NumPy and the C library differ in the last bit between processors; these
+# do not. Eleven digits more than a float64 has: results are rounded once. Overflow gives infinity.
 EXACT = Context(prec=28, traps=[])
 
 
 @dataclass(frozen=True)
 class TrainingLabels:
-    """Training labels, as `evaluate` takes them, and the constants of propensities to estimate from them."""
+    """Training labels, as `evaluate` takes them, and constants of the model of propensities."""
 
     labels: Any = None
     dataset: str | None = None
@@ -50,7 +57,7 @@ class TrainingLabels:
 
     @property
     def constants(self) -> dict[str, Any]:
-        """The arguments of `inverse_propensity` that tell the model, None where they are missing."""
+        """The arguments of `inverse_propensity` that define the model, None for missing ones."""
         return {name: getattr(self, name) for name in CONSTANTS}
 
 
@@ -62,8 +69,8 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
     Attributes
     ----------
     constants : dict of str to float or str
-        ``a``, ``b`` and ``n``, the number of training instances; ``dataset`` and ``source``, if a and b are
-        published ones.
+        ``a``, ``b`` and ``n``, the number of training instances; ``dataset`` and ``source``, if a
+        and b are published ones.
     label_counts : array of shape (n_labels,), or None
         Number of training instances of each label.
     label_names : list of str, or None
@@ -83,22 +90,30 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
         self.label_names = None
         self.label_counts = None
         self.numbered = True
-        self.constants = getattr(source, "constants", {}) if self.base is not None else {}
+        self.constants = {}
+        if self.base is not None:
+            self.constants = getattr(source, "constants", {})
 
-    def __array_wrap__(self, array: NDArray[Any], context: object = None, return_scalar: bool = False) -> Any:
+    def __array_wrap__(
+        self, array: NDArray[Any], context: object = None, return_scalar: bool = False
+    ) -> Any:
         """Return plain arrays: computed values no longer follow the model."""
         plain = np.asarray(array).view(np.ndarray)
-        return plain[()] if return_scalar or plain.ndim == 0 else plain
+        if return_scalar or plain.ndim == 0:
+            return plain[()]
+        return plain
 
     def for_labels(self, names: Sequence[Any]) -> InversePropensity:
-        """Return the values of other labels, by name; those that do not occur in training have one, too.
+        """Return the values of other labels, by name, also of labels that training lacks.
 
         ValueError is raised where labels had no names, or the model has no value for new ones.
         """
         if self.label_names is None or self.label_counts is None:
-            raise ValueError("inverse propensities of labels without names cannot be matched by name")
+            raise ValueError(
+                "inverse propensities of labels without names cannot be matched by name"
+            )
         counts = for_names(self.label_counts, self.label_names, names, 0)
-        return modelled(counts, self.constants, [*names])
+        return compute_propensities(counts, self.constants, [*names])
 
 
 def inverse_propensity(
@@ -114,13 +129,14 @@ def inverse_propensity(
 ) -> InversePropensity:
     """Estimate inverse propensities by the model of Jain, Prabhu & Varma 2016.
 
-    ``q_j = 1 + C (N_j + B)^(-A)`` with ``C = (ln N - 1) (B + 1)^A``, where N_j of N training instances have
-    label j.
+    ``q_j = 1 + C (N_j + B)^(-A)`` with ``C = (ln N - 1) (B + 1)^A``, where N_j of N training
+    instances have label j.
 
     Parameters
     ----------
-    y_train : sparse matrix or array, dense 0/1 array, lists of labels, dict, frame or file, optional
-        Training labels (N, n_labels), as `evaluate` takes them; else ``label_counts`` and ``n_instances``.
+    y_train : sparse matrix or array, dense 0/1 array, label lists, dict, frame or file, optional
+        Training labels (N, n_labels), as `evaluate` takes them; else ``label_counts`` and
+        ``n_instances``.
     a, b : float, optional
         Constants of the model, by default 0.55 and 1.5.
     label_counts : array of shape (n_labels,), optional
@@ -130,10 +146,12 @@ def inverse_propensity(
     n_labels : int, optional
         Number of labels; required if ``y_train`` is lists of ids.
     labels : list of str, optional
-        Names of all labels, by column. If ``y_train`` or this names labels, `evaluate` matches them by name.
+        Names of all labels, by column. If ``y_train`` or this names labels, `evaluate` matches them
+        by name.
     dataset : str, optional
         Instead of ``a`` and ``b``: a data set with published constants by its usual name, such as
-        ``"LF-AmazonTitles-131K"``, or ``"wikipedia"`` (0.5, 0.4), ``"amazon"`` (0.6, 2.6) or ``"default"``.
+        ``"LF-AmazonTitles-131K"``, or ``"wikipedia"`` (0.5, 0.4), ``"amazon"`` (0.6, 2.6) or
+        ``"default"``.
 
     Returns
     -------
@@ -143,8 +161,8 @@ def inverse_propensity(
     Raises
     ------
     ValueError
-        If N is 2 or less (q would be below 1), a count is not an integer within 0..N, a or b is out of
-        range, or nothing is published for the data set.
+        If N is 2 or less (q would be below 1), a count is not an integer within 0..N, a or b is out
+        of range, or nothing is published for the data set.
 
     References
     ----------
@@ -156,14 +174,16 @@ def inverse_propensity(
     >>> [round(float(value), 4) for value in q]
     [12.4551, 9.6493]
     """
-    train = None if y_train is None else match_truth("y_train", y_train, n_labels, labels)
-    for note in () if train is None else train.notes:
-        warnings.warn(note, stacklevel=2)
+    train = None
+    if y_train is not None:
+        train = match_truth("y_train", y_train, n_labels, labels)
+        for note in train.notes:
+            warnings.warn(note, stacklevel=2)
     return _estimate(train, a, b, label_counts, n_instances, n_labels, labels, dataset)
 
 
-class _Counted(NamedTuple):
-    """Numbers of training instances in all and by label, and names as `InversePropensity` has them."""
+class _TrainingCounts(NamedTuple):
+    """Numbers of training instances by label and in all; names as in `InversePropensity`."""
 
     counts: NDArray[Any]
     n_instances: int
@@ -186,17 +206,20 @@ def _estimate(
     if (train is None) == (label_counts is None):
         raise InputError("y_train", "give either y_train or label_counts with n_instances")
     if train is None:
-        known = _given_counts(label_counts, n_instances, n_labels, labels)
+        training = _check_counts(label_counts, n_instances, n_labels, labels)
     elif n_instances is None:
-        known = _training_counts(train)
+        training = _count_training(train)
     else:
-        raise InputError("n_instances", "only with label_counts; y_train has its own number of rows")
-    if known.n_instances <= 2:
-        too_few = f"{counted(known.n_instances, 'training instances')}; the model needs 3 or more"
-        raise InputError("n_instances", too_few)
-    _refuse_counts(known.counts, known.n_instances)
-    constants = {"a": a, "b": b, "n": float(known.n_instances)} | where
-    return modelled(known.counts, constants, known.label_names, known.numbered)
+        raise InputError(
+            "n_instances", "only with label_counts; y_train has its own number of rows"
+        )
+    if training.n_instances <= 2:
+        instances = counted(training.n_instances, "training instances")
+        raise InputError("n_instances", f"{instances}; the model needs 3 or more")
+    _refuse_counts(training.counts, training.n_instances)
+    constants: dict[str, float | str] = {"a": a, "b": b, "n": float(training.n_instances)}
+    constants.update(where)
+    return compute_propensities(training.counts, constants, training.label_names, training.numbered)
 
 
 def _settle_constants(
@@ -206,28 +229,37 @@ def _settle_constants(
     if dataset is not None:
         if (a, b) != (None, None):
             raise InputError("dataset", "give either the data set or a and b")
-        of_data_set = published(dataset)
-        return of_data_set.a, of_data_set.b, of_data_set.where()
-    default_a, default_b = DEFAULT
-    a = default_a if a is None else real_number("a", a)
-    b = default_b if b is None else real_number("b", b)
-    return a, b, {}
+        constants = published(dataset)
+        return constants.a, constants.b, constants.where()
+    checked_a, checked_b = DEFAULT
+    if a is not None:
+        checked_a = real_number("a", a)
+    if b is not None:
+        checked_b = real_number("b", b)
+    return checked_a, checked_b, {}
 
 
-def _training_counts(train: MatchedValues) -> _Counted:
+def _count_training(train: MatchedValues) -> _TrainingCounts:
+    """Count the training instances by label."""
     truth = set_rows("y_train", train.truth, train.n_labels)
-    return _Counted(count_labels_of(truth), truth.n_rows, train.naming.label_names, train.naming.closed)
+    counts = count_labels_of(truth)
+    return _TrainingCounts(counts, truth.n_rows, train.naming.label_names, train.naming.closed)
 
 
-def _given_counts(
+def _check_counts(
     label_counts: ArrayLike | None,
     n_instances: int | None,
     n_labels: int | None,
     labels: Sequence[Any] | None,
-) -> _Counted:
+) -> _TrainingCounts:
+    """Return counts with their labels, or refuse shapes and numbers that do not fit."""
     column = as_array("label_counts", label_counts)
-    names = None if labels is None else check_labels(labels, column.size)
-    counts = column.reshape(-1) if column.ndim == 2 and 1 in column.shape else column  # column sums
+    names = None
+    if labels is not None:
+        names = check_labels(labels, column.size)
+    counts = column
+    if column.ndim == 2 and 1 in column.shape:  # sums over the rows of a sparse matrix
+        counts = column.reshape(-1)
     if counts.ndim != 1:
         raise InputError("label_counts", f"shape {column.shape} is not one count per label")
     if n_labels is not None and counts.size != n_labels:
@@ -236,37 +268,48 @@ def _given_counts(
     if n_instances is None:
         raise InputError("n_instances", "needed with label_counts")
     n_instances = positive_integer("n_instances", n_instances, at_least=0)
-    return _Counted(counts, n_instances, names, numbered=True)
+    return _TrainingCounts(counts, n_instances, names, numbered=True)
 
 
 def _refuse_counts(counts: NDArray[Any], n_instances: int) -> None:
-    """Refuse counts that are fractions, or not in 0..``n_instances``; as integers, they would wrap."""
+    """Refuse counts that are fractions, or not in 0..``n_instances``; integers would wrap."""
     if counts.dtype.kind == "f":
-        _refuse_count(counts, ~np.isfinite(counts) | (counts != np.floor(counts)), "an integer")
-    _refuse_count(counts, (counts < 0) | (counts > n_instances), f"in 0..{n_instances}")
+        is_fraction = ~np.isfinite(counts) | (counts != np.floor(counts))
+        _refuse_where(is_fraction, counts, "an integer")
+    is_outside = (counts < 0) | (counts > n_instances)
+    _refuse_where(is_outside, counts, f"in 0..{n_instances}")
 
 
-def _refuse_count(counts: NDArray[Any], refused: Bools, requirement: str) -> None:
-    bad = np.flatnonzero(refused)
+def _refuse_where(is_bad: Bools, counts: NDArray[Any], requirement: str) -> None:
+    """Refuse the first bad count, if any."""
+    bad = np.flatnonzero(is_bad)
     if bad.size:
-        raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not {requirement}")
+        label = bad[0]
+        reason = f"label {label}: count {counts[label]} is not {requirement}"
+        raise InputError("label_counts", reason)
 
 
-def modelled(
-    counts: Any, constants: Mapping[str, float | str], names: list[Any] | None, numbered: bool = True
+def compute_propensities(
+    counts: Any,
+    constants: Mapping[str, float | str],
+    names: list[Any] | None,
+    numbered: bool = True,
 ) -> InversePropensity:
-    """Return the inverse propensities of labels by their numbers of training instances, which are valid."""
+    """Return the inverse propensities of labels from valid numbers of training instances."""
     a, b, n_instances = (float(constants[name]) for name in ("a", "b", "n"))
     distinct = np.unique(counts)
-    for name, fine in (("a", 0 <= a < np.inf), ("b", -1 < b < np.inf and bool((distinct + b > 0).all()))):
-        if not fine:
+    is_a_valid = 0 <= a < np.inf
+    is_b_valid = -1 < b < np.inf and bool((distinct + b > 0).all())
+    for name, is_valid in (("a", is_a_valid), ("b", is_b_valid)):
+        if not is_valid:
             raise InputError(name, f"a={a:g}, b={b:g}: the model needs a >= 0, N_j + b > 0")
     powers = np.array([_power(int(count) + b, -a) for count in distinct.tolist()])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         scale = np.float64(float(EXACT.ln(int(n_instances))) - 1.0) * _power(b + 1.0, a)
         powers = 1.0 + scale * powers
     weights = np.empty(counts.size)
-    for start in range(0, counts.size, LABELS_AT_A_TIME):  # far less memory than numbers of all labels
+    # far less memory than numbers of all labels
+    for start in range(0, counts.size, LABELS_AT_A_TIME):
         piece = counts[start : start + LABELS_AT_A_TIME]
         weights[start : start + piece.size] = powers[np.searchsorted(distinct, piece)]
     if not np.isfinite(weights).all():
@@ -280,33 +323,39 @@ def modelled(
     return q
 
 
-def given_or_estimated(
+def resolve_propensities(
     q: object,
     training: TrainingLabels,
     n_labels: int,
     names: list[Any] | None,
     in_order: bool = True,
 ) -> tuple[Propensity | None, list[str]]:
-    """Return inverse propensities that are given, or those of training labels, for labels by name; and notes.
+    """Return inverse propensities, or estimate them from training labels; and notes.
 
-    ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
+    n_labels, names : number and names of the labels to return values for
+    in_order : whether the caller knows the order of the labels
     """
-    _refuse_arguments_beside(q, training)
+    _refuse_both(q, training)
     if q is not None:
-        q, notes = of_labels("inverse_propensity", q, names)
-        return check_propensity(by_name("inverse_propensity", q, names, in_order), n_labels), notes
+        q, notes = read_label_values("inverse_propensity", q, names)
+        values = sort_by_names("inverse_propensity", q, names, in_order)
+        return check_propensity(values, n_labels), notes
     if training.labels is None:
         return None, []
-    estimate, notes = _of_training(training, n_labels, in_order)
+    estimate, notes = _estimate_from(training, n_labels, in_order)
     if names is None and estimate.numbered and estimate.size != n_labels:
-        hint = f"; it {TRANSPOSED}; give its .T" if estimate.constants["n"] == n_labels else ""
-        raise InputError("y_train", f"{counted(estimate.size, 'labels')}; {n_labels} were expected{hint}")
-    notes += of_labels("y_train", estimate, names)[1]
-    return check_propensity(by_name("y_train", estimate, names, in_order), n_labels), notes
+        reason = f"{counted(estimate.size, 'labels')}; {n_labels} were expected"
+        if estimate.constants["n"] == n_labels:
+            reason += f"; it {TRANSPOSED}; give its .T"
+        raise InputError("y_train", reason)
+    _, notes_on_names = read_label_values("y_train", estimate, names)
+    notes += notes_on_names
+    values = sort_by_names("y_train", estimate, names, in_order)
+    return check_propensity(values, n_labels), notes
 
 
-def _refuse_arguments_beside(q: object, training: TrainingLabels) -> None:
-    """Refuse training labels or constants together with inverse propensities, and constants alone."""
+def _refuse_both(q: object, training: TrainingLabels) -> None:
+    """Refuse inverse propensities with training labels or constants, and constants alone."""
     for name, value in {"y_train": training.labels, **training.constants}.items():
         if value is not None and q is not None:
             keyword = Keyword("inverse_propensity")
@@ -315,25 +364,25 @@ def _refuse_arguments_beside(q: object, training: TrainingLabels) -> None:
             raise InputError(name, Message("needs the training labels, ", Keyword("y_train")))
 
 
-def _of_training(
+def _estimate_from(
     training: TrainingLabels, n_labels: int, in_order: bool
 ) -> tuple[InversePropensity, list[str]]:
-    """Return the inverse propensities of training labels, or those in their place; and notes."""
+    """Return the inverse propensities of training labels, or those passed for them; and notes."""
     y_train = training.labels
     constants = training.constants
     has_constants = any(value is not None for value in constants.values())
     if isinstance(y_train, InversePropensity) and not has_constants:  # as of several models at once
         return y_train, []
     if not in_order and not has_label_names("y_train", y_train):
-        raise nameless("y_train")
+        raise missing_names_error("y_train")
     train = _match_training(y_train, n_labels)
     return _estimate(train, **constants), [*train.notes]
 
 
 def _match_training(y_train: object, n_labels: int) -> MatchedValues:
-    """Return training labels beside a truth of ``n_labels``, which may have no names.
+    """Return training labels for a truth of ``n_labels``, which may have no names.
 
-    Nested lists of zeros and ones, one for each label, are an array, as they are of a truth.
+    Nested lists of zeros and ones, one for each label, are an array, as in a truth.
     """
     if has_label_names("y_train", y_train):
         return match_truth("y_train", y_train, None)
@@ -348,11 +397,12 @@ def _power(base: float, exponent: float) -> float:
 
 
 def count_labels_of(truth: Source[Truth], counts: Ints | None = None) -> Ints:
-    """Return how many instances have each label, added to ``counts`` in place if given.
+    """Return how many instances have each label, added in place to ``counts``, if any.
 
     Counts of labels that do not occur are not written: of very many labels, most take no memory.
     """
-    counts = np.zeros(truth.n_labels, np.int64) if counts is None else counts
+    if counts is None:
+        counts = np.zeros(truth.n_labels, np.int64)
     for block in truth.blocks():
         count_entries(block.labels, counts)
     return counts

@@ -53,8 +53,17 @@ ALIASES: dict[str, str] = {
 GROUPS: dict[str, tuple[str, ...]] = {
     "xmc": ("p@", "ndcg@", "psp@", "psndcg@", "r@"),
     "wu2017": (
-        "hamming_loss", "ranking_loss", "one_error", "coverage", "lrap", "f1.macro", "f1.micro",
-        "f1.samples", "auc.macro", "auc.micro", "auc.samples",
+        "hamming_loss",
+        "ranking_loss",
+        "one_error",
+        "coverage",
+        "lrap",
+        "f1.macro",
+        "f1.micro",
+        "f1.samples",
+        "auc.macro",
+        "auc.micro",
+        "auc.samples",
     ),
     "sets": tuple(
         f"{metric.name}.{average}" if average else metric.name
@@ -63,8 +72,17 @@ GROUPS: dict[str, tuple[str, ...]] = {
         for average in metric.averages or ("",)
     ),
     "ranking": (
-        "one_error", "coverage", "coverage_error", "ranking_loss", "lrap", "auc.samples", "ndcg@all",
-        "peak_f1.samples", "is_error", "error_set_size", "rprec",
+        "one_error",
+        "coverage",
+        "coverage_error",
+        "ranking_loss",
+        "lrap",
+        "auc.samples",
+        "ndcg@all",
+        "peak_f1.samples",
+        "is_error",
+        "error_set_size",
+        "rprec",
     ),
     "curves": (
         *(
@@ -73,13 +91,17 @@ GROUPS: dict[str, tuple[str, ...]] = {
             if m.state == "score_runs" and not m.params
             for average in m.averages
         ),
-        "auc.samples", "lrap", "peak_f1.samples",
+        "auc.samples",
+        "lrap",
+        "peak_f1.samples",
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
     "predicted": ("pred_coverage@", "gini@", "entropy@", "popularity@", "tail_share@"),
     "calibration": tuple(f"{m.name}@" for m in TABLE if m.family == "calibration"),
-    "hierarchy": tuple(f"{m.name}.{a}" for m in TABLE if m.family == "hierarchy" for a in m.averages),
+    "hierarchy": tuple(
+        f"{m.name}.{a}" for m in TABLE if m.family == "hierarchy" for a in m.averages
+    ),
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
-}  # fmt: skip
+}
 
 __all__ = ["ALIASES", "GROUPS", "TABLE", "Metric", "Setting"]

@@ -23,12 +23,15 @@ MANNING = "Manning, Raghavan & Schutze 2008, ch. 8"
 
 def within(table: Floats, k: int) -> Floats:
     """Sum a table over its first k ranks."""
-    if len(table) > 64 * table.shape[1]:  # single rows: whole columns are added faster, in the same order
+    # single rows: whole columns are added faster, in the same order
+    if len(table) > 64 * table.shape[1]:
         total = np.zeros(len(table))
         for column in table[:, :k].T:
             total += column
         return total
-    return table.cumsum(axis=1)[:, min(k, table.shape[1]) - 1] if table.size else np.zeros(len(table))
+    return (
+        table.cumsum(axis=1)[:, min(k, table.shape[1]) - 1] if table.size else np.zeros(len(table))
+    )
 
 
 def precision(table: Floats, profile: Profile, setting: Setting) -> Floats:
@@ -53,7 +56,10 @@ def capped_recall(table: Floats, profile: Profile, setting: Setting) -> Floats:
 def dcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
     """Gains in the first k, each divided by log2(1 + rank)."""
     assert setting.k
-    from xmleval.numerics.discounts import discounts  # loads kernels, which no list of measures needs
+    # loads kernels, which no list of measures needs
+    from xmleval.numerics.discounts import (
+        discounts,
+    )
 
     depth = min(setting.k, table.shape[1])
     return within(table[:, :depth] * discounts(depth), depth)
@@ -70,7 +76,7 @@ def dcg_of_rows(view: View, setting: Setting) -> Floats:
 
 
 def ndcg_of_rows(view: View, setting: Setting) -> Floats:
-    """Discounted gains of the first k or the whole ranking, divided by those of the ideal ranking."""
+    """Discounted gains of the first k, or of all labels, divided by those of the ideal ranking."""
     gains = ratio(dcg_of_rows(view, setting), view.ideal_gain(setting.k, setting.conventions))
     # the sum of rounded products of grades can exceed that of the ideal order
     return np.minimum(gains, 1.0) if setting.conventions.graded else gains
@@ -89,7 +95,7 @@ def reciprocal_rank(view: View, setting: Setting) -> Floats:
 
 
 def average_precision(view: View, setting: Setting) -> Floats:
-    """Sum of the precision at each hit in the first k, divided by min(k, R), or by R (``map_norm``)."""
+    """Sum of the precision at each hit in the first k, divided by min(k, R) or R (``map_norm``)."""
     assert setting.k
     capped = setting.conventions.map_norm == "capped"
     n_most = np.minimum(view.n_relevant, setting.k) if capped else view.n_relevant
@@ -124,9 +130,11 @@ def hit_in_any_row(counts: Counts, setting: Setting) -> Floats:
 
 
 def judged(view: View, setting: Setting) -> Floats:
-    """Judged labels in the first k, divided by k or the length of a shorter list; 0 of an empty one."""
+    """Judged labels in the first k, divided by k or the length of a shorter list; 0 if empty."""
     assert setting.k
-    return ratio(view.n_judged(setting.k).astype(np.float64), view.n_first(setting.k).astype(np.float64))
+    return ratio(
+        view.n_judged(setting.k).astype(np.float64), view.n_first(setting.k).astype(np.float64)
+    )
 
 
 def has_relevant(n_relevant: Ints, setting: Setting) -> Floats:
@@ -160,7 +168,9 @@ def ideal_recall(n_relevant: Ints, setting: Setting) -> Floats:
     return ratio(possible, n_relevant.astype(np.float64))
 
 
-def of_whole_ranking(metric: Metric, value: RowValue, formula: str, best: Best = has_relevant) -> Metric:
+def of_whole_ranking(
+    metric: Metric, value: RowValue, formula: str, best: Best = has_relevant
+) -> Metric:
     """Return the ``@all`` variant of a measure at k."""
     return replace(
         metric,
@@ -330,7 +340,8 @@ TABLE = (
     ),
     COVERED(
         name="label_coverage",
-        title="share of all labels, or of those of the convention `labels`, that are hit in at least one row",
+        title="share of all labels, or of those of the convention `labels`, "
+        "that are hit in at least one row",
         symbol="Label coverage {average}@{k}",
         formula="#{j: tp_j > 0} / l",
         value=hit_in_any_row,

@@ -1,4 +1,4 @@
-"""Measures of scores as probabilities: of calibration, and logarithmic losses over all labels of a row.
+"""Measures of scores as probabilities: calibration, and logarithmic losses over all labels.
 
 Labels without a score have the probability 0.
 """
@@ -26,7 +26,7 @@ MOST_LIMIT = 1 << 62
 
 
 def calibration_error(binned: Binned, setting: Setting) -> float:
-    """Sum of abs(hits - sum of scores) over the bins, divided by the number of pairs; NaN without any."""
+    """Sum of abs(hits - sum of scores) over bins, divided by the number of pairs; NaN if none."""
     return _share(np.abs(binned.hits - binned.scores).sum(), binned)
 
 

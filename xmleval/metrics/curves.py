@@ -1,6 +1,7 @@
-"""Measures of scores pooled over rows: of all entries, of each label, or of the largest of each row.
+"""Measures of scores pooled over rows: all entries, each label, or the largest of a row.
 
-The last are of selective classification: the risk of the rows that are accepted by their largest score.
+The last are of selective classification: the risk of the rows that are accepted by their largest
+score.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def roc_auc(curve: Curve, setting: Setting) -> Floats:
 
 
 def average_precision(curve: Curve, setting: Setting) -> Floats:
-    """Mean over relevant entries of the precision at their tie group; by ``ap_empty`` without any."""
+    """Mean precision at the tie groups of relevant entries; by ``ap_empty`` without any."""
     return per_relevant(curve, 0.0 if setting.conventions.ap_empty == "zero" else np.nan)
 
 
@@ -51,7 +52,7 @@ def at_point(curve: Curve, setting: Setting) -> Floats:
 
 
 def fallout_at_recall(curve: Curve, setting: Setting) -> Floats:
-    """Smallest false positive rate among the cuts that the measure allows; NaN without both classes."""
+    """Smallest false positive rate of the cuts the measure allows; NaN without both classes."""
     return np.where((curve.n_relevant > 0) & (curve.n_irrelevant > 0), 0.0 - curve.peak, np.nan)
 
 
@@ -70,7 +71,7 @@ def area_under_risk(accepted: Accepted, setting: Setting) -> float:
 
 
 def risk_at_coverage(accepted: Accepted, setting: Setting) -> float:
-    """Risk of the fewest rows, those of equal scores together, that reach the coverage; NaN without rows."""
+    """Risk of the fewest rows, tied ones together, that reach the coverage; NaN without rows."""
     return accepted.risk
 
 
@@ -124,13 +125,14 @@ TABLE = (
     AUC,
     POOLED(
         name="auc",
-        title="area under the ROC curve up to a false positive rate, standardised so that chance gives 0.5",
+        title="area under the ROC curve up to a false positive rate, "
+        "standardised so that chance gives 0.5",
         symbol="AUC {average} (FPR <= {max_fpr})",
         formula="(1 + (area up to max_fpr - max_fpr^2 / 2) / (max_fpr - max_fpr^2 / 2)) / 2",
         reference="McClish 1989 (Medical Decision Making 9(3))",
         value=partial_auc,
         params={"max_fpr": Param(0.1, share=True)},
-        asks="area",
+        curve_query="area",
     ),
     AP,
     POOLED(
@@ -150,10 +152,11 @@ TABLE = (
         name="recall_at_precision",
         title="largest recall over thresholds with at least a precision",
         symbol="Recall {average} (precision >= {p})",
-        formula="max over thresholds with tp / (tp + fp) >= p of tp / (tp + fn); 0 if there is none",
+        formula="max over thresholds with tp / (tp + fp) >= p of tp / (tp + fn); "
+        "0 if there is none",
         reference=PRECISION_RECALL,
         params={"p": Param(0.9, share=True)},
-        asks="recall",
+        curve_query="recall",
     ),
     AT_POINT(
         name="precision_at_recall",
@@ -162,7 +165,7 @@ TABLE = (
         formula="max over thresholds with tp / (tp + fn) >= r of tp / (tp + fp)",
         reference=PRECISION_RECALL,
         params={"r": Param(0.9, share=True)},
-        asks="precision",
+        curve_query="precision",
     ),
     AT_POINT(
         name="fpr_at_tpr",
@@ -171,16 +174,18 @@ TABLE = (
         formula="min over thresholds with tp / (tp + fn) >= tpr of fp / (fp + tn)",
         reference="Fawcett 2006 (Pattern Recognition Letters 27(8))",
         params={"tpr": Param(0.95, share=True)},
-        asks="fallout",
+        curve_query="fallout",
         value=fallout_at_recall,
         direction="down",
         best=best_zero,
     ),
     ABSTAINING(
         name="aurc",
-        title="area under the risk-coverage curve: rows accepted by their largest score, risk 1 - P@k",
+        title="area under the risk-coverage curve: "
+        "rows accepted by their largest score, risk 1 - P@k",
         symbol="AURC",
-        formula="mean over rows i of the mean of 1 - P@k over rows whose largest score is at least that of i",
+        formula="mean over rows i of the mean of 1 - P@k "
+        "over rows whose largest score is at least that of i",
         reference="Geifman, Uziel & El-Yaniv 2019 (ICLR)",
         value=area_under_risk,
     ),

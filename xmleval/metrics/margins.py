@@ -45,7 +45,8 @@ MARGINS = partial(
 TABLE = (
     MARGINS(
         name="margin",
-        title="margin of each row (samples: label-wise margin) or label (macro: instance-wise margin)",
+        title="margin of each row (samples: label-wise margin) "
+        "or label (macro: instance-wise margin)",
         symbol="Margin {average}",
         formula="lowest relevant score - highest irrelevant score",
         value=margin,

@@ -22,7 +22,7 @@ class Setting(NamedTuple):
 
 
 class Param(NamedTuple):
-    """A parameter: an example value, and what is allowed: integers, shares above 0, or any number >= 0.
+    """A parameter: an example, and the values allowed: integers, shares above 0, or numbers >= 0.
 
     With ``default``, the example is the value where none is given.
     """
@@ -61,53 +61,60 @@ class Metric:
     family: str  # such as "at k"
     formula: str  # in plain text; symbols as in the README
     reference: str  # source of the formula
-    # module of `xmleval.states` that it reads, by average where averages differ; empty for a measure that is
-    # computed from its `parts`
+    # module of `xmleval.states` that it reads, by average where averages differ; empty for a
+    # measure that is computed from its `parts`
     state: str | Mapping[str, str] = field(default="", hash=False)
-    weighted_state: str = ""  # module that it reads instead where rows have weights; empty for the same
+    # module that it reads instead where rows have weights; empty for the same
+    weighted_state: str = ""
     # the formula: a function of the state's result (see the state's docstring) and a `Setting`
     value: Callable[..., Any]
     parts: tuple[str, ...] = ()  # measures whose values the formula takes instead of a state
-    # {"hits", "gains", "gains/ideals", "spread", "slots"}: which table of a `RankProfile` the formula takes;
-    # "gains/ideals" gives a ratio of sums over rows. Of `LabelTotals`: "spread" takes the `Spread` of
-    # predicted slots over labels, "slots" the numbers of training rows of labels, and returns a whole number
-    # for each, which is averaged over slots
+    # {"hits", "gains", "gains/ideals", "spread", "slots"}: which table of a `RankProfile` the
+    # formula takes; "gains/ideals" gives a ratio of sums over rows. Of `LabelTotals`: "spread"
+    # takes the `Spread` of predicted slots over labels, "slots" the numbers of training rows of
+    # labels, and returns a whole number for each, which is averaged over slots
     table: str = "hits"
-    # formula used instead, on the state "row_sums", where the truth holds grades, by the convention `gains`,
-    # or tied labels share discounts, by `ndcg_ties`
+    # formula used instead, on the state "row_sums", where the truth holds grades, by the convention
+    # `gains`, or tied labels share discounts, by `ndcg_ties`
     by_row: Callable[..., Any] | None = None
-    # required inputs: "scores", "entry scores", "probabilities", "sets", "propensity", "training" or "grades"
+    # required inputs: "scores", "entry scores", "probabilities", "sets", "propensity", "training"
+    # or "grades"
     needs: tuple[str, ...] = ()
     averages: tuple[str, ...] = ()
-    # {"none", "required", "optional", "all"}: whether the name takes `@k`, or `@all` for the whole ranking
+    # {"none", "required", "optional", "all"}: whether the name takes `@k`, or `@all` for the whole
+    # ranking
     cutoff: str = "none"
     params: Mapping[str, Param] = field(default_factory=dict, hash=False)  # in parentheses
-    # {"", "zero", "undefined"}: value of the formula without relevant labels, for the convention `empty`: 0
-    # or 0/0; "" if the convention does not apply
+    # {"", "zero", "undefined"}: value of the formula without relevant labels, for the convention
+    # `empty`: 0 or 0/0; "" if the convention does not apply
     empty: str = ""
-    # {"", "hits", "any", "first", "order"}: what of the order of equal scores it depends on: which labels are
-    # among those that it reads, whether any relevant one is, the rank of the first relevant one, or all ranks
+    # {"", "hits", "any", "first", "order"}: what of the order of equal scores it depends on: which
+    # labels are among those that it reads, whether any relevant one is, the rank of the first
+    # relevant one, or all ranks
     ties: str = ""
     whole: bool = False  # whether it depends on the whole ranking, not only on the first k labels
     every_label: bool = False  # whether it depends on labels that are neither relevant nor listed
     gapless: bool = False  # whether it is undefined where labels have no score
     # averages, "" for none, of which bounds over all scores of unlisted labels can be computed
     bounded: tuple[str, ...] = ()
-    pairs_alone: bool = False  # whether the formula needs only the pair counts of a curve, which are cheaper
-    # {"", "recall", "precision", "fallout", "area"}: what it asks of a curve of pooled scores beside what
-    # every sweep gives: the largest recall with a precision, the largest precision with a recall, the
-    # smallest false positive rate with a recall, or the area up to a false positive rate, which its parameter
-    # names. `peak`, `threshold` and `precision` of the curve that the formula gets are about that
-    asks: str = ""
-    threshold: bool = False  # whether the report gives the threshold at which the micro average is reached
-    # averages, "" for none, that the jackknife gives no valid standard error of: of extremes, maxima over
-    # thresholds and distinct counts
+    # whether the formula needs only the pair counts of a curve, which are cheaper
+    pairs_alone: bool = False
+    # {"", "recall", "precision", "fallout", "area"}: what it asks of a curve of pooled scores
+    # beside what every sweep gives: the largest recall with a precision, the largest precision with
+    # a recall, the smallest false positive rate with a recall, or the area up to a false positive
+    # rate, which its parameter names. `peak`, `threshold` and `precision` of the curve that the
+    # formula gets are about that
+    curve_query: str = ""
+    # whether the report gives the threshold at which the micro average is reached
+    threshold: bool = False
+    # averages, "" for none, that the jackknife gives no valid standard error of: of extremes,
+    # maxima over thresholds and distinct counts
     unsmooth: tuple[str, ...] = ()
     direction: str = "up"  # {"up", "down", "none"}: which values are better
     range: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
-    # best attainable row values, from the number of relevant labels. Measures of sets reach it with the
-    # relevant sets and 0/0 = 1, label coverage if no row has more than k relevant labels. None if there is no
-    # such value, or if it depends on the propensities
+    # best attainable row values, from the number of relevant labels. Measures of sets reach it with
+    # the relevant sets and 0/0 = 1, label coverage if no row has more than k relevant labels. None
+    # if there is no such value, or if it depends on the propensities
     best: Best | None = None
     conventions: tuple[str, ...] = ()  # fields of `Conventions` that affect the value
 
@@ -117,8 +124,10 @@ class Metric:
         return not self.params and "probabilities" not in self.needs
 
 
-def settle_empty(values: Floats, weight: Floats | float, n_relevant: Ints, empty: str, rule: str) -> Floats:
-    """Set the values of rows or groups without relevant labels; ``rule`` is the convention ``empty``."""
+def settle_empty(
+    values: Floats, weight: Floats | float, n_relevant: Ints, empty: str, rule: str
+) -> Floats:
+    """Set the values of rows without relevant labels; ``rule`` is the convention ``empty``."""
     if not empty:
         return values
     if rule == "skip":

@@ -1,7 +1,7 @@
-"""Measures of what is predicted, whether right or wrong: over labels, from the slots that each fills.
+"""Measures of the labels that are predicted, right or wrong, from the slots that each fills.
 
-A slot is a place of a predicted set, so that one label may fill as many as there are rows. Where nothing is
-predicted, all but coverage are undefined.
+A slot is a place of a predicted set, so that one label may fill as many as there are rows. Where
+nothing is predicted, all but coverage are undefined.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def pred_coverage(counts: Counts, setting: Setting) -> Floats:
 
 
 def gini(spread: Spread, setting: Setting) -> float:
-    """Sum over labels, in ascending order, of (2 i - l - 1) n_i / (l sum of n), as RecBole's GiniIndex."""
+    """Sum over labels, ascending, of (2 i - l - 1) n_i / (l sum of n), as RecBole's GiniIndex."""
     from xmleval.numerics.exact import scaled_sum  # loads kernels, which no list of measures needs
 
     n, times = spread
@@ -40,7 +40,8 @@ def entropy(spread: Spread, setting: Setting) -> float:
     from xmleval.numerics.exact import SCALE, scaled_sum
 
     predicted = spread.values > 0
-    n, times = spread.values[predicted], spread.n_labels[predicted]
+    n = spread.values[predicted]
+    times = spread.n_labels[predicted]
     total = scaled_sum(n, times)
     if not total or setting.n_labels == 1:
         return float("nan")
@@ -49,7 +50,7 @@ def entropy(spread: Spread, setting: Setting) -> float:
 
 
 def training_rows(counts: Labels, setting: Setting) -> Labels:
-    """Return the number of training rows of each label."""
+    """Return the number of training rows by label."""
     return counts
 
 

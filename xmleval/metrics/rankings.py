@@ -31,7 +31,9 @@ def misordered_pairs(view: View, setting: Setting) -> Floats:
     return misordered
 
 
-def without_pairs(values: Floats, n_defined: Floats | Ints, perfect: float, setting: Setting) -> Floats:
+def without_pairs(
+    values: Floats, n_defined: Floats | Ints, perfect: float, setting: Setting
+) -> Floats:
     """Replace the values of rows without pairs, by the convention ``no_pairs``."""
     left_out = setting.conventions.no_pairs == "skip"
     return np.where(n_defined == 0, np.nan if left_out else perfect, values)

@@ -23,7 +23,7 @@ TINY = np.finfo(np.float64).tiny  # below every sum of weights
 
 
 def divide(numerator: Floats, denominator: Floats, c: Counts, setting: Setting) -> Floats:
-    """Divide; 0/0 by the convention ``zero_division``. A zero denominator implies a zero numerator."""
+    """Divide; 0/0 by the convention ``zero_division``. Numerators are 0 where denominators are."""
     out: Floats = numerator / np.maximum(denominator, TINY)  # faster than a mask
     value = setting.conventions.zero_division
     if not value:
@@ -79,7 +79,8 @@ def gmean(c: Counts, setting: Setting) -> Floats:
 
 def hmean(c: Counts, setting: Setting) -> Floats:
     """Harmonic mean of recall and specificity; 0 where both are 0."""
-    r, s = recall(c, setting), specificity(c, setting)
+    r = recall(c, setting)
+    s = specificity(c, setting)
     means: Floats = 2.0 * r * s / np.maximum(r + s, TINY)
     return means
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -13,10 +13,14 @@ from xmleval.base.conventions import Conventions, names_field, resolve_conventio
 from xmleval.base.errors import positive_integer, shown
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
+from xmleval.metrics.metric import Param
 from xmleval.metrics.spellings import AMBIGUOUS, canonical, meaning, nearest
 
 GRAMMAR = re.compile(
-    r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+|all))?"
+    r"(?P<name>[a-z0-9_\-]+)"
+    r"(\.(?P<average>[a-z_]+))?"
+    r"(\((?P<params>[^()]*)\))?"
+    r"(@(?P<k>-?[0-9]+|all))?"
 )
 TREC_NDCG = re.compile(r"\s*ndcg_cut([_.@].*)?\s*", re.IGNORECASE)
 DEFAULT_K = (1, 3, 5)
@@ -27,7 +31,7 @@ SETS_OF_LABELS = "label_totals"  # the state that counts predicted sets by label
 
 @dataclass(frozen=True)
 class Spec:
-    """One measure with its average, parameters and cutoff; its string form is the canonical name."""
+    """One measure with its average, parameters and cutoff; as text, its canonical name."""
 
     metric: Metric
     average: str | None = None
@@ -37,15 +41,22 @@ class Spec:
     @cached
     def name(self) -> str:
         """The name that parses to this spec."""
-        average = f".{self.average}" if self.average else ""
-        shown = ",".join(f"{name}={_number(value)}" for name, value in self.params)
-        at_k = f"@{self.cutoff}" if self.cutoff else ""
-        return f"{self.metric.name}{average}{f'({shown})' if shown else ''}{at_k}"
+        text = self.metric.name
+        if self.average:
+            text += f".{self.average}"
+        if self.params:
+            params = ",".join(f"{name}={_number(value)}" for name, value in self.params)
+            text += f"({params})"
+        if self.cutoff:
+            text += f"@{self.cutoff}"
+        return text
 
     @cached
     def cutoff(self) -> str:
         """The text after ``@``: a number, "all", or empty."""
-        return str(self.k) if self.k else "all" if self.metric.cutoff == "all" else ""
+        if self.k:
+            return str(self.k)
+        return "all" if self.metric.cutoff == "all" else ""
 
     @cached
     def state(self) -> str:
@@ -60,10 +71,10 @@ class Spec:
 
     @cached
     def of_sets(self) -> bool:
-        """Whether it reads predicted sets, or the first labels in place of these."""
+        """Whether it reads predicted sets, or the first k labels as sets."""
         needs = self.metric.needs
-        of_first = "probabilities" in needs and self.k is not None
-        return "sets" in needs or self.state == SETS_OF_LABELS or of_first
+        reads_first = "probabilities" in needs and self.k is not None
+        return "sets" in needs or self.state == SETS_OF_LABELS or reads_first
 
     @cached
     def ties(self) -> str:
@@ -96,18 +107,20 @@ class Spec:
 
     @property
     def label_column(self) -> str:
-        """Return the name of the values by label that it averages, e.g. ``f1@5`` for ``f1.macro@5``."""
+        """The name of the values by label that it averages: ``f1@5`` for ``f1.macro@5``."""
         return self.name.replace(f".{self.average}", "", 1)
 
     @property
     def family(self) -> str:
-        """Return the printed symbol without a cutoff, e.g. ``nDCG``."""
+        """The printed symbol without a cutoff, such as ``nDCG``."""
         return self.symbol.removesuffix(f"@{self.cutoff}")
 
     @property
     def by_label(self) -> bool:
         """Whether labels have values of it, or hits at its cutoff or in its sets."""
-        return bool(self.k) or self.average in ("macro", "micro", "weighted") or "sets" in self.needs
+        return (
+            bool(self.k) or self.average in ("macro", "micro", "weighted") or "sets" in self.needs
+        )
 
     @property
     def smooth(self) -> bool:
@@ -118,7 +131,9 @@ class Spec:
     def has_row_values(self) -> bool:
         """Whether it is a mean of values of rows."""
         table = self.metric.table
-        return self.state == "row_sums" or (self.state == "rank_profile" and table != "gains/ideals")
+        return self.state == "row_sums" or (
+            self.state == "rank_profile" and table != "gains/ideals"
+        )
 
     @property
     def weighs(self) -> bool:
@@ -132,7 +147,7 @@ class Spec:
 
     @property
     def cutoff_hint(self) -> str:
-        """Return the name with a cutoff, for which scores suffice, as a hint; empty if it takes none."""
+        """A hint that scores suffice for the name with a cutoff; empty if it takes none."""
         k = max(DEFAULT_K)
         try:
             return f"; {parse_spec(f'{self.name}@{k}')} takes the first {k} labels"
@@ -141,32 +156,39 @@ class Spec:
 
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
-        metric, tied = self.metric, conventions.ndcg_ties == "average"
+        metric = self.metric
+        tied = conventions.ndcg_ties == "average"
         if not (metric.by_row and (tied or conventions.graded)):
             return self
         # the best values of grades are not known without these
         best = None if conventions.graded and metric.range[1] > 1 else metric.best
         by_row = replace(
-            metric, state="row_sums", value=metric.by_row, by_row=None, best=best, whole=metric.whole or tied,
+            metric,
+            state="row_sums",
+            value=metric.by_row,
+            by_row=None,
+            best=best,
+            whole=metric.whole or tied,
             ties="" if tied else metric.ties,
-        )  # fmt: skip
+        )
         return replace(self, metric=by_row)
 
     def conventions(self, decision: str | None) -> list[str]:
-        """Return the fields of `Conventions` that affect the value, if sets are made by ``decision``."""
-        left_out = {
+        """Return the fields of `Conventions` that affect the value of sets of a decision rule."""
+        without_effect = {
             "labels": self.average not in ("macro", "of_macros"),
             "unlisted": decision == "pred" and "sets" in self.needs,
         }
-        return [name for name in self.metric.conventions if not left_out.get(name)]
+        return [name for name in self.metric.conventions if not without_effect.get(name)]
 
     @property
     def symbol(self) -> str:
-        """Return the printed symbol, e.g. ``nDCG@5``."""
-        values = {name: _number(value) for name, value in self.params} if self.params else {}
+        """The printed symbol, such as ``nDCG@5``."""
+        values = {name: _number(value) for name, value in self.params}
         text = self.metric.symbol.format(k=self.k, average=self.average, **values)
-        named = not self.cutoff or text.endswith(f"@{self.cutoff}")
-        return text if named else f"{text}@{self.cutoff}"
+        if not self.cutoff or text.endswith(f"@{self.cutoff}"):
+            return text
+        return f"{text}@{self.cutoff}"
 
 
 def _number(value: float) -> str:
@@ -175,43 +197,80 @@ def _number(value: float) -> str:
 
 @lru_cache(maxsize=1024)
 def parse_spec(text: str) -> Spec:
-    """Parse the name of a measure in any case, such as ``p@5``, ``f1.macro@5`` or ``fbeta.samples(beta=2)``.
+    """Parse the name of a measure in any case: ``p@5``, ``f1.macro@5``, ``fbeta.samples(beta=2)``.
 
-    ValueError is raised where the name is unknown, or its average, parameter or cutoff is missing or invalid.
+    ValueError is raised where the name is unknown, or its average, parameter or cutoff is missing
+    or invalid.
     """
     match = GRAMMAR.fullmatch(canonical(text))
     if match is None or len(match["k"] or "") > MOST_DIGITS:
         hint = "; give several names as a list" if "," in text else ""
-        raise ValueError(f"{shown(text)} is not a measure name: name[.average][(param=value)][@k]{hint}")
-    name, average = match["name"], match["average"]
-    whole = match["k"] == "all"
-    k = None if whole else whole_number(match["k"])
-    rows = [metric for metric in TABLE if metric.name == name]
-    averages = list(dict.fromkeys(f"{name}.{a}" for metric in rows for a in metric.averages))
-    averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
-    if not rows and not averages:
+        raise ValueError(
+            f"{shown(text)} is not a measure name: name[.average][(param=value)][@k]{hint}"
+        )
+    average = match["average"]
+    is_whole = match["k"] == "all"
+    k = None if is_whole else whole_number(match["k"])
+    metrics = _metrics_with_average(text, match["name"], average)
+    if k is not None and not 0 < k <= MOST_K:
+        limit = "positive" if k <= 0 else "below 2^31"
+        raise ValueError(f"{shown(text)}: k={k} is not {limit}")
+    metrics = _metrics_with_cutoff(text, metrics, k, is_whole)
+    params = [item for item in (match["params"] or "").split(",") if item]
+    metric = _metric_with_params(metrics, {item.partition("=")[0] for item in params})
+    return Spec(metric, average, _parse_params(text, metric, average, match["params"]), k)
+
+
+def _metrics_with_average(text: str, name: str, average: str | None) -> list[Metric]:
+    """Return the metrics of a name that have the average, of which there is at least one."""
+    metrics = [metric for metric in TABLE if metric.name == name]
+    choices = list(
+        dict.fromkeys(f"{name}.{each}" for metric in metrics for each in metric.averages)
+    )
+    choices += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
+    if not metrics and not choices:
         within = "" if text == name else f"{shown(text)}: "
         raise _unknown(text, f"{within}unknown measure {shown(name)}; {nearest(name)}")
-    rows = [metric for metric in rows if average in (metric.averages or (None,))]
-    if not rows:
-        choices = ", ".join(averages)
-        problem = f"no average {shown(average)}" if average else "needs an average"
-        choose = f"choose from {choices}" if choices else "it takes none"
-        raise _unknown(text, f"{shown(text)}: {problem}; {choose}")
-    if k is not None and not 0 < k <= MOST_K:
-        raise ValueError(f"{shown(text)}: k={k} is not {'positive' if k <= 0 else 'below 2^31'}")
-    asked = "all" if whole else "none" if k is None else "required"
-    rows = [m for m in rows if m.cutoff == asked or (m.cutoff == "optional" and not whole)]
-    if not rows:
-        why = {"none": "needs a cutoff, as in @5", "required": "takes no @k", "all": "takes no @all"}
-        raise _unknown(text, f"{shown(text)}: {name} {why[asked]}")
-    named = {item.partition("=")[0] for item in (match["params"] or "").split(",") if item}
-    rows = [m for m in rows if named <= {*m.params} and (named or not m.params)] or rows
-    return Spec(rows[0], average, _parse_params(text, rows[0], average, match["params"]), k)
+    averaged = [metric for metric in metrics if average in (metric.averages or (None,))]
+    if averaged:
+        return averaged
+    problem = f"no average {shown(average)}" if average else "needs an average"
+    choose = "it takes none"
+    if choices:
+        choose = f"choose from {', '.join(choices)}"
+    raise _unknown(text, f"{shown(text)}: {problem}; {choose}")
+
+
+def _metrics_with_cutoff(
+    text: str, metrics: Sequence[Metric], k: int | None, is_whole: bool
+) -> list[Metric]:
+    """Return the metrics that take the cutoff, or none; there is at least one."""
+    if is_whole:
+        cutoff = "all"
+        problem = "takes no @all"
+    elif k is None:
+        cutoff = "none"
+        problem = "needs a cutoff, as in @5"
+    else:
+        cutoff = "required"
+        problem = "takes no @k"
+    taken = {cutoff} if is_whole else {cutoff, "optional"}
+    with_cutoff = [metric for metric in metrics if metric.cutoff in taken]
+    if not with_cutoff:
+        raise _unknown(text, f"{shown(text)}: {metrics[0].name} {problem}")
+    return with_cutoff
+
+
+def _metric_with_params(metrics: Sequence[Metric], names: set[str]) -> Metric:
+    """Return the first metric that has the parameters, and none without; else the first of all."""
+    for metric in metrics:
+        if names <= metric.params.keys() and bool(names) == bool(metric.params):
+            return metric
+    return metrics[0]
 
 
 def _unknown(text: str, reason: str) -> ValueError:
-    """Return the error of a name: what it means here if other programs have it, otherwise the reason."""
+    """Return the error of an unknown name: what other programs mean by it, or the reason."""
     meant = meaning(text)
     return ValueError(f"{shown(text)}: here it is {meant}" if meant else reason)
 
@@ -219,36 +278,46 @@ def _unknown(text: str, reason: str) -> ValueError:
 def _parse_params(
     text: str, metric: Metric, average: str | None, text_of_params: str | None
 ) -> tuple[tuple[str, float], ...]:
+    """Return the parameters of a measure by name, with the defaults of those that are not given."""
+    name_and_average = metric.name
+    if average:
+        name_and_average += f".{average}"
     numbers: dict[str, float] = {}
-    for item in (text_of_params or "").split(",") if text_of_params else []:
+    for item in text_of_params.split(",") if text_of_params else []:
         name, _, value = item.partition("=")
         if name in numbers:
             raise ValueError(f"{shown(text)}: {name} is given twice")
         if name not in metric.params:
-            of = f".{average}" if average else ""
-            raise ValueError(f"{shown(text)}: {metric.name}{of} has no parameter {shown(name)}")
-        number = decimal_number(value)
-        if number is None:
-            raise ValueError(f"{shown(text)}: {name}={shown(value)} is not a number")
-        if not 0 <= number < 1e150:
-            raise ValueError(f"{shown(text)}: {name}={value} is not a non-negative number")
-        numbers[name] = number
-        allowed = metric.params[name].allowed
-        if allowed and not (number.is_integer() and int(number) in allowed):
-            raise ValueError(
-                f"{shown(text)}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}"
-            )
-        if metric.params[name].share and not 0 < number <= 1:
-            raise ValueError(f"{shown(text)}: {name}={value} is not above 0 and at most 1")
+            raise ValueError(f"{shown(text)}: {name_and_average} has no parameter {shown(name)}")
+        numbers[name] = _parse_param(text, metric.params[name], name, value)
     for name, param in metric.params.items():
-        if name not in numbers and param.default:
-            numbers[name] = param.example
-        elif name not in numbers:
-            _, _, cutoff = text.partition("@")
-            of = f".{average}" if average else ""
-            as_in = f"{metric.name}{of}({name}={param.example:g}){f'@{cutoff}' if cutoff else ''}"
-            raise ValueError(f"{shown(text)}: needs {name}, as in {as_in}")
+        if name in numbers:
+            continue
+        if not param.default:
+            example = f"{name_and_average}({name}={param.example:g})"
+            _, at, cutoff = text.partition("@")
+            if cutoff:
+                example += at + cutoff
+            raise ValueError(f"{shown(text)}: needs {name}, as in {example}")
+        numbers[name] = param.example
     return tuple(numbers.items())
+
+
+def _parse_param(text: str, param: Param, name: str, value: str) -> float:
+    """Return the number that a parameter is set to, if the parameter allows it."""
+    number = decimal_number(value)
+    if number is None:
+        raise ValueError(f"{shown(text)}: {name}={shown(value)} is not a number")
+    problem = ""
+    if not 0 <= number < 1e150:
+        problem = "a non-negative number"
+    elif param.allowed and not (number.is_integer() and int(number) in param.allowed):
+        problem = f"an integer in {param.allowed[0]}..{param.allowed[-1]}"
+    elif param.share and not 0 < number <= 1:
+        problem = "above 0 and at most 1"
+    if problem:
+        raise ValueError(f"{shown(text)}: {name}={value} is not {problem}")
+    return number
 
 
 def conventions_of(
@@ -256,21 +325,26 @@ def conventions_of(
 ) -> Conventions:
     """Return the conventions that are given, with the gains of trec_eval's spelling of nDCG."""
     conventions = resolve_conventions(given)
-    names = [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else []
-    is_open = not conventions.graded and not names_field(given, "gains")
-    if is_open and any(map(_has_grades, map(str, names))):
-        conventions = replace(conventions, gains="linear")
+    if conventions.graded or names_field(given, "gains"):
+        return conventions
+    names: Iterable[Any] = ()
+    if isinstance(metrics, str):
+        names = [metrics]
+    elif isinstance(metrics, list | tuple):
+        names = metrics
+    if any(_has_grades(str(name)) for name in names):
+        return replace(conventions, gains="linear")
     return conventions
 
 
 @lru_cache(maxsize=1024)
 def _has_grades(name: str) -> bool:
-    """Tell whether a measure by this name has grades for gains."""
+    """Whether a measure by this name has grades for gains."""
     return TREC_NDCG.fullmatch(name) is not None
 
 
 def as_names(metrics: object) -> object:
-    """Return names of measures that can be read twice, also of an iterator; what are none as they are."""
+    """Return names of measures as a list if they come from an iterator, which is read once."""
     if isinstance(metrics, Iterable) and not isinstance(metrics, str | list | tuple):
         return [*metrics]
     return metrics
@@ -279,27 +353,42 @@ def as_names(metrics: object) -> object:
 def expand_metrics(
     metrics: str | Iterable[str] | None, ks: int | Iterable[int] = DEFAULT_K
 ) -> list[tuple[Spec, bool]]:
-    """Expand names of measures and groups, by default ``xmc``, to specs, in order and without duplicates.
+    """Expand names of measures and groups, by default ``xmc``, to distinct specs in order.
 
-    Each comes with whether it was requested by its own name. ``ks`` are the cutoffs of measures at k that are
-    named without one. ValueError is raised where a name does not parse or a cutoff is not a positive integer.
+    Each comes with whether it was requested by its own name. ``ks`` are the cutoffs of measures at
+    k that are named without one. ValueError is raised where a name does not parse or a cutoff is
+    not a positive integer.
     """
     if not (metrics is None or isinstance(metrics, Iterable)):
         raise ValueError(f"metrics: {shown(metrics)} is neither a name nor a list of names")
-    asked = ["xmc"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    listed_ks: Iterable[Any] = ks if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) != 0 else [ks]
-    cutoffs = DEFAULT_K if ks is DEFAULT_K else tuple(positive_integer("k", k) for k in listed_ks)
-    if not asked or not cutoffs:
+    if metrics is None:
+        requested: list[Any] = ["xmc"]
+    elif isinstance(metrics, str):
+        requested = [metrics]
+    else:
+        requested = list(metrics)
+    cutoffs = DEFAULT_K if ks is DEFAULT_K else _cutoffs(ks)
+    if not requested or not cutoffs:
         raise ValueError("metrics and k must not be empty")
     explicit_of: dict[str, tuple[Spec, bool]] = {}
-    for item in asked:
+    for item in requested:
         if not isinstance(item, str):
             raise ValueError(f"metrics: {shown(item)} is not a name")
-        explicit = item.strip().lower() not in (*GROUPS, "all")
-        for spec in _named(item, cutoffs) if explicit else _members(item.strip().lower(), cutoffs):
+        group = item.strip().lower()
+        is_explicit = group not in (*GROUPS, "all")
+        specs = _named(item, cutoffs) if is_explicit else _members(group, cutoffs)
+        for spec in specs:
             earlier = explicit_of.get(spec.name)
-            explicit_of[spec.name] = (spec, explicit or (earlier is not None and earlier[1]))
+            was_explicit = earlier is not None and earlier[1]
+            explicit_of[spec.name] = (spec, is_explicit or was_explicit)
     return list(explicit_of.values())
+
+
+def _cutoffs(ks: object) -> tuple[int, ...]:
+    """Return cutoffs, one or several, which must be positive integers."""
+    if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) != 0:
+        return tuple(positive_integer("k", k) for k in ks)
+    return (positive_integer("k", ks),)
 
 
 @lru_cache(maxsize=256)
@@ -309,7 +398,8 @@ def _named(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     if "@" in name or (name in AMBIGUOUS and not is_at_each_k):
         return (parse_spec(text),)
     cutoffs = {m.cutoff for m in TABLE if m.name == name} - {"all"}
-    only_at_k = not cutoffs and canonical(f"{name}@") in {f"{m.name}@" for m in TABLE}  # prec, success ...
+    # prec, success ...
+    only_at_k = not cutoffs and canonical(f"{name}@") in {f"{m.name}@" for m in TABLE}
     if cutoffs == {"required"} or only_at_k or is_at_each_k:
         return tuple(parse_spec(f"{name}@{k}") for k in ks)
     return (parse_spec(text),)
@@ -317,13 +407,29 @@ def _named(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
 
 @lru_cache(maxsize=64)
 def _members(group: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
-    if group != "all":
-        names = [[f"{n}{k}" for k in ks] if n.endswith("@") else [n] for n in GROUPS[group]]
-        return tuple(parse_spec(name) for at_ks in names for name in at_ks)
-    specs: list[Spec] = []
-    for metric in TABLE:
-        cutoffs: list[int | None] = [None] if metric.cutoff != "required" else []
-        cutoffs += ks if metric.cutoff in ("required", "optional") else []
-        if metric.general:
-            specs += [Spec(metric, average, (), k) for k in cutoffs for average in metric.averages or (None,)]
-    return tuple(specs)
+    """Return the measures of a group, at each cutoff that they take."""
+    if group == "all":
+        return tuple(
+            Spec(metric, average, (), k)
+            for metric in TABLE
+            if metric.general
+            for k in _cutoffs_of(metric, ks)
+            for average in metric.averages or (None,)
+        )
+    names: list[str] = []
+    for name in GROUPS[group]:
+        if name.endswith("@"):
+            names += [f"{name}{k}" for k in ks]
+        else:
+            names.append(name)
+    return tuple(parse_spec(name) for name in names)
+
+
+def _cutoffs_of(metric: Metric, ks: tuple[int, ...]) -> list[int | None]:
+    """Return the cutoffs that a metric takes; None stands for all labels."""
+    cutoffs = list[int | None]()
+    if metric.cutoff != "required":
+        cutoffs.append(None)
+    if metric.cutoff in ("required", "optional"):
+        cutoffs += ks
+    return cutoffs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from xmleval.base.errors import did_you_mean, shown
-from xmleval.metrics import ALIASES, GROUPS, TABLE
+from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 
 WORDS = {"roc_auc": "auc", "average_precision": "ap"}  # names of scikit-learn
 BLANKS = re.compile(r"(?<![0-9.]) +| +(?![0-9.])")  # but not those that cut a number in two
@@ -19,8 +19,9 @@ JOINED = {  # f1_macro, macro_f1
     for joined in (f"{name}_{average}", f"{average}_{name}", f"{name}.{average}")
 }
 
-# What is measured here by names of other programs, lower-case and without "_", "-" and blanks; with "@", only
-# with a cutoff. Names in braces get the average and the cutoff of the name, or all that there are.
+# What is measured here by names of other programs, lower-case and without "_", "-" and blanks; with
+# "@", only with a cutoff. Names in braces get the average and the cutoff of the name, or all that
+# there are.
 MEANT = {
     **dict.fromkeys(
         ["map", "meanaverageprecision", "meanap"],
@@ -40,11 +41,15 @@ MEANT = {
     **dict.fromkeys(["rp", "rprec@", "rprecision@"], "{rcap}: hits / min(k, R)"),
     "rprecision": "rprec",
     **dict.fromkeys(["exactmatch", "exactmatchratio", "emr", "subsetacc"], "subset_accuracy"),
-    **dict.fromkeys(["zerooneloss", "zeroone", "subsetloss", "subset01loss"], "1 - subset_accuracy"),
-    **dict.fromkeys(["hammingscore", "hammingaccuracy"], "accuracy.micro, which is 1 - hamming_loss"),
+    **dict.fromkeys(
+        ["zerooneloss", "zeroone", "subsetloss", "subset01loss"], "1 - subset_accuracy"
+    ),
+    **dict.fromkeys(
+        ["hammingscore", "hammingaccuracy"], "accuracy.micro, which is 1 - hamming_loss"
+    ),
     **dict.fromkeys(["hamming", "hloss", "hl", "hammingdistance"], "hamming_loss"),
-    "coverage@": "{label_coverage} of labels with a hit or {pred_coverage} of predicted labels, while "
-    "coverage is of whole rankings",
+    "coverage@": "{label_coverage} of labels with a hit or {pred_coverage} of predicted labels, "
+    "while coverage is of whole rankings",
     **dict.fromkeys(["itemcoverage", "catalogcoverage"], "{pred_coverage}"),
     **dict.fromkeys(["meanreciprocalrank", "reciprocalrank"], "{mrr}"),
     **dict.fromkeys(["normalizeddcg", "normalizeddiscountedcumulativegain", "ndcgscore"], "{ndcg}"),
@@ -87,10 +92,11 @@ AVERAGES = ("micro", "macro", "weighted", "samples")
 
 
 def canonical(text: str) -> str:
-    """Return the spelling in the table of a name that people spell otherwise; other text in lower case.
+    """Return the name in the table for another spelling; other text in lower case.
 
-    Known are the names in `ALIASES`, an average before or after the name (``macro_f1``, ``f1-macro``), a
-    cutoff without ``@`` (``p5``, trec_eval's ``P_5``), and ``p@k`` for a measure at each cutoff.
+    Recognised are the names in `ALIASES`, an average before or after the name (``macro_f1``,
+    ``f1-macro``), a cutoff without ``@`` (``p5``, trec_eval's ``P_5``), and ``p@k`` for a measure
+    at each cutoff.
     """
     text = BLANKS.sub("", text.strip().lower())
     if text.endswith("@k"):
@@ -105,51 +111,82 @@ def canonical(text: str) -> str:
 
 
 def _aliased(text: str) -> str:
+    """Replace an alias, with or without a cutoff, by its name in the table."""
     for alias, name in ALIASES.items():
-        if text == alias or text.startswith(alias + "@") or (alias.endswith("@") and text.startswith(alias)):
+        beginning = alias if alias.endswith("@") else f"{alias}@"
+        if text == alias or text.startswith(beginning):
             return name + text[len(alias) :]
     return text
 
 
 def _dotted(name: str) -> str:
-    plain = name.replace("-", "_")
+    """Return a name without cutoff as ``name.average``."""
     if name in NAMES or name in ALIASES:
         return name
-    return plain if plain in NAMES else JOINED.get(plain, WORDS.get(plain, name))
+    plain = name.replace("-", "_")
+    if plain in NAMES:
+        return plain
+    return JOINED.get(plain, WORDS.get(plain, name))
 
 
 def meaning(text: str) -> str:
-    """Return what a name of another program is here, as the end of a message; empty if that is not known."""
+    """Return the measures that another program calls so, to end a message; empty if unknown."""
     head, _, cutoff = re.sub(r"[\s_\-]", "", text.lower()).partition("@")
     name, _, average = head.partition(".")
     name = next((name.removeprefix(each) for each in PREFIXES if name.startswith(each)), name)
-    for each in AVERAGES if not average else ():
-        if len(name) > len(each) and (name.startswith(each) or name.endswith(each)):
-            average, name = each, name.removeprefix(each).removesuffix(each)
+    if not average:
+        name, average = _split_average(name)
     numbered = re.fullmatch(r"(.+?)(?:at)?(\d+)", name) or re.fullmatch(r"(.+)at(k)", name)
     if numbered and not cutoff and name not in MEANT:
-        name, cutoff = numbered[1], numbered[2]
+        name = numbered[1]
+        cutoff = numbered[2]
     if name in AMBIGUOUS and cutoff == "k":
         return ""
-    keys = [f"{name}.{average}"] if average else []
-    keys += [f"{name}@"] if cutoff else []
-    meant = next((MEANT[key] for key in (*keys, name) if key in MEANT), "")
+    meant = _meant(name, average, cutoff)
     if not meant and numbered and name in AT_K:
         meant = f"{{{name}}}"
-    return re.sub(r"\{(\w+)\}", lambda found: _spelled(found[1], average, cutoff), meant)
+    return re.sub(r"\{(\w+)\}", lambda match: _spelled(match[1], average, cutoff), meant)
+
+
+def _split_average(name: str) -> tuple[str, str]:
+    """Return a name without the average that it begins or ends with, and that average, if any."""
+    average = ""
+    for each in AVERAGES:
+        if len(name) > len(each) and (name.startswith(each) or name.endswith(each)):
+            average = each
+            name = name.removeprefix(each).removesuffix(each)
+    return name, average
+
+
+def _meant(name: str, average: str, cutoff: str) -> str:
+    """Return the meaning of a name with an average or a cutoff, or else of the name alone."""
+    keys = [name]
+    if cutoff:
+        keys.insert(0, f"{name}@")
+    if average:
+        keys.insert(0, f"{name}.{average}")
+    return next((MEANT[key] for key in keys if key in MEANT), "")
 
 
 def _spelled(name: str, average: str, cutoff: str) -> str:
-    """Return a name of the table with an average and a cutoff; without an average, with each in turn."""
-    rows = [metric for metric in TABLE if metric.name == name and metric.cutoff != "all"]
-    takes_k = any(metric.cutoff in ("required", "optional") for metric in rows)
-    needs_k = all(metric.cutoff == "required" for metric in rows)
-    at_k = f"@{cutoff or 'k'}" if needs_k or (takes_k and cutoff) else ""
-    known = [each for metric in rows for each in metric.averages or ("",)]
-    usual = [each for each in AVERAGES if each in known]
-    averages = [average] if average in known else usual or known or [""]
-    *others, last = [f"{name}.{each}{at_k}" if each else f"{name}{at_k}" for each in averages]
-    return f"{', '.join(others)} or {last}" if others else last
+    """Return a name of the table with an average, or with each in turn, and with a cutoff."""
+    metrics = [metric for metric in TABLE if metric.name == name and metric.cutoff != "all"]
+    at_k = ""
+    if _has_cutoff(metrics, cutoff):
+        at_k = f"@{cutoff or 'k'}"
+    known = [each for metric in metrics for each in metric.averages or ("",)]
+    averages = [average]
+    if average not in known:
+        averages = [each for each in AVERAGES if each in known] or known or [""]
+    *earlier, last = [f"{name}.{each}".rstrip(".") + at_k for each in averages]
+    return f"{', '.join(earlier)} or {last}" if earlier else last
+
+
+def _has_cutoff(metrics: list[Metric], cutoff: str) -> bool:
+    """Whether a name is spelled with a cutoff: all metrics need one, or it is given and taken."""
+    if all(metric.cutoff == "required" for metric in metrics):
+        return True
+    return bool(cutoff) and any(metric.cutoff in ("required", "optional") for metric in metrics)
 
 
 def nearest(name: str) -> str:
@@ -159,11 +196,20 @@ def nearest(name: str) -> str:
 
 
 def not_there(name: str, names: list[str]) -> str:
-    """Say that a report has no such value, and which are near: of the same measure, or spelled alike."""
+    """Return a message that a report lacks a value, with names of the same measure or alike."""
+    return f"{shown(name)} is not in this report; {_near_in_report(name, names)}"
+
+
+def _near_in_report(name: str, names: list[str]) -> str:
+    """Return which names of a report are near to one that it lacks, or its first names."""
     stem = canonical(name).split("@")[0]
     same = [computed for computed in names if computed.split("@")[0] == stem]
-    few = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    if not same and (meant := meaning(name)):
-        return f"{shown(name)} is not in this report; here it is {meant}"
-    near = f"it has {', '.join(same)}" if same else did_you_mean(name, names, canonical)
-    return f"{shown(name)} is not in this report; {near or f'it has {few}'}"
+    if same:
+        return f"it has {', '.join(same)}"
+    meant = meaning(name)
+    if meant:
+        return f"here it is {meant}"
+    few = ", ".join(names[:6])
+    if len(names) > 6:
+        few += ", ..."
+    return did_you_mean(name, names, canonical) or f"it has {few}"

@@ -17,7 +17,9 @@ TABLE_UNITS = 2.0**40  # high parts of logarithms are multiples of 1 / TABLE_UNI
 
 def discounts(n: int) -> Floats:
     """Return 1 / log2(1 + rank) for the ranks 1..n, float64 (n,)."""
-    return first_discounts(n)[:n] if n <= TABULATED else discounts_at(np.arange(1, n + 1))
+    if n <= TABULATED:
+        return first_discounts(n)[:n]
+    return discounts_at(np.arange(1, n + 1))
 
 
 def discounts_at(ranks: Ints) -> Floats:
@@ -31,7 +33,7 @@ def discounts_at(ranks: Ints) -> Floats:
 
 
 def logs_of(numbers: Floats) -> Floats:
-    """Return log2 of each number, which is at least 1, float64 (n,)."""
+    """Return log2 of numbers of at least 1, float64 (n,)."""
     out = np.empty(numbers.shape)
     write_logs(numbers, tabulated_logs(), out)
     return out
@@ -43,48 +45,56 @@ def tabulated_logs() -> Floats:
     context = Context(prec=40)
     ln2 = context.ln(Decimal(2))
     ratios = [context.divide(Decimal(N_LOGS + i), Decimal(N_LOGS)) for i in range(N_LOGS)]
-    exact = [context.divide(context.ln(ratio), ln2) for ratio in ratios]
-    highs = [round(float(log) * TABLE_UNITS) / TABLE_UNITS for log in exact]
-    exact.append(context.divide(Decimal(2), ln2))
-    highs.append(float(exact[-1]))
-    lows = [float(context.subtract(log, Decimal(high))) for log, high in zip(exact, highs, strict=True)]
-    return _constant(np.array([highs, lows]))
+    numbers = [context.divide(context.ln(ratio), ln2) for ratio in ratios]
+    highs = [round(float(log) * TABLE_UNITS) / TABLE_UNITS for log in numbers]
+    # the last column has 2 / ln(2), in two parts like the logarithms
+    numbers.append(context.divide(Decimal(2), ln2))
+    highs.append(float(numbers[-1]))
+    lows = []
+    for number, high in zip(numbers, highs, strict=True):
+        lows.append(float(context.subtract(number, Decimal(high))))
+    return _make_constant(np.array([highs, lows]))
 
 
 @lru_cache
 def first_discounts(n: int) -> Floats:
-    """Return the discounts of the ranks 1..n, or of more, or the first `TABULATED`."""
+    """Return at least the discounts of the ranks 1..n, but no more than the first `TABULATED`."""
     return _table(_bits_for(n))
 
 
 def _bits_for(n: int) -> int:
+    """Return the logarithm of the length of a table with the first n discounts."""
     return max(LEAST_BITS, (min(n, TABULATED) - 1).bit_length())
 
 
 @cache
 def _table(bits: int) -> Floats:
-    return _constant(discounts_at(np.arange(1, (1 << bits) + 1)))
+    """Return the first 2^bits discounts."""
+    return _make_constant(discounts_at(np.arange(1, (1 << bits) + 1)))
 
 
 @lru_cache
 def _first_sums(n: int) -> Floats:
-    """Return the cumulative sums of the first 0..n discounts, or of more, or of the first `TABULATED`."""
+    """Return the sums of the first 0..n discounts, and perhaps more, up to `TABULATED`."""
     return _table_of_sums(_bits_for(n))
 
 
 @cache
 def _table_of_sums(bits: int) -> Floats:
-    return _constant(np.concatenate(([0.0], np.cumsum(_table(bits)))))
+    """Return the sums of the first 0..2^bits discounts."""
+    return _make_constant(np.concatenate(([0.0], np.cumsum(_table(bits)))))
 
 
-def _constant(array: Floats) -> Floats:
+def _make_constant(array: Floats) -> Floats:
+    """Make an array read-only, as all callers share it."""
     array.flags.writeable = False
     return array
 
 
 def discount_sums(ranks: Ints, most: int | None = None) -> Floats:
-    """Return the sum of the first discounts for each number of ranks, of which none is above ``most``."""
-    most = int(ranks.max(initial=1)) if most is None else most
+    """Return the sum of the first discounts for each number of ranks; ``most`` is their maximum."""
+    if most is None:
+        most = int(ranks.max(initial=1))
     sums = _first_sums(most)[np.minimum(ranks, TABULATED)]
     far = ranks > TABULATED
     if far.any():

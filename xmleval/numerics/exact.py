@@ -13,7 +13,7 @@ from xmleval.kernels.products import split
 
 SCALE = 1 << BITS * (LIMBS - 1)  # units of the last bit of a fixed-point sum in 1
 EXACT_BITS = 26  # of a number whose product with one of 27 bits is exact
-LARGE = 2.0**80  # numbers without bounds count as infinite from here on,
+LARGE = 2.0**80  # unbounded numbers count as infinite from here on,
 ABOUT_LARGE = "{}: numbers of 1.2e24 (2^80) or more in size count as infinite"
 LARGE_UNIT = 2.0**48  # and are added up in this unit, so that 2^31 of them fit a sum
 NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
@@ -38,34 +38,36 @@ def as_integer(limbs: Ints) -> int:
 def limbs_of(units: int) -> list[int]:
     """Return the fixed-point sum that `as_integer` returns as ``units``."""
     mask = (1 << BITS) - 1
-    return [
-        units >> BITS * (LIMBS - 1),
-        *(units >> BITS * place & mask for place in range(LIMBS - 2, -1, -1)),
-    ]
+    highest = units >> BITS * (LIMBS - 1)
+    others = [units >> BITS * place & mask for place in range(LIMBS - 2, -1, -1)]
+    return [highest, *others]
 
 
 def without_large(values: Floats, weight: Floats = NO_WEIGHT) -> tuple[Floats, Ints]:
-    """Return numbers without bounds in `LARGE_UNIT`, large ones as 0, and the numbers of large ones.
+    """Return unbounded numbers in `LARGE_UNIT`, large ones as 0, and how many are large.
 
-    These are above and below 0, and have a weight above 0.
+    The counts, int64 (2,), are of large numbers above and below 0 with a weight above 0.
     """
     large = np.abs(values) >= LARGE
     if not large.any():
         return values / LARGE_UNIT, np.zeros(2, np.int64)
-    weighing = large & (weight > 0.0) if weight.size else large
-    n_positive = np.count_nonzero(weighing & (values > 0.0))
-    counts: Ints = np.array([n_positive, np.count_nonzero(weighing) - n_positive])
+    is_counted = large
+    if weight.size:
+        is_counted = large & (weight > 0.0)
+    n_positive = np.count_nonzero(is_counted & (values > 0.0))
+    counts: Ints = np.array([n_positive, np.count_nonzero(is_counted) - n_positive])
     return np.where(large, 0.0, values / LARGE_UNIT), counts
 
 
 def sum_of_large(n_positive: int, n_negative: int) -> float:
     """Return the sum of large numbers, which count as infinite; 0 if there are none."""
-    above, below = math.inf if n_positive else 0.0, math.inf if n_negative else 0.0
+    above = math.inf if n_positive else 0.0
+    below = math.inf if n_negative else 0.0
     return above - below
 
 
 def exact_mean(values: Floats) -> float:
-    """Return the mean of numbers without bounds that are not NaN, rounded once; NaN if there are none."""
+    """Return the mean of the unbounded numbers that are not NaN, rounded once; NaN without any."""
     n_defined = int(np.count_nonzero(~np.isnan(values)))
     if not n_defined:
         return math.nan
@@ -75,16 +77,21 @@ def exact_mean(values: Floats) -> float:
 
 
 def scaled_sum(values: Floats, times: Ints | None = None) -> Any:
-    """Return the sum of the values that are not NaN, each taken so many times, in units of 1 / `SCALE`.
+    """Return the sum of the values that are not NaN, in units of 1 / `SCALE`.
 
-    It is exact but for what terms have below 2^-156, so that no grouping changes it; an integer, or infinite.
+    times : how many times each value is taken; None for once
+
+    The sum is exact but for the bits of terms below 2^-156, so that no grouping changes it; it is
+    an integer, or infinite.
     """
     if np.isinf(values).any():
-        return float(np.nansum(values if times is None else values * times))
+        repeated = values if times is None else values * times
+        return float(np.nansum(repeated))
     terms = [values]
     if times is not None:
         halves = split(values)
-        low, high = times & ((1 << EXACT_BITS) - 1), times >> EXACT_BITS
+        low = times & ((1 << EXACT_BITS) - 1)
+        high = times >> EXACT_BITS
         terms = [half * low for half in halves]
         if high.any():
             terms += [half * high * 2.0**EXACT_BITS for half in halves]

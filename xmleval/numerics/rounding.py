@@ -1,4 +1,4 @@
-"""Differences of values, of which equal ones are computed in several ways and rounded apart."""
+"""Differences of values that may be equal but computed in several ways, and so rounded apart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RELATIVE_ROUNDING = 2.0**-45  # of the larger of two values
 
 
 def bound_rounding(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Return by how much two equal values may differ, 0 of infinite ones."""
+    """Return by how much two equal values may differ; 0 if one is infinite."""
     larger = np.maximum(np.abs(a), np.abs(b))
     bound: Floats = RELATIVE_ROUNDING * np.where(np.isfinite(larger), larger, 0)
     return bound
@@ -27,5 +27,6 @@ def subtract(a: ArrayLike, b: ArrayLike) -> Floats:
     """
     with np.errstate(invalid="ignore"):  # of infinite values
         gaps = np.subtract(a, b, dtype=np.float64)
-    difference: Floats = np.where(np.equal(a, b) | (np.abs(gaps) <= bound_rounding(a, b)), 0.0, gaps)
+    is_equal = np.equal(a, b) | (np.abs(gaps) <= bound_rounding(a, b))
+    difference: Floats = np.where(is_equal, 0.0, gaps)
     return difference

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -11,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats, Ints, Labels, Scores, label_dtype
-from xmleval.files.spill import Keys, Run, SpillFile
+from xmleval.files.spill import Keys, SortedRun, SpillFile
 from xmleval.kernels.keys import HALF, SCANNED, decode_keys, encode_keys, part_keys
 
-Over = Callable[[Callable[[int], "Cut"], Sequence[int]], list["Cut"]]
 SMALL = 1 << 16  # keys up to which arrays are joined as they come in
 SAMPLED = 128  # keys of an array sampled to choose ranges
 GROUPED_RANGE = 1 << 21  # scores of labels to gather at a time: more only take memory
@@ -26,7 +24,7 @@ class Grouped(NamedTuple):
     """Scores grouped by label, unsorted within each: equivalent to keys at half the size.
 
     ptr : int64 (n_labels + 1,), where the scores of each label start
-    scores : float32 or float64, of which scores outside ptr[0]..ptr[-1] belong to other groups
+    scores : float32 or float64; scores outside ptr[0]..ptr[-1] belong to other groups
     """
 
     ptr: Ints
@@ -44,56 +42,66 @@ class Grouped(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Size of the scores, and of where those of each label start."""
+        """Bytes of the scores and of ``ptr``."""
         return self.size * self.scores.itemsize + self.ptr.nbytes
 
     def keys_of(self, first: int, stop: int) -> Keys:
         """Return the keys of labels first..stop-1."""
         n_labels = self.ptr.size - 1
         ptr = self.ptr[first : stop + 1]
-        labels = np.repeat(np.arange(first, stop, dtype=label_dtype(n_labels)), np.diff(ptr))
+        numbers = np.arange(first, stop, dtype=label_dtype(n_labels))
+        labels = np.repeat(numbers, np.diff(ptr))
         return make_keys(labels, self.scores[ptr[0] : ptr[-1]], n_labels)
 
     def keys(self) -> Iterator[Keys]:
         """Yield the keys of all labels, a range at a time."""
-        for first, stop in pairwise(label_bounds([self], self.size // WRITTEN)):
+        bounds = split_labels([self], self.size // WRITTEN)
+        for first, stop in pairwise(bounds):
             yield self.keys_of(first, stop)
 
 
-Held = Keys | Grouped
+KeysInMemory = Keys | Grouped
 
 
-def as_keys(part: Held) -> Iterable[Keys]:
+def as_keys(part: KeysInMemory) -> Iterable[Keys]:
     """Return a part of a pile as arrays of keys."""
-    return [part] if isinstance(part, np.ndarray) else part.keys()
+    if isinstance(part, np.ndarray):
+        return [part]
+    return part.keys()
 
 
-def label_bounds(parts: Sequence[Grouped], n_ranges: int = 1) -> list[int]:
-    """Return the bounds of ranges of labels that hold about as many scores, not too many for a cache."""
-    reached: Ints = sum(part.ptr - part.ptr[0] for part in parts)
-    n = max(n_ranges, int(reached[-1]) // GROUPED_RANGE)
-    cuts = np.searchsorted(reached, reached[-1] * np.arange(1, n) / n)
-    return sorted({0, *cuts.tolist(), reached.size - 1})
+def split_labels(parts: Sequence[Grouped], n_ranges: int = 1) -> list[int]:
+    """Return the bounds of ranges of labels with about equal numbers of scores.
+
+    There are at least ``n_ranges`` of them if scores allow, and more where ranges would be large.
+    """
+    n_reached: Ints = sum(part.ptr - part.ptr[0] for part in parts)
+    n_scores = n_reached[-1]
+    n = max(n_ranges, int(n_scores) // GROUPED_RANGE)
+    cuts = np.searchsorted(n_reached, n_scores * np.arange(1, n) / n)
+    return sorted({0, *cuts.tolist(), n_reached.size - 1})
 
 
-def append_joined(arrays: list[Any], keys: Held) -> None:
+def append_joined(arrays: list[Any], keys: KeysInMemory) -> None:
     """Append keys to a list; small arrays at its end are joined to limit their number."""
     arrays.append(keys)
-    while (
-        len(arrays) > 1
-        and all(isinstance(part, np.ndarray) for part in arrays[-2:])
-        and arrays[-2].size + arrays[-1].size <= SMALL
-        and arrays[-2].size <= 2 * arrays[-1].size
-    ):
+    while len(arrays) > 1 and _is_joinable(arrays[-2], arrays[-1]):
         arrays[-2:] = [np.concatenate(arrays[-2:])]
+
+
+def _is_joinable(first: KeysInMemory, second: KeysInMemory) -> bool:
+    """Whether both are small arrays, and the second is at least half as long as the first."""
+    if not isinstance(first, np.ndarray) or not isinstance(second, np.ndarray):
+        return False
+    return first.size + second.size <= SMALL and first.size <= 2 * second.size
 
 
 class Pile:
     """A multiset of keys: arrays in any order, never changed, and sorted runs in a spill file."""
 
     def __init__(self) -> None:
-        self._by_dtype: dict[np.dtype[Any], list[Held]] = {}
-        self.runs: list[Run] = []
+        self._by_dtype: dict[np.dtype[Any], list[KeysInMemory]] = {}
+        self.runs: list[SortedRun] = []
         self.n_bytes = 0  # of the arrays
 
     @property
@@ -109,64 +117,86 @@ class Pile:
         """Return all arrays and runs."""
         return [*self.arrays(), *self.runs]
 
-    def add(self, arrays: Iterable[Held]) -> None:
+    def add(self, arrays: Iterable[KeysInMemory]) -> None:
         """Add arrays."""
         for keys in arrays:
             if keys.size:
                 self.n_bytes += keys.nbytes
                 append_joined(self._by_dtype.setdefault(keys.dtype, []), keys)
 
-    def put(self, old: Keys, new: Keys) -> None:
+    def replace_array(self, old: Keys, new: Keys) -> None:
         """Replace an array by the same keys in another order."""
-        tail = self._by_dtype.get(old.dtype, [])
-        for place, keys in enumerate(tail):
+        arrays = self._by_dtype.get(old.dtype, [])
+        for place, keys in enumerate(arrays):
             if keys is old and new.dtype == old.dtype:
-                tail[place] = new
+                arrays[place] = new
                 return
 
-    def hold_on_disk(self, runs: list[Run]) -> None:
-        """Replace all arrays by runs of the same keys; no signal handler can find half of it done."""
-        nothing: dict[np.dtype[Any], list[Held]] = {}
+    def replace_by_runs(self, runs: list[SortedRun]) -> None:
+        """Replace all arrays by runs of the same keys.
+
+        A signal handler that runs in between never finds half of it done.
+        """
+        nothing: dict[np.dtype[Any], list[KeysInMemory]] = {}
         runs = [*self.runs, *runs]
-        self._by_dtype, self.n_bytes, self.runs = nothing, 0, runs
+        self._by_dtype = nothing
+        self.n_bytes = 0
+        self.runs = runs
 
 
-def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:
+def spill(arrays: Sequence[KeysInMemory], file: SpillFile) -> list[SortedRun]:
     """Write keys to sorted runs; the arrays are unchanged."""
-    runs = [_write_grouped(parts, file) for parts in _by_dtype(arrays, Grouped)]
-    for parts in _by_dtype(arrays, np.ndarray):
-        enough = sum(keys.nbytes for keys in parts) // RUNS_AT_ONCE
-        group: list[Keys] = []
-        for keys in parts:
-            group.append(keys)
-            if keys is parts[-1] or sum(keys.nbytes for keys in group) >= enough:
-                joined = np.concatenate(group)
-                joined.sort()
-                runs.append(file.write(iter([joined]), joined.size, joined.dtype))
-                group = []
+    runs = [_write_grouped(parts, file) for parts in _select_by_dtype(arrays, Grouped)]
+    for parts in _select_by_dtype(arrays, np.ndarray):
+        for batch in _split_by_bytes(parts):
+            runs.append(_write_sorted(batch, file))
     return runs
 
 
-def _by_dtype(arrays: Sequence[Held], kind: type) -> list[list[Any]]:
-    """Return the parts of a kind that hold any keys, those with keys of one type together."""
-    parts: dict[np.dtype[Any], list[Held]] = {}
+def _select_by_dtype(arrays: Sequence[KeysInMemory], kind: type) -> list[list[Any]]:
+    """Return the non-empty parts of a kind, in one list for each type of keys."""
+    parts: dict[np.dtype[Any], list[KeysInMemory]] = {}
     for keys in arrays:
         if isinstance(keys, kind) and keys.size:
             parts.setdefault(keys.dtype, []).append(keys)
     return [*parts.values()]
 
 
-def _write_grouped(parts: Sequence[Grouped], file: SpillFile) -> Run:
+def _split_by_bytes(arrays: Sequence[Keys]) -> Iterator[list[Keys]]:
+    """Yield lists of consecutive arrays with about 1 / `RUNS_AT_ONCE` of all bytes each."""
+    enough = sum(keys.nbytes for keys in arrays) // RUNS_AT_ONCE
+    batch: list[Keys] = []
+    n_bytes = 0
+    for keys in arrays:
+        batch.append(keys)
+        n_bytes += keys.nbytes
+        if n_bytes >= enough:
+            yield batch
+            batch = []
+            n_bytes = 0
+    if batch:
+        yield batch
+
+
+def _write_sorted(arrays: Sequence[Keys], file: SpillFile) -> SortedRun:
+    """Sort the keys of several arrays together, and write them to a run."""
+    keys = np.concatenate(arrays)
+    keys.sort()
+    return file.write(iter([keys]), keys.size, keys.dtype)
+
+
+def _write_grouped(parts: Sequence[Grouped], file: SpillFile) -> SortedRun:
     """Write scores grouped by label to a sorted run, a range of labels at a time."""
-
-    def sorted_keys(first: int, stop: int) -> Keys:
-        keys = np.concatenate([part.keys_of(first, stop) for part in parts])
-        keys.sort()
-        return keys
-
     size = sum(part.size for part in parts)
-    chunks = itertools.starmap(sorted_keys, pairwise(label_bounds(parts, size // WRITTEN)))
-    return file.write(chunks, size, parts[0].dtype)
+    bounds = split_labels(parts, size // WRITTEN)
+
+    def sort_ranges() -> Iterator[Keys]:
+        for first, stop in pairwise(bounds):
+            keys = np.concatenate([part.keys_of(first, stop) for part in parts])
+            keys.sort()
+            yield keys
+
+    return file.write(sort_ranges(), size, parts[0].dtype)
 
 
 def key_dtype(scores: Keys, n_labels: int) -> np.dtype[Any]:
@@ -175,7 +205,9 @@ def key_dtype(scores: Keys, n_labels: int) -> np.dtype[Any]:
     float32 scores and labels fit into one integer; float64 ones are the imaginary parts of complex
     numbers, which NumPy sorts by real and then by imaginary part.
     """
-    return np.dtype(np.int64 if scores.dtype == np.float32 and n_labels < 1 << 31 else np.complex128)
+    if scores.dtype == np.float32 and n_labels < 1 << 31:
+        return np.dtype(np.int64)
+    return np.dtype(np.complex128)
 
 
 def make_keys(labels: Labels, scores: Scores, n_labels: int) -> Keys:
@@ -184,13 +216,16 @@ def make_keys(labels: Labels, scores: Scores, n_labels: int) -> Keys:
     if keys.dtype == np.int64:
         encode_keys(labels, scores.view(np.uint32), keys)
     else:
-        keys.real, keys.imag = labels, scores
+        keys.real = labels
+        keys.imag = scores
     return keys
 
 
 def label_of(keys: Keys) -> Ints:
     """Return the labels of keys, int64."""
-    return keys >> HALF if keys.dtype == np.int64 else keys.real.astype(np.int64)
+    if keys.dtype == np.int64:
+        return keys >> HALF
+    return keys.real.astype(np.int64)
 
 
 def score_of(keys: Keys) -> Scores:
@@ -204,55 +239,54 @@ def score_of(keys: Keys) -> Scores:
     return scores.view(np.float32)
 
 
-def before_label(labels: Ints, dtype: np.dtype[Any]) -> Keys:
-    """Return numbers below every key of a label and above every key of the label before it."""
-    return labels << HALF if dtype == np.int64 else (labels - 0.5).astype(dtype)
+def split_before(labels: Ints, dtype: np.dtype[Any]) -> Keys:
+    """Return splitters: numbers below every key of a label, and above those of smaller labels."""
+    if dtype == np.int64:
+        return labels << HALF
+    return (labels - 0.5).astype(dtype)
 
 
-def _labels_before(numbers: Keys) -> Ints:
-    """Return the labels that `before_label` was given."""
-    return label_of(numbers) if numbers.dtype == np.int64 else np.ceil(numbers.real).astype(np.int64)
+def _labels_after(splitters: Keys) -> Ints:
+    """Return the labels that `split_before` made splitters for."""
+    if splitters.dtype == np.int64:
+        return label_of(splitters)
+    labels: Ints = np.ceil(splitters.real).astype(np.int64)
+    return labels
 
 
-def widened(keys: Keys, dtype: np.dtype[Any]) -> Keys:
+def widen(keys: Keys, dtype: np.dtype[Any]) -> Keys:
     """Return keys in a wider type of the same kind; the array itself where it has the type."""
     if keys.dtype == np.int64 and dtype == np.complex128:
         wide = np.empty(keys.size, dtype)
-        wide.real, wide.imag = label_of(keys), score_of(keys)
+        wide.real = label_of(keys)
+        wide.imag = score_of(keys)
         return wide
     return keys.astype(dtype, copy=False)
 
 
-class Cut(NamedTuple):
+class CutPart(NamedTuple):
     """A part of a pile and the offsets of its ranges, int64 (ranges + 1,)."""
 
-    part: Keys | Grouped | Run
+    part: Keys | Grouped | SortedRun
     offsets: Ints
 
 
-class Ranges:
-    """Piles split by s keys into 2 s + 1 ranges; odd ranges hold keys equal to a splitter.
+MapNumbers = Callable[[Callable[[int], CutPart], Sequence[int]], list[CutPart]]
+
+
+class PileRanges:
+    """Piles split by s keys into 2 s + 1 ranges; odd ranges contain keys equal to a splitter.
 
     piles : their arrays are replaced by partitioned copies
-    splitters : (s,), keys, ascending; those from `before_label` where scores are grouped by label
-    over : maps a function over numbers, possibly in several threads
+    splitters : (s,), keys, ascending; from `split_before` where scores are grouped by label
+    map_numbers : maps a function over numbers, possibly in several threads
+
+    sizes : int64 (piles, ranges), number of keys of each pile in each range
     """
 
-    def __init__(self, piles: Sequence[Pile], splitters: Keys, over: Over) -> None:
+    def __init__(self, piles: Sequence[Pile], splitters: Keys, map_numbers: MapNumbers) -> None:
         self.dtype = splitters.dtype
-        parts = [(number, part) for number, pile in enumerate(piles) for part in pile.parts()]
-
-        def cut_part(number: int) -> Cut:
-            pile, part = parts[number]
-            cut = _cut(part, splitters)
-            if isinstance(cut.part, np.ndarray):
-                piles[pile].put(part, cut.part)  # drops this reference to the old array
-            return cut
-
-        cuts = over(cut_part, range(len(parts)))
-        self.cuts: list[list[Cut]] = [[] for _ in piles]
-        for (number, _), cut in zip(parts, cuts, strict=True):
-            self.cuts[number].append(cut)
+        self.cuts = _cut_piles(piles, splitters, map_numbers)
         self.sizes: Ints = np.zeros((len(piles), 2 * splitters.size + 1), np.int64)
         for sizes, cuts in zip(self.sizes, self.cuts, strict=True):
             for cut in cuts:
@@ -263,9 +297,10 @@ class Ranges:
         keys = np.empty(self.sizes[pile, number], self.dtype)
         place = 0
         for part, offsets in self.cuts[pile]:
-            start, stop = int(offsets[number]), int(offsets[number + 1])
+            start = int(offsets[number])
+            stop = int(offsets[number + 1])
             out = keys[place : place + stop - start]
-            if isinstance(part, Run) and part.dtype == self.dtype:
+            if isinstance(part, SortedRun) and part.dtype == self.dtype:
                 part.read(start, out)
             else:
                 out[:] = self._read(part, start, stop)
@@ -278,15 +313,17 @@ class Ranges:
         for part, offsets in self.cuts[pile]:
             yield self._read(part, int(offsets[number]), int(offsets[number + 1]))
 
-    def _read(self, part: Keys | Grouped | Run, start: int, stop: int) -> Keys:
-        if isinstance(part, Run):
+    def _read(self, part: Keys | Grouped | SortedRun, start: int, stop: int) -> Keys:
+        """Return the keys between two offsets of a part."""
+        if isinstance(part, SortedRun):
             keys = np.empty(stop - start, part.dtype)
             part.read(start, keys)
         elif isinstance(part, Grouped):
-            keys = part.keys_of(*np.searchsorted(part.ptr, part.ptr[0] + [start, stop]).tolist())
+            labels = np.searchsorted(part.ptr, part.ptr[0] + [start, stop])
+            keys = part.keys_of(*labels.tolist())
         else:
             keys = part[start:stop]
-        return widened(keys, self.dtype)
+        return widen(keys, self.dtype)
 
     def load_all(self, piles: Sequence[int], number: int) -> Keys:
         """Return the keys of several piles in a range, sorted together."""
@@ -298,72 +335,115 @@ class Ranges:
         return keys
 
 
-def _cut(part: Keys | Grouped | Run, splitters: Keys) -> Cut:
-    if isinstance(part, Run):
-        return Cut(part, _run_offsets(part, splitters))
+def _cut_piles(
+    piles: Sequence[Pile], splitters: Keys, map_numbers: MapNumbers
+) -> list[list[CutPart]]:
+    """Return the parts of every pile, cut at the splitters."""
+    parts = [(number, part) for number, pile in enumerate(piles) for part in pile.parts()]
+
+    def cut_part(place: int) -> CutPart:
+        number, part = parts[place]
+        cut = _cut(part, splitters)
+        if isinstance(cut.part, np.ndarray):
+            piles[number].replace_array(part, cut.part)  # drops this reference to the old array
+        return cut
+
+    cuts = map_numbers(cut_part, range(len(parts)))
+    by_pile: list[list[CutPart]] = [[] for _ in piles]
+    for (number, _), cut in zip(parts, cuts, strict=True):
+        by_pile[number].append(cut)
+    return by_pile
+
+
+def _cut(part: Keys | Grouped | SortedRun, splitters: Keys) -> CutPart:
+    """Return a part with the offsets of its ranges; keys in an array are partitioned."""
+    if isinstance(part, SortedRun):
+        return CutPart(part, _run_offsets(part, splitters))
     if isinstance(part, Grouped):
-        ends = part.ptr[_labels_before(splitters)] - part.ptr[0]
-        return Cut(part, np.concatenate(([0], np.repeat(ends, 2), [part.size])))
+        ends = part.ptr[_labels_after(splitters)] - part.ptr[0]
+        return CutPart(part, np.concatenate(([0], np.repeat(ends, 2), [part.size])))
     if not splitters.size:
-        return Cut(part, np.array([0, part.size]))
-    if part.dtype != splitters.dtype:
-        part = widened(part, splitters.dtype)
-    if part.dtype == np.complex128:  # kernels cannot compare these
-        part = np.sort(part)
-        sides = [np.searchsorted(part, splitters, side) for side in ("left", "right")]
-        return Cut(part, np.concatenate(([0], np.stack(sides, axis=1).ravel(), [part.size])))
+        return CutPart(part, np.array([0, part.size]))
+    return _partition(widen(part, splitters.dtype), splitters)
+
+
+def _partition(keys: Keys, splitters: Keys) -> CutPart:
+    """Return a copy of keys, ordered by range."""
+    if keys.dtype == np.complex128:  # kernels cannot compare these
+        keys = np.sort(keys)
+        sides = [np.searchsorted(keys, splitters, side) for side in ("left", "right")]
+        inner = np.stack(sides, axis=1).ravel()
+        return CutPart(keys, np.concatenate(([0], inner, [keys.size])))
     offsets = np.empty(2 * splitters.size + 2, np.int64)
-    bucket: NDArray[Any] = np.empty(part.size, np.uint8 if splitters.size <= SCANNED else np.int32)
-    parted = np.empty_like(part)
-    part_keys(part, splitters, bucket, parted, offsets)
-    return Cut(parted, offsets)
+    range_dtype: type = np.uint8 if splitters.size <= SCANNED else np.int32
+    range_of_key: NDArray[Any] = np.empty(keys.size, range_dtype)
+    parted = np.empty_like(keys)
+    part_keys(keys, splitters, range_of_key, parted, offsets)
+    return CutPart(parted, offsets)
 
 
-def _run_offsets(run: Run, splitters: Keys) -> Ints:
+def _run_offsets(run: SortedRun, splitters: Keys) -> Ints:
     """Return the offsets of ranges in a run; its sample limits the keys to read."""
     offsets = np.empty(2 * splitters.size + 2, np.int64)
-    offsets[0], offsets[-1] = 0, run.size
-    sample = widened(run.sample, splitters.dtype)
+    offsets[0] = 0
+    offsets[-1] = run.size
+    sample = widen(run.sample, splitters.dtype)
     sides: tuple[Literal["left", "right"], ...] = ("left", "right")
     for number, splitter in enumerate(splitters):
         for after, side in enumerate(sides):
             place = int(np.searchsorted(sample, splitter, side))
             start = max(0, place - 1) * run.stride
-            keys = np.empty(min(run.size, place * run.stride) - start, run.dtype)
+            stop = min(run.size, place * run.stride)
+            keys = np.empty(stop - start, run.dtype)
             run.read(start, keys)
-            within = np.searchsorted(widened(keys, splitters.dtype), splitter, side)
+            within = np.searchsorted(widen(keys, splitters.dtype), splitter, side)
             offsets[2 * number + 1 + after] = start + within
     return offsets
 
 
-def common_dtype(piles: Iterable[Pile], otherwise: type) -> np.dtype[Any]:
-    """Return the type that holds every key."""
-    kinds = {part.dtype for pile in piles for part in pile.parts()}
-    return max(kinds, key=lambda dtype: dtype.itemsize) if kinds else np.dtype(otherwise)
+def common_dtype(piles: Iterable[Pile], default: type) -> np.dtype[Any]:
+    """Return the widest type of the keys in piles; the default if there are no keys."""
+    dtypes = {part.dtype for pile in piles for part in pile.parts()}
+    if not dtypes:
+        return np.dtype(default)
+    return max(dtypes, key=lambda dtype: dtype.itemsize)
 
 
 def quantiles(samples: Sequence[tuple[Floats, int]], n_ranges: int) -> Floats:
-    """Return numbers that split parts into ranges of about equal size, from some of each, every so many."""
+    """Return ascending numbers that split parts into ranges of about equal size.
+
+    samples : for each part, every stride-th of its numbers, and the stride
+    """
     if n_ranges < 2 or not samples:
         return np.empty(0)
     values = np.concatenate([sample for sample, _ in samples])
     weights = np.concatenate([np.full(sample.size, float(stride)) for sample, stride in samples])
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
-    cuts: Floats = values[order][np.searchsorted(reached, reached[-1] * np.arange(1, n_ranges) / n_ranges)]
+    shares = reached[-1] * np.arange(1, n_ranges) / n_ranges
+    cuts: Floats = values[order][np.searchsorted(reached, shares)]
     return cuts
 
 
-def sampled(piles: Iterable[Pile]) -> list[tuple[Floats, int]]:
-    """Return scores, or labels, of each part of piles as `quantiles` takes them."""
-    samples = []
-    for part in (part for pile in piles for part in pile.parts()):
-        stride = part.stride if isinstance(part, Run) else max(1, part.size // SAMPLED)
-        if isinstance(part, Grouped):
-            places = part.ptr[0] + np.arange(0, part.size, stride)
-            values = np.searchsorted(part.ptr, places, "right") - 1
-        else:
-            sample = part.sample if isinstance(part, Run) else part[::stride]
-            values = label_of(sample) if sample.dtype.kind != "f" else sample
-        samples.append((values.astype(np.float64), stride))
-    return samples
+def sample_piles(piles: Iterable[Pile]) -> list[tuple[Floats, int]]:
+    """Return a sample of the scores, or of the labels, in every part, as `quantiles` takes it."""
+    return [_sample(part) for pile in piles for part in pile.parts()]
+
+
+def _sample(part: Keys | Grouped | SortedRun) -> tuple[Floats, int]:
+    """Return every stride-th score or label of a part, float64, and the stride."""
+    if isinstance(part, SortedRun):
+        return _scores_or_labels(part.sample), part.stride
+    stride = max(1, part.size // SAMPLED)
+    if isinstance(part, Grouped):
+        places = part.ptr[0] + np.arange(0, part.size, stride)
+        labels = np.searchsorted(part.ptr, places, "right") - 1
+        return labels.astype(np.float64), stride
+    return _scores_or_labels(part[::stride]), stride
+
+
+def _scores_or_labels(keys: Keys) -> Floats:
+    """Return scores as float64, or the labels of keys of labels and scores."""
+    if keys.dtype.kind == "f":
+        return keys.astype(np.float64)
+    return label_of(keys).astype(np.float64)

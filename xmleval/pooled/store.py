@@ -1,16 +1,16 @@
-"""Store: pooled scores of several kinds, in memory while they fit and in sorted runs on disk beyond."""
+"""Store: pooled scores of several kinds, in memory while they fit, and then in sorted runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from xmleval.base.arrays import bytes_of
 from xmleval.base.budget import Resources
-from xmleval.files.spill import Run, SpillFile
-from xmleval.pooled.piles import Held, Pile, as_keys, spill
+from xmleval.files.spill import SortedRun, SpillFile
+from xmleval.pooled.piles import KeysInMemory, Pile, as_keys, spill
 from xmleval.pooled.values import Values
 
 LEAST_PACKED = 8 << 20  # memory from which packing pays: the tables for it take some MiB
@@ -39,38 +39,48 @@ class Store:
         """Size of everything in memory."""
         return self.value_bytes + sum(pile.n_bytes for pile in self.piles.values())
 
-    def add(self, new: Mapping[str, Values | list[Held]], limit: int, resources: Resources) -> None:
-        """Add scores, and limit what is in memory to ``limit`` bytes.
+    def add(
+        self, new: Mapping[str, Values | list[KeysInMemory]], limit: int, resources: Resources
+    ) -> None:
+        """Add scores, and spill or pack what exceeds ``limit`` bytes of memory.
 
-        That is the sum of all kinds; counts by value may be packed, which takes as much memory again.
+        The limit is for the sum of all kinds; counts by value may be packed, which takes as much
+        memory again.
         """
-        keys = {name: scores for name, scores in new.items() if not isinstance(scores, Values)}
+        keys: dict[str, list[KeysInMemory]] = {}
         for name, scores in new.items():
             if isinstance(scores, Values):
                 self.values[name].merge(scores)
-        n_bytes = self.n_bytes + sum(part.nbytes for arrays in keys.values() for part in arrays)
-        if n_bytes <= limit:
+            else:
+                keys[name] = scores
+        new_bytes = sum(part.nbytes for arrays in keys.values() for part in arrays)
+        if self.n_bytes + new_bytes <= limit:
             for name, arrays in keys.items():
                 self.piles[name].add(arrays)
             return
         for name, pile in self.piles.items():
-            pile.hold_on_disk(spill([*pile.arrays(), *keys.get(name, [])], self.file))
+            # without a local name for the runs: the traceback of a full disk would keep their space
+            pile.replace_by_runs(spill([*pile.arrays(), *keys.get(name, [])], self.file))
+        self._limit_values(limit, resources)
+
+    def _limit_values(self, limit: int, resources: Resources) -> None:
+        """Pack scores counted by value, or write them to runs, if they exceed the limit."""
         if self.value_bytes <= limit:
             return
         if limit >= LEAST_PACKED:
             self.pack(resources)
         if self.value_bytes > limit // 2:  # which leaves too little for further scores
             for name, values in self.values.items():
-                self.piles[name].hold_on_disk(self._runs_of(values))
+                self.piles[name].replace_by_runs(self._write_values(values))
                 self.values[name] = Values()
 
     def merge(self, added: Store, limit: int, resources: Resources) -> None:
         """Add the scores of another store, as `add` does."""
         self.add(dict(added.values), limit, resources)
         self.add({name: pile.arrays() for name, pile in added.piles.items()}, limit, resources)
-        for name, pile in added.piles.items():
-            mine = self.piles[name]
-            mine.runs = [*self._in_file(pile.runs), *mine.runs]
+        for name, added_pile in added.piles.items():
+            pile = self.piles[name]
+            pile.runs = [*self._copy_to_file(added_pile.runs), *pile.runs]
 
     def pack(self, resources: Resources) -> None:
         """Pack the counts by value."""
@@ -79,16 +89,19 @@ class Store:
 
     def size(self, name: str) -> int:
         """Return the number of scores of a kind."""
-        return self.piles[name].size + (self.values[name].size if name in self.values else 0)
+        size = self.piles[name].size
+        if name in self.values:
+            size += self.values[name].size
+        return size
 
     def by_value(self, names: Iterable[str]) -> bool:
         """Return whether all scores of some kinds are counted by value, and there are many."""
         kinds = list(names)
-        many = any(self.values[name].ordered or self.values[name].packed for name in kinds)
-        return many and not any(self.piles[name].parts() for name in kinds)
+        has_many = any(self.values[name].ordered or self.values[name].packed for name in kinds)
+        return has_many and not any(self.piles[name].parts() for name in kinds)
 
     def as_pile(self, name: str) -> Pile:
-        """Return all scores of a kind as keys; the own pile if no scores are counted by value."""
+        """Return all scores of a kind as keys; the stored pile if none are counted by value."""
         values = self.values[name]
         if not values.size:
             return self.piles[name]
@@ -96,8 +109,9 @@ class Store:
         pile.add(self.piles[name].arrays())
         pile.runs = [*self.piles[name].runs]
         if values.ordered or values.packed:
-            self.file.trim()  # after what an earlier call wrote, which ending threads may have held
-            pile.runs += self._runs_of(values)
+            # after the runs of an earlier call, to which ending threads may still have referred
+            self.file.trim()
+            pile.runs += self._write_values(values)
         else:
             pile.add(values.few)
         return pile
@@ -108,28 +122,40 @@ class Store:
             pile.runs = []
         self.file.trim()
 
-    def _runs_of(self, values: Values) -> list[Run]:
+    def _write_values(self, values: Values) -> list[SortedRun]:
+        """Write scores counted by value to sorted runs."""
         if not values.ordered and not values.packed:
             return spill(values.few, self.file)
-        size, dtype = values.size, np.dtype(np.float32)
+        size = values.size
+        dtype = np.dtype(np.float32)
         self.file.expect_room(size * dtype.itemsize)  # a few counts may be any number of scores
-        return [self.file.write(values.chunks(), size, dtype)] if size else []
+        if not size:
+            return []
+        return [self.file.write(values.chunks(), size, dtype)]
 
-    def _in_file(self, runs: list[Run]) -> list[Run]:
-        """Return runs in the own file; copy those of other files, which can then be closed."""
+    def _copy_to_file(self, runs: Sequence[SortedRun]) -> list[SortedRun]:
+        """Return runs in the file of this store; copy runs of other files, which can then close."""
         file = self.file
-        return [run if file.holds(run) else file.write(run.chunks(), run.size, run.dtype) for run in runs]
+        return [
+            run if file.holds(run) else file.write(run.chunks(), run.size, run.dtype)
+            for run in runs
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state with keys in place of files, which cannot be copied."""
-        runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
-        arrays = {n: [keys for part in p.arrays() for keys in as_keys(part)] for n, p in self.piles.items()}
-        return {**self.__dict__, "piles": {name: (arrays[name], runs[name]) for name in self.piles}}
+        piles = {}
+        for name, pile in self.piles.items():
+            arrays = [keys for part in pile.arrays() for keys in as_keys(part)]
+            runs = [np.concatenate([*run.chunks()]) for run in pile.runs]
+            piles[name] = (arrays, runs)
+        return {**self.__dict__, "piles": piles}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state of `__getstate__`."""
         self.__dict__ |= state
-        self.piles = {name: Pile() for name in state["piles"]}
+        self.piles = {}
         for name, (arrays, runs) in state["piles"].items():
-            self.piles[name].add(arrays)
-            self.piles[name].runs = [self.file.write(iter([keys]), keys.size, keys.dtype) for keys in runs]
+            pile = Pile()
+            pile.add(arrays)
+            pile.runs = [self.file.write(iter([keys]), keys.size, keys.dtype) for keys in runs]
+            self.piles[name] = pile

@@ -1,4 +1,4 @@
-"""Curves of weighted entries: of all together, and of each label."""
+"""Curves of weighted entries: one of all entries, or one for every label."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from xmleval.kernels.sweeps import LabelCurves
 from xmleval.kernels.weight_sums import SUM, minus
 from xmleval.kernels.weighted_sweeps import sweep_labels, sweep_sums
 from xmleval.numerics.exact import as_floats
-from xmleval.pooled.curves import none_yet, sums_of
-from xmleval.pooled.weight_sums import ONE, KeySums, Ranges, as_units, n_ranges
+from xmleval.pooled.curves import as_curve_sums, empty_sums
+from xmleval.pooled.weight_sums import ONE, KeySums, WeightRanges, as_units, n_ranges
 from xmleval.view.facts import Curve
 
 
@@ -22,41 +22,57 @@ def sweep_entries(
     unlisted: float,
     unit: float,
     resources: Resources,
-    asked: Floats,
+    queries: Floats,
     n_points: int,
 ) -> tuple[Curve, Floats]:
-    """Sweep the scores of all entries, best first; return the curve, arrays of size 1, and its points.
+    """Sweep the scores of all entries, best first; return the curve and its points.
+
+    The curve has arrays of size 1.
 
     relevant, irrelevant : weights by score
-    totals : float64 (2, 2), weights of all relevant and of all irrelevant entries; the rest is unlisted
+    totals : float64 (2, 2), weights of all relevant and of all irrelevant entries; the difference
+        to the listed ones is unlisted
     unlisted : the score of unlisted entries, NaN if they rank below all
-    unit : the weight that is held as 1
-    asked : float64 (n, 2), what else is asked of the curve, see `kernels.sweeps.CurveSums`
+    unit : the weight that is stored as 1
+    queries : float64 (n, 2), further statistics of the curve, see `kernels.sweeps.CurveSums`
     n_points : number of points of the curve; 0 for none
     """
     sides = relevant, irrelevant
     unlisted_sums = np.array(
         [[unlisted, *minus(*total, *side.total)] for total, side in zip(totals, sides, strict=True)]
     )
-    none = unlisted_sums * [1.0, 0.0, 0.0]
-    ranges = Ranges(sides, n_ranges(sides, resources))
-    at_rest = 0 if np.isnan(unlisted) else int(np.searchsorted(ranges.cuts, unlisted, "right"))
-    precision, peak = none_yet(asked)
-    sums = sums_of(totals, np.zeros((4, SUM)), precision, peak, asked)
-    strides = np.array([2 * side.total[0] * unit / max(n_points, 1) for side in sides])
-    strides = np.where(strides < 1, strides, np.ceil(strides)) / unit
-    strides = np.maximum(strides, np.finfo(np.float64).tiny)  # of unlisted entries alone, any weight passes
+    no_sums = unlisted_sums * [1.0, 0.0, 0.0]
+    ranges = WeightRanges(sides, n_ranges(sides, resources))
+    unlisted_range = 0
+    if not np.isnan(unlisted):
+        unlisted_range = int(np.searchsorted(ranges.cuts, unlisted, "right"))
+    precision, peak = empty_sums(queries)
+    sums = as_curve_sums(totals, np.zeros((4, SUM)), precision, peak, queries)
+    strides = _point_strides(sides, unit, n_points)
     points: list[Floats] = []
     for number in reversed(range(ranges.n)):
-        good, bad = (ranges.load(which, number) for which in range(2))
-        block = np.empty((min(len(good) + len(bad) + 1, n_points + 8) if n_points else 0, 3))
-        unlisted_here = unlisted_sums if number == at_rest else none
-        n = sweep_sums(good, bad, unlisted_here, sums, strides, block)
+        good, bad = (ranges.load(side, number) for side in range(2))
+        n_most = 0
+        if n_points:
+            n_most = min(len(good) + len(bad) + 1, n_points + 8)
+        block = np.empty((n_most, 3))
+        sums_here = unlisted_sums if number == unlisted_range else no_sums
+        n = sweep_sums(good, bad, sums_here, sums, strides, block)
         points.append(block[:n] * [1.0, unit, unit])
-    counts = [*map(as_units, totals), *(as_units(pairs, 2) for pairs in sums.pairs[2:])]
+    weights = [as_units(total) for total in totals]
+    pairs = [as_units(total, 2) for total in sums.pairs[2:]]
+    counts = [np.array([number], object) for number in (*weights, *pairs)]
     areas = as_floats(precision)[None] * ONE  # in units, too
-    curve = Curve._make([*(np.array([n], object) for n in counts), areas, *peak.T[:, None]])
+    curve = Curve._make([*counts, areas, *peak.T[:, None]])
     return curve, np.concatenate(points)
+
+
+def _point_strides(sides: tuple[KeySums, KeySums], unit: float, n_points: int) -> Floats:
+    """Return the relevant and irrelevant weights between points of the curve."""
+    weights = np.array([2 * side.total[0] * unit / max(n_points, 1) for side in sides])
+    strides = np.where(weights < 1, weights, np.ceil(weights)) / unit
+    # of unlisted entries alone, any weight passes
+    return np.maximum(strides, np.finfo(np.float64).tiny)
 
 
 def sweep_columns(
@@ -68,27 +84,40 @@ def sweep_columns(
     unlisted: float,
     unit: float,
     resources: Resources,
-    asked: Floats,
+    queries: Floats,
 ) -> Curve:
     """Sweep the scores of every label, best first.
 
     relevant, irrelevant : weights by label and score
     truth : weights of relevant entries by label
     rows : float64 (2,), sum of the weights of all rows
-    unlisted, unit, resources, asked : see `sweep_entries`
+    unlisted, unit, resources, queries : see `sweep_entries`
     """
-    counts, curves = np.empty((n_labels, 2)), LabelCurves.empty(n_labels, asked)
+    counts = np.empty((n_labels, 2))
+    curves = LabelCurves.empty(n_labels, queries)
     collections = relevant, irrelevant, truth
-    ranges = Ranges(collections, max(n_ranges(collections, resources), resources.threads))
+    n_wanted = max(n_ranges(collections, resources), resources.threads)
+    ranges = WeightRanges(collections, n_wanted)
     bounds = [0, *ranges.cuts.astype(np.int64).tolist(), n_labels]
 
-    def task(number: int) -> None:
-        good, bad, true = (ranges.load(which, number) for which in range(3))
-        start, stop = bounds[number : number + 2]
+    def sweep_range(number: int) -> None:
+        good, bad, true = (ranges.load(collection, number) for collection in range(3))
+        start = bounds[number]
+        stop = bounds[number + 1]
         sweep_labels(
-            good, bad, true, rows, start, unlisted, asked, counts[start:stop], curves.part(start, stop)
+            good,
+            bad,
+            true,
+            rows,
+            start,
+            unlisted,
+            queries,
+            counts[start:stop],
+            curves.part(start, stop),
         )
 
-    resources.map(task, range(ranges.n))
-    weights, pairs = counts.T * unit, curves.pairs.T * unit**2
-    return Curve._make([*weights, *pairs, curves.precision * unit, *np.moveaxis(curves.peak, -1, 0)])
+    resources.map(sweep_range, range(ranges.n))
+    weights = counts.T * unit
+    pairs = curves.pairs.T * unit**2
+    precision = curves.precision * unit
+    return Curve._make([*weights, *pairs, precision, *np.moveaxis(curves.peak, -1, 0)])

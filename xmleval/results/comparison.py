@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, compress, product
+from itertools import chain, combinations, product
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,14 +17,31 @@ from xmleval.base.errors import Keyword, Message, counted, shown, shown_names
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
-from xmleval.results.differences import FIELDS, JACKKNIFE, PLACE, TESTS, Difference, correct, find_differences
+from xmleval.results.differences import (
+    FIELDS,
+    JACKKNIFE,
+    PLACE,
+    TESTS,
+    Difference,
+    correct,
+    find_differences,
+)
 from xmleval.results.fairness import WHOLE, Fairness, grouped_measures
 from xmleval.results.places import GROUPS_OF, KINDS, Place
-from xmleval.results.record import Lines, Number, Record, as_shown, measure_lines, members, symbols_of
+from xmleval.results.record import (
+    Lines,
+    Number,
+    Record,
+    as_shown,
+    measure_lines,
+    members,
+    symbols_of,
+)
 from xmleval.results.report import Report, mean_of
 from xmleval.results.result import Result
-from xmleval.results.shown import Shown
+from xmleval.results.shown import FigureData
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
+from xmleval.states.results import Results
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
 
@@ -43,13 +60,14 @@ class Comparison(Result[Record], Mapping[str, Report]):
     Parameters
     ----------
     reports : dict of str to Report, or to list of Report
-        At least one model; tables show the measures that all of them have. Of several reports of a model, one
-        for each training seed, the means are taken.
+        At least one model; tables show the measures that all of them have. Of several reports of a
+        model, one for each training seed, the means are taken.
     only : collection of str, optional
         Names of the measures that tables show; figures show others, too. Default all.
     test : str, optional
-        A key of `TESTS`, by which pairs of models are compared; the reports then have one confidence and keep
-        rows. Default: nothing is compared, and the best value of each measure is marked.
+        A key of `TESTS`, by which pairs of models are compared; the reports then have one
+        confidence and keep rows. Default: nothing is compared, and the best value of each measure
+        is marked.
     baseline : str, optional
         The model that each other one is compared with; default all pairs.
     weight, clusters : float64 and int64 (n_rows,), optional
@@ -59,23 +77,24 @@ class Comparison(Result[Record], Mapping[str, Report]):
     worst : int
         Largest number of labels to name of each pair; the reports then keep labels.
     within : bool, default True
-        Whether to compare within groups, and by shares of groups of labels; these tests are corrected
-        together with those of the whole.
+        Whether to compare within groups, and by shares of groups of labels; these tests are
+        corrected together with those of the whole.
     complete_lists : bool, default False
         Whether no list was cut, so that lists of other lengths are compared as they are.
     lists_of : callable, optional
-        Takes two reports by name, a measure and numbers of rows, and returns what to show of these rows.
+        Takes two reports by name, a measure and numbers of rows, and returns what to show of these
+        rows.
 
     Attributes
     ----------
     level : float or None
         The confidence of the reports.
     differences : list of Difference
-        Each measure of each pair, then those within groups of labels, by shares of these groups in the values
-        of all labels, and within groups of rows. Empty without a test.
+        Each measure of each pair, then those within groups of labels, by shares of these groups in
+        the values of all labels, and within groups of rows. Empty without a test.
     labels : list of Diff
-        The labels that differ most between each pair. Tables and JSON have their differences, a minus b;
-        ``change`` is b minus a, as in `diff`.
+        The labels that differ most between each pair. Tables and JSON have their differences, a
+        minus b; ``change`` is b minus a, as in `diff`.
     n_tests : int
         Number of p-values that are corrected together.
     notes : list of str
@@ -84,14 +103,16 @@ class Comparison(Result[Record], Mapping[str, Report]):
     Examples
     --------
     >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-    >>> reports = {name: evaluate(np.eye(40), scores, metrics=["p@1"]) for name, scores in models.items()}
+    >>> reports = {
+    ...     name: evaluate(np.eye(40), scores, metrics=["p@1"]) for name, scores in models.items()
+    ... }
     >>> Comparison(reports)["b"]["p@1"]
     0.5
     >>> compare(np.eye(40), models, metrics=["p@1"]).pairs
     [('a', 'b')]
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a saved comparison restores
         self,
         reports: Mapping[str, Report | Sequence[Report]],
         *,
@@ -106,36 +127,78 @@ class Comparison(Result[Record], Mapping[str, Report]):
         complete_lists: bool = False,
         lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
     ) -> None:
-        self.seeds = {name: [r] if isinstance(r, Report) else [*r] for name, r in reports.items()}
+        self.seeds = {name: _seed_reports(report) for name, report in reports.items()}
         self._say: Callable[[str], str] = str
-        self.reports = {name: mean_of(of_seeds) for name, of_seeds in self.seeds.items()}
+        self.reports = {name: mean_of(seeds) for name, seeds in self.seeds.items()}
         self._has_seeds = max(map(len, self.seeds.values())) > 1
         names = [*self.reports]
         self.names = dict(zip(names, short_names(names), strict=True))
-        self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
-        self.test, self.baseline, self.worst, self.lists_of = test, baseline, worst, lists_of
-        self._first = first = self.reports[names[0]]
-        self.level = first.confidence_level
-        self._shared = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
-        shown = [spec for spec in self._shared if only is None or spec.name in only]
-        self.specs = [spec for spec in shown if spec.needs or not test]  # without needs, of the truth alone
-        pairs = combinations(names, 2) if baseline is None else product(names, [baseline])
-        self.pairs = [(a, b) for a, b in pairs if test and a != b]
-        self._parts = {WHOLE: self.reports, **dict(self._groups())}
+        self.letters = _letters_of(names)
+        self.test = test
+        self.baseline = baseline
+        self.worst = worst
+        self.lists_of = lists_of
         self.complete_lists = complete_lists
-        self._fairness = Fairness(self._parts, complete_lists)
-        self._tested = [place for place in self._parts if within or place == WHOLE] if test else []
-        self.differences = correct([*self._find_differences(weight, clusters, row_groups)], self.level or 0.0)
-        self._row_counts = {sum(d.outcomes) for d in self.differences if d.outcomes and not d.kind}
-        self.n_tests = sum(not (math.isnan(d.p_value) or d.same_as) for d in self.differences)
-        self.notes = self._shared_first({name: report.notes for name, report in self.reports.items()}, names)
-        self.notes += self._about_comparability({name: name for name in names})
+        self._first = self.reports[names[0]]
+        self.level = self._first.confidence_level
+        self._shared = self._shared_specs()
+        self.specs = self._table_specs(only)
+        self.pairs = self._model_pairs()
+        self._place_reports = {WHOLE: self.reports, **dict(self._group_means())}
+        self._fairness = Fairness(self._place_reports, complete_lists)
+        self._tested = self._tested_places(within)
+        differences = [*self._find_differences(weight, clusters, row_groups)]
+        self.differences = correct(differences, self.level or 0.0)
+        self._row_counts = {
+            sum(difference.outcomes)
+            for difference in self.differences
+            if difference.outcomes and not difference.kind
+        }
+        self.n_tests = sum(
+            not (math.isnan(difference.p_value) or difference.same_as)
+            for difference in self.differences
+        )
+        notes = {name: report.notes for name, report in self.reports.items()}
+        self.notes = self._shared_first(notes, names)
+        self.notes += self._comparability_notes({name: name for name in names})
         self.labels = [*self._find_labels()] if worst else []
+
+    def _shared_specs(self) -> list[Spec]:
+        """Return the measures that all reports have."""
+        return [
+            spec
+            for spec in self._first.specs
+            if all(spec.name in report for report in self.reports.values())
+        ]
+
+    def _table_specs(self, only: Collection[str] | None) -> list[Spec]:
+        """Return the measures that tables show; with a test, without those of the truth alone."""
+        specs = self._shared
+        if only is not None:
+            specs = [spec for spec in specs if spec.name in only]
+        # measures of the truth alone have no needs
+        return [spec for spec in specs if spec.needs or not self.test]
+
+    def _model_pairs(self) -> list[tuple[str, str]]:
+        """Return the pairs of models that are compared."""
+        if not self.test:
+            return []
+        if self.baseline is None:
+            return [*combinations(self.reports, 2)]
+        return [(name, self.baseline) for name in self.reports if name != self.baseline]
+
+    def _tested_places(self, within: bool) -> list[Place]:
+        """Return where models are tested: on all rows and labels and, if asked, within groups."""
+        if not self.test:
+            return []
+        return [place for place in self._place_reports if within or place == WHOLE]
 
     def __getitem__(self, name: str) -> Report:
         """Return the report of a model by its name."""
         if name not in self.reports:
-            raise KeyError(f"no model {shown(name)}; there are {shown_names(map(shown, self.reports))}")
+            raise KeyError(
+                f"no model {shown(name)}; there are {shown_names(map(shown, self.reports))}"
+            )
         return self.reports[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -150,47 +213,69 @@ class Comparison(Result[Record], Mapping[str, Report]):
         """Return a short description."""
         return f"<Comparison: {', '.join(self.reports)}, {self._title()}>"
 
-    def _groups(self) -> Iterator[tuple[Place, dict[str, Report]]]:
-        """Yield each group that all reports have, and the reports of it."""
+    def _group_means(self) -> Iterator[tuple[Place, dict[str, Report]]]:
+        """Yield each group that all reports have, with the mean reports of models within it."""
         for kind in filter(None, GROUPS_OF):
-            models = {name: [getattr(seed, kind) for seed in seeds] for name, seeds in self.seeds.items()}
-            first, *following = (groups for of_seeds in models.values() for groups in of_seeds)
+            models = {
+                name: [getattr(seed, kind) for seed in seeds] for name, seeds in self.seeds.items()
+            }
+            first, *following = chain.from_iterable(models.values())
             for group in first:
                 if all(group in groups for groups in following):
-                    means = {name: mean_of([g[group] for g in of_seeds]) for name, of_seeds in models.items()}
+                    means = dict[str, Report]()
+                    for name, seed_groups in models.items():
+                        means[name] = mean_of([groups[group] for groups in seed_groups])
                     yield (kind, group), means
 
     def _find_differences(
         self, weight: Floats | None, clusters: Ints | None, row_groups: Groups | None
     ) -> Iterator[Difference]:
+        """Yield the differences of all pairs, on all rows and labels, then within groups."""
         for place in self._tested:
-            results = {name: report.results for name, report in self._parts[place].items()}
-            rows: slice | Ints = slice(None)
-            if place[0] == "row_groups" and row_groups is not None:
-                rows = np.flatnonzero(row_groups.of == row_groups.names.index(place[1]))
-                for name, report in self.reports.items():
-                    columns = {measure: values[rows] for measure, values in report.results.rows.items()}
-                    results[name] = replace(results[name], rows=columns)
-            vectors = None if weight is None else weight[rows], None if clusters is None else clusters[rows]
+            rows = _rows_of(place, row_groups)
+            results = self._results_on(place, rows)
+            row_weight = None if weight is None else weight[rows]
+            row_clusters = None if clusters is None else clusters[rows]
             specs = self._specs_of(place)
             for a, b in self.pairs:
-                tests = [
-                    (spec, self.test if self._fairness.are_comparable(place, spec, (a, b)) else None)
-                    for spec in specs
-                ]
-                for each in find_differences(tests, results[a], results[b], self.level or 0.0, vectors):
-                    yield each._replace(a=a, b=b, kind=place[0], group=place[1])
+                tests = [(spec, self._test_of(place, spec, (a, b))) for spec in specs]
+                differences = find_differences(
+                    tests, results[a], results[b], self.level or 0.0, (row_weight, row_clusters)
+                )
+                for difference in differences:
+                    yield difference._replace(a=a, b=b, kind=place[0], group=place[1])
+
+    def _results_on(self, place: Place, rows: slice | Ints) -> dict[str, Results]:
+        """Return the results of models at a place; of a row group, with its row values."""
+        results = {name: report.results for name, report in self._place_reports[place].items()}
+        if isinstance(rows, slice):
+            return results
+        for name, report in self.reports.items():
+            columns = {measure: values[rows] for measure, values in report.results.rows.items()}
+            results[name] = replace(results[name], rows=columns)
+        return results
+
+    def _test_of(self, place: Place, spec: Spec, pair: tuple[str, str]) -> str | None:
+        """Return the test of a measure of two models; None if it cannot compare them."""
+        if self._fairness.are_comparable(place, spec, pair):
+            return self.test
+        return None
 
     def _specs_of(self, place: Place) -> list[Spec]:
-        return [spec for spec in self.specs if all(spec.name in r for r in self._parts[place].values())]
+        """Return the measures that all models have at a place."""
+        reports = self._place_reports[place].values()
+        return [spec for spec in self.specs if all(spec.name in report for report in reports)]
 
     def _find_labels(self) -> Iterator[Diff]:
+        """Yield the labels that differ most between each pair, if there are values by label."""
         for a, b in self.pairs:
-            of_a, of_b = self.reports[a], self.reports[b]
-            column, labels = find_labels(self.specs, of_a, of_b, self.worst)
+            report_a = self.reports[a]
+            report_b = self.reports[b]
+            column, labels = find_labels(self.specs, report_a, report_b, self.worst)
             if labels is not None:
                 spec = self.specs[0]
-                yield Diff(spec, a, b, (of_a[spec.name], of_b[spec.name]), [], labels, column)
+                values = (report_a[spec.name], report_b[spec.name])
+                yield Diff(spec, a, b, values, [], labels, column)
 
     @property
     def changes(self) -> Diff | None:
@@ -204,7 +289,9 @@ class Comparison(Result[Record], Mapping[str, Report]):
         >>> compare(np.eye(4), models, metrics="p@1", worst=1).changes.n_changed
         (0, 0, 4)
         """
-        return self.diff_of_first(self.worst) if self.worst and not self._has_seeds else None
+        if not self.worst or self._has_seeds:
+            return None
+        return self.diff_of_first(self.worst)
 
     def diff_of_first(self, worst: int) -> Diff:
         """Return the rows and labels that changed most between the first two models (@private)."""
@@ -219,7 +306,9 @@ class Comparison(Result[Record], Mapping[str, Report]):
         diff = self.changes or self.diff_of_first(MOST_CHANGED)
         return [*diff.sections()]
 
-    def difference(self, name: str, a: str, b: str, group: str = "", kind: str | None = None) -> Difference:
+    def difference(
+        self, name: str, a: str, b: str, group: str = "", kind: str | None = None
+    ) -> Difference:
         """Return the difference of a measure of two models that were compared.
 
         Parameters
@@ -229,9 +318,11 @@ class Comparison(Result[Record], Mapping[str, Report]):
         a, b : str
             The models, in the order of `pairs`.
         group : str, optional
-            Name of the group within which they were compared; of labels, where a group of rows has it, too.
+            Name of the group within which they were compared; of labels, where a group of rows has
+            it, too.
         kind : {"groups", "shares", "row_groups"}, optional
-            What has this name: a group of labels, its share of the value of all labels, or a group of rows.
+            What has this name: a group of labels, its share of the value of all labels, or a group
+            of rows.
 
         Raises
         ------
@@ -246,18 +337,23 @@ class Comparison(Result[Record], Mapping[str, Report]):
         >>> difference.value, difference.better
         (0.5, 'a')
         """
-        key = str(parse_spec(name)), a, b, group
+        expected = (str(parse_spec(name)), a, b, group)
         for difference in self.differences:
-            is_of_kind = kind is None or difference.kind == kind
-            if is_of_kind and (difference.name, difference.a, difference.b, difference.group) == key:
+            key = (difference.name, difference.a, difference.b, difference.group)
+            if key == expected and kind in (None, difference.kind):
                 return difference
+        within = ""
+        if group:
+            groups = dict.fromkeys(
+                group_name
+                for group_kind, group_name in self._tested[1:]
+                if kind in (None, group_kind)
+            )
+            group_names = shown_names(map(shown, groups)) or "none"
+            within = f" within group {shown(group)}; groups are {group_names}"
+        models = f"between {shown(a)} and {shown(b)}"
         pairs = shown_names(f"{first} - {second}" for first, second in self.pairs)
-        groups = dict.fromkeys(name for of, name in self._tested[1:] if kind in (None, of))
-        names = shown_names(map(shown, groups)) or "none"
-        within = f" within group {shown(group)}; groups are {names}" if group else ""
-        raise KeyError(
-            f"no difference of {shown(name)} between {shown(a)} and {shown(b)}{within}; compared are {pairs}"
-        )
+        raise KeyError(f"no difference of {shown(name)} {models}{within}; compared are {pairs}")
 
     def worded(self, say: Callable[[str], str]) -> Self:
         changed = super().worded(say)
@@ -265,126 +361,181 @@ class Comparison(Result[Record], Mapping[str, Report]):
         changed.reports = {name: report.worded(say) for name, report in self.reports.items()}
         return changed
 
-    def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
-        return self.specs if of_tables else self._shared
+    def _specs(self, in_tables: bool = True) -> Sequence[Spec]:
+        return self.specs if in_tables else self._shared
 
-    def _shown(self, specs: Sequence[Spec]) -> Shown:
-        unlike = [spec for spec in self._with_unlike_lists(WHOLE) if spec in specs]
-        lengths = self._fairness.longest(WHOLE, unlike)
-        too_short = {name: f" (lists of {length:.3g})" for name, length in lengths.items()}
-        models = self.reports.items()
-        named = {f"{self.names[name]}{too_short.get(name, '')}": report for name, report in models}
-        return Shown(named, specs, self)
+    def _figure_data(self, specs: Sequence[Spec]) -> FigureData:
+        unlike = [spec for spec in self._specs_with_unlike_lists(WHOLE) if spec in specs]
+        lengths = self._fairness.list_lengths(WHOLE, unlike)
+        models = dict[str, Report]()
+        for name, report in self.reports.items():
+            shown_name = self.names[name]
+            if name in lengths:
+                shown_name += f" (lists of {lengths[name]:.3g})"
+            models[shown_name] = report
+        return FigureData(models, specs, self)
 
     def footnotes(self) -> list[str]:
         specs = tuple(self.specs)
-        lines = {name: replace(each, specs=specs).footnotes() for name, each in self.reports.items()}
+        lines = {
+            name: replace(report, specs=specs).footnotes() for name, report in self.reports.items()
+        }
         shared = self._shared_first(lines, self.names.values())
-        return [
-            *self._about_test(),
-            *shared,
-            *(f"note: {self._say(note)}" for note in self._about_comparability(self.names)),
-        ]
+        notes = self._comparability_notes(self.names)
+        return [*self._test_lines(), *shared, *(f"note: {self._say(note)}" for note in notes)]
 
     def _shared_first(self, lines: Mapping[str, list[str]], names: Collection[str]) -> list[str]:
-        """Return the lines that all reports have, and the others, behind the names of theirs if without."""
-        shared = [line for line in next(iter(lines.values())) if all(line in each for each in lines.values())]
+        """Return the lines that all reports have, then the others, with the names of reports.
+
+        ``lines`` are by model; ``names`` are the names to show. A line that has the name of its
+        model already is not changed.
+        """
+        first_lines = next(iter(lines.values()))
+        shared = [
+            line
+            for line in first_lines
+            if all(line in model_lines for model_lines in lines.values())
+        ]
         named = list[str]()
-        for called, (name, of_report) in zip(names, lines.items(), strict=True):
-            unshared = (line for line in of_report if line not in shared)
-            named += (line if f"{name}: " in line else f"{called}: {line}" for line in unshared)
+        for shown_name, (name, model_lines) in zip(names, lines.items(), strict=True):
+            for line in model_lines:
+                if line not in shared:
+                    named.append(line if f"{name}: " in line else f"{shown_name}: {line}")
         return [*shared, *named]
 
-    def _about_test(self) -> list[str]:
-        """Return what marks mean, and the measures that were not tested though they have a standard error."""
+    def _test_lines(self) -> list[str]:
+        """Return lines on the marks, the test and the measures that it cannot test."""
         if self.test is None:
             return []
-        mark = "letters: better than that model" if len(self.reports) > 2 else "* better"
-        within = ", those within groups included" if len(self._tested) > 1 else ""
-        once = ", those with the same differences once" * any(each.same_as for each in self.differences)
-        n_rows = max(self._row_counts, default=self._first.n_rows)
-        tests, test, alpha = counted(self.n_tests, "tests"), TESTS[self.test], 1 - (self.level or 0.0)
-        lines = [f"{mark}, p < {alpha:.4g}: {test}, Holm over {tests}{once}{within}, n = {n_rows} rows"]
-        lines += ["lists are compared as complete, however long they are"] * self.complete_lists
-        if self.test != JACKKNIFE:
-            without = [str(spec) for spec in self.specs if spec.name not in self._first.results.rows]
-            lines += [f"no {test}, as no mean over rows: {', '.join(without)}"] if without else []
+        test = TESTS[self.test]
+        lines = [self._mark_line(test)]
+        if self.complete_lists:
+            lines.append("lists are compared as complete, however long they are")
+        if self.test == JACKKNIFE:
+            return lines
+        row_values = self._first.results.rows
+        without = [str(spec) for spec in self.specs if spec.name not in row_values]
+        if without:
+            lines.append(f"no {test}, as no mean over rows: {', '.join(without)}")
+        if any(kind == "groups" for kind, _ in self._place_reports):
             kept = "within groups of labels, whose values and shares by row are not kept"
-            lines += [f"no {test} {kept}"] if any(kind == "groups" for kind, _ in self._parts) else []
+            lines.append(f"no {test} {kept}")
         return lines
 
-    def _about_comparability(self, names: Mapping[str, str]) -> list[str]:
-        """Name the measures that are not tested, or whose best value is not marked, and say why."""
-        return [*self._about_lists(names), *self._about_ties(names)]
+    def _mark_line(self, test: str) -> str:
+        """Return a line on what marks mean, by which test, and over how many tests and rows."""
+        mark = "* better"
+        if len(self.reports) > 2:
+            mark = "letters: better than that model"
+        tests = counted(self.n_tests, "tests")
+        if any(difference.same_as for difference in self.differences):
+            tests += ", those with the same differences once"
+        if len(self._tested) > 1:
+            tests += ", those within groups included"
+        n_rows = max(self._row_counts, default=self._first.n_rows)
+        alpha = 1 - (self.level or 0.0)
+        return f"{mark}, p < {alpha:.4g}: {test}, Holm over {tests}, n = {n_rows} rows"
 
-    def _with_unlike_lists(self, place: Place) -> list[Spec]:
-        """Return the measures by which not all models can be compared, as their lists differ."""
-        specs, names = self._specs_of(place), [*self.reports]
+    def _comparability_notes(self, names: Mapping[str, str]) -> list[str]:
+        """Return notes on measures that are not tested, or whose best value is not marked."""
+        return [*self._list_notes(names), *self._tie_notes(names)]
+
+    def _specs_with_unlike_lists(self, place: Place) -> list[Spec]:
+        """Return the measures that cannot compare all models, as their lists differ in length."""
+        specs = self._specs_of(place)
+        names = [*self.reports]
         return [spec for spec in specs if not self._fairness.have_like_lists(place, spec, names)]
 
-    def _about_lists(self, names: Mapping[str, str]) -> list[str]:
-        """Name the measures for which lists differ in length, and how many labels a row each model lists."""
-        measures_of = {place: self._with_unlike_lists(place) for place in self._compared_places()}
-        if not any(measures_of.values()):
+    def _list_notes(self, names: Mapping[str, str]) -> list[str]:
+        """Return a note on measures whose lists differ in length, with the lengths by model."""
+        specs_at = {
+            place: self._specs_with_unlike_lists(place) for place in self._compared_places()
+        }
+        if not any(specs_at.values()):
             return []
-        lengths = self._fairness.longest(WHOLE, measures_of[WHOLE])
-        shown = ", ".join(f"{names[name]} {length:.4g}" for name, length in lengths.items())
-        of_test = "models whose lists differ are not tested for"
-        unmarked = of_test if self.test else "no value is marked as best for"
-        numbers = f"different numbers of labels a row{f' ({shown})' if shown else ''}"
-        untested = f"lists hold {numbers}, so that {unmarked} {grouped_measures(measures_of)}"
-        compared = ", ".join(map(str, self._with_tested_shares(measures_of)))
-        if compared:
-            untested += f"; shares of groups are tested for {compared}"
-        how = "give " if self.test else "compare them with "
-        return [Message(untested, f"; if none of them was cut, {how}", Keyword("complete_lists", "True"))]
+        lengths = self._fairness.list_lengths(WHOLE, specs_at[WHOLE])
+        length_texts = [f"{names[name]} {length:.4g}" for name, length in lengths.items()]
+        numbers = "different numbers of labels a row"
+        if length_texts:
+            numbers += f" ({', '.join(length_texts)})"
+        consequence = "no value is marked as best for"
+        advice = "compare them with "
+        if self.test:
+            consequence = "models whose lists differ are not tested for"
+            advice = "give "
+        note = f"lists hold {numbers}, so that {consequence} {grouped_measures(specs_at)}"
+        tested = ", ".join(map(str, self._specs_with_tested_shares(specs_at)))
+        if tested:
+            note += f"; shares of groups are tested for {tested}"
+        keyword = Keyword("complete_lists", "True")
+        return [Message(note, f"; if none of them was cut, {advice}", keyword)]
 
-    def _with_tested_shares(self, measures_of: Mapping[Place, Collection[Spec]]) -> list[Spec]:
-        """Return the measures for which lists differ within groups of labels, and shares are tested."""
+    def _specs_with_tested_shares(self, specs_at: Mapping[Place, Collection[Spec]]) -> list[Spec]:
+        """Return the measures whose shares are tested although lists differ within label groups."""
         place = self._place_of_shares()
         if self.test != JACKKNIFE or place is None:
             return []
-        unlike = {spec for (kind, _), specs in measures_of.items() if kind == "groups" for spec in specs}
-        specs = [spec for spec in self._specs_of(place) if spec in unlike]
-        return [s for s in specs if self._fairness.are_comparable(place, s, [*self.reports])]
+        unlike = set[Spec]()
+        for (kind, _), specs in specs_at.items():
+            if kind == "groups":
+                unlike.update(specs)
+        names = [*self.reports]
+        return [
+            spec
+            for spec in self._specs_of(place)
+            if spec in unlike and self._fairness.are_comparable(place, spec, names)
+        ]
 
     def _place_of_shares(self) -> Place | None:
-        """Return the first group of labels whose shares are compared: those of others are as comparable."""
+        """Return the first label group whose shares are compared; all groups are as comparable."""
         return next((place for place in self._tested if place[0] == "shares"), None)
 
-    def _about_ties(self, names: Mapping[str, str]) -> list[str]:
-        """Name the measures of each model that depend on the order of equal scores, and what to do."""
+    def _tie_notes(self, names: Mapping[str, str]) -> list[str]:
+        """Return notes on the measures of models that depend on the order of equal scores."""
         models_of = defaultdict[str, list[str]](list)
-        for name, called in names.items():
-            measures_of = {
-                place: [s for s in self._specs_of(place) if self._fairness.is_decided_by_ties(place, s, name)]
-                for place in self._compared_places()
-            }
-            texts = [grouped_measures(measures_of), self._with_tied_shares(name, measures_of[WHOLE])]
-            models_of["; ".join(filter(None, texts))].append(called)
-        models_of.pop("", None)
-        remedy = "give scores that differ, or measures that count ties, such as auc.samples"
-        lines = list[str]()
-        for measures, models in models_of.items():
-            verb = "are" if models[1:] else "is"
-            unmarked = f"{verb} not {'tested' if self.test else 'marked as best'} for {measures}"
-            reason = f"in half or more of the rows of {' and of '.join(models)}"
-            depends = f"{reason}, values depend on the order of equal scores"
-            subject = "they" if models[1:] else "it"
-            lines.append(f"{depends}, so that {subject} {unmarked}; {remedy}")
-        return lines
+        for name, shown_name in names.items():
+            measures = self._tied_measures(name)
+            if measures:
+                models_of[measures].append(shown_name)
+        return [self._tie_note(measures, models) for measures, models in models_of.items()]
 
-    def _with_tied_shares(self, name: str, tied: Collection[Spec]) -> str:
-        """Name the shares of groups that ties decide in a model, other than those of measures they decide."""
+    def _tied_measures(self, name: str) -> str:
+        """Return the measures and shares of a model that ties decide, as text."""
+        specs_at = {
+            place: self._specs_decided_by_ties(place, name) for place in self._compared_places()
+        }
+        texts = [grouped_measures(specs_at), self._tied_shares(name, specs_at[WHOLE])]
+        return "; ".join(filter(None, texts))
+
+    def _specs_decided_by_ties(self, place: Place, name: str) -> list[Spec]:
+        """Return the measures of a model whose values the order of equal scores decides."""
+        specs = self._specs_of(place)
+        return [spec for spec in specs if self._fairness.is_decided_by_ties(place, spec, name)]
+
+    def _tie_note(self, measures: str, models: Sequence[str]) -> str:
+        """Return a note on measures that ties decide in models, and what to do."""
+        subject = "they are" if len(models) > 1 else "it is"
+        consequence = "tested" if self.test else "marked as best"
+        return (
+            f"in half or more of the rows of {' and of '.join(models)}, "
+            "values depend on the order of equal scores, "
+            f"so that {subject} not {consequence} for {measures}; "
+            "give scores that differ, or measures that count ties, such as auc.samples"
+        )
+
+    def _tied_shares(self, name: str, tied: Collection[Spec]) -> str:
+        """Return the shares of a model that ties decide, but those of measures in ``tied``."""
         place = self._place_of_shares()
         if place is None:
             return ""
-        specs = [spec for spec in self._specs_of(place) if spec not in tied]
-        decided = [str(s) for s in specs if self._fairness.is_decided_by_ties(place, s, name)]
-        return f"shares of groups of {', '.join(decided)}" if decided else ""
+        specs = self._specs_decided_by_ties(place, name)
+        names = [str(spec) for spec in specs if spec not in tied]
+        if not names:
+            return ""
+        return f"shares of groups of {', '.join(names)}"
 
     def _compared_places(self) -> list[Place]:
-        """Return where models are compared: all, and groups where these are tested, too.
+        """Return where models are compared: on all rows and labels, and within tested groups.
 
         Shares of groups are not among them; they are compared where the values of all labels are.
         """
@@ -395,39 +546,47 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     @cached
     def _by_place(self) -> dict[Place, list[Record]]:
-        """The records of all rows and labels, and of each group."""
-        worse = defaultdict[tuple[str | None, ...], list[str]](list)
+        """Records of all rows and labels, and of all groups, by place."""
+        beaten = defaultdict[tuple[str | None, ...], list[str]](list)
         for each in self.differences:
-            worse[each.kind, each.group, each.name, each.better] += {each.a, each.b} - {each.better}
+            models = {each.a, each.b}
+            beaten[each.kind, each.group, each.name, each.better] += models - {each.better}
         records = defaultdict[Place, list[Record]](list)
-        for place, reports in self._parts.items():
+        for place, reports in self._place_reports.items():
             for spec, (model, report) in product(self._specs_of(place), reports.items()):
-                better_than = tuple(worse[*place, spec.name, model])
-                records[place].append(report.record(spec, model, *place)._replace(better_than=better_than))
+                better_than = tuple(beaten[*place, spec.name, model])
+                record = report.record(spec, model, *place)
+                records[place].append(record._replace(better_than=better_than))
         return records
 
     def tables(self, number: Number = as_shown) -> list[Table]:
         tables = list[Table]()
         for kind in GROUPS_OF:
-            places = [place for place in self._parts if place[0] == kind]
+            places = [place for place in self._place_reports if place[0] == kind]
             if kind == "shares" and places:
                 tables.append(self._share_table(places, number))
             else:
                 tables += [self._value_table(place, number) for place in places]
-            tables += [self._seed_table(number)] if self._has_seeds and not kind else []
+            if self._has_seeds and not kind:
+                tables.append(self._seed_table(number))
             tables += self._pair_tables(kind, number)
         return tables
 
     def _value_table(self, place: Place, number: Number, models: str = "") -> Table:
-        """Return the values of all models, of all or within a group; with ``models`` as papers print them."""
-        rows = symbols_of(self.specs if models == "rows" else self._specs_of(place))
-        columns, cells = self._heads(WHOLE if models else place), self._cells(place, number, bool(models))
+        """Return the values of all models at a place; with ``models``, in the form for papers."""
+        specs = self._specs_of(place)
+        if models == "rows":
+            specs = self.specs
+        columns = self._model_heads(WHOLE if models else place)
+        cells = self._cells(place, number, bool(models))
         if models and len(self.pairs) == 1:
             columns[""] = Cell("p (Holm)")
-            tested = (each for each in self.differences if (each.kind, each.group) == place)
-            cells |= {(each.name, ""): Cell(_p_text(each.corrected_p)) for each in tested}
+            for difference in self.differences:
+                if (difference.kind, difference.group) == place:
+                    cells[difference.name, ""] = Cell(_p_text(difference.corrected_p))
         corner = "model" if models == "rows" else "measure"
-        return table_of(self._caption(place), corner, rows, columns, cells, "groups" if place[0] else "")
+        figure = "groups" if place[0] else ""
+        return table_of(self._caption(place), corner, symbols_of(specs), columns, cells, figure)
 
     def _share_table(self, places: Sequence[Place], number: Number) -> Table:
         """Return the shares of all groups of labels in the values of all models."""
@@ -440,74 +599,137 @@ class Comparison(Result[Record], Mapping[str, Report]):
             for (name, model), cell in self._cells(place, number).items():
                 cells[(group, name), model] = cell
         caption = f"{KINDS['shares']} in the values of all"
-        return table_of(caption, "group, measure", rows, self._heads(places[0]), cells, "groups")
+        columns = self._model_heads(places[0])
+        return table_of(caption, "group, measure", rows, columns, cells, "groups")
 
-    def _heads(self, place: Place) -> dict[str, Cell]:
-        """Return the head of each model: its name, behind its letter where letters say what it beats."""
-        tail = "" if self._has_letters(place) else "other"
-        names = self.names.items()
-        return {name: Cell(text if tail else f"{self.letters[name]}: {text}", tail) for name, text in names}
+    def _model_heads(self, place: Place) -> dict[str, Cell]:
+        """Return the column heads of models: names, with letters if these mark results."""
+        if not self._has_letters(place):
+            return {name: Cell(text, "other") for name, text in self.names.items()}
+        return {name: Cell(f"{self.letters[name]}: {text}") for name, text in self.names.items()}
 
     def _caption(self, place: Place) -> str:
+        """Return the caption of the values at a place."""
         kind, group = place
+        if not kind and self.test:
+            return self._title()
         if not kind:
-            return f"{self._title()}{'' if self.test else '; * best'}"
+            return f"{self._title()}; * best"
         if kind == "shares":
             return f"share of group of labels {group}"
-        report = next(iter(self._parts[place].values()))
+        report = next(iter(self._place_reports[place].values()))
         sizes = f"{counted(report.n_labels, 'labels')}, {counted(report.n_rows, 'rows')}"
         return f"group of {GROUPS_OF[kind]} {group}: {sizes}"
 
     def _has_letters(self, place: Place) -> bool:
+        """Return whether letters mark which models a value beats."""
         return place in self._tested and len(self.reports) != 2
 
-    def _cells(self, place: Place, number: Number, in_paper: bool = False) -> dict[tuple[str, str], Cell]:
-        """Return values by measure and model, marked as best or better, or with letters of those worse."""
-        cells, separator = {}, "" if len(self.reports) <= 26 else ","
+    def _cells(
+        self, place: Place, number: Number, in_paper: bool = False
+    ) -> dict[tuple[str, str], Cell]:
+        """Return the values at a place by measure and model, with their marks."""
+        cells = {}
         for record in self._by_place[place]:
-            best, second = self._leading(place, record.spec)
-            mark = "best" if subtract(record.value, best) == 0 else "other"
-            above = separator.join(self.letters[name] for name in record.better_than)
-            has_letters = self._has_letters(place)
-            if in_paper and len(self.reports) > 2 and subtract(record.value, second) == 0:
-                mark = "second"
-            elif place in self._tested and not in_paper:
-                mark = "" if has_letters else "best" if above else "other"
-            above = above if has_letters else "*" * (in_paper and above != "")
-            cells[record.spec.name, record.model] = Cell(record.text(number, bounded=True), mark, above)
+            text = record.text(number, bounded=True)
+            mark = self._mark(place, record, in_paper)
+            above = self._superscript(place, record, in_paper)
+            cells[record.spec.name, record.model] = Cell(text, mark, above)
         return cells
 
-    def _leading(self, place: Place, spec: Spec) -> tuple[float, float]:
-        """Return the best and the second best value of a measure, NaN where none is to be marked."""
-        values = [report[spec.name] for report in self._parts[place].values()]
-        values = sorted((v for v in values if not math.isnan(v)), reverse=spec.metric.direction == "up")
-        second = next((value for value in values if subtract(value, values[0])), math.nan)
-        has_best = not math.isnan(second) and spec.metric.direction != "none"
-        is_marked = has_best and self._fairness.are_comparable(place, spec, [*self.reports])
-        return (values[0], second) if is_marked else (math.nan, math.nan)
+    def _mark(self, place: Place, record: Record, in_paper: bool) -> str:
+        """Return the mark of a value: best, second best or other; "" if letters mark it."""
+        if place in self._tested and not in_paper:
+            if self._has_letters(place):
+                return ""
+            return "best" if record.better_than else "other"
+        best, second = self._best_two(place, record.spec)
+        if in_paper and len(self.reports) > 2 and subtract(record.value, second) == 0:
+            return "second"
+        return "best" if subtract(record.value, best) == 0 else "other"
+
+    def _superscript(self, place: Place, record: Record, in_paper: bool) -> str:
+        """Return the letters of the models that a value beats; of two models in papers, a star."""
+        if self._has_letters(place):
+            separator = "" if len(self.reports) <= len(LETTERS) else ","
+            return separator.join(self.letters[name] for name in record.better_than)
+        return "*" if in_paper and record.better_than else ""
+
+    def _best_two(self, place: Place, spec: Spec) -> tuple[float, float]:
+        """Return the best and the second best value of a measure, NaN if these are not marked."""
+        direction = spec.metric.direction
+        values = [report[spec.name] for report in self._place_reports[place].values()]
+        defined = [value for value in values if not math.isnan(value)]
+        defined.sort(reverse=direction == "up")
+        second = next((value for value in defined if subtract(value, defined[0])), math.nan)
+        if math.isnan(second) or direction == "none":
+            return math.nan, math.nan
+        if not self._fairness.are_comparable(place, spec, [*self.reports]):
+            return math.nan, math.nan
+        return defined[0], second
 
     def _pair_tables(self, kind: str, number: Number) -> list[Table]:
-        """Return the differences of each pair, within all groups of a kind, or of all, then with labels."""
-        has_rows = kind not in ("groups", "shares")
-        is_shown = True, True, has_rows, not kind and len(self._row_counts) > 1, True
-        columns = compress(["difference", "p (Holm)", "wins/ties/losses", "rows", "result"], is_shown)
-        head = [Cell("group, measure" if kind else "measure"), *map(Cell, columns)]
-        within = f" within groups of {GROUPS_OF[kind]}" if kind else ""
-        within = f": {KINDS[kind]}" if kind == "shares" else within
-        rows = dict[tuple[str, str], list[Sequence[Cell]]]()
-        for each in self.differences:
-            if each.kind == kind:
-                symbol = f"{each.group}, {each.spec.symbol}" if kind else each.spec.symbol
-                verdict = f"{self.names[each.better]} better" if each.better else "no difference seen"
-                p, outcomes = _p_text(each.corrected_p), "/".join(map(str, each.outcomes or ()))
-                n_rows = "" if each.n_rows is None else str(each.n_rows)
-                texts = each.text(number), p, outcomes, n_rows, verdict if p else ""
-                cells = [Cell(symbol, each.spec.metric.direction), *map(Cell, compress(texts, is_shown))]
-                rows.setdefault((self.names[each.a], self.names[each.b]), [head]).append(cells)
+        """Return tables of differences by pair, within groups of a kind, or of all and by label."""
+        heading = ""
+        if kind == "shares":
+            heading = f": {KINDS[kind]}"
+        elif kind:
+            heading = f" within groups of {GROUPS_OF[kind]}"
         figure = "groups" if kind else "differences"
-        tables = [Table(f"{a} - {b}{within}", of_pair, figure) for (a, b), of_pair in rows.items()]
-        for pair in [] if kind else self.labels:
-            a, b = self.names[pair.a], self.names[pair.b]
+        tables = [
+            Table(f"{a} - {b}{heading}", rows, figure)
+            for (a, b), rows in self._difference_rows(kind, number).items()
+        ]
+        if not kind:
+            tables += self._label_tables()
+        return tables
+
+    def _difference_rows(
+        self, kind: str, number: Number
+    ) -> dict[tuple[str, str], list[Sequence[Cell]]]:
+        """Return a header and rows of the differences of a kind, by the names of both models."""
+        columns = ["difference", "p (Holm)"]
+        if kind not in ("groups", "shares"):
+            columns.append("wins/ties/losses")
+        if not kind and len(self._row_counts) > 1:
+            columns.append("rows")
+        columns.append("result")
+        head = [Cell("group, measure" if kind else "measure"), *map(Cell, columns)]
+        rows = dict[tuple[str, str], list[Sequence[Cell]]]()
+        for difference in self.differences:
+            if difference.kind == kind:
+                symbol = difference.spec.symbol
+                if kind:
+                    symbol = f"{difference.group}, {symbol}"
+                texts = self._difference_texts(difference, number)
+                cells = [Cell(symbol, difference.spec.metric.direction)]
+                cells += [Cell(texts[column]) for column in columns]
+                pair = (self.names[difference.a], self.names[difference.b])
+                rows.setdefault(pair, [head]).append(cells)
+        return rows
+
+    def _difference_texts(self, difference: Difference, number: Number) -> dict[str, str]:
+        """Return the texts of a difference by the heads of their columns."""
+        p = _p_text(difference.corrected_p)
+        verdict = ""
+        if p and difference.better:
+            verdict = f"{self.names[difference.better]} better"
+        elif p:
+            verdict = "no difference seen"
+        return {
+            "difference": difference.text(number),
+            "p (Holm)": p,
+            "wins/ties/losses": "/".join(map(str, difference.outcomes or ())),
+            "rows": "" if difference.n_rows is None else str(difference.n_rows),
+            "result": verdict,
+        }
+
+    def _label_tables(self) -> list[Table]:
+        """Return the labels that differ most between each pair."""
+        tables = []
+        for pair in self.labels:
+            a = self.names[pair.a]
+            b = self.names[pair.b]
             caption = f"{a} - {b}: labels that differ most by {pair.label_column}"
             tables.append(Table(caption, rows_of(pair.label_lines(a, b, sign=-1)), "labels"))
         return tables
@@ -518,14 +740,19 @@ class Comparison(Result[Record], Mapping[str, Report]):
         for spec, (name, reports) in product(self.specs, self.seeds.items()):
             values = [report[spec.name] for report in reports]
             mean = number(spec, math.fsum(values) / len(values))
-            deviation = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+            deviation = math.nan
+            if len(values) > 1:
+                deviation = float(np.std(values, ddof=1))
             cells[spec.name, name] = Cell(f"{mean} sd {number(spec, deviation)}")
-        columns = {name: Cell(f"{self.names[name]} ({len(reports)})") for name, reports in self.seeds.items()}
+        columns = {
+            name: Cell(f"{self.names[name]} ({len(reports)})")
+            for name, reports in self.seeds.items()
+        }
         caption = "mean and standard deviation over (n) seeds, which ± does not cover"
         return table_of(caption, "measure", symbols_of(self.specs), columns, cells, "values")
 
     def _title(self) -> str:
-        """Return the size of the data in words, of each report if the labels differ."""
+        """Return the size of the data in words, by report if the numbers of labels differ."""
         widths = {self.names[name]: report.n_labels for name, report in self.reports.items()}
         if len({*widths.values()}) == 1:
             return self._first._title()
@@ -534,56 +761,119 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def _paper(self, number: Number, models: str, percent: bool) -> tuple[list[Table], str]:
         rows = list[Sequence[Cell]]()
-        for place in self._parts:  # those within groups under their headings
+        for place in self._place_reports:
             table = self._value_table(place, number, models)
-            header, *body = zip(*table.rows, strict=True) if models == "rows" else table.rows
-            rows += [header if place == WHOLE else [Cell(table.caption)], *body]
-        tables = [Table("", rows), *([self._seed_table(number)] if self._has_seeds else [])]
-        tables += [table for kind in filter(None, GROUPS_OF) for table in self._pair_tables(kind, number)]
-        legend = ["bold: best", *["underlined: second best"] * (len(self.reports) > 2)]
-        legend += [*self._about_test()[:1], *["values times 100"] * percent]
+            lines = [*table.rows]
+            if models == "rows":
+                lines = [*zip(*table.rows, strict=True)]
+            if place != WHOLE:  # values within groups follow under their headings
+                lines[0] = [Cell(table.caption)]
+            rows += lines
+        tables = [Table("", rows)]
+        if self._has_seeds:
+            tables.append(self._seed_table(number))
+        for kind in filter(None, GROUPS_OF):
+            tables += self._pair_tables(kind, number)
+        legend = ["bold: best"]
+        if len(self.reports) > 2:
+            legend.append("underlined: second best")
+        legend += self._test_lines()[:1]
+        if percent:
+            legend.append("values times 100")
         text = LATEX.text("; ".join(legend)).replace("* better", "$^*$ better", 1)
         return tables, f"\n\\smallskip{{\\footnotesize {text}\\par}}\n"
 
     def _members(self) -> dict[str, Any]:
         reports = {name: report.to_dict() for name, report in self.reports.items()}
         contents: dict[str, Any] = {"schema": SCHEMA, "reports": reports, "notes": self.notes}
-        if self.test is None:
-            return contents
-        differences: dict[Place, list[Difference]] = {place: [] for place in self._parts}
+        if self.test is not None:
+            contents["comparison"] = self._comparison_members()
+        return contents
+
+    def _comparison_members(self) -> dict[str, Any]:
+        """Return the settings of the test and all differences, as JSON values."""
+        differences: dict[Place, list[Difference]] = {place: [] for place in self._place_reports}
         for difference in self.differences:
             differences[difference.kind, difference.group].append(difference)
-        comparison = contents["comparison"] = {
-            "confidence_level": self.level, "test": self.test, "correction": "holm", "n_tests": self.n_tests,
-            "baseline": self.baseline, "complete_lists": self.complete_lists,
+        comparison: dict[str, Any] = {
+            "confidence_level": self.level,
+            "test": self.test,
+            "correction": "holm",
+            "n_tests": self.n_tests,
+            "baseline": self.baseline,
+            "complete_lists": self.complete_lists,
             "differences": members(differences.pop(WHOLE), FIELDS),
-        }  # fmt: skip
-        for each in self.labels:
-            pair = {"a": each.a, "b": each.b, "labels_by": each.label_column}
-            comparison.setdefault("labels", []).append(pair | {"labels": members(each.labels or (), OF_PAIR)})
-        shares = {group: of for (kind, group), of in differences.items() if kind == "shares"}
-        for (kind, group), within in differences.items():
-            if kind == "shares":
-                continue
-            first = next(iter(self._parts[kind, group].values()))
-            sizes = {"n_labels": first.n_labels, "n_rows": first.n_rows}
-            contents_of = {**sizes, "differences": members(within, FIELDS)}
-            if kind == "groups" and group in shares:
-                contents_of["shares"] = members(shares[group], FIELDS)
-            comparison.setdefault(kind, {})[group] = contents_of
+        }
+        if self.labels:
+            comparison["labels"] = [_label_members(pair) for pair in self.labels]
+        for (kind, group), group_differences in differences.items():
+            if kind != "shares":
+                first = next(iter(self._place_reports[kind, group].values()))
+                group_members: dict[str, Any] = {
+                    "n_labels": first.n_labels,
+                    "n_rows": first.n_rows,
+                    "differences": members(group_differences, FIELDS),
+                }
+                if kind == "groups" and ("shares", group) in differences:
+                    group_members["shares"] = members(differences["shares", group], FIELDS)
+                comparison.setdefault(kind, {})[group] = group_members
         if self._has_seeds:
-            seeds = self.seeds.items()
-            comparison["seeds"] = {name: [each.to_dict() for each in reports] for name, reports in seeds}
-        return contents
+            comparison["seeds"] = {
+                name: [report.to_dict() for report in reports]
+                for name, reports in self.seeds.items()
+            }
+        return comparison
 
     def _lines(self, bounded: bool) -> Lines:
         if self.test is not None:
-            fields = {**FIELDS, **PLACE} if len(self._parts) > 1 else FIELDS
-            return [*fields], [[field(each) for field in fields.values()] for each in self.differences]
-        pairs = ((name, record) for name, report in self.reports.items() for record in report.records())
-        records = (record._replace(model=name) for name, record in pairs if record.spec in self.specs)
+            fields = FIELDS
+            if len(self._place_reports) > 1:
+                fields = {**FIELDS, **PLACE}
+            lines = [[field(each) for field in fields.values()] for each in self.differences]
+            return [*fields], lines
+        records = [
+            record._replace(model=name)
+            for name, report in self.reports.items()
+            for record in report.records()
+            if record.spec in self.specs
+        ]
         return measure_lines(records, bounded, by_model=True)
 
 
+def _seed_reports(reports: Report | Sequence[Report]) -> list[Report]:
+    """Return the reports of a model, one for each training seed."""
+    if isinstance(reports, Report):
+        return [reports]
+    return [*reports]
+
+
+def _letters_of(names: Sequence[str]) -> dict[str, str]:
+    """Return a letter for each model; a number if there are more models than letters."""
+    if len(names) <= len(LETTERS):
+        return dict(zip(names, LETTERS, strict=False))
+    return {name: str(n) for n, name in enumerate(names, 1)}
+
+
+def _rows_of(place: Place, row_groups: Groups | None) -> slice | Ints:
+    """Return the rows of a row group, or a slice of all rows."""
+    kind, group = place
+    if kind != "row_groups" or row_groups is None:
+        return slice(None)
+    return np.flatnonzero(row_groups.of == row_groups.names.index(group))
+
+
+def _label_members(pair: Diff) -> dict[str, Any]:
+    """Return the labels that differ most between two models, as JSON values."""
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "labels_by": pair.label_column,
+        "labels": members(pair.labels or (), OF_PAIR),
+    }
+
+
 def _p_text(p: float) -> str:
-    return "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
+    """Return a p-value as tables show it; nothing if there is no test."""
+    if math.isnan(p):
+        return ""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"

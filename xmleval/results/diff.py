@@ -1,4 +1,4 @@
-"""What changed between two models: the rows and the labels whose values differ most."""
+"""Changes between two models: the rows and the labels whose values differ most."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LISTS = "truth", "list_a", "list_b"
 
 
 class Lists(NamedTuple):
-    """Relevant labels of a row, and the first labels of each list, by number."""
+    """Relevant labels of a row, and the first labels of its two lists, by number."""
 
     truth: Sequence[int]
     a: Sequence[int]
@@ -52,13 +52,17 @@ class Change(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The name, or the number where there is none."""
+        """The name, or the number if it has no name."""
         return str(self.number) if self.name is None else self.name
 
     def texts(self, number: Callable[[float], str], column: str = "", sign: int = 1) -> list[str]:
-        """Return both values and the change, or minus it, as tables show them; hits of labels are counts."""
+        """Return both values and the change times ``sign``, as tables show them.
+
+        Hits of labels are counts.
+        """
         change = sign * self.change
-        if column.partition("@")[0] == "tp" and self.a.is_integer() and self.b.is_integer():
+        is_hits = column.partition("@")[0] == "tp"
+        if is_hits and self.a.is_integer() and self.b.is_integer():
             return [f"{self.a:.0f}", f"{self.b:.0f}", f"{change:+.0f}"]
         return [number(self.a), number(self.b), signed(change, number)]
 
@@ -81,8 +85,8 @@ class Diff(Result[Change]):
     values : tuple of float
         Their values.
     rows : list of Change
-        Rows that changed most, with their ``lists`` where these could be read; None where the measure is no
-        mean over rows.
+        Rows that changed most, with their ``lists`` where these could be read; None where the
+        measure is no mean over rows.
     labels : list of Change
         Labels that changed most, with their ``support``; None where there are no values by label.
     label_column : str
@@ -115,74 +119,106 @@ class Diff(Result[Change]):
     def _title(self) -> str:
         a, b = self.values
         name = f"{self.spec.symbol} {ARROWS[self.spec.metric.direction]}".strip()
-        text = f"{name}: {short(a)} ({self.a}) -> {short(b)} ({self.b}), {signed(float(subtract(b, a)))}"
+        change = signed(float(subtract(b, a)))
+        text = f"{name}: {short(a)} ({self.a}) -> {short(b)} ({self.b}), {change}"
         if self.n_changed is None:
             return text
         better, same, worse = self.n_changed
         return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
 
     def footnotes(self) -> list[str]:
-        lines = ["* relevant"] if any(row.lists for row in self.rows or []) else []
+        lines = list[str]()
+        if self._has_lists:
+            lines.append("* relevant")
         if self.rows is None:
             lines.append(f"no rows: {self.spec} is no mean over rows")
         if self.labels is None:
-            lines.append(f"no labels: {self.spec} has no values by label, and no cutoff to count hits at")
+            missing = "no values by label, and no cutoff to count hits at"
+            lines.append(f"no labels: {self.spec} has {missing}")
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
-    def _specs(self, of_tables: bool = True) -> list[Spec]:
+    def _specs(self, in_tables: bool = True) -> list[Spec]:
         return [self.spec]
 
     def records(self) -> list[Change]:
         return [*(self.rows or []), *(self.labels or [])]
 
     def _printed(self) -> Iterator[tuple[Spec, float]]:
-        changes = self.records() if self._is_by_label else self.rows or []
-        return ((self.spec, value) for change in changes for value in (change.a, change.b))
+        changes = self.rows or []
+        if self._is_by_label:
+            changes = self.records()
+        for change in changes:
+            yield self.spec, change.a
+            yield self.spec, change.b
+
+    @property
+    def _has_lists(self) -> bool:
+        """Whether the lists of any row are known."""
+        return any(row.lists for row in self.rows or [])
 
     @property
     def _is_by_label(self) -> bool:
-        """Whether values of labels are of the measure, and neither hits nor of another measure."""
+        """Whether values by label are of the measure, neither hits nor of another measure."""
         return self.label_column == self.spec.label_column
 
     def _labels_of(self, change: Change) -> dict[str, list[Any]]:
-        """Return the labels of a row and of its lists, by name where they have names; nothing of a label."""
-        names, lists = self.label_names, zip(LISTS, change.lists or (), (0, 0, 1), strict=False)
+        """Return the labels of a row and of its lists, by name if known; nothing for a label."""
+        if change.lists is None:
+            return {}
+        if self.label_names is None:
+            return {title: [*labels] for title, labels in zip(LISTS, change.lists, strict=True)}
+        names_a, names_b = self.label_names
+        label_names = (names_a, names_a, names_b)  # of the truth, too, those of the first model
         return {
-            title: [*labels] if names is None else [str(names[model][label]) for label in labels]
-            for title, labels, model in lists
+            title: [str(names[label]) for label in labels]
+            for title, labels, names in zip(LISTS, change.lists, label_names, strict=True)
         }
 
-    def _marked(self, change: Change) -> list[str]:
-        """Return the labels of a row and those of its lists, relevant ones with a star."""
+    def _list_texts(self, change: Change) -> list[str]:
+        """Return the labels of a row, and its lists in which relevant labels have a star."""
         lists = self._labels_of(change)
-        relevant, texts = {*lists.get("truth", ())}, []
+        relevant = {*lists.get("truth", ())}
+        texts = []
         for title, names in lists.items():
-            mark = "" if title == "truth" else "*"
-            texts.append("; ".join(f"{name}{mark * (name in relevant)}" for name in names) or "(nothing)")
+            if title != "truth":
+                names = [f"{name}*" if name in relevant else f"{name}" for name in names]
+            texts.append("; ".join(map(str, names)) or "(nothing)")
         return texts
 
     def _kinds(self) -> Mapping[str, Kind]:
         return {}
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        blocks = [[self._title()]]
-        widest = max(len("truth"), len(self.a), len(self.b))
-        for row in self.rows or []:
-            before, after, change = row.texts(short)
-            name = "" if row.name is None else f" {row.name}"
-            lists = zip(("truth", self.a, self.b), self._marked(row), strict=False)
-            lines = [f"  {title.ljust(widest)}  {text}" for title, text in lists]
-            blocks.append([f"row {row.number}{name}: {before} -> {after}, {change}", *lines])
+        blocks = [[self._title()], *map(self._row_block, self.rows or [])]
         if self.labels:
-            blocks.append([f"labels by {self.label_column}:"])
-            for label in self.labels:
-                before, after, change = label.texts(short, self.label_column)
-                n = label.support or 0
-                rows = counted(n, "rows") if isinstance(n, int) else f"rows of weight {short(n)}"
-                blocks[-1].append(f"  {label.title}: {before} -> {after}, {change} ({rows} with it)")
+            lines = [*map(self._label_line, self.labels)]
+            blocks.append([f"labels by {self.label_column}:", *lines])
         blocks.append(self.footnotes())
-        fold = partial(folded, width=width)
-        return "\n\n".join("\n".join(map(fold, map(printable, lines))) for lines in blocks if lines)
+        texts = []
+        for block in blocks:
+            if block:
+                texts.append("\n".join(folded(printable(line), width) for line in block))
+        return "\n\n".join(texts)
+
+    def _row_block(self, row: Change) -> list[str]:
+        """Return the lines of a row: its change, and its lists if known."""
+        before, after, change = row.texts(short)
+        name = "" if row.name is None else f" {row.name}"
+        lines = [f"row {row.number}{name}: {before} -> {after}, {change}"]
+        widest = max(len("truth"), len(self.a), len(self.b))
+        titles = ("truth", self.a, self.b)
+        for title, text in zip(titles, self._list_texts(row), strict=False):
+            lines.append(f"  {title.ljust(widest)}  {text}")
+        return lines
+
+    def _label_line(self, label: Change) -> str:
+        """Return a line on the change of a label."""
+        before, after, change = label.texts(short, self.label_column)
+        n = label.support or 0
+        rows = f"rows of weight {short(n)}"
+        if isinstance(n, int):
+            rows = counted(n, "rows")
+        return f"  {label.title}: {before} -> {after}, {change} ({rows} with it)"
 
     def to_markdown(self) -> str:
         return f"{MARKDOWN.text(self._title())}\n\n{super().to_markdown()}"
@@ -192,61 +228,95 @@ class Diff(Result[Change]):
         return [first._replace(caption=self._title()), *following]
 
     def change_tables(self, number: Number = as_shown) -> list[Table]:
-        """Return the tables of rows and of labels, as far as the measure has values of these (@private)."""
-        changed, tables = f"that changed most from {self.a} to {self.b} by", list[Table]()
+        """Return the tables of rows and of labels that the measure has values for (@private)."""
+        changed = f"that changed most from {self.a} to {self.b} by"
+        tables = list[Table]()
         if self.rows is not None or self.labels is None:
-            header, write = ["row", self.a, self.b, "change"], partial(number, self.spec)
-            if any(row.lists for row in self.rows or []):
-                header += ["truth", f"list of {self.a}", f"list of {self.b}"]
-            lines = [[row.title, *row.texts(write), *self._marked(row)] for row in self.rows or []]
             caption = f"rows {changed} {self.spec.symbol}; of equal changes, losses first"
-            tables.append(Table(caption, rows_of([header, *lines]), "rows"))
+            tables.append(Table(caption, rows_of(self._row_lines(number)), "rows"))
         if self.labels is not None:
             lines = self.label_lines(self.a, self.b, number)
             tables.append(Table(f"labels {changed} {self.label_column}", rows_of(lines), "labels"))
         return tables
 
+    def _row_lines(self, number: Number) -> list[list[str]]:
+        """Return the header and the lines of the table of rows."""
+        header = ["row", self.a, self.b, "change"]
+        if self._has_lists:
+            header += ["truth", f"list of {self.a}", f"list of {self.b}"]
+        write = partial(number, self.spec)
+        lines = [header]
+        for row in self.rows or []:
+            lines.append([row.title, *row.texts(write), *self._list_texts(row)])
+        return lines
+
     def sections(self) -> Iterator[Section]:
-        """Yield what a page of both models shows (@private)."""
+        """Yield the sections of a page of both models (@private)."""
         from xmleval.show.page import Section
 
         tables = self.change_tables()
         if self.labels:
             yield Section("Labels that changed most", tables[-1:])
         if self.rows:
-            marks = ["* relevant"] if self.rows[0].lists else []
-            yield Section("Rows that changed most", tables[:1], [self._title(), *marks])
+            lines = [self._title()]
+            if self.rows[0].lists:
+                lines.append("* relevant")
+            yield Section("Rows that changed most", tables[:1], lines)
 
-    def label_lines(self, a: str, b: str, number: Number = as_shown, sign: int = 1) -> list[list[str]]:
-        """Return the header and the lines of a table of labels, with changes or minus these (@private)."""
-        by, write = self.label_column, partial(number, self.spec) if self._is_by_label else short
-        lines = [["label", f"{by} {a}", f"{by} {b}", "change" if sign > 0 else "difference", "support"]]
-        for each in self.labels or []:
-            support = short(each.support) if isinstance(each.support, float) else str(each.support)
-            lines.append([each.title, *each.texts(write, by, sign), support])
+    def label_lines(
+        self, a: str, b: str, number: Number = as_shown, sign: int = 1
+    ) -> list[list[str]]:
+        """Return the header and the lines of the table of labels (@private).
+
+        ``sign`` is -1 for differences of a and b, 1 for changes from a to b.
+        """
+        column = self.label_column
+        write = partial(number, self.spec) if self._is_by_label else short
+        change = "change" if sign > 0 else "difference"
+        lines = [["label", f"{column} {a}", f"{column} {b}", change, "support"]]
+        for label in self.labels or []:
+            support = str(label.support)
+            if isinstance(label.support, float):
+                support = short(label.support)
+            lines.append([label.title, *label.texts(write, column, sign), support])
         return lines
 
     def _member(self, change: Change) -> dict[str, Any]:
         """Return the JSON object of a row with its lists, or of a label with its support."""
-        support = {} if change.support is None else {"support": change.support}
-        return {name: field(change) for name, field in FIELDS.items()} | support | self._labels_of(change)
+        member = {name: field(change) for name, field in FIELDS.items()}
+        if change.support is not None:
+            member["support"] = change.support
+        return {**member, **self._labels_of(change)}
 
     def _members(self) -> dict[str, Any]:
         changes = {
-            "name": self.spec.name, "a": self.a, "b": self.b,
-            "value_a": self.values[0], "value_b": self.values[1],
-            "rows": None if self.rows is None else [*map(self._member, self.rows)],
+            "name": self.spec.name,
+            "a": self.a,
+            "b": self.b,
+            "value_a": self.values[0],
+            "value_b": self.values[1],
+            "rows": self._member_list(self.rows),
             "labels_by": self.label_column or None,
-            "labels": None if self.labels is None else [*map(self._member, self.labels)],
-        }  # fmt: skip
+            "labels": self._member_list(self.labels),
+        }
         return {"schema": SCHEMA, "changes": changes, "notes": self.notes}
 
+    def _member_list(self, changes: list[Change] | None) -> list[dict[str, Any]] | None:
+        """Return the JSON objects of rows or labels; None if there are no values by these."""
+        if changes is None:
+            return None
+        return [self._member(change) for change in changes]
+
     def _lines(self, bounded: bool) -> Lines:
-        header, lines = ["kind", *FIELDS, "support", *LISTS], []
+        header = ["kind", *FIELDS, "support", *LISTS]
+        lines = []
         for change in self.records():
-            member = self._member(change) | {"kind": "row" if change.support is None else "label"}
-            lists = {name: "; ".join(map(str, member[name])) for name in LISTS if name in member}
-            lines.append([(member | lists).get(name) for name in header])
+            fields = self._member(change)
+            fields["kind"] = "row" if change.support is None else "label"
+            for title in LISTS:
+                if title in fields:
+                    fields[title] = "; ".join(map(str, fields[title]))
+            lines.append([fields.get(name) for name in header])
         return header, lines
 
 
@@ -256,45 +326,91 @@ def find_changes(
     worst: int,
     lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
 ) -> Diff:
-    """Find the rows and labels whose values changed most between two reports, which keep rows and labels.
+    """Find the rows and labels whose values changed most between two reports.
 
-    The first measures that have values by row, and by label or as hits, are taken. ``lists_of`` returns what
-    to show of rows in rising order.
+    The reports keep rows and labels. The first measures that have values by row, and by label or as
+    hits, are taken. ``lists_of`` returns the lists to show of rows in rising order.
     """
     (a, first), (b, second) = reports.items()
-    rows, counts, names = None, None, None
-    by_row = [spec for spec in specs if spec.name in first.results.rows and spec.name in second.results.rows]
-    spec = by_row[0] if by_row else specs[0]
-    if by_row:
-        before, after = (np.asarray(report.results.rows[spec.name]) for report in (first, second))
-        gains = subtract(before, after) if spec.metric.direction == "down" else subtract(after, before)
-        counts = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
+    rows = None
+    n_changed = None
+    spec = next((spec for spec in specs if _has_row_values(spec, first, second)), None)
+    if spec is None:
+        spec = specs[0]
+    else:
+        before = np.asarray(first.results.rows[spec.name])
+        after = np.asarray(second.results.rows[spec.name])
+        gains = _row_gains(spec, before, after)
+        n_changed = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
         rows = largest_changes(before, after, gains, worst, first.row_names)
         if lists_of is not None and rows:
             numbers = sorted(row.number for row in rows)
             lists = dict(zip(numbers, lists_of(reports, spec, np.array(numbers)), strict=True))
             rows = [row._replace(lists=lists[row.number]) for row in rows]
+    label_names = None
     if first.label_names is not None:
-        names = [[*(each.label_names or ()), *each.unknown_labels] for each in (first, second)]
+        label_names = [
+            [*(report.label_names or ()), *report.unknown_labels] for report in (first, second)
+        ]
     column, labels = find_labels(specs, first, second, worst)
-    notes = [*dict.fromkeys([*first.notes, *second.notes])]
-    return Diff(spec, a, b, (first[spec.name], second[spec.name]), rows, labels, column, counts, names, notes)
+    return Diff(
+        spec,
+        a,
+        b,
+        (first[spec.name], second[spec.name]),
+        rows,
+        labels,
+        column,
+        n_changed,
+        label_names,
+        notes=[*dict.fromkeys([*first.notes, *second.notes])],
+    )
+
+
+def _has_row_values(spec: Spec, first: Report, second: Report) -> bool:
+    """Return whether both reports have row values of a measure."""
+    return spec.name in first.results.rows and spec.name in second.results.rows
+
+
+def _row_gains(spec: Spec, before: Floats, after: Floats) -> Floats:
+    """Return how much better rows became, negative if they became worse."""
+    if spec.metric.direction == "down":
+        return subtract(before, after)
+    return subtract(after, before)
 
 
 def find_labels(
     specs: Iterable[Spec], first: Report, second: Report, worst: int
 ) -> tuple[str, list[Change] | None]:
-    """Return the labels that changed most, and in what: the first measure by label, or hits; None without."""
-    of_first, of_second = columns = first.results.labels, second.results.labels
-    names_of = ([spec.label_column, f"tp@{spec.k}" if spec.k else "tp"] for spec in specs)
-    column = next((name for pair in names_of for name in pair if name in of_first and name in of_second), "")
+    """Return the column of values by label that both reports have, and the largest changes.
+
+    It is that of the first measure by label, or its hits; "" and None if there is none.
+    """
+    first_columns = first.results.labels
+    second_columns = second.results.labels
+    column = _shared_column(specs, first_columns, second_columns)
     if not column:
         return "", None
-    before, after = (by_name[column].astype(np.float64) for by_name in columns)
+    before = first_columns[column].astype(np.float64)
+    after = second_columns[column].astype(np.float64)
     n = min(before.size, after.size)  # labels that only one model knows are relevant nowhere
     gains = subtract(after[:n], before[:n])
-    support = of_first["support"] if first.weighted else of_first["support"].astype(np.int64)
+    support = first_columns["support"]
+    if not first.weighted:
+        support = support.astype(np.int64)
     return column, largest_changes(before, after, gains, worst, first.label_names, support)
+
+
+def _shared_column(
+    specs: Iterable[Spec], first: Mapping[str, Any], second: Mapping[str, Any]
+) -> str:
+    """Return the first column of a measure, or of its hits, that both models have."""
+    for spec in specs:
+        hits = f"tp@{spec.k}" if spec.k else "tp"
+        for column in (spec.label_column, hits):
+            if column in first and column in second:
+                return column
+    return ""
 
 
 def largest_changes(
@@ -305,17 +421,33 @@ def largest_changes(
     names: Sequence[Any] | None,
     support: Floats | Ints | None = None,
 ) -> list[Change]:
-    """Return the largest changes but those that are 0 or undefined; equal ones by support, losses first."""
+    """Return the largest changes that are neither 0 nor undefined.
+
+    Equal changes are ordered by support, then losses come first.
+    """
     changed = np.flatnonzero(np.nan_to_num(gains))
-    sizes, tied = gains[changed], np.zeros(changed.size) if support is None else -support[changed]
-    numbers = changed[np.lexsort((changed, sizes, tied, -np.abs(sizes)))][:worst].tolist()
-    names_of = {n: None if names is None else str(names[n]) for n in numbers}
-    supports = {n: None if support is None else support[n].item() for n in numbers}
-    return [Change(n, names_of[n], float(before[n]), float(after[n]), None, supports[n]) for n in numbers]
+    sizes = gains[changed]
+    keys = [changed, sizes, -np.abs(sizes)]
+    if support is not None:
+        keys.insert(2, -support[changed])
+    order = np.lexsort(keys)
+    changes = list[Change]()
+    for n in changed[order][:worst].tolist():
+        changes.append(
+            Change(
+                number=n,
+                name=None if names is None else str(names[n]),
+                a=float(before[n]),
+                b=float(after[n]),
+                support=None if support is None else support[n].item(),
+            )
+        )
+    return changes
 
 
 def refuse_no_labels(argument: str, specs: Sequence[Spec]) -> None:
-    """Refuse measures none of which has values by label, or hits."""
+    """Refuse measures if no measure has values by label, or hits."""
     if not any(spec.by_label for spec in specs):
         names = ", ".join(map(str, specs))
-        raise InputError(argument, f"none of {names} has values by label, or a cutoff to count hits at")
+        reason = f"none of {names} has values by label, or a cutoff to count hits at"
+        raise InputError(argument, reason)

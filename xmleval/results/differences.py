@@ -1,9 +1,9 @@
-"""Differences of models on the same rows: intervals, p-values corrected for their number, wins by rows."""
+"""Differences of models on the same rows: intervals, corrected p-values, and wins by row."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -27,7 +27,14 @@ from xmleval.results.record import (
 )
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
-from xmleval.statistics.paired import Outcomes, holm, paired_t_p, sign_flip_p, wilcoxon_p, wins_ties_losses
+from xmleval.statistics.paired import (
+    Outcomes,
+    holm,
+    paired_t_p,
+    sign_flip_p,
+    wilcoxon_p,
+    wins_ties_losses,
+)
 
 Vectors = tuple[Floats | None, Ints | None]  # weights of rows, and numbers of their clusters from 0
 JACKKNIFE = "t"
@@ -41,7 +48,7 @@ TESTS = {
 
 
 class Difference(NamedTuple):
-    """The difference of a measure, or of a group's share of it, between two models on the same rows."""
+    """The difference of a measure, or of a group's share of it, between two models."""
 
     spec: Spec
     a: str
@@ -49,26 +56,34 @@ class Difference(NamedTuple):
     value: float  # of a minus that of b
     value_a: float
     value_b: float
-    kind: str  # ``groups`` of labels, their ``shares``, or ``row_groups``; empty for all rows and labels
+    # ``groups`` of labels, their ``shares``, or ``row_groups``; empty for all rows and labels
+    kind: str
     group: str
     estimate: Estimate | None  # confidence interval and standard error; None for measures without
     p_value: float  # NaN where there is no test
-    outcomes: Outcomes | None  # rows on which a is better, as good and worse; None unless a mean over rows
+    # rows on which a is better, as good and worse; None unless a mean over rows
+    outcomes: Outcomes | None
     corrected_p: float = math.nan  # by Holm's method for all tests that were asked for
-    better: str | None = None  # the better model where the corrected p-value is below 1 - confidence
-    same_as: str | None = None  # an earlier measure with the same differences, corrected as one test with it
+    # the better model where the corrected p-value is below 1 - confidence
+    better: str | None = None
+    # an earlier measure with the same differences, corrected as one test with it
+    same_as: str | None = None
 
     def __repr__(self) -> str:
         """Return the measure, the models and their difference, with any interval and p-value."""
-        place = ", share of" if self.kind == "shares" else " within"
-        group = f"{place} {self.group}" if self.kind else ""
-        parts = [f"{self.a} - {self.b} = {self.value:+.6g}"]
+        subject = self.name
+        if self.kind == "shares":
+            subject += f", share of {self.group}"
+        elif self.kind:
+            subject += f" within {self.group}"
+        texts = [f"{self.a} - {self.b} = {self.value:+.6g}"]
         if self.estimate is not None:
-            parts.append(f"interval {self.estimate.lower:.6g} to {self.estimate.upper:.6g}")
+            texts.append(f"interval {self.estimate.lower:.6g} to {self.estimate.upper:.6g}")
         if not math.isnan(self.corrected_p):
-            parts.append(f"corrected p {self.corrected_p:.3g}")
-        parts += [f"{self.better} better"] * (self.better is not None)
-        return f"<Difference of {self.name}{group}: {', '.join(parts)}>"
+            texts.append(f"corrected p {self.corrected_p:.3g}")
+        if self.better is not None:
+            texts.append(f"{self.better} better")
+        return f"<Difference of {subject}: {', '.join(texts)}>"
 
     @property
     def name(self) -> str:
@@ -77,12 +92,13 @@ class Difference(NamedTuple):
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows on which the measure is defined for both models, None as for ``outcomes``."""
+        """Number of rows on which the measure is defined for both models; None as ``outcomes``."""
         return None if self.outcomes is None else sum(self.outcomes)
 
     def text(self, number: Number) -> str:
         """Return the difference, with half the width of its confidence interval."""
-        return signed(self.value, partial(number, self.spec)) + half_width(self.spec, self.estimate, number)
+        value = signed(self.value, partial(number, self.spec))
+        return value + half_width(self.spec, self.estimate, number)
 
 
 FIELDS: Fields = {  # of a line of CSV, and of a JSON object
@@ -93,77 +109,152 @@ FIELDS: Fields = {  # of a line of CSV, and of a JSON object
     **fields_of(wins="outcomes.wins", ties="outcomes.ties", losses="outcomes.losses"),
     **fields_of(n_rows="n_rows", better="better"),
 }
-PLACE: Fields = {"group_of": lambda difference: GROUPS_OF[difference.kind], **fields_of(group="group")}
+PLACE: Fields = {
+    "group_of": lambda difference: GROUPS_OF[difference.kind],
+    **fields_of(group="group"),
+}
 
 
 def check_test(test: str, weighted: bool, clusters: object) -> None:
-    """Refuse a test that does not exist, or that takes rows for independent where they are not."""
+    """Refuse an unknown test, and tests of independent rows if rows are not independent."""
     if test not in TESTS:
         raise InputError("test", f"{shown(test)} is none of {', '.join(TESTS)}")
     if test in ("paired_t", "wilcoxon") and (weighted or clusters is not None):
-        needs = f"{shown(test)} takes rows that count alike and are independent, which "
+        assumption = f"{shown(test)} takes rows that count alike and are independent, which "
         argument = Keyword("sample_weight" if weighted else "clusters")
-        raise InputError("test", Message(needs, argument, " says they are not; give 't' or 'randomisation'"))
+        advice = " says they are not; give 't' or 'randomisation'"
+        raise InputError("test", Message(assumption, argument, advice))
 
 
 def find_differences(
     tests: Iterable[tuple[Spec, str | None]], a: Results, b: Results, level: float, vectors: Vectors
 ) -> Iterator[Difference]:
-    """Yield the differences of two models on the same rows, without names and with uncorrected p-values."""
-    firsts = list[Spec]()
+    """Yield the differences of two models on the same rows.
+
+    They have no names yet, and p-values are not corrected.
+    """
+    tested = list[Spec]()
     for spec, test in tests:
-        value = float(subtract(a.values[spec.name], b.values[spec.name]))
-        of_a, of_b = (each.replicates.get(spec.name, UNKNOWN) for each in (a, b))
-        replicates = subtract(of_a, of_b) if of_a.size == of_b.size else UNKNOWN
+        value_a = a.values[spec.name]
+        value_b = b.values[spec.name]
+        value = float(subtract(value_a, value_b))
+        replicates = _difference_replicates(spec, a, b)
         width = spec.metric.range[1] - spec.metric.range[0]
         interval = estimate(value, replicates, level, -width, width)
-        outcomes, p = None, difference_p(value, replicates) if test == JACKKNIFE else math.nan
+        outcomes = None
+        p = math.nan
+        if test == JACKKNIFE:
+            p = difference_p(value, replicates)
         if spec.name in a.rows and spec.name in b.rows:
-            rows = a.rows[spec.name], b.rows[spec.name]
+            rows = (a.rows[spec.name], b.rows[spec.name])
             outcomes = wins_ties_losses(*rows, spec.metric.direction)
-            p = OF_ROWS[test](_terms(*rows, *vectors)) if test in OF_ROWS else p
-        values = value, a.values[spec.name], b.values[spec.name]
-        same = (first.name for first in firsts if _have_same_differences(a, b, first, spec))
-        same_as = None if math.isnan(p) else next(same, None)
-        firsts += [] if math.isnan(p) or same_as else [spec]
-        yield Difference(spec, "", "", *values, "", "", interval, p, outcomes, same_as=same_as)
+            if test in OF_ROWS:
+                p = OF_ROWS[test](_terms(*rows, *vectors))
+        same_as = None
+        if not math.isnan(p):
+            same_as = _find_same(spec, tested, a, b)
+            if same_as is None:
+                tested.append(spec)
+        yield Difference(
+            spec=spec,
+            a="",
+            b="",
+            value=value,
+            value_a=value_a,
+            value_b=value_b,
+            kind="",
+            group="",
+            estimate=interval,
+            p_value=p,
+            outcomes=outcomes,
+            same_as=same_as,
+        )
+
+
+def _difference_replicates(spec: Spec, a: Results, b: Results) -> Floats:
+    """Return the differences without each jackknife group; none if a model has none."""
+    replicates_a = a.replicates.get(spec.name, UNKNOWN)
+    replicates_b = b.replicates.get(spec.name, UNKNOWN)
+    if replicates_a.size != replicates_b.size:
+        return UNKNOWN
+    return subtract(replicates_a, replicates_b)
+
+
+def _find_same(spec: Spec, tested: Iterable[Spec], a: Results, b: Results) -> str | None:
+    """Return the first tested measure with the same differences, if there is any."""
+    for earlier in tested:
+        if _have_same_differences(a, b, earlier, spec):
+            return earlier.name
+    return None
 
 
 def correct(differences: Sequence[Difference], confidence: float) -> list[Difference]:
-    """Correct the p-values of all differences, and say which model is better where p < 1 - confidence."""
-    firsts = [math.nan if difference.same_as else difference.p_value for difference in differences]
+    """Return differences with corrected p-values, and the better model if p < 1 - confidence."""
+    p_values = [
+        math.nan if difference.same_as else difference.p_value for difference in differences
+    ]
     corrected: dict[tuple[str, ...], float] = {}
     complete = []
-    for difference, first_p in zip(differences, holm(firsts).tolist(), strict=True):
+    for difference, first_p in zip(differences, holm(p_values).tolist(), strict=True):
         place = difference.kind, difference.group, difference.a, difference.b
         p = corrected.setdefault((difference.same_as or difference.name, *place), first_p)
-        gain = SIGNS[difference.spec.metric.direction] * difference.value
-        winner = difference.a if gain > 0 else difference.b if gain < 0 else None
-        complete.append(difference._replace(corrected_p=p, better=winner if p < 1 - confidence else None))
+        better = None
+        if p < 1 - confidence:
+            better = _winner(difference)
+        complete.append(difference._replace(corrected_p=p, better=better))
     return complete
 
 
+def _winner(difference: Difference) -> str | None:
+    """Return the model with the better value; None if the values are equal."""
+    gain = SIGNS[difference.spec.metric.direction] * difference.value
+    if gain > 0:
+        return difference.a
+    return difference.b if gain < 0 else None
+
+
 def _have_same_differences(a: Results, b: Results, first: Spec, second: Spec) -> bool:
-    """Tell whether two measures gain the same on every row or, without these, without each group."""
-    in_rows = {first.name, second.name} <= a.rows.keys() & b.rows.keys()
-    for kind in ("values", "rows" if in_rows else "replicates"):
-        of_a, of_b = (vars(results)[kind] for results in (a, b))
-        pairs = [(np.asarray(of_a[spec.name]), np.asarray(of_b[spec.name])) for spec in (first, second)]
-        if pairs[0][0].shape != pairs[1][0].shape:
-            return False
-        signs = (-1 if spec.metric.direction == "down" else 1 for spec in (first, second))
-        gains = [sign * subtract(*pair) for sign, pair in zip(signs, pairs, strict=True)]
-        bound = bound_rounding(*pairs[0]) + bound_rounding(*pairs[1])
-        if not (np.isnan(gains[0]) & np.isnan(gains[1]) | (np.abs(gains[0] - gains[1]) <= bound)).all():
-            return False
-    return True
+    """Return whether two measures have the same gains, in total and on every row.
+
+    Without row values, gains without each jackknife group are compared.
+    """
+    if not _have_same_gains(a.values, b.values, first, second):
+        return False
+    if {first.name, second.name} <= a.rows.keys() & b.rows.keys():
+        return _have_same_gains(a.rows, b.rows, first, second)
+    return _have_same_gains(a.replicates, b.replicates, first, second)
+
+
+def _have_same_gains(
+    a: Mapping[str, float | Floats], b: Mapping[str, float | Floats], first: Spec, second: Spec
+) -> bool:
+    """Return whether two measures gain the same from b to a, up to rounding."""
+    first_pair = (np.asarray(a[first.name]), np.asarray(b[first.name]))
+    second_pair = (np.asarray(a[second.name]), np.asarray(b[second.name]))
+    if first_pair[0].shape != second_pair[0].shape:
+        return False
+    first_gains = _gains(first, *first_pair)
+    second_gains = _gains(second, *second_pair)
+    bound = bound_rounding(*first_pair) + bound_rounding(*second_pair)
+    are_undefined = np.isnan(first_gains) & np.isnan(second_gains)
+    are_equal = np.abs(first_gains - second_gains) <= bound
+    return bool((are_undefined | are_equal).all())
+
+
+def _gains(spec: Spec, a: Floats, b: Floats) -> Floats:
+    """Return how much better a is than b."""
+    sign = -1 if spec.metric.direction == "down" else 1
+    return sign * subtract(a, b)
 
 
 def _terms(a: Floats, b: Floats, weight: Floats | None, clusters: Ints | None) -> Floats:
-    """Return the differences of the weighted sums of each cluster, or of weighted values of rows."""
+    """Return the differences of the weighted values by row, or of their sums by cluster."""
     if weight is not None:
-        a, b = a * weight, b * weight
+        a = a * weight
+        b = b * weight
     if clusters is not None:
-        defined = ~np.isnan(a + b)
-        a, b = (np.bincount(clusters[defined], rows[defined]).astype(np.float64) for rows in (a, b))
+        is_defined = ~np.isnan(a + b)
+        clusters = clusters[is_defined]
+        a = np.bincount(clusters, a[is_defined]).astype(np.float64)
+        b = np.bincount(clusters, b[is_defined]).astype(np.float64)
     return subtract(a, b)

@@ -1,4 +1,4 @@
-"""Which measures of models can be compared: lists that are cut lose to themselves."""
+"""Which measures of models can be compared: a list that is cut loses to the whole list."""
 
 from __future__ import annotations
 
@@ -10,81 +10,98 @@ from xmleval.results.places import Place
 from xmleval.results.report import Report
 from xmleval.states.results import ListLength
 
-SAME_MEAN = 1.01  # ratio of the numbers of labels a row lists up to which these are taken for equal
-MOST_TIED = 0.5  # share of rows with ties from which they decide what the value of a model is
+SAME_MEAN = 1.01  # largest ratio of mean list lengths that count as equal
+MOST_TIED = 0.5  # share of rows with ties from which on they decide the value of a model
 WHOLE: Place = ("", "")
-Parts = Mapping[Place, Mapping[str, Report]]  # reports by model, of all and of each group
+PlaceReports = Mapping[Place, Mapping[str, Report]]  # by model
 
 
 class Fairness:
-    """What lists of several models allow, for all rows and labels and within each group.
+    """Whether lists of models can be compared, on all rows and labels and within groups.
 
-    ``complete_lists`` tells that no list was cut.
+    Parameters
+    ----------
+    reports : mapping
+        Reports by model, of all and of each group.
+    complete_lists : bool
+        Whether no list was cut.
     """
 
-    def __init__(self, parts: Parts, complete_lists: bool) -> None:
-        self.parts, self.complete_lists = parts, complete_lists
+    def __init__(self, reports: PlaceReports, complete_lists: bool) -> None:
+        self.reports = reports
+        self.complete_lists = complete_lists
 
     def are_comparable(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
-        """Tell whether a measure can be compared between models."""
-        has_ties = any(self.is_decided_by_ties(place, spec, name) for name in names)
-        return not has_ties and self.have_like_lists(place, spec, names)
+        """Return whether a measure can be compared between models."""
+        if any(self.is_decided_by_ties(place, spec, name) for name in names):
+            return False
+        return self.have_like_lists(place, spec, names)
 
     def is_decided_by_ties(self, place: Place, spec: Spec, name: str) -> bool:
-        """Tell whether the order of equal scores decides the value in half of the rows or more."""
-        results = self.parts[_place_of_lists(place, spec)][name].results
-        tied = results.tied_shares if place[0] == "shares" else results.tied
+        """Return whether the order of equal scores decides a value in at least half of the rows."""
+        results = self.reports[_place_of_lists(place, spec)][name].results
+        tied = results.tied
+        if place[0] == "shares":
+            tied = results.tied_shares
         return tied.get(spec.name, 0.0) >= MOST_TIED
 
     def have_like_lists(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
-        """Tell whether models list about as many of the labels that a measure reads."""
+        """Return whether models list about as many labels, as far as a measure reads them."""
         place = _place_of_lists(place, spec)
         lengths = [self.short_length(place, spec, name) for name in names]
-        if self.complete_lists or not any(lengths):
+        short = [length for length in lengths if length]
+        if self.complete_lists or not short:
             return True
-        if not all(lengths):
+        if len(short) < len(lengths):
             return False
-        means = [length.mean for length in lengths if length]
-        if place[0] == "groups":  # where lists are cut, they lose some labels of a group
-            return max(means) == min(means)
-        return len({length.deepest for length in lengths if length}) == 1 and max(means) <= SAME_MEAN * min(
-            means
-        )
+        longest = max(length.mean for length in short)
+        shortest = min(length.mean for length in short)
+        if place[0] == "groups":  # lists that are cut lose some labels of a group
+            return longest == shortest
+        depths = {length.deepest for length in short}
+        return len(depths) == 1 and longest <= SAME_MEAN * shortest
 
     def short_length(self, place: Place, spec: Spec, name: str) -> ListLength | None:
-        """Return how many labels a model lists, if its lists are cut and a measure reads more."""
+        """Return how many labels a model lists; None unless they are too few for a measure."""
         place = _place_of_lists(place, spec)
-        if place[0] == "groups" and spec.name not in self.parts[WHOLE][name].results.cut:
+        if place[0] == "groups" and spec.name not in self.reports[WHOLE][name].results.cut:
             return None
-        return self.parts[place][name].results.short.get(spec.name)
+        return self.reports[place][name].results.short.get(spec.name)
 
-    def longest(self, place: Place, specs: Sequence[Spec]) -> dict[str, float]:
-        """Return how many labels a row lists by model, where that is too few for some measures."""
+    def list_lengths(self, place: Place, specs: Sequence[Spec]) -> dict[str, float]:
+        """Return how many labels a row lists, by model whose lists are too short for a measure."""
         means = dict[str, float]()
-        for name in self.parts[place]:
+        for name in self.reports[place]:
             lengths = [self.short_length(place, spec, name) for spec in specs]
-            if any(lengths):
-                means[name] = max(length.mean for length in lengths if length)
+            short = [length.mean for length in lengths if length]
+            if short:
+                means[name] = max(short)
         return means
 
 
 def _place_of_lists(place: Place, spec: Spec) -> Place:
-    """Return where the lists are that a measure reads: those of all labels, for shares and predicted sets."""
-    is_of_all_labels = place[0] == "shares" or (place[0] == "groups" and spec.of_sets)
-    return WHOLE if is_of_all_labels else place
+    """Return where the lists are that a measure reads.
+
+    Shares and predicted sets read those of all labels.
+    """
+    kind, _ = place
+    if kind == "shares" or (kind == "groups" and spec.of_sets):
+        return WHOLE
+    return place
 
 
-def grouped_measures(measures_of: Mapping[Place, Sequence[Spec]]) -> str:
+def grouped_measures(specs_at: Mapping[Place, Sequence[Spec]]) -> str:
     """Return the names of measures of all rows and labels, and of those within groups."""
     groups_of = defaultdict[str, list[str]](list)
-    for place, specs in measures_of.items():
+    for (_, group), specs in specs_at.items():
         if specs:
-            groups_of[", ".join(map(str, specs))].append(place[1])
+            groups_of[", ".join(map(str, specs))].append(group)
     texts = list[str]()
     for measures, groups in groups_of.items():
-        within = [group for group in groups if group]
         if "" in groups:
             texts.append(measures)
-        if within:
-            texts.append(f"{measures} within {'groups' if within[1:] else 'group'} {', '.join(within)}")
+        named = [group for group in groups if group]
+        if named:
+            units = "groups" if len(named) > 1 else "group"
+            texts.append(f"{measures} within {units} {', '.join(named)}")
     return "; ".join(texts)

@@ -1,4 +1,4 @@
-"""Where a value belongs: to all rows and labels, or to a group."""
+"""Places of values: all rows and labels, or a group."""
 
 Place = tuple[str, str]  # kind and name of a group; empty for all rows and labels
 KINDS = {  # of groups: fields of results, and captions of their tables

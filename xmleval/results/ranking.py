@@ -1,4 +1,4 @@
-"""`rank`: average ranks of models over data sets, with the tests and the printed forms of Demsar 2006."""
+"""`rank`: average ranks of models over data sets, with the tests of Demsar 2006."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats
-from xmleval.base.errors import InputError, Keyword, Message, counted, real_number, shown, shown_names
+from xmleval.base.errors import (
+    InputError,
+    Keyword,
+    Message,
+    counted,
+    real_number,
+    shown,
+    shown_names,
+)
 from xmleval.files.remote import as_path
 from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.metrics.spec import Spec, parse_spec
@@ -32,13 +40,16 @@ from xmleval.statistics import friedman
 from xmleval.statistics.friedman import OmnibusTest
 from xmleval.version import __version__
 
-FEW_DATA_SETS, FEW_MODELS = 10, 5  # up to which chi-square is no good approximation
+# up to these numbers, chi-square is no good approximation
+FEW_DATA_SETS = 10
+FEW_MODELS = 5
 SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
 LEAVE_OUT = ("data_sets", "models")
 MOST_NAMED = 3  # of many missing values
 ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
 Models = dict[str, Any]  # a report, values by measure, or a number of each
-Measure = Spec | str | None  # what is compared; a measure of your own has a name alone, numbers have none
+# what is compared; a measure of your own has a name alone, numbers have none
+Measure = Spec | str | None
 
 
 class Rank(NamedTuple):
@@ -71,16 +82,17 @@ class Ranking(Result[Rank]):
     ranks, values : dict of str to dict of str to float
         Rank and value of each model on each data set.
     friedman, iman_davenport : OmnibusTest
-        ``statistic``, ``degrees_of_freedom`` and ``p_value`` of Friedman's chi-square and of Iman and
-        Davenport's F, as in Demsar 2006, that is without a correction for ties.
+        ``statistic``, ``degrees_of_freedom`` and ``p_value`` of Friedman's chi-square and of Iman
+        and Davenport's F, as in Demsar 2006, that is without a correction for ties.
     corrected : dict of str to OmnibusTest
         Both with that correction, as in SciPy, where there are ties.
     critical_difference : float
-        Average ranks that differ by this or more are significantly different: by Nemenyi's test for all
-        pairs, or by that of Bonferroni and Dunn for all with ``control``.
+        Average ranks that differ by this or more are significantly different: by Nemenyi's test for
+        all pairs, or by that of Bonferroni and Dunn for all with ``control``.
     groups : list of list of str
-        Longest runs of models, in the order of ranks, of which no two are significantly different: the bars
-        of a critical difference diagram. With a control, the one run of those that do not differ from it.
+        Longest runs of models, in the order of ranks, of which no two are significantly different:
+        the bars of a critical difference diagram. With a control, the one run of those that do not
+        differ from it.
     notes : list of str
         What was left out, and what the tests do not tell.
 
@@ -116,7 +128,7 @@ class Ranking(Result[Rank]):
         n_models = counted(len(self.average_ranks), "models")
         return f"values (ranks) of {n_models} on {counted(self.n_data_sets, 'data sets')}"
 
-    def _specs(self, of_tables: bool = True) -> list[Spec]:
+    def _specs(self, in_tables: bool = True) -> list[Spec]:
         spec = known_spec(self.metric or "")
         return [] if spec is None else [spec]
 
@@ -128,34 +140,44 @@ class Ranking(Result[Rank]):
         ]
 
     def _printed(self) -> Iterator[tuple[Spec, float]]:
-        return ((spec, each.value) for spec in self._specs() for each in self.records())
+        for spec in self._specs():
+            for record in self.records():
+                yield spec, record.value
 
     def tables(self, number: Number = as_shown) -> list[Table]:
-        specs = self._specs()
+        spec = next(iter(self._specs()), None)
         head = Cell(self.symbol, "up" if self.higher_is_better else "down")
         rows = {data_set: [Cell(data_set)] for data_set in self.ranks}
         for data_set, _, value, rank in self.records():
-            shown = number(specs[0], value) if specs else short(value)
-            rows[data_set].append(Cell(f"{shown} ({rank:g})"))
+            text = short(value) if spec is None else number(spec, value)
+            rows[data_set].append(Cell(f"{text} ({rank:g})"))
+        header = [head, *map(Cell, self.names.values())]
         last = [Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())]
-        return [Table(self._title(), [[head, *map(Cell, self.names.values())], *rows.values(), last])]
+        return [Table(self._title(), [header, *rows.values(), last])]
 
     def _paper(self, number: Number, models: str, percent: bool) -> tuple[list[Table], str]:
         (table,) = self.tables(number)
-        return [table._replace(rows=[*zip(*table.rows, strict=True)]) if models == "rows" else table], ""
+        if models == "rows":
+            table = table._replace(rows=[*zip(*table.rows, strict=True)])
+        return [table], ""
 
     def footnotes(self) -> list[str]:
         lines = [_test_text(self.friedman, self.iman_davenport)]
         if self.corrected:
             lines.append(f"corrected for ties: {_test_text(**self.corrected)}")
-        test = "Bonferroni-Dunn" if self.control else "Nemenyi"
-        lines.append(f"critical difference {short(self.critical_difference)} ({test}, alpha {self.alpha:g})")
-        names, to = self.names, f" from {self.names[self.control]}" if self.control else ""
+        test = "Nemenyi"
+        reference = ""
+        if self.control:
+            test = "Bonferroni-Dunn"
+            reference = f" from {self.names[self.control]}"
+        difference = short(self.critical_difference)
+        lines.append(f"critical difference {difference} ({test}, alpha {self.alpha:g})")
+        names = self.names
         for group in self.groups:
             similar = ", ".join(names[model] for model in group if model != self.control)
-            lines.append(f"not significantly different{to}: {similar}")
+            lines.append(f"not significantly different{reference}: {similar}")
         if not self.groups:
-            lines.append(f"all significantly different{to}")
+            lines.append(f"all significantly different{reference}")
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
     @property
@@ -180,15 +202,19 @@ class Ranking(Result[Rank]):
 
 
 def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
-    tests = {"Friedman chi-square": friedman, "Iman-Davenport F": iman_davenport}
-    return "; ".join(
-        f"{name} {test.statistic:.4g} ({', '.join(map(str, test.degrees_of_freedom))}), p {test.p_value:.3g}"
-        for name, test in tests.items()
-    )
+    """Return the statistics, degrees of freedom and p-values of both tests."""
+    texts = []
+    for name, test in {
+        "Friedman chi-square": friedman,
+        "Iman-Davenport F": iman_davenport,
+    }.items():
+        degrees = ", ".join(map(str, test.degrees_of_freedom))
+        texts.append(f"{name} {test.statistic:.4g} ({degrees}), p {test.p_value:.3g}")
+    return "; ".join(texts)
 
 
 def rank_lines(rankings: Sequence[Ranking]) -> Lines:
-    """Return a line of CSV for each model of each ranking."""
+    """Return a line of CSV for each model and ranking."""
     data_sets = [*dict.fromkeys(name for ranking in rankings for name in ranking.ranks)]
     header = ["metric", "model", "average_rank", *(f"rank on {name}" for name in data_sets)]
     lines = []
@@ -213,32 +239,34 @@ def rank(
     Parameters
     ----------
     results : mapping of data sets to mappings of models, or frame of shape (data sets, models)
-        For each model a `Report`, values by measure, or a number; in place of models, a file of results as
-        JSON. Each model needs a value on each data set.
+        For each model a `Report`, values by measure, or a number; in place of models, a file of
+        results as JSON. Each model needs a value on each data set.
     metric : str, optional
-        Measure, in any accepted spelling; default the only one that all models have. Of numbers alone, it
-        tells the direction.
+        Measure, in any accepted spelling; default the only one that all models have. Of numbers
+        alone, it tells the direction.
     higher_is_better : bool, optional
         Whether higher values are better, for a measure of your own.
     control : str, optional
-        Model with which the others are compared, by the test of Bonferroni and Dunn, which sees smaller
-        differences. Default: all pairs are compared, by that of Nemenyi.
+        Model with which the others are compared, by the test of Bonferroni and Dunn, which sees
+        smaller differences. Default: all pairs are compared, by that of Nemenyi.
     alpha : float, default 0.05
         Level of significance, within (0, 1).
     leave_out : {"data_sets", "models"}, optional
-        Leave out the data sets on which some model has no value, or the models without a value on some data
-        set. Default: missing and undefined values are refused.
+        Leave out the data sets on which some model has no value, or the models without a value on
+        some data set. Default: missing and undefined values are refused.
 
     Returns
     -------
     Ranking
-        Average ranks, tests, critical difference, and the groups of models that do not differ significantly.
+        Average ranks, tests, critical difference, and the groups of models that do not differ
+        significantly.
 
     Raises
     ------
     ValueError
-        If there are fewer than two data sets or models; if a value is missing, or was computed on other rows
-        or under other conventions than those beside it; if the measure or its direction is not known.
+        If there are fewer than two data sets or models; if a value is missing, or was computed on
+        other rows or under other conventions than those beside it; if the measure or its direction
+        is not known.
 
     Examples
     --------
@@ -258,25 +286,24 @@ def rank(
     ranks = friedman.ranks_within_rows(values, is_up)
     means = ranks.mean(0)
     order = np.argsort(means, kind="stable")
-    models, means, ranks, values = [names[j] for j in order], means[order], ranks[:, order], values[:, order]
+    models = [names[j] for j in order]
+    means = means[order]
+    ranks = ranks[:, order]
+    values = values[:, order]
     difference = friedman.critical_difference(len(ranks), len(models), level, control is not None)
-    groups = [models[run] for run in friedman.find_groups(means.tolist(), difference)]
-    if control is not None:
-        full = dict(zip(short_names(models), models, strict=True)) | {model: model for model in models}
-        if control not in full:
-            raise InputError("control", f"{shown(control)} is none of the models {shown_names(models)}")
-        control = full[control]
-        similar = [*compress(models, np.abs(means - means[models.index(control)]) < difference)]
+    if control is None:
+        groups = [models[run] for run in friedman.find_groups(means.tolist(), difference)]
+    else:
+        control = _full_name(control, models)
+        is_similar = np.abs(means - means[models.index(control)]) < difference
+        similar = [*compress(models, is_similar)]
         groups = [similar] if len(similar) > 1 else []
     tests = friedman.omnibus_tests(ranks)
-    if not tests["iman_davenport"].p_value < level:
-        notes += [f"no difference seen: p of F is not below {level:g}, and Demsar 2006 then tests no pairs"]
-    if len(models) == 2:
-        notes += ["for two models, Demsar 2006 recommends Wilcoxon's signed-rank test of the values"]
-    if len(ranks) <= FEW_DATA_SETS or len(models) <= FEW_MODELS:
-        large = f"more than {FEW_DATA_SETS} data sets and {FEW_MODELS} models"
-        notes += [f"chi-square and F are approximations for {large}; exact values are not offered"]
-    notes += _about_ties(by_name, data_sets, names, measure)
+    corrected = {}
+    if friedman.count_ties(ranks):
+        corrected = friedman.omnibus_tests(ranks, corrected=True)
+    notes += _test_notes(tests["iman_davenport"].p_value, level, len(ranks), len(models))
+    notes += _tie_notes(by_name, data_sets, names, measure)
     return Ranking(
         metric=None if measure is None else str(measure),
         higher_is_better=is_up,
@@ -286,7 +313,7 @@ def rank(
         average_ranks=dict(zip(models, means.tolist(), strict=True)),
         ranks=_by_name(data_sets, models, ranks),
         values=_by_name(data_sets, models, values),
-        corrected=friedman.omnibus_tests(ranks, corrected=True) if friedman.count_ties(ranks) else {},
+        corrected=corrected,
         critical_difference=difference,
         groups=groups,
         notes=notes,
@@ -294,48 +321,87 @@ def rank(
     )
 
 
-def _about_ties(
+def _full_name(control: str, models: Sequence[str]) -> str:
+    """Return the full name of the control, which may be given by its short name."""
+    full_names = dict(zip(short_names(models), models, strict=True))
+    full_names |= {model: model for model in models}
+    if control not in full_names:
+        reason = f"{shown(control)} is none of the models {shown_names(models)}"
+        raise InputError("control", reason)
+    return full_names[control]
+
+
+def _test_notes(p_value: float, level: float, n_data_sets: int, n_models: int) -> list[str]:
+    """Return notes on the limits of the tests."""
+    notes = []
+    if not p_value < level:
+        consequence = "Demsar 2006 then tests no pairs"
+        notes.append(f"no difference seen: p of F is not below {level:g}, and {consequence}")
+    if n_models == 2:
+        notes.append(
+            "for two models, Demsar 2006 recommends Wilcoxon's signed-rank test of the values"
+        )
+    if n_data_sets <= FEW_DATA_SETS or n_models <= FEW_MODELS:
+        large = f"more than {FEW_DATA_SETS} data sets and {FEW_MODELS} models"
+        notes.append(
+            f"chi-square and F are approximations for {large}; exact values are not offered"
+        )
+    return notes
+
+
+def _tie_notes(
     results: Mapping[str, Models], data_sets: Iterable[str], models: Iterable[str], measure: Measure
 ) -> list[str]:
     """Return a note on values that the order of equal scores decides."""
-    cells = [
-        f"{model} on {data_set}"
-        for model, data_set in product(models, data_sets)
-        if isinstance(report := results[data_set][model], Report)
-        and report.tied_rows.get(str(measure), 0.0) >= MOST_TIED
-    ]
+    cells = list[str]()
+    for model, data_set in product(models, data_sets):
+        report = results[data_set][model]
+        if isinstance(report, Report) and report.tied_rows.get(str(measure), 0.0) >= MOST_TIED:
+            cells.append(f"{model} on {data_set}")
     if not cells:
         return []
-    return [f"in half or more of the rows, values depend on the order of equal scores: {shown_names(cells)}"]
+    return [
+        "in half or more of the rows, values depend on the order of equal scores: "
+        f"{shown_names(cells)}"
+    ]
 
 
-def _by_name(data_sets: Iterable[Any], models: Sequence[Any], matrix: NDArray[Any]) -> dict[str, Models]:
+def _by_name(
+    data_sets: Iterable[Any], models: Sequence[Any], matrix: NDArray[Any]
+) -> dict[str, Models]:
+    """Return the values of a matrix by the names of its rows and columns."""
     rows = zip(data_sets, matrix.tolist(), strict=True)
     return {name: dict(zip(models, row, strict=True)) for name, row in rows}
 
 
 def by_data_set(results: object) -> dict[str, Models]:
-    """Return what is known of each model on each data set: a report, values by measure, or a number."""
+    """Return reports, values by measure, or numbers, by data set and model."""
     frame = open_frame("results", results)
     by_name = results if frame is None else _rows_of(frame)
     if not isinstance(by_name, Mapping):
-        raise InputError("results", f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}")
+        reason = f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}"
+        raise InputError("results", reason)
     models_of = {str(name): _models_of(str(name), models) for name, models in by_name.items()}
     _refuse_few(models_of, "data sets")
     return models_of
 
 
 def _refuse_few(names: Collection[Any], units: str, left: str = "") -> None:
+    """Refuse fewer than two data sets or models."""
     if len(names) < 2:
-        raise InputError("results", f"{counted(len(names), units)}{left}; average ranks need 2 or more")
+        raise InputError(
+            "results", f"{counted(len(names), units)}{left}; average ranks need 2 or more"
+        )
 
 
 def _rows_of(frame: Frame) -> dict[str, Models]:
-    """Return the rows of a frame; they are called as its index or its first column has it, or numbered."""
-    first, models = frame.matrix(frame.columns[:1]).ravel().tolist(), frame.columns
+    """Return the rows of a frame, named by its first column of texts or its index, or numbered."""
+    first = frame.matrix(frame.columns[:1]).ravel().tolist()
+    models = frame.columns
     data_sets = frame.keys or range(len(first))
     if not all(isinstance(value, float | int | None) for value in first):
-        data_sets, models = first, models[1:]
+        data_sets = first
+        models = models[1:]
     for name, n in (Counter(map(str, data_sets)) | Counter(map(str, models))).items():
         if n > 1:
             raise InputError("results", f"{shown(name)} is there twice")
@@ -343,6 +409,7 @@ def _rows_of(frame: Frame) -> dict[str, Models]:
 
 
 def _models_of(data_set: str, results: object) -> Models:
+    """Return the models of a data set by name, from a mapping, a comparison or a file."""
     if isinstance(results, str | os.PathLike):
         path = as_path(results)
         results = load_results(path)
@@ -350,49 +417,71 @@ def _models_of(data_set: str, results: object) -> Models:
             raise ValueError(f"{path}: has one model; {SEVERAL}")
     results = getattr(results, "reports", results)  # of a `Comparison`
     if not isinstance(results, Mapping):
-        raise InputError("results", f"{shown(data_set)} is one {type(results).__name__}; {ONE_LEVEL}")
+        reason = f"{shown(data_set)} is one {type(results).__name__}; {ONE_LEVEL}"
+        raise InputError("results", reason)
     models = {str(name): model for name, model in results.items()}
     if models and all(map(known_spec, models)):
         first = next(iter(models))
-        raise InputError(
-            "results", f"{shown(data_set)} holds {shown(first)}, a measure and no model; {ONE_LEVEL}"
-        )
+        reason = f"{shown(data_set)} holds {shown(first)}, a measure and no model; {ONE_LEVEL}"
+        raise InputError("results", reason)
     return models
 
 
 def by_short_names(full: Mapping[str, Models]) -> tuple[Mapping[str, Models], list[str]]:
-    """Return models by the short names that tables have where only these are the same for all; and notes."""
-    short = {
+    """Return models by short names if only these are the same for all data sets; and notes."""
+    short_named = {
         data_set: dict(zip(short_names([*models]), models.values(), strict=True))
         for data_set, models in full.items()
     }
-    n_full, n_short = (len({*map(frozenset, named.values())}) for named in (full, short))
-    if n_full == 1 or n_short > 1:
+    if _have_same_models(full) or not _have_same_models(short_named):
         return full, []
-    return short, ["models are matched by the part of their names that differs within a data set"]
+    note = "models are matched by the part of their names that differs within a data set"
+    return short_named, [note]
+
+
+def _have_same_models(results: Mapping[str, Models]) -> bool:
+    """Return whether all data sets have models of the same names."""
+    return len({frozenset(models) for models in results.values()}) <= 1
 
 
 def shared_measures(results: Mapping[str, Models]) -> list[str] | None:
-    """Return the measures of models that all have on all data sets; None if no model has any by name."""
-    columns = [cell for models in results.values() for cell in models.values() if isinstance(cell, Mapping)]
-    if not columns:
+    """Return the measures with a better direction that all models have on all data sets.
+
+    None if no model has values by name.
+    """
+    mappings = [
+        values
+        for models in results.values()
+        for values in models.values()
+        if isinstance(values, Mapping)
+    ]
+    if not mappings:
         return None
-    specs = {name: known_spec(str(name)) for name in columns[0] if all(name in values for values in columns)}
-    return [name for name, spec in specs.items() if spec is None or spec.metric.direction != "none"]
+    shared = []
+    for name in mappings[0]:
+        if all(name in values for values in mappings):
+            spec = known_spec(str(name))
+            if spec is None or spec.metric.direction != "none":
+                shared.append(name)
+    return shared
 
 
 def _measure_of(
     by_name: dict[str, Models], metric: object, higher_is_better: bool | None
 ) -> tuple[Measure, bool]:
-    """Return the measure that is asked for, or the only one there is, and whether higher is better."""
-    names = shared_measures(by_name) if metric is None else [metric]
+    """Return the requested or the only measure, and whether higher values are better."""
+    names: Sequence[object] | None = [metric]
+    if metric is None:
+        names = shared_measures(by_name)
     if names is None:
         if higher_is_better is None:
-            ways = Keyword("metric"), " or ", Keyword("higher_is_better")
-            raise InputError("metric", Message("numbers do not tell which are better; give ", *ways))
+            keywords = (Keyword("metric"), " or ", Keyword("higher_is_better"))
+            reason = Message("numbers do not tell which are better; give ", *keywords)
+            raise InputError("metric", reason)
         return None, bool(higher_is_better)
     if len(names) != 1:
-        raise InputError("metric", f"not given; the models have {shown_names(names) or 'none in common'}")
+        listed_names = shown_names(names) or "none in common"
+        raise InputError("metric", f"not given; the models have {listed_names}")
     (name,) = names
     if not isinstance(name, str):
         raise InputError("metric", f"{shown(name)} is not the name of a measure")
@@ -403,57 +492,100 @@ def _measure_of(
             hint = Message("; a measure of your own needs ", Keyword("higher_is_better"))
             raise InputError("metric", Message(str(error), hint)) from None
         return name, bool(higher_is_better)
+    return spec, _is_up(spec, higher_is_better)
+
+
+def _is_up(spec: Spec, higher_is_better: bool | None) -> bool:
+    """Return whether higher values of a measure are better; ``higher_is_better`` must agree."""
     direction = spec.metric.direction
     if direction == "none":
         raise InputError("metric", f"{spec} describes the labels, and not a model")
     if higher_is_better not in (None, direction == "up"):
         better = "higher" if direction == "up" else "lower"
-        raise InputError("higher_is_better", f"{shown(higher_is_better)}, and {better} is better for {spec}")
-    return spec, direction == "up"
+        reason = f"{shown(higher_is_better)}, and {better} is better for {spec}"
+        raise InputError("higher_is_better", reason)
+    return direction == "up"
 
 
 def _whole_values(
     results: Mapping[str, Models], measure: Measure, leave_out: str | None
-) -> tuple[list[list[str]], Floats, list[str]]:
-    """Return data sets and models, their values, (data sets, models), without gaps, and what was left out."""
+) -> tuple[tuple[list[str], list[str]], Floats, list[str]]:
+    """Return names of data sets and models, their values without gaps, and notes.
+
+    The values have the shape (data sets, models).
+    """
     if leave_out not in (None, *LEAVE_OUT):
-        raise InputError(
-            "leave_out", f"{shown(leave_out)} is neither {shown(LEAVE_OUT[0])} nor {shown(LEAVE_OUT[1])}"
-        )
-    names = [[*results], [*dict.fromkeys(chain(*results.values()))]]
-    cells, notes = dict[tuple[str, str], Any](), list[str]()
-    for data_set, models in results.items():
-        _refuse_unlike(data_set, models, measure)
-        for model in names[1]:
-            cells[data_set, model] = _value(models.get(model), measure, f"{model} on {data_set}")
+        options = f"{shown(LEAVE_OUT[0])} nor {shown(LEAVE_OUT[1])}"
+        raise InputError("leave_out", f"{shown(leave_out)} is neither {options}")
+    data_sets = [*results]
+    models = [*dict.fromkeys(chain(*results.values()))]
+    cells = _all_values(results, models, measure)
     missing = {cell: reason for cell, reason in cells.items() if isinstance(reason, str)}
     if missing and leave_out is None:
-        if len(missing) == len(cells):
-            raise InputError("metric", missing[names[0][0], names[1][0]])
-        few = "; ".join([*missing.values()][:MOST_NAMED]) + ("; ..." if len(missing) > MOST_NAMED else "")
-        ways = Keyword("leave_out", shown(LEAVE_OUT[0])), " or ", Keyword("leave_out", shown(LEAVE_OUT[1]))
-        needed = "; average ranks need a value of every model on every data set; give "
-        raise InputError("results", Message(few, needed, *ways))
-    if missing and leave_out is not None:
-        axis = LEAVE_OUT.index(leave_out)
-        have_gaps = {cell[axis] for cell in missing}
-        left_out = ", ".join(filter(have_gaps.__contains__, names[axis]))
-        names[axis] = [name for name in names[axis] if name not in have_gaps]
-        notes = [f"left out, as a model has no value on a data set: {left_out}"]
-    for heads, units in zip(names, ("data sets", "models"), strict=True):
-        _refuse_few(heads, units, " left" if missing else "")
-    return names, np.array([[cells[data_set, model] for model in names[1]] for data_set in names[0]]), notes
+        raise _missing_values(missing, len(cells))
+    excluded = list[str]()
+    if leave_out == "data_sets":
+        data_sets, excluded = _split(data_sets, {data_set for data_set, _ in missing})
+    elif leave_out == "models":
+        models, excluded = _split(models, {model for _, model in missing})
+    notes = list[str]()
+    if missing:
+        notes.append(f"left out, as a model has no value on a data set: {', '.join(excluded)}")
+    left = " left" if missing else ""
+    _refuse_few(data_sets, "data sets", left)
+    _refuse_few(models, "models", left)
+    values = np.array([[cells[data_set, model] for model in models] for data_set in data_sets])
+    return (data_sets, models), values, notes
+
+
+def _all_values(
+    results: Mapping[str, Models], models: Sequence[str], measure: Measure
+) -> dict[tuple[str, str], Any]:
+    """Return the values of models on data sets, or the reasons why they have none."""
+    cells = dict[tuple[str, str], Any]()
+    for data_set, reports in results.items():
+        _refuse_unlike(data_set, reports, measure)
+        for model in models:
+            cells[data_set, model] = _value(reports.get(model), measure, f"{model} on {data_set}")
+    return cells
+
+
+def _split(names: Iterable[str], incomplete: Collection[str]) -> tuple[list[str], list[str]]:
+    """Return the complete and the incomplete names in their order."""
+    complete = list[str]()
+    excluded = list[str]()
+    for name in names:
+        (excluded if name in incomplete else complete).append(name)
+    return complete, excluded
+
+
+def _missing_values(missing: Mapping[tuple[str, str], str], n_cells: int) -> InputError:
+    """Return the error of missing values, by data set and model."""
+    reasons = [*missing.values()]
+    if len(reasons) == n_cells:
+        return InputError("metric", reasons[0])
+    few = "; ".join(reasons[:MOST_NAMED])
+    if len(reasons) > MOST_NAMED:
+        few += "; ..."
+    advice = "; average ranks need a value of every model on every data set; give "
+    data_sets, models = (Keyword("leave_out", shown(axis)) for axis in LEAVE_OUT)
+    return InputError("results", Message(few, advice, data_sets, " or ", models))
 
 
 def _value(model: object, measure: Measure, where: str) -> float | str:
-    """Return the value of a model, or why there is none."""
+    """Return the value of a model, or the reason why it has none."""
     if isinstance(model, Mapping):
-        values = {str(known_spec(str(name)) or name): value for name, value in model.items()} | {**model}
+        values = {str(known_spec(str(name)) or name): value for name, value in model.items()}
+        values |= model
         if str(measure) not in values:
             return f"{where}: {not_there(str(measure), [*model])}"
         model = values[str(measure)]
-    value = math.nan if model is None else real_number(f"results of {where}", model)
-    return f"{'no' if model is None else 'undefined'} value of {where}" if math.isnan(value) else value
+    if model is None:
+        return f"no value of {where}"
+    value = real_number(f"results of {where}", model)
+    if math.isnan(value):
+        return f"undefined value of {where}"
+    return value
 
 
 def _refuse_unlike(data_set: str, models: Models, measure: Measure) -> None:
@@ -465,7 +597,7 @@ def _refuse_unlike(data_set: str, models: Models, measure: Measure) -> None:
         for name, report in models.items()
         if isinstance(report, Report)
     }
-    for (name, of_one), (other, of_other) in combinations(settings.items(), 2):
-        for setting, (value, other_value) in differing_settings(of_one, of_other).items():
-            reason = f"{setting} is {value} for {name} and {other_value} for {other}"
+    for a, b in combinations(settings, 2):
+        for setting, (value_a, value_b) in differing_settings(settings[a], settings[b]).items():
+            reason = f"{setting} is {value_a} for {a} and {value_b} for {b}"
             raise InputError("results", f"{data_set}: {reason}, whose values cannot be compared")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,37 +26,45 @@ def as_shown(spec: Spec, value: float) -> str:
 
 
 class Record(NamedTuple):
-    """The value of a measure: of which model, within which group."""
+    """The value of a measure, with its model and its group."""
 
     spec: Spec  # the measure
     value: float  # NaN if undefined
     model: str = ""  # empty for a report alone
-    kind: str = ""  # ``groups`` of labels, their ``shares``, or ``row_groups``; empty for all rows and labels
+    # ``groups`` of labels, their ``shares``, or ``row_groups``; empty for all rows and labels
+    kind: str = ""
     group: str = ""
-    bounds: tuple[float, float] | None = None  # lower and upper bound, where the scores do not determine it
+    # lower and upper bound, where the scores do not determine it
+    bounds: tuple[float, float] | None = None
     estimate: Estimate | None = None  # confidence interval and standard error
     better_than: tuple[str, ...] = ()  # the models that this one is significantly better than
 
     def text(self, number: Number = as_shown, bounded: bool = False) -> str:
-        """Return the value, with half the width of its confidence interval, and with its bounds if asked."""
+        """Return the value with half the width of its confidence interval, and bounds if asked."""
         text = f"{number(self.spec, self.value)}{half_width(self.spec, self.estimate, number)}"
         if bounded and self.bounds:
             text += f" [{', '.join(number(self.spec, end) for end in self.bounds)}]"
         return text
 
 
-Fields = Mapping[str, Callable[[Any], Any]]  # what a line of CSV has of a record, by its name
+Fields = Mapping[str, Callable[[Any], Any]]  # functions that read a field of a record, by name
 Lines = tuple[list[str], list[list[Any]]]  # a header, and lines of CSV
 
 
 def fields_of(**paths: str) -> Fields:
-    """Return what reads attributes of a record, by their paths; None behind one that is None."""
+    """Return functions that read attributes of a record, by name, from their paths.
+
+    They return None if an attribute on the path is None.
+    """
     return {name: partial(_read, path=path.split(".")) for name, path in paths.items()}
 
 
 def _read(record: object, path: Sequence[str]) -> object:
+    """Return the attribute at the end of a path."""
     for name in path:
-        record = None if record is None else getattr(record, name)
+        if record is None:
+            return None
+        record = getattr(record, name)
     return record
 
 
@@ -75,20 +84,33 @@ MEASURE = fields_of(name="spec.name", symbol="spec.symbol", direction="spec.metr
 def measure_lines(
     records: Iterable[Record], bounded: bool, estimated: bool = False, by_model: bool = False
 ) -> Lines:
-    """Return a line of CSV for each measure, with the columns of each model and of its groups."""
+    """Return a line of CSV for each measure, with the columns of all models and groups."""
     records = [*records]
-    bounds = BOUNDS if bounded or any(record.bounds for record in records) else {}
-    whole: Fields = {**VALUE, **bounds, **(ESTIMATED if estimated else {})}
-    heads = dict[tuple[str, str], str]()
-    lines = dict[str, tuple[list[Any], dict[tuple[str, str], Any]]]()
+    fields: dict[str, Callable[[Any], Any]] = {**VALUE}
+    if bounded or any(record.bounds for record in records):
+        fields |= BOUNDS
+    if estimated:
+        fields |= ESTIMATED
+    heads = dict[tuple[str, str], str]()  # by model and field
+    starts = dict[str, list[Any]]()
+    values = defaultdict[str, dict[tuple[str, str], Any]](dict)
     for record in records:
-        _, line = lines.setdefault(record.spec.name, ([read(record) for read in MEASURE.values()], {}))
-        fields = {f"{record.kind} {record.group}": VALUE["value"]} if record.kind else whole
-        for name, field in fields.items():
-            of_model = record.model if name == "value" else f"{record.model} {name}"
-            heads[record.model, name] = of_model if by_model else name
-            line[record.model, name] = field(record)
-    return [*MEASURE, *heads.values()], [[*start, *map(line.get, heads)] for start, line in lines.values()]
+        measure = record.spec.name
+        if measure not in starts:
+            starts[measure] = [read_start(record) for read_start in MEASURE.values()]
+        record_fields: Fields = fields
+        if record.kind:
+            record_fields = {f"{record.kind} {record.group}": VALUE["value"]}
+        for name, read in record_fields.items():
+            heads[record.model, name] = _model_head(record.model, name) if by_model else name
+            values[measure][record.model, name] = read(record)
+    lines = [[*start, *map(values[measure].get, heads)] for measure, start in starts.items()]
+    return [*MEASURE, *heads.values()], lines
+
+
+def _model_head(model: str, field: str) -> str:
+    """Return the head of a column of a model."""
+    return model if field == "value" else f"{model} {field}"
 
 
 def members(records: Iterable[Any], fields: Fields) -> list[dict[str, Any]]:
@@ -97,22 +119,30 @@ def members(records: Iterable[Any], fields: Fields) -> list[dict[str, Any]]:
 
 
 def half_width(spec: Spec, estimate: Estimate | None, number: Number) -> str:
-    """Return what follows a value that has a confidence interval: half its width."""
-    return "" if estimate is None else f" ±{number(spec, estimate.half_width)}"
+    """Return half the width of a confidence interval, as it follows a value; nothing without."""
+    if estimate is None:
+        return ""
+    return f" ±{number(spec, estimate.half_width)}"
 
 
 def signed(value: float, number: Callable[[float], str] = short) -> str:
     """Return a change as tables show it."""
-    return f"{'+' if value > 0 else ''}{number(value)}"
+    sign = "+" if value > 0 else ""
+    return f"{sign}{number(value)}"
 
 
 def listed(names: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a line for each text that has names."""
-    return [f"{text}: {', '.join(of_text)}" for text, of_text in names.items() if of_text]
+    return [f"{text}: {', '.join(text_names)}" for text, text_names in names.items() if text_names]
 
 
-def one_number_of_digits(values: Iterable[tuple[Spec, float]], times_100: Collection[Spec]) -> Number:
-    """Return how papers print values: as many digits for all of a measure, and some times 100."""
+def one_number_of_digits(
+    values: Iterable[tuple[Spec, float]], times_100: Collection[Spec]
+) -> Number:
+    """Return a function that writes all values of a measure with as many digits.
+
+    Values of some measures are multiplied by 100.
+    """
     sizes: dict[str, float] = {}
     for spec, value in values:
         if math.isfinite(value):
@@ -121,16 +151,18 @@ def one_number_of_digits(values: Iterable[tuple[Spec, float]], times_100: Collec
     def number(spec: Spec, value: float) -> str:
         if math.isnan(value):
             return "undefined"
-        size, n_digits = sizes.get(spec.family, 0.0), 4
+        size = sizes.get(spec.family, 0.0)
+        n_digits = 4
         if 0 < size < 0.001 or size > 99.99995:  # three digits of a small value, six of a large one
             n_digits = max(0, (2 if size < 1 else 5) - math.floor(math.log10(size)))
         if spec in times_100:
-            value, n_digits = 100 * value, max(0, n_digits - 2)
+            value = 100 * value
+            n_digits = max(0, n_digits - 2)
         return f"{value:.{n_digits}f}"
 
     return number
 
 
 def symbols_of(specs: Iterable[Spec]) -> dict[Any, Cell]:
-    """Return the heads of a row for each measure, by name."""
+    """Return the heads of the rows of measures, by name."""
     return {spec.name: Cell(spec.symbol, spec.metric.direction) for spec in specs}

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, starmap, zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,7 +34,7 @@ from xmleval.results.record import (
 )
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec, read_results
-from xmleval.results.shown import Shown
+from xmleval.results.shown import FigureData
 from xmleval.show.tables import Cell, Table, table_of
 from xmleval.states.results import ListLength, Results
 from xmleval.statistics.jackknife import Estimate, estimate
@@ -42,7 +42,11 @@ from xmleval.version import SCHEMA, __version__
 
 T = TypeVar("T")
 # settings that affect only the measures that need any of these inputs
-NEEDED = {"decision": {"sets"}, "propensity": {"propensity", "training"}, "hierarchy": {"hierarchy"}}
+INPUTS_OF_SETTINGS = {
+    "decision": {"sets"},
+    "propensity": {"propensity", "training"},
+    "hierarchy": {"hierarchy"},
+}
 ROUNDING = 2.0**-40
 FEW_GROUPS = 10  # of rows, below which a standard error is rough
 
@@ -51,7 +55,7 @@ class ByGroup(dict[str, "Report"]):
     """Reports by the name of a group."""
 
     def __missing__(self, name: str) -> Report:
-        """Name the groups that there are."""
+        """Raise an error that lists the names of the groups."""
         names = ", ".join(map(shown, self)) or "none: give label_groups= or row_groups="
         raise KeyError(f"no group {shown(name)}; there are {names}")
 
@@ -72,12 +76,14 @@ class BySpelling(dict[str, T]):
 class Report(Result[Record], Mapping[str, float]):
     """Values of measures by name, with the settings that affect them.
 
-    A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.
+    A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are
+    NaN.
 
     Parameters
     ----------
     results : Results
-        Values by canonical name, in printing order, with intervals, thresholds and kept rows and labels.
+        Values by canonical name, in printing order, with intervals, thresholds and kept rows and
+        labels.
     specs : tuple of Spec
         The measures.
     conventions : Conventions
@@ -93,24 +99,28 @@ class Report(Result[Record], Mapping[str, float]):
     weighted, keeps_rows, higher_is_better : bool
         Whether sample weights were given, row values were kept, and higher scores are better.
     excluded : dict
-        What leaves labels out, by argument: ``exclude``, ``candidates``; of files, their name and SHA-256.
+        What leaves labels out, by argument: ``exclude``, ``candidates``; of files, their name and
+        SHA-256.
     propensity, hierarchy : str or None
-        What is known of propensities without constants; number of edges of a hierarchy, and their digest.
+        What is known of propensities without constants; number of edges of a hierarchy, and their
+        digest.
     confidence_level : float or None
         Probability that the intervals of `confidence` cover.
     label_names, row_names : list or None
         Names of the labels and of the rows, if they were given with names.
     unknown_labels : sequence
-        Names of unknown labels: those of predictions and candidates that are not among the labels of the
-        truth; an `Evaluator` counts them and does not keep their names.
+        Names of unknown labels: those of predictions and candidates that are not among the labels
+        of the truth; an `Evaluator` counts them and does not keep their names.
     group_ranges : list of str
         Numbers of training rows of groups of labels, such as "1-10", if known.
     notes : list of str
-        What was seen in the data, and what it does to the values; see `footnotes` for all that is printed.
+        What was seen in the data, and what it does to the values; see `footnotes` for all that is
+        printed.
 
     Examples
     --------
-    >>> report = evaluate(np.array([[1, 0, 1]]), np.array([[0.9, 0.5, 0.2]]), metrics=["p@1", "lrap"])
+    >>> scores = np.array([[0.9, 0.5, 0.2]])
+    >>> report = evaluate(np.array([[1, 0, 1]]), scores, metrics=["p@1", "lrap"])
     >>> dict(report)
     {'p@1': 1.0, 'lrap': 0.8333333333333333}
     >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["lrap"]).undefined_rows
@@ -121,7 +131,8 @@ class Report(Result[Record], Mapping[str, float]):
     >>> evaluate(np.array([[1, 0, 1, 0]]), lists, metrics=["ranking_loss"], bounds=True).intervals
     {'ranking_loss': (0.0, 1.0)}
     >>> scores, languages = np.eye(40)[np.arange(40) // 2 * 2], ["en", "de"] * 20
-    >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95, row_groups=languages)
+    >>> options = {"metrics": ["p@1"], "confidence": 0.95, "row_groups": languages}
+    >>> report = evaluate(np.eye(40), scores, **options)
     >>> round(report.standard_errors["p@1"], 3), report.row_groups["en"]["p@1"]
     (0.075, 1.0)
     """
@@ -150,7 +161,9 @@ class Report(Result[Record], Mapping[str, float]):
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
         values = self.results.values
-        return values[name] if name in values else BySpelling(values)[name]
+        if name in values:
+            return values[name]
+        return BySpelling(values)[name]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over canonical names."""
@@ -165,13 +178,13 @@ class Report(Result[Record], Mapping[str, float]):
         return f"<Report: {counted(len(self), 'values')}, {self._title()}>"
 
     def per_row(self) -> dict[str, Any]:
-        """Return the row values of each measure.
+        """Return the row values by measure.
 
         Returns
         -------
         dict of str to ndarray of shape (n_rows,)
-            Values in row order; NaN for rows left out of the mean. Measures that are not means over rows are
-            absent. ``name`` comes first where the rows have names.
+            Values in row order; NaN for rows left out of the mean. Measures that are not means over
+            rows are absent. ``name`` comes first where the rows have names.
 
         Raises
         ------
@@ -218,11 +231,11 @@ class Report(Result[Record], Mapping[str, float]):
 
     @property
     def confidence(self) -> dict[str, tuple[float, float]]:
-        """Lower and upper end of the confidence interval of each measure that has one, by name.
+        """Lower and upper ends of confidence intervals, by name of the measure.
 
-        Intervals cover the sampling of test rows, not that of training data or seeds: the value expected of
-        as many other rows of the same kind. They are those of Student's t with the jackknife's standard error
-        over at most 32 groups of rows.
+        Intervals cover the sampling of test rows, not that of training data or seeds: the value
+        expected of as many other rows of the same kind. They are those of Student's t with the
+        jackknife's standard error over at most 32 groups of rows.
 
         Examples
         --------
@@ -235,43 +248,45 @@ class Report(Result[Record], Mapping[str, float]):
 
     @property
     def standard_errors(self) -> dict[str, float]:
-        """Standard error of each measure that has one, by name; see `confidence`."""
+        """Standard errors, by name of the measure; see `confidence`."""
         return {name: interval.standard_error for name, interval in self.estimates.items()}
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it, or <=."""
+        """Best threshold by name of the measure: scores >= it, or <= it, are predicted."""
         return self.results.thresholds
 
     @property
     def undefined_rows(self) -> dict[str, int]:
-        """Number of rows left out of the mean because the measure is undefined there, by name."""
+        """Number of rows excluded from the mean, in which the measure is undefined, by name."""
         return self.results.undefined_rows
 
     @property
     def undefined_labels(self) -> dict[str, int]:
-        """Number of labels left out of the mean because they lack one of the classes, by name."""
+        """Number of labels excluded from the mean, as they lack one of the classes, by name."""
         return self.results.undefined_labels
 
     @property
     def tied_rows(self) -> dict[str, float]:
-        """Share of the rows with relevant labels whose value depends on the order of equal scores, by name.
+        """Share of rows whose value depends on the order of equal scores, by name of the measure.
 
-        Measures that no row of has such a value are absent.
+        The share is that of the rows with relevant labels. Measures without such rows are absent.
 
         Examples
         --------
-        >>> evaluate(np.eye(2), np.array([[0.5, 0.5], [0.1, 0.9]]), metrics=["p@1", "p@2"]).tied_rows
+        >>> scores = np.array([[0.5, 0.5], [0.1, 0.9]])
+        >>> evaluate(np.eye(2), scores, metrics=["p@1", "p@2"]).tied_rows
         {'p@1': 0.5}
         """
         return self.results.tied
 
     @property
     def reliability(self) -> dict[str, dict[str, Floats]]:
-        """Bins of each measure of calibration that has bins, by any spelling of its name.
+        """Bins of measures of calibration, by any spelling of their names.
 
-        Each is a dict of columns, ndarrays of shape (bins,): ``lower`` and ``upper`` end of the scores of a
-        bin, its number ``n`` of pairs or their weight, ``mean_score`` and ``hit_rate``, NaN if it is empty.
+        Each is a dict of columns, ndarrays of shape (bins,): ``lower`` and ``upper`` end of the
+        scores of a bin, its number ``n`` of pairs or their weight, ``mean_score`` and ``hit_rate``,
+        NaN if it is empty.
 
         Examples
         --------
@@ -285,10 +300,10 @@ class Report(Result[Record], Mapping[str, float]):
     def groups(self) -> dict[str, Report]:
         """Report within each group of labels, by its name.
 
-        Measures of rows are those of the rows that have relevant labels of the group, with truth, ranking and
-        predicted sets restricted to it. Averages over labels and measures of pooled scores are those of the
-        group's labels in all rows. Predicted sets, also those of the first k labels, are decided over all
-        labels before.
+        Measures of rows are those of the rows that have relevant labels of the group, with truth,
+        ranking and predicted sets restricted to it. Averages over labels and measures of pooled
+        scores are those of the group's labels in all rows. Predicted sets, also those of the first
+        k labels, are decided over all labels before.
 
         Examples
         --------
@@ -297,14 +312,15 @@ class Report(Result[Record], Mapping[str, float]):
         >>> report.groups["tail"]["r@1"]
         0.5
         """
-        return self._parts("groups")
+        return self._group_reports("groups")
 
     @property
     def shares(self) -> dict[str, Report]:
-        """Report of the part of each group of labels in the values of all, by its name.
+        """Reports of the shares of label groups in the values of all labels, by name of the group.
 
-        Measures at k that are linear in the hits have one: hits of the group's labels, with the ranks and the
-        denominators of all. Up to rounding, the parts add up to the value of all labels.
+        Measures at k that are linear in the hits have one: hits of the group's labels, with the
+        ranks and the denominators of all. Up to rounding, the parts add up to the value of all
+        labels.
 
         Examples
         --------
@@ -313,21 +329,25 @@ class Report(Result[Record], Mapping[str, float]):
         >>> report.shares["tail"]["r@1"]
         0.25
         """
-        return self._parts("shares")
+        return self._group_reports("shares")
 
     @property
     def row_groups(self) -> dict[str, Report]:
-        """Report of each group of rows, by its name: that of evaluating these rows alone."""
-        return self._parts("row_groups")
+        """Reports of groups of rows, by name: those of evaluating the rows of a group alone."""
+        return self._group_reports("row_groups")
 
-    def _parts(self, kind: str) -> dict[str, Report]:
+    def _group_reports(self, kind: str) -> dict[str, Report]:
         """Return the reports of groups of a kind, which keep neither rows nor labels."""
-        whole = replace(self, label_names=None, row_names=None, keeps_rows=False, group_ranges=[], notes=[])
+        whole = replace(
+            self, label_names=None, row_names=None, keeps_rows=False, group_ranges=[], notes=[]
+        )
         reports = ByGroup()
         for name, part in getattr(self.results, kind).items():
             results = part.results
             specs = tuple([spec for spec in self.specs if spec.name in results.values])
-            reports[name] = replace(whole, specs=specs, not_computed=results.not_computed, **part._asdict())
+            reports[name] = replace(
+                whole, specs=specs, not_computed=results.not_computed, **part._asdict()
+            )
         return reports
 
     def per_label(self) -> dict[str, Any]:
@@ -336,12 +356,13 @@ class Report(Result[Record], Mapping[str, float]):
         Returns
         -------
         dict of str to ndarray of shape (n_labels,)
-            ``support``, the number of relevant rows; ``tp``, ``fp``, ``fn``, ``precision``, ``recall``,
-            ``f1`` and other requested measures of the predicted sets, and of the first k labels for each
-            requested cutoff, as in ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the
-            classes); ``peak_f1`` and its ``threshold``, the lowest score predicted (NaN without relevant
-            rows); ``margin`` and ``margin_share``, if requested as macro averages (NaN as for ``auc``). What
-            the input does not determine is absent. ``name`` comes first where the labels have names.
+            ``support``, the number of relevant rows; ``tp``, ``fp``, ``fn``, ``precision``,
+            ``recall``, ``f1`` and other requested measures of the predicted sets, and of the first
+            k labels for each requested cutoff, as in ``tp@5``; ``auc`` and ``ap`` (NaN for labels
+            that lack one of the classes); ``peak_f1`` and its ``threshold``, the lowest score
+            predicted (NaN without relevant rows); ``margin`` and ``margin_share``, if requested as
+            macro averages (NaN as for ``auc``). What the input does not determine is absent.
+            ``name`` comes first where the labels have names.
 
         Raises
         ------
@@ -364,8 +385,8 @@ class Report(Result[Record], Mapping[str, float]):
         Returns
         -------
         fpr, tpr, thresholds : ndarrays of shape (n,)
-            Shares of irrelevant and of relevant entries with a score >= each threshold, from (0, 0) at
-            infinity to (1, 1); at most ``curve_points`` points besides the two ends.
+            Shares of irrelevant and of relevant entries with a score >= each threshold, from (0, 0)
+            at infinity to (1, 1); at most ``curve_points`` points besides the two ends.
 
         Raises
         ------
@@ -389,7 +410,8 @@ class Report(Result[Record], Mapping[str, float]):
         Returns
         -------
         precision, recall, thresholds : ndarrays of shape (n,)
-            Precision and recall of entries with a score >= each threshold; precision is 1 without any.
+            Precision and recall of entries with a score >= each threshold; precision is 1 without
+            any.
 
         Examples
         --------
@@ -404,6 +426,7 @@ class Report(Result[Record], Mapping[str, float]):
         return precision, hits / (hits[-1] or 1), thresholds
 
     def _points(self) -> Floats:
+        """Return the thresholds of the kept curve, and hits and misses at each; float64 (3, n)."""
         if "micro" not in self.results.points:
             raise ValueError("no curve was kept: evaluate with curve_points=, such as 200")
         return self.results.points["micro"].T.copy()
@@ -419,60 +442,100 @@ class Report(Result[Record], Mapping[str, float]):
         """
         conventions = [name for spec in self.specs for name in spec.conventions(self.decision)]
         needs = {need for spec in self.specs for need in spec.needs}
-        numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
-        constants = " ".join(f"{name}={number}" for name, number in numbers.items())
-        trained = "training" in needs and "propensity" not in needs and "n" in self.constants
-        parts = {
-            self.conventions.signature(conventions): True,
-            f"decision={self.decision}": self.decision and "sets" in needs,
-            f"propensity=({constants or self.propensity})": "propensity" in needs,
-            f"y_train=({self.constants['n'] if trained else 0:.0f} rows)": trained,
-            f"hierarchy=({self.hierarchy})": "hierarchy" in needs,
-            "higher_is_better=False": not self.higher_is_better,
-            "sample_weight=given": self.weighted,
-        }
-        return " ".join(text for text, is_shown in parts.items() if text and is_shown)
+        texts = [self.conventions.signature(conventions)]
+        if self.decision and "sets" in needs:
+            texts.append(f"decision={self.decision}")
+        if "propensity" in needs:
+            texts.append(f"propensity=({self._propensity_text()})")
+        elif "training" in needs and "n" in self.constants:
+            texts.append(f"y_train=({self.constants['n']:.0f} rows)")
+        if "hierarchy" in needs:
+            texts.append(f"hierarchy=({self.hierarchy})")
+        if not self.higher_is_better:
+            texts.append("higher_is_better=False")
+        if self.weighted:
+            texts.append("sample_weight=given")
+        return " ".join(filter(None, texts))
+
+    def _propensity_text(self) -> str | None:
+        """Return the constants of the propensity model, or else a description of propensities."""
+        texts = []
+        for name, value in self.constants.items():
+            number = f"{value:g}" if isinstance(value, float) else value
+            texts.append(f"{name}={number}")
+        return " ".join(texts) or self.propensity
 
     def worded(self, say: Callable[[str], str]) -> Report:
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
         return replace(super().worded(say), not_computed=missing)
 
-    def _shown(self, specs: Sequence[Spec]) -> Shown:
-        return Shown({"": self}, specs)
+    def _figure_data(self, specs: Sequence[Spec]) -> FigureData:
+        return FigureData({"": self}, specs)
 
     def footnotes(self) -> list[str]:
-        results, lines = self.results, [*filter(None, [self.signature()])]
+        results = self.results
+        lines = [*filter(None, [self.signature()])]
         bounded = [spec.name for spec in self.specs if spec.name in results.intervals]
         lines += listed({"lower and upper bounds for any scores of unlisted labels": bounded})
         if self.confidence_level is not None:
-            lines += self._about_confidence(self.confidence_level)
-        of_rows = {spec.name for spec in self.specs if not spec.average}
-        sign, best = (">=", "largest") if self.higher_is_better else ("<=", "smallest")
-        predicting = f"best threshold (predict scores {sign} it)"
-        accepting = f"threshold (accept rows whose {best} score is {sign} it)"
-        named: dict[str, list[str]] = {predicting: [], accepting: []}
-        for name, score in results.thresholds.items():
-            if not math.isnan(score):  # in full: rounding could exclude the entry with this score
-                named[accepting if name in of_rows else predicting].append(f"{name} {score!r}")
-        named["rows left out as undefined"] = [*starmap("{} {}".format, results.undefined_rows.items())]
-        named["labels left out as undefined"] = [*starmap("{} {}".format, results.undefined_labels.items())]
-        for name, needed in self.not_computed.items():
-            named.setdefault(f"not computed without {needed}", []).append(name)
-        return [*lines, *listed(named), *map("note: {}".format, self.notes)]
+            lines += self._confidence_lines(self.confidence_level)
+        texts = self._threshold_texts()
+        texts["rows left out as undefined"] = [
+            f"{name} {n}" for name, n in results.undefined_rows.items()
+        ]
+        texts["labels left out as undefined"] = [
+            f"{name} {n}" for name, n in results.undefined_labels.items()
+        ]
+        for name, missing_input in self.not_computed.items():
+            texts.setdefault(f"not computed without {missing_input}", []).append(name)
+        return [*lines, *listed(texts), *(f"note: {note}" for note in self.notes)]
 
-    def _about_confidence(self, level: float) -> list[str]:
+    def _threshold_texts(self) -> dict[str, list[str]]:
+        """Return measures with their thresholds, of labels and of rows, by a description."""
+        sign = ">="
+        best = "largest"
+        if not self.higher_is_better:
+            sign = "<="
+            best = "smallest"
+        label_texts = list[str]()
+        row_texts = list[str]()
+        row_measures = {spec.name for spec in self.specs if not spec.average}
+        for name, score in self.results.thresholds.items():
+            if math.isnan(score):
+                continue
+            # in full: rounding could exclude the entry with this score
+            text = f"{name} {score!r}"
+            if name in row_measures:
+                row_texts.append(text)
+            else:
+                label_texts.append(text)
+        return {
+            f"best threshold (predict scores {sign} it)": label_texts,
+            f"threshold (accept rows whose {best} score is {sign} it)": row_texts,
+        }
+
+    def _confidence_lines(self, level: float) -> list[str]:
+        """Return lines on what confidence intervals cover, and which measures have none."""
         lines = []
-        for n in [interval.n_groups for interval in self.estimates.values()][:1]:
-            few = ", too few for a good one" if n < FEW_GROUPS else ""
-            groups = f" (jackknife of {counted(n, 'groups of rows', 'group of rows')}{few})" if n else ""
-            lines.append(f"± {100 * level:.4g}% confidence over test rows, not over training{groups}")
-        unknown = [spec.name for spec in self.specs if spec.smooth and spec.name not in self.estimates]
-        return lines + listed({
-            "no standard error of maxima, extremes and counts": [s.name for s in self.specs if not s.smooth],
-            "standard error not known": unknown,
-        })  # fmt: skip
+        first = next(iter(self.estimates.values()), None)
+        if first is not None:
+            groups = _jackknife_text(first.n_groups)
+            lines.append(
+                f"± {100 * level:.4g}% confidence over test rows, not over training{groups}"
+            )
+        unsmooth = [spec.name for spec in self.specs if not spec.smooth]
+        unknown = [
+            spec.name for spec in self.specs if spec.smooth and spec.name not in self.estimates
+        ]
+        lines += listed(
+            {
+                "no standard error of maxima, extremes and counts": unsmooth,
+                "standard error not known": unknown,
+            }
+        )
+        return lines
 
-    def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
+    def _specs(self, in_tables: bool = True) -> Sequence[Spec]:
         return self.specs
 
     def _title(self) -> str:
@@ -480,76 +543,121 @@ class Report(Result[Record], Mapping[str, float]):
 
     def record(self, spec: Spec, model: str = "", kind: str = "", group: str = "") -> Record:
         """Return the value of a measure with its bounds and its confidence interval (@private)."""
-        bounds, interval = self.results.intervals.get(spec.name), self.estimates.get(spec.name)
+        bounds = self.results.intervals.get(spec.name)
+        interval = self.estimates.get(spec.name)
         return Record(spec, self.results.values[spec.name], model, kind, group, bounds, interval)
 
     def records(self) -> list[Record]:
-        reports = self._by_place(*KINDS).items()
-        return [report.record(spec, "", *place) for place, report in reports for spec in report.specs]
+        return [
+            report.record(spec, "", *place)
+            for place, report in self._by_place(*KINDS).items()
+            for spec in report.specs
+        ]
 
     def _by_place(self, *kinds: str) -> dict[Place, Report]:
         """Return this report, and those of its groups by their kinds and names."""
-        parts = {(kind, name): part for kind in kinds for name, part in self._parts(kind).items()}
-        return {("", ""): self, **parts}
+        reports: dict[Place, Report] = {("", ""): self}
+        for kind in kinds:
+            for name, report in self._group_reports(kind).items():
+                reports[kind, name] = report
+        return reports
 
     def tables(self, number: Number = as_shown) -> list[Table]:
-        parts = [self._part_table(kind, number) for kind in KINDS if getattr(self.results, kind)]
-        return [self._value_table(number), *parts]
+        kinds = [kind for kind in KINDS if getattr(self.results, kind)]
+        group_tables = [self._group_table(kind, number) for kind in kinds]
+        return [self._value_table(number), *group_tables]
 
     def _value_table(self, number: Number) -> Table:
-        """Return values by measure, with a column per cutoff and one for measures without a cutoff."""
-        families, columns, cells = dict[Cell, Cell](), dict[str, Cell](), dict[tuple[Cell, str], Cell]()
+        """Return values by measure, with a column for each cutoff and one for measures without."""
+        families = dict[Cell, Cell]()
+        columns = dict[str, Cell]()
+        cells = dict[tuple[Cell, str], Cell]()
         for spec in sorted(self.specs, key=lambda spec: (spec.cutoff == "all", spec.k or 0)):
             columns[spec.cutoff] = Cell(f"@{spec.cutoff}" if spec.cutoff else "value")
-        for record in map(self.record, self.specs):
-            family = Cell(record.spec.family, record.spec.metric.direction)
-            families[family], cells[family, record.spec.cutoff] = family, Cell(record.text(number))
-            for end, value in zip(BOUNDS, record.bounds or (), strict=False):
-                columns[end], cells[family, end] = Cell(end), Cell(number(record.spec, value))
+        for spec in self.specs:
+            record = self.record(spec)
+            family = Cell(spec.family, spec.metric.direction)
+            families[family] = family
+            cells[family, spec.cutoff] = Cell(record.text(number))
+            if record.bounds:
+                for end, value in zip(BOUNDS, record.bounds, strict=True):
+                    columns[end] = Cell(end)
+                    cells[family, end] = Cell(number(spec, value))
         return table_of(self._title(), "measure", families, columns, cells)
 
-    def _part_table(self, kind: str, number: Number) -> Table:
-        """Return the sizes of groups and their values of the measures that any of them has, beside all."""
-        parts = self._by_place(kind)
-        within = {name for place, part in parts.items() if place[0] for name in part}
+    def _group_table(self, kind: str, number: Number) -> Table:
+        """Return the sizes and values of all and of the groups of a kind.
+
+        Measures without a value within any group are not shown.
+        """
+        reports = self._by_place(kind)
+        measures = {name for place, report in reports.items() if place[0] for name in report}
         rows = {size: Cell(size.removeprefix("n_")) for size in SIZES[kind]}
-        rows |= symbols_of(spec for spec in self.specs if spec.name in within)
+        rows |= symbols_of(spec for spec in self.specs if spec.name in measures)
+        columns = dict[Place, Cell]()
         cells = dict[Any, Cell]()
-        for place, part in parts.items():
-            cells |= {(size, place): Cell(str(getattr(part, size))) for size in SIZES[kind]}
-            cells |= {(s.name, place): Cell(part.record(s).text(number)) for s in part.specs}
-        columns = {place: Cell(place[1] if place[0] else "all") for place in parts}
+        for place, report in reports.items():
+            columns[place] = Cell(place[1] if place[0] else "all")
+            for size in SIZES[kind]:
+                cells[size, place] = Cell(str(getattr(report, size)))
+            for spec in report.specs:
+                cells[spec.name, place] = Cell(report.record(spec).text(number))
         caption = KINDS[kind]
-        if kind == "groups" and self.group_ranges:  # where groups were made by training rows
-            pairs = zip(self.results.groups, self.group_ranges, strict=False)
-            ranges = ", ".join(name if name == text else f"{name} {text}" for name, text in pairs)
-            caption += f" by training rows: {ranges}"
+        if kind == "groups":
+            caption += self._range_caption()
         return table_of(caption, "measure", rows, columns, cells, "groups")
 
+    def _range_caption(self) -> str:
+        """Return the training rows of label groups as text, if groups were made by them."""
+        if not self.group_ranges:
+            return ""
+        texts = []
+        for name, text in zip(self.results.groups, self.group_ranges, strict=False):
+            texts.append(name if name == text else f"{name} {text}")
+        return f" by training rows: {', '.join(texts)}"
+
     def _members(self) -> dict[str, Any]:
-        ends = [] if self.confidence_level is None else ["confidence_level", "confidence", "standard_errors"]
-        valued = ["values", *ends[1:]]
-        groups, shares = dict[str, Any](), self.shares
-        for (name, part), training_rows in zip_longest(self.groups.items(), self.group_ranges):
-            members = part._attributes("n_labels", "n_rows", *valued)
-            groups[name] = {"training_rows": training_rows, **members, "shares": {**shares.get(name, {})}}
-        row_groups = {name: part._attributes("n_rows", *valued) for name, part in self.row_groups.items()}
-        within = {"groups": groups, "row_groups": row_groups, "reliability": self.results.reliability}
-        within["tied_rows"] = self.tied_rows
+        ends = list[str]()
+        if self.confidence_level is not None:
+            ends = ["confidence", "standard_errors"]
+        levels = ["confidence_level"] if ends else []
+        row_groups = {
+            name: report._attributes("n_rows", "values", *ends)
+            for name, report in self.row_groups.items()
+        }
+        optional = {
+            "groups": self._label_group_members(ends),
+            "row_groups": row_groups,
+            "reliability": self.results.reliability,
+            "tied_rows": self.tied_rows,
+        }
         return {
             "schema": SCHEMA,
-            **self._attributes("values", "intervals", *ends, "thresholds", "n_rows", "n_labels"),
+            **self._attributes("values", "intervals", *levels, *ends),
+            **self._attributes("thresholds", "n_rows", "n_labels"),
             "conventions": self.conventions.as_dict(),
             **self.settings(),
             **self._attributes("undefined_rows", "undefined_labels", "not_computed"),
-            **{kind: members for kind, members in within.items() if members},
+            **{name: members for name, members in optional.items() if members},
             "notes": self.notes,
             "version": __version__,
         }
 
+    def _label_group_members(self, ends: Sequence[str]) -> dict[str, Any]:
+        """Return the values and shares of label groups, as JSON values."""
+        shares = self.shares
+        groups = dict[str, Any]()
+        for (name, report), training_rows in zip_longest(self.groups.items(), self.group_ranges):
+            groups[name] = {
+                "training_rows": training_rows,
+                **report._attributes("n_labels", "n_rows", "values", *ends),
+                "shares": {**shares.get(name, {})},
+            }
+        return groups
+
     def _attributes(self, *names: str) -> dict[str, Any]:
         """Return attributes by name, and for ``values`` the values by measure."""
-        return {name: {**self} if name == "values" else getattr(self, name) for name in names}
+        return {name: dict(self) if name == "values" else getattr(self, name) for name in names}
 
     def settings(self) -> dict[str, Any]:
         """Return what affects values besides the conventions, as JSON values (@private)."""
@@ -562,10 +670,11 @@ class Report(Result[Record], Mapping[str, float]):
         }
 
     def settings_of(self, specs: Sequence[Spec]) -> dict[str, Any]:
-        """Return the conventions and settings that affect some measures, as JSON values (@private)."""
-        conventions, settings = self.conventions.as_dict(), self.settings()
+        """Return conventions and settings that affect the measures, as JSON values (@private)."""
+        conventions = self.conventions.as_dict()
+        settings = self.settings()
         needs = {need for spec in specs for need in spec.needs}
-        for name, inputs in NEEDED.items():
+        for name, inputs in INPUTS_OF_SETTINGS.items():
             if needs.isdisjoint(inputs):
                 del settings[name]
         names = (name for spec in specs for name in spec.conventions(self.decision))
@@ -573,7 +682,7 @@ class Report(Result[Record], Mapping[str, float]):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Report:
-        """Read a report from JSON, as `to_json` or ``xmleval evaluate --output NAME.json`` wrote it.
+        """Read a report from JSON written by `to_json` or ``xmleval evaluate --output NAME.json``.
 
         Values by row and by label, curves and names are not in it.
 
@@ -598,11 +707,13 @@ class Report(Result[Record], Mapping[str, float]):
         """
         reports = load_results(as_path(path))
         if [*reports] != [""]:
-            raise ValueError(f"{path}: holds the reports {', '.join(reports)}; expected that of one")
+            raise ValueError(
+                f"{path}: holds the reports {', '.join(reports)}; expected that of one"
+            )
         return reports[""]
 
     def flat(self, at: str = "_at_") -> dict[str, float]:
-        """Return the values by names of letters, digits and ``_``, which every tracker of experiments takes.
+        """Return the values by names of letters, digits and ``_``, which every tracker accepts.
 
         Parameters
         ----------
@@ -619,68 +730,105 @@ class Report(Result[Record], Mapping[str, float]):
         >>> evaluate(np.eye(3), np.eye(3), metrics=["p@1", "f1.macro@1"]).flat()
         {'p_at_1': 1.0, 'f1_macro_at_1': 1.0}
         """
-        return {flat_name(name, at): value for name, value in self.items() if not math.isnan(value)}
+        return {
+            tracker_name(name, at): value for name, value in self.items() if not math.isnan(value)
+        }
 
     def _lines(self, bounded: bool) -> Lines:
         return measure_lines(self.records(), bounded, self.confidence_level is not None)
 
 
 def load_results(source: Path | dict[str, Any]) -> dict[str, Report]:
-    """Return one report, which has the name ``""``, or several, from a file of JSON, or from its contents."""
+    """Return the reports in a JSON file, or in its contents, by name; a single one is ``""``."""
     return {name: Report(**arguments) for name, arguments in read_results(source).items()}
 
 
 def with_same_measures(reports: Sequence[Report]) -> list[Report]:
-    """Return the reports of several models without the measures that unknown labels leave out of any."""
-    without = {name: ALL_LABELS for r in reports for name, n in r.not_computed.items() if n == ALL_LABELS}
+    """Return the reports without the measures that unknown labels exclude from any of them."""
+    excluded = {
+        name: ALL_LABELS
+        for report in reports
+        for name, missing_input in report.not_computed.items()
+        if missing_input == ALL_LABELS
+    }
     reduced = []
     for report in reports:
-        report.results.leave_out(without)
-        specs = tuple([spec for spec in report.specs if spec.name not in without])
-        reduced.append(replace(report, specs=specs, not_computed={**report.not_computed, **without}))
+        report.results.leave_out(excluded)
+        specs = tuple([spec for spec in report.specs if spec.name not in excluded])
+        not_computed = {**report.not_computed, **excluded}
+        reduced.append(replace(report, specs=specs, not_computed=not_computed))
     return reduced
 
 
 def mean_of(reports: Sequence[Report]) -> Report:
-    """Return a report of the means of several of the same rows."""
+    """Return a report of the means of several reports on the same rows."""
     first, *following = reports
     if not following:
         return first
-
-    def mean(kind: str) -> dict[str, Any]:
-        columns = [getattr(report.results, kind) for report in reports]
-        by_name = {name: [column[name] for column in columns if name in column] for name in chain(*columns)}
-        by_name.pop("threshold", None)  # of labels: each seed's own
-        whole = {n: each for n, each in by_name.items() if len(each) == len(reports)}
-        return {n: sum(each) / len(each) for n, each in whole.items() if len({*map(np.size, each)}) == 1}
-
-    means = {kind: mean(kind) for kind in ("values", "rows", "labels", "replicates")}
-    means |= {kind: getattr(first.results, kind) for kind in ("undefined_rows", "undefined_labels")}
+    results = Results(
+        values=_mean_columns(reports, "values"),
+        rows=_mean_columns(reports, "rows"),
+        labels=_mean_columns(reports, "labels"),
+        replicates=_mean_columns(reports, "replicates"),
+        undefined_rows=first.results.undefined_rows,
+        undefined_labels=first.results.undefined_labels,
+        cut={name: True for report in reports for name in report.results.cut},
+        short=_mean_lengths(reports),
+        tied=_largest_shares([report.results.tied for report in reports]),
+        tied_shares=_largest_shares([report.results.tied_shares for report in reports]),
+    )
     notes = list(dict.fromkeys(note for report in reports for note in report.notes))
-    return replace(first, results=Results(**means, **_lists_of(reports)), notes=notes)
+    return replace(first, results=results, notes=notes)
 
 
-def _lists_of(reports: Sequence[Report]) -> dict[str, Any]:
-    """Return which measures read lists that are cut, too short, or tied, in any of several reports."""
-    cut = {name: True for report in reports for name in report.results.cut}
+def _mean_columns(reports: Sequence[Report], kind: str) -> dict[str, Any]:
+    """Return the means of values or columns of a kind that all reports have in one size."""
+    columns = [getattr(report.results, kind) for report in reports]
+    means = dict[str, Any]()
+    for name in dict.fromkeys(chain(*columns)):
+        values = [column[name] for column in columns if name in column]
+        has_one_size = len({*map(np.size, values)}) == 1
+        # no mean of the thresholds of labels, which each seed has for itself
+        if name != "threshold" and len(values) == len(reports) and has_one_size:
+            means[name] = sum(values) / len(values)
+    return means
+
+
+def _mean_lengths(reports: Sequence[Report]) -> dict[str, ListLength]:
+    """Return the mean length of lists that are too short for a measure, by measure."""
     short = dict[str, ListLength]()
     for name in chain(*(report.results.short for report in reports)):
         lengths = [report.results.short[name] for report in reports if name in report.results.short]
         mean = sum(length.mean for length in lengths) / len(lengths)
         short[name] = ListLength(mean, max(length.deepest for length in lengths))
-    most = dict[str, dict[str, float]]()
-    for kind in ("tied", "tied_shares"):
-        columns = [getattr(report.results, kind) for report in reports]
-        most[kind] = {name: max(of.get(name, 0.0) for of in columns) for name in chain(*columns)}
-    return {"cut": cut, "short": short, **most}
+    return short
 
 
-def flat_name(name: str, at: str) -> str:
+def _largest_shares(columns: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the largest share of rows with ties in any of several reports, by measure."""
+    return {name: max(column.get(name, 0.0) for column in columns) for name in chain(*columns)}
+
+
+def _jackknife_text(n_groups: int) -> str:
+    """Return the number of jackknife groups in brackets, if there are any."""
+    if not n_groups:
+        return ""
+    groups = counted(n_groups, "groups of rows", "group of rows")
+    if n_groups < FEW_GROUPS:
+        groups += ", too few for a good one"
+    return f" (jackknife of {groups})"
+
+
+def tracker_name(name: str, at: str) -> str:
     """Return the name of a measure in letters, digits and ``_``, and ``at`` for ``@``."""
     return at.join(re.sub(r"\W", "_", part) for part in name.replace(")", "").split("@"))
 
 
 def _columns(kept: Mapping[str, Any], names: list[Any] | None) -> dict[str, Any]:
-    """Return copies of columns, behind one of names if there are any."""
-    first = {} if names is None else {"name": np.fromiter(names, object, len(names))}
-    return first | {name: np.array(column) for name, column in kept.items()}
+    """Return copies of columns, after a column of names if there are any."""
+    columns = dict[str, Any]()
+    if names is not None:
+        columns["name"] = np.fromiter(names, object, len(names))
+    for name, column in kept.items():
+        columns[name] = np.array(column)
+    return columns

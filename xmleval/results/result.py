@@ -13,8 +13,16 @@ from xmleval.base.errors import InputError, Message, did_you_mean, import_option
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
 from xmleval.results.record import Lines, Number, as_shown, listed, one_number_of_digits
-from xmleval.results.shown import Shown
-from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text
+from xmleval.results.shown import FigureData
+from xmleval.show.tables import (
+    Table,
+    as_csv,
+    as_html,
+    as_json_value,
+    as_latex,
+    as_markdown,
+    as_text,
+)
 
 if TYPE_CHECKING:
     from xmleval.results.figures import Kind
@@ -25,25 +33,26 @@ AnyRecord = TypeVar("AnyRecord")
 
 
 class Result(Protocol[AnyRecord]):
-    """A `Report`, `Comparison`, `Diff` or `Ranking`: its records, and every form that shows them."""
+    """A `Report`, `Comparison`, `Diff` or `Ranking`, with all printed forms of its records."""
 
     notes: list[str]
 
     def records(self) -> list[AnyRecord]:
-        """Return a record of each printed value.
+        """Return the records of all printed values.
 
         Returns
         -------
         list
             Of a `Report` and a `Comparison`, a `Record` of each value: its ``spec``, ``bounds`` and
-            ``estimate``; within groups also the ``kind`` of the group and its name, ``group``; of several
-            models the name, ``model``, and those that this one is significantly ``better_than``. Of a `Diff`,
-            a `Change` of each row and then of each label, which has a ``support``; of a `Ranking`, a `Rank`.
+            ``estimate``; within groups also the ``kind`` of the group and its name, ``group``; of
+            several models the name, ``model``, and those that this one is significantly
+            ``better_than``. Of a `Diff`, a `Change` of each row and then of each label, which has a
+            ``support``; of a `Ranking`, a `Rank`.
 
         Examples
         --------
         >>> report = evaluate(np.eye(4), np.eye(4), metrics=["p@1"], row_groups=[*"aabb"])
-        >>> [(record.spec.name, record.kind, record.group, record.value) for record in report.records()]
+        >>> [(each.spec.name, each.kind, each.group, each.value) for each in report.records()]
         [('p@1', '', '', 1.0), ('p@1', 'row_groups', 'a', 1.0), ('p@1', 'row_groups', 'b', 1.0)]
         >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
         >>> records = compare(np.eye(40), models, metrics=["p@1"]).records()
@@ -72,7 +81,7 @@ class Result(Protocol[AnyRecord]):
         """
 
     def footnotes(self) -> list[str]:
-        """Return the lines below the tables: what values depend on, what was left out, and `notes`.
+        """Return the lines below the tables: settings that affect values, exclusions, `notes`.
 
         Examples
         --------
@@ -86,10 +95,11 @@ class Result(Protocol[AnyRecord]):
         Returns
         -------
         dict
-            Undefined values are None. A `Report` has ``values``, settings and ``notes``, a `Comparison` its
-            ``reports``, and where models were compared ``comparison`` with ``differences`` (within groups as
-            ``groups`` and ``row_groups``), a `Diff` ``changes``, as in ``results/schema.json``. A `Ranking`,
-            without ``schema``, has all of its attributes but ``symbol``.
+            Undefined values are None. A `Report` has ``values``, settings and ``notes``, a
+            `Comparison` its ``reports``, and where models were compared ``comparison`` with
+            ``differences`` (within groups as ``groups`` and ``row_groups``), a `Diff` ``changes``,
+            as in ``results/schema.json``. A `Ranking`, without ``schema``, has all of its
+            attributes but ``symbol``.
 
         Examples
         --------
@@ -158,10 +168,10 @@ class Result(Protocol[AnyRecord]):
     def to_latex(self, *, percent: bool = False, models: str = "columns") -> str:
         r"""Return the tables as LaTeX tabulars (package booktabs), with the footnotes as comments.
 
-        All values of a measure have as many digits after the point. Of several models, the best value is
-        bold and the second best of three or more is underlined; values within groups stand below those of the
-        whole. Where models were compared, the better of two has a star, and there is a column of p-values; of
-        more, each has the letters of those that it beats.
+        All values of a measure have as many digits after the point. Of several models, the best
+        value is bold and the second best of three or more is underlined; values within groups stand
+        below those of the whole. Where models were compared, the better of two has a star, and
+        there is a column of p-values; of more, each has the letters of those that it beats.
 
         Parameters
         ----------
@@ -192,7 +202,9 @@ class Result(Protocol[AnyRecord]):
         """
         if models not in ("columns", "rows"):
             raise InputError("models", f"{shown(models)} is neither 'columns' nor 'rows'")
-        times_100 = [spec for spec in self._specs() if percent and max(map(abs, spec.metric.range)) <= 1]
+        times_100 = [
+            spec for spec in self._specs() if percent and max(map(abs, spec.metric.range)) <= 1
+        ]
         number = one_number_of_digits(self._printed(), times_100)
         about = listed({"values times 100": [*map(str, times_100)]})
         tables, legend = self._paper(number, models, bool(about))
@@ -204,10 +216,11 @@ class Result(Protocol[AnyRecord]):
         Returns
         -------
         str
-            A line for each measure: name, symbol, direction, value, bounds, with confidence intervals also
-            their ends and standard errors, then the values of groups; of several models, the columns of each.
-            Of models that were compared, a line for each measure of each pair, also within groups. A `Diff`
-            has a line for each row and label, with a ; between labels, and a `Ranking` one for each model.
+            A line for each measure: name, symbol, direction, value, bounds, with confidence
+            intervals also their ends and standard errors, then the values of groups; of several
+            models, the columns of each. Of models that were compared, a line for each measure of
+            each pair, also within groups. A `Diff` has a line for each row and label, with a ;
+            between labels, and a `Ranking` one for each model.
 
         Examples
         --------
@@ -225,7 +238,8 @@ class Result(Protocol[AnyRecord]):
         Returns
         -------
         pandas.DataFrame
-            The lines of `to_csv` by their first field; ``lower`` and ``upper`` bounds only if there are any.
+            The lines of `to_csv` by their first field; ``lower`` and ``upper`` bounds only if there
+            are any.
 
         Raises
         ------
@@ -257,15 +271,16 @@ class Result(Protocol[AnyRecord]):
         ----------
         kind : str, optional
             ``values`` (default): measures with their intervals; ``differences`` of compared models;
-            ``cutoffs``: measures against k; ``ranks``: precision at each rank; ``groups``: measures within
-            groups of labels; ``precision_recall`` and ``roc`` curves, ``scores`` of relevant and irrelevant
-            entries and ``calibration``, which need ``curve_points=``, calibration ``ece@5`` or its kind
-            instead; ``labels``: values by label of two models. Of a `Ranking`, ``critical_difference``
-            (default), the diagram of Demsar 2006, in which bars join models that do not differ significantly;
-            or ``average_ranks``, a line of dots. A `Diff` has no figures.
+            ``cutoffs``: measures against k; ``ranks``: precision at each rank; ``groups``: measures
+            within groups of labels; ``precision_recall`` and ``roc`` curves, ``scores`` of relevant
+            and irrelevant entries and ``calibration``, which need ``curve_points=``, calibration
+            ``ece@5`` or its kind instead; ``labels``: values by label of two models. Of a
+            `Ranking`, ``critical_difference`` (default), the diagram of Demsar 2006, in which bars
+            join models that do not differ significantly; or ``average_ranks``, a line of dots. A
+            `Diff` has no figures.
         metrics : str or iterable of str, optional
-            The measures to show; default all that the kind can show. Against k, a measure named at one cutoff
-            alone is drawn at all that were computed.
+            The measures to show; default all that the kind can show. Against k, a measure named at
+            one cutoff alone is drawn at all that were computed.
         ax : matplotlib Axes, or array of them, optional
             Axes to draw into, as many as the figure has panels; default a new figure.
 
@@ -293,35 +308,38 @@ class Result(Protocol[AnyRecord]):
         from xmleval.show.drawing import plot  # only here: few look at pictures
 
         kinds = self._kinds()
-        kind = next(iter(kinds), "") if kind is None else kind
+        if kind is None:
+            kind = next(iter(kinds), "")
         panels = self.panels(kind, metrics)
         return plot(panels, ax, Message(f"kind: {shown(kind)} needs ", kinds[kind].needs))
 
     def panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> Sequence[Panel]:
-        """Return the panels that `plot` draws; none without the results that they need (@private)."""
+        """Return the panels that `plot` draws; none if their results are missing (@private)."""
         kinds = self._kinds()
         if not kinds:
             raise ValueError(f"a {type(self).__name__} has no figures")
         if kind not in kinds:
             hint = did_you_mean(str(kind), kinds) or f"there are {', '.join(kinds)}"
             raise ValueError(f"kind: {shown(kind)} is no figure; {hint}")
-        specs = self._specs(kinds[kind].of_tables)
-        if metrics is not None and not specs:
-            raise InputError("metrics", f"no measure of this {type(self).__name__} is known; leave this out")
-        chosen = specs if metrics is None else _chosen(specs, metrics, kinds[kind].against_k)
-        return kinds[kind].make(self._shown(chosen))
+        specs = self._specs(kinds[kind].in_tables)
+        if metrics is not None:
+            if not specs:
+                reason = f"no measure of this {type(self).__name__} is known; leave this out"
+                raise InputError("metrics", reason)
+            specs = _chosen(specs, metrics, kinds[kind].against_k)
+        return kinds[kind].make(self._figure_data(specs))
 
     def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
         """Return a page with tables and figures, as one HTML file that needs no network.
 
-        Figures are those of `plot` for which there are results: evaluate with ``confidence``, several
-        cutoffs, ``label_groups``, ``curve_points`` and ``per_label`` to have all of them.
+        Figures are those of `plot` for which there are results: evaluate with ``confidence``,
+        several cutoffs, ``label_groups``, ``curve_points`` and ``per_label`` to have all of them.
 
         Parameters
         ----------
         title : str, optional
-            Title of the page; default ``Evaluation of`` the models, as far as they have names, and of a
-            `Ranking` ``Ranking of models``.
+            Title of the page; default ``Evaluation of`` the models, as far as they have names, and
+            of a `Ranking` ``Ranking of models``.
         about : dict of str to str, optional
             Lines on how the results were computed.
 
@@ -342,7 +360,7 @@ class Result(Protocol[AnyRecord]):
         import_optional("matplotlib", "to_html()", "html")
         contents = PageContents(
             self._title(),
-            self._shown([]),
+            self._figure_data([]),
             self._specs(),
             self.tables(),
             self.footnotes(),
@@ -351,18 +369,18 @@ class Result(Protocol[AnyRecord]):
         return page_of(contents, title, about)
 
     def worded(self, say: Callable[[str], str]) -> Self:
-        """Return it with notes, and what is missing, in other words (@private)."""
+        """Return a copy with notes and missing inputs in other words (@private)."""
         changed = copy(self)
         vars(changed)["notes"] = [*map(say, self.notes)]
         return changed
 
-    # What a class gives of its own
+    # Methods that classes define or override
 
     def _title(self) -> str:
-        """Return what was evaluated, in words."""
+        """Return the size of the data, in words."""
 
-    def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
-        """Return the measures that tables show, or else those that figures may show."""
+    def _specs(self, in_tables: bool = True) -> Sequence[Spec]:
+        """Return the measures of tables; with ``in_tables`` False, those of figures."""
 
     def _members(self) -> dict[str, Any]:
         """Return everything as one object, before undefined and infinite numbers are replaced."""
@@ -376,9 +394,11 @@ class Result(Protocol[AnyRecord]):
         return [(record.spec, record.value) for record in records]
 
     def _paper(self, number: Number, models: str, percent: bool) -> tuple[list[Table], str]:
-        """Return the tables of `to_latex`, and what follows them."""
+        """Return the tables of `to_latex`, and the text below them."""
         if models == "rows":
-            raise InputError("models", f"'rows' is for a Comparison or Ranking, not a {type(self).__name__}")
+            raise InputError(
+                "models", f"'rows' is for a Comparison or Ranking, not a {type(self).__name__}"
+            )
         return self.tables(number), ""
 
     def _kinds(self) -> Mapping[str, Kind]:
@@ -386,13 +406,13 @@ class Result(Protocol[AnyRecord]):
 
         return KINDS
 
-    def _shown(self, specs: Sequence[Spec]) -> Shown:
-        """Return the reports by the names that are shown, the measures, and the comparison, if any."""
-        return Shown({}, specs)
+    def _figure_data(self, specs: Sequence[Spec]) -> FigureData:
+        """Return reports by the names that figures show, measures, and any comparison."""
+        return FigureData({}, specs)
 
 
 def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str], against_k: bool) -> list[Spec]:
-    """Return those of the specs that some names stand for; against k, a single cutoff stands for all."""
+    """Return the specs that names select; against k, a single cutoff selects all cutoffs."""
     by_name = {spec.name: spec for spec in specs}
     cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
     chosen: dict[str, Spec] = {}
@@ -401,6 +421,7 @@ def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str], against_k: bool
         if by_name.keys().isdisjoint(names):
             raise KeyError(not_there(item, [*by_name]))
         chosen |= {name: by_name[name] for name in names if name in by_name}
-    n_cutoffs = Counter(spec.family for spec in chosen.values())
-    chosen |= {spec.name: spec for spec in specs if against_k and n_cutoffs[spec.family] == 1}
+    if against_k:
+        n_cutoffs = Counter(spec.family for spec in chosen.values())
+        chosen |= {spec.name: spec for spec in specs if n_cutoffs[spec.family] == 1}
     return [*chosen.values()]

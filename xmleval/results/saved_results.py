@@ -1,4 +1,4 @@
-"""Results that were written as JSON."""
+"""Reading of results in JSON."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from xmleval.statistics.jackknife import Estimate
 from xmleval.version import SCHEMA
 
 MOST_BYTES = 1 << 26
-NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no numbers for
+NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # by their values in JSON
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
-TYPES: dict[str, tuple[Any, str]] = {  # of members of a report, and what messages call them
+TYPES: dict[str, tuple[Any, str]] = {  # of members of a report, with their names in messages
     **dict.fromkeys(("conventions", "groups", "row_groups", "not_computed"), (dict, "an object")),
     **dict.fromkeys(("exclude", "candidates"), (dict, "an object")),
     **dict.fromkeys(("decision", "hierarchy"), (str, "a text")),
@@ -33,7 +33,10 @@ TYPES: dict[str, tuple[Any, str]] = {  # of members of a report, and what messag
 
 
 def read_results(source: Path | dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the arguments of each `Report` in a file, or in what is there, by name; one alone has none."""
+    """Return the arguments of `Report`, by its name, from a file or from its contents.
+
+    A single report has the name "".
+    """
     if isinstance(source, dict):
         return _arguments_of(source)
     try:
@@ -51,6 +54,7 @@ def read_results(source: Path | dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _arguments_of(contents: object) -> dict[str, dict[str, Any]]:
+    """Return the arguments of the reports in the contents of a file, by name."""
     members: dict[str, Any] = contents if isinstance(contents, dict) else {}
     if {"average_ranks", "rankings"} & members.keys():
         raise ValueError(f"a ranking of models, and no results; {EXPECTED}")
@@ -59,39 +63,42 @@ def _arguments_of(contents: object) -> dict[str, dict[str, Any]]:
     version = _count(members.get("schema"), "'schema'")
     if version != SCHEMA:
         writer = "a later version" if version > SCHEMA else "an earlier version"
-        raise ValueError(f"results of schema {version}, written by {writer}; this one reads {SCHEMA}")
+        raise ValueError(
+            f"results of schema {version}, written by {writer}; this one reads {SCHEMA}"
+        )
     reports = _object(members.get("reports", {"": members}), "'reports'")
     if not reports:
         raise ValueError(f"'reports' is empty; {EXPECTED}")
-    return {n: _report(_object(each, repr(n)), f"{n}: " if n else "") for n, each in reports.items()}
+    arguments = {}
+    for name, report in reports.items():
+        where = f"{name}: " if name else ""
+        arguments[name] = _report(_object(report, repr(name)), where)
+    return arguments
 
 
 def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
-    members = {name: contents[name] for name in TYPES if contents.get(name) is not None}
-    for name, member in members.items():
-        if not isinstance(member, TYPES[name][0]):
-            raise _refusal(member, f"{where}{name!r}", TYPES[name][1])
+    """Return the arguments of a report."""
+    members = _typed_members(contents, where)
     if isinstance(members.get("propensity"), dict):
         members["constants"] = members.pop("propensity")
     notes = members.get("notes", [])
-    sizes = {size: _count(contents.get(size), f"{where}{size!r}") for size in ("n_rows", "n_labels")}
-    results, ranges = _results(contents, where), []
-    for kind in ("groups", "row_groups"):
-        for name, member in members.pop(kind, {}).items():
-            group, path = _object(member, f"{where}{kind}: {name!r}"), f"{where}{kind}: {name}: "
-            size = [_count(group.get(size, n), f"{path}{size!r}") for size, n in sizes.items()]
-            getattr(results, kind)[name] = Part(_results(group, path), *size)
-            ranges += [group.get("training_rows")] if kind == "groups" else []
-            if group.get("shares"):
-                results.shares[name] = Part(_results({"values": group["shares"]}, path), *size)
-    conventions, pairs = members.pop("conventions", {}), ("exclude", "candidates")
-    excluded = {name: members.pop(name) for name in pairs if name in members}
+    sizes = {
+        size: _count(contents.get(size), f"{where}{size!r}") for size in ("n_rows", "n_labels")
+    }
+    results = _results(contents, where)
+    label_groups = members.pop("groups", {})
+    _read_groups("groups", label_groups, sizes, results, where)
+    _read_groups("row_groups", members.pop("row_groups", {}), sizes, results, where)
+    ranges = [group.get("training_rows") for group in label_groups.values()]
+    conventions = members.pop("conventions", {})
     fields = conventions.keys() & Conventions.__dataclass_fields__
+    excluded = {name: members.pop(name) for name in ("exclude", "candidates") if name in members}
+    specs = map(known_spec, results.values)
     return {
         **members,
         **sizes,
         "results": results,
-        "specs": tuple([spec for name in results.values if (spec := known_spec(name)) is not None]),
+        "specs": tuple([spec for spec in specs if spec is not None]),
         "conventions": Conventions(**{name: conventions[name] for name in fields}),
         "weighted": contents.get("sample_weight") is not None,
         "excluded": excluded,
@@ -100,22 +107,53 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
     }
 
 
+def _typed_members(contents: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the members of a report that are not null, and refuse those of other types."""
+    members = {name: contents[name] for name in TYPES if contents.get(name) is not None}
+    for name, member in members.items():
+        expected_type, expected = TYPES[name]
+        if not isinstance(member, expected_type):
+            raise _refusal(member, f"{where}{name!r}", expected)
+    return members
+
+
+def _read_groups(
+    kind: str, members: dict[str, Any], sizes: dict[str, int], results: Results, where: str
+) -> None:
+    """Add the results of groups of a kind, and of their shares, to those of all."""
+    groups = getattr(results, kind)
+    for name, member in members.items():
+        group = _object(member, f"{where}{kind}: {name!r}")
+        path = f"{where}{kind}: {name}: "
+        size = [_count(group.get(key, n), f"{path}{key!r}") for key, n in sizes.items()]
+        groups[name] = Part(_results(group, path), *size)
+        if group.get("shares"):
+            results.shares[name] = Part(_results({"values": group["shares"]}, path), *size)
+
+
 def _results(contents: dict[str, Any], where: str) -> Results:
+    """Return the results of a report or of a group."""
     members = dict[str, dict[str, Any]]()
     for kind, read in READERS.items():
-        pairs = _object(contents.get(kind), f"{where}{kind!r}", required=kind == "values").items()
-        members[kind] = {name: read(value, f"{where}{kind}: {name}") for name, value in pairs}
+        by_name = _object(contents.get(kind), f"{where}{kind!r}", required=kind == "values")
+        members[kind] = {
+            name: read(value, f"{where}{kind}: {name}") for name, value in by_name.items()
+        }
     pairs = members.pop("values").items()
     values = distinct_names((str(known_spec(name) or name), value) for name, value in pairs)
-    errors, ends, tied = (members.pop(kind) for kind in ("standard_errors", "confidence", "tied_rows"))
-    shared = [name for name in ends if name in values and name in errors]
-    halves = {name: max(abs(end - values[name]) for end in ends[name]) for name in shared}
-    estimates = {n: Estimate(ends[n][0], ends[n][1], halves[n], errors[n], 0) for n in shared}
+    errors = members.pop("standard_errors")
+    intervals = members.pop("confidence")
+    tied = members.pop("tied_rows")
+    estimates = dict[str, Estimate]()
+    for name, (lower, upper) in intervals.items():
+        if name in values and name in errors:
+            half_width = max(abs(lower - values[name]), abs(upper - values[name]))
+            estimates[name] = Estimate(lower, upper, half_width, errors[name], 0)
     return Results(values, **members, tied=tied, estimates=estimates)
 
 
 def known_spec(name: str) -> Spec | None:
-    """Return the measure of a name, None for one that this version does not have."""
+    """Return the measure of a name, or None if this version does not have it."""
     try:
         return parse_spec(name)
     except ValueError:
@@ -125,11 +163,13 @@ def known_spec(name: str) -> Spec | None:
 def _refusal(value: object, name: str, expected: str) -> ValueError:
     """Return the error of an invalid value."""
     text = json.dumps(value, default=str)
-    return ValueError(f"{name} is {text if len(text) <= 40 else f'{text[:40]}...'}; expected {expected}")
+    if len(text) > 40:
+        text = f"{text[:40]}..."
+    return ValueError(f"{name} is {text}; expected {expected}")
 
 
 def _object(value: object, name: str, required: bool = False) -> dict[str, Any]:
-    """Return an object, an empty one if it is null or not there, unless it is required."""
+    """Return an object, or an empty one for null or a missing value that is not required."""
     if value is None and not required:
         return {}
     if not isinstance(value, dict):
@@ -138,18 +178,21 @@ def _object(value: object, name: str, required: bool = False) -> dict[str, Any]:
 
 
 def _texts(value: list[object], name: str) -> list[object]:
+    """Return a list of texts, or refuse it."""
     if not all(isinstance(text, str) for text in value):
         raise _refusal(value, name, "texts")
     return value
 
 
 def _count(value: object, name: str) -> int:
+    """Return a whole number from 0, or refuse it."""
     if type(value) is int and value >= 0:
         return value
     raise _refusal(value, name, "a whole number")
 
 
 def _number(value: object, name: str) -> float:
+    """Return a number, or refuse it; null is NaN, and infinite numbers are texts."""
     if isinstance(value, str | None) and value in NUMBERS:
         return NUMBERS[value]
     if (type(value) is int or type(value) is float) and abs(value) <= 1e308:
@@ -158,6 +201,7 @@ def _number(value: object, name: str) -> float:
 
 
 def _ends(value: object, name: str) -> tuple[float, float]:
+    """Return the two ends of an interval, or refuse them."""
     if not isinstance(value, list) or len(value) != 2:
         raise _refusal(value, name, "two numbers")
     lower, upper = value
@@ -165,13 +209,18 @@ def _ends(value: object, name: str) -> tuple[float, float]:
 
 
 def _bins(value: object, name: str) -> Reliability:
+    """Return the bins of a measure of calibration, or refuse them."""
     names = Reliability._fields
-    if not isinstance(value, dict) or not all(isinstance(value.get(column), list) for column in names):
+    columns = dict[str, Any]()
+    if isinstance(value, dict):
+        columns = {column: value.get(column) for column in names}
+    if not columns or not all(isinstance(column, list) for column in columns.values()):
         raise _refusal(value, name, f"lists {', '.join(names)}")
-    return Reliability(*(np.array([_number(x, name) for x in value[column]]) for column in names))
+    arrays = [np.array([_number(number, name) for number in column]) for column in columns.values()]
+    return Reliability(*arrays)
 
 
-READERS: dict[str, Callable[[Any, str], Any]] = {  # of results, by what each value is read with
+READERS: dict[str, Callable[[Any, str], Any]] = {  # of the values of results, by kind
     **dict.fromkeys(("values", "thresholds", "standard_errors", "tied_rows"), _number),
     **dict.fromkeys(("intervals", "confidence"), _ends),
     **dict.fromkeys(("undefined_rows", "undefined_labels"), _count),

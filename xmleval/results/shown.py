@@ -1,4 +1,4 @@
-"""What figures and pages read of results, which thus need not know them."""
+"""Protocols of results that figures and pages read, so that they need not import results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Curve = tuple[Floats, Floats, Floats]
 
 
 class Reported(Protocol):
-    """What is read of a `Report`."""
+    """The part of a `Report` that figures and pages read."""
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure."""
@@ -63,7 +63,7 @@ class Reported(Protocol):
 
 
 class Compared(Protocol):
-    """What is read of a `Comparison`."""
+    """The part of a `Comparison` that figures and pages read."""
 
     names: dict[str, str]
     pairs: list[tuple[str, str]]
@@ -77,7 +77,7 @@ class Compared(Protocol):
 
 
 class Ranked(Protocol):
-    """What is read of a `Ranking`."""
+    """The part of a `Ranking` that figures and pages read."""
 
     def tables(self) -> list[Table]: ...
 
@@ -102,9 +102,9 @@ class Ranked(Protocol):
     def critical_difference(self) -> float: ...
 
 
-class Shown(NamedTuple):
-    """What a figure or page shows: reports by the names of models there, and measures."""
+class FigureData(NamedTuple):
+    """The contents of a figure or page: reports by the names of models there, and measures."""
 
     models: Mapping[str, Reported]
     specs: Sequence[Spec]
-    compared: Compared | None = None
+    comparison: Compared | None = None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MOST_MARKERS = 25  # of a line; longer lines have none
 MOST_BANDS = 6  # series whose intervals are drawn; more cover each other
 MOST_BELOW = 4  # wide panels in one column
 MOST_ACROSS = 36  # characters of names below a panel; beyond these they are turned
@@ -34,20 +35,23 @@ WIDTH_OF_RANKS = 7.2
 WIDE = 7.0  # from which on panels are below one another
 STEP = 0.36  # between names of models in a diagram of ranks
 BAR_STEP = 0.25  # between its bars
+BAR_ENDS = 0.008  # of its width, by which a bar is longer than its group
 MARGIN = 0.9  # above its axis
 
 SomeAxes: TypeAlias = "Axes | Sequence[Axes] | NDArray[np.object_]"  # of one panel, or of several
 
 
 def plot(panels: Sequence[Panel], ax: SomeAxes | None = None, missing: str = "") -> Any:
-    """Draw panels into a figure of pyplot, or axes of the caller, and return Axes or an array of them."""
+    """Draw panels into a pyplot figure, or given axes; return Axes, or an array of several."""
     import_optional("matplotlib", "plot()", "plot")
     from matplotlib import pyplot
 
     axes = draw(panels, pyplot.figure, ax)
     if not axes:
         raise ValueError(missing)
-    return axes[0] if len(axes) == 1 else np.array(axes, object)
+    if len(axes) == 1:
+        return axes[0]
+    return np.array(axes, object)
 
 
 def draw(
@@ -59,17 +63,19 @@ def draw(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    axes = [] if ax is None else _checked(ax, len(panels))
+    axes: list[Axes] = []
+    if ax is not None:
+        axes = _check_axes(ax, len(panels))
     if not panels:
         return []
     with mpl.rc_context(SETTINGS):
         if ax is None:
             figure = (new_figure or Figure)(layout="constrained")
             axes = [figure.add_subplot() for _ in panels]
-        for each, panel in zip(axes, panels, strict=True):
+        for panel_axes, panel in zip(axes, panels, strict=True):
             labels = {"title": panel.title, "xlabel": panel.x_label, "ylabel": panel.y_label}
-            each.set(**{name: text for name, text in labels.items() if text})
-            DRAWERS[type(panel)](each, panel)
+            panel_axes.set(**{name: text for name, text in labels.items() if text})
+            DRAWERS[type(panel)](panel_axes, panel)
         if ax is None:
             _arrange(axes, [*map(_size_of, panels)])
         elif len(_legend(axes)) > 1:
@@ -77,20 +83,22 @@ def draw(
     return axes
 
 
-def _checked(ax: SomeAxes, n_panels: int) -> list[Axes]:
+def _check_axes(ax: SomeAxes, n_panels: int) -> list[Axes]:
     """Return the axes of a caller, one for each panel, or refuse them."""
     from matplotlib.axes import Axes
 
-    axes = [*np.atleast_1d(np.asarray(ax, object)).ravel()]
-    wrong = next((each for each in axes if not isinstance(each, Axes)), None)
-    if wrong is not None:
-        raise InputError("ax", f"{type(wrong).__name__} is no Axes of matplotlib")
-    if n_panels and len(axes) != n_panels:
-        raise InputError("ax", f"has {len(axes)} axes, and the figure {counted(n_panels, 'panels')}")
-    return axes
+    all_axes = [*np.atleast_1d(np.asarray(ax, object)).ravel()]
+    for axes in all_axes:
+        if not isinstance(axes, Axes):
+            raise InputError("ax", f"{type(axes).__name__} is no Axes of matplotlib")
+    if n_panels and len(all_axes) != n_panels:
+        panels = counted(n_panels, "panels")
+        raise InputError("ax", f"has {len(all_axes)} axes, and the figure {panels}")
+    return all_axes
 
 
 def _size_of(panel: Panel) -> tuple[float, float]:
+    """Return width and height of a panel in inches."""
     if isinstance(panel, RankPanel):
         return WIDTH_OF_RANKS, _height_of(panel) + MARGIN
     if isinstance(panel, DotPanel):
@@ -100,48 +108,63 @@ def _size_of(panel: Panel) -> tuple[float, float]:
 
 
 def _arrange(axes: Sequence[Any], sizes: Sequence[tuple[float, float]]) -> None:
-    """Put panels side by side and below one another, and each series once into a legend below them."""
+    """Place panels in rows and columns, with one legend of all series below them."""
     if sizes == [SIZE]:
         sizes = [ALONE]
     figure = axes[0].figure
     width = max(width for width, _ in sizes)
-    columns = columns_of(len(axes))
+    n_columns = columns_of(len(axes))
     if width >= WIDE:
-        columns = 1 if len(axes) <= MOST_BELOW else 2
-    rows = [sizes[start : start + columns] for start in range(0, len(sizes), columns)]
+        n_columns = 1 if len(axes) <= MOST_BELOW else 2
+    rows = [sizes[start : start + n_columns] for start in range(0, len(sizes), n_columns)]
     heights = [max(height for _, height in row) for row in rows]
-    grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
-    for each, place in zip(axes, grid, strict=False):
-        each.set_subplotspec(place)
-    series = _legend(axes)
-    n_lines = 0
-    if len(series) > 1:
-        longest = max(map(len, series))
-        across = min(len(series), max(1, int(width * columns / (0.09 * longest + 0.55))))
-        n_lines = -(-len(series) // across)
-        figure.legend(series.values(), series, loc="outside lower center", ncols=across)
-    figure.set_size_inches(width * columns, sum(heights) + 0.2 * n_lines)
+    grid = figure.add_gridspec(len(heights), n_columns, height_ratios=heights)
+    for panel_axes, place in zip(axes, grid, strict=False):
+        panel_axes.set_subplotspec(place)
+    n_legend_lines = _add_legend(figure, _legend(axes), width * n_columns)
+    figure.set_size_inches(width * n_columns, sum(heights) + 0.2 * n_legend_lines)
+
+
+def _add_legend(figure: Any, series: Mapping[str, Any], width: float) -> int:
+    """Add a legend below the panels if there are several series; return its number of lines."""
+    if len(series) < 2:
+        return 0
+    longest = max(map(len, series))
+    n_fitting = max(1, int(width / (0.09 * longest + 0.55)))
+    n_columns = min(len(series), n_fitting)
+    figure.legend(series.values(), series, loc="outside lower center", ncols=n_columns)
+    return -(-len(series) // n_columns)
 
 
 def columns_of(n_panels: int) -> int:
     """Return how many panels of common size stand side by side."""
-    return min(3, n_panels) if n_panels != 4 else 2
+    if n_panels == 4:
+        return 2
+    return min(3, n_panels)
 
 
 def _legend(axes: Iterable[Any]) -> Mapping[str, Any]:
-    """Return the series by name, as a legend has them; not of axes whose texts name them."""
-    series = {each.get_label(): each for panel in axes if not panel.texts for each in panel.containers}
+    """Return the series by the names in a legend, except of axes whose texts name them."""
+    series = {
+        container.get_label(): container
+        for panel_axes in axes
+        if not panel_axes.texts
+        for container in panel_axes.containers
+    }
     names = [*map(abridged, series)]
-    are_unique = len({*names}) == len(names)
-    return dict(zip(names if are_unique else series, series.values(), strict=True))
+    if len({*names}) < len(names):
+        return series
+    return dict(zip(names, series.values(), strict=True))
 
 
 def _draw_lines(axes: Any, panel: LinePanel) -> None:
+    """Draw lines, with bands if these are few."""
     has_bands = len(panel.series) <= MOST_BANDS
+    most_markers = MOST_MARKERS if panel.has_markers else 0
     n_before = len(axes.containers)  # of the caller
     for n, (name, x, y, ends, _) in enumerate(panel.series, n_before):
         style = look(n)
-        if len(x) > panel.most_markers:
+        if len(x) > most_markers:
             style["marker"] = ""
         bands = []
         if ends is not None:
@@ -149,9 +172,10 @@ def _draw_lines(axes: Any, panel: LinePanel) -> None:
             bands = [axes.fill_between(x, *ends, **band)]
         _add_series(axes, name, axes.plot(x, y, **style), bands)
     if panel.ticks:
-        are_turned = len(panel.ticks) * max(map(len, panel.ticks)) > MOST_ACROSS
-        turned = {"rotation": 40, "ha": "right"} if are_turned else {}
-        axes.set_xticks(range(len(panel.ticks)), panel.ticks, **turned)
+        rotation = {}
+        if len(panel.ticks) * max(map(len, panel.ticks)) > MOST_ACROSS:
+            rotation = {"rotation": 40, "ha": "right"}
+        axes.set_xticks(range(len(panel.ticks)), panel.ticks, **rotation)
     if panel.are_whole:
         axes.xaxis.get_major_locator().set_params(integer=True)
     if panel.has_diagonal:
@@ -159,10 +183,12 @@ def _draw_lines(axes: Any, panel: LinePanel) -> None:
 
 
 def _draw_dots(axes: Any, panel: DotPanel) -> None:
+    """Draw a row of dots for each tick, with their intervals."""
     n_rows = len(panel.ticks)
     for n, (name, rows, x, ends, is_full) in enumerate(panel.series):
-        y = np.asarray(rows) + ((n + 0.5) / len(panel.series) - 0.5) * 0.7
-        style = look(n) | {"linestyle": ""}
+        offset = ((n + 0.5) / len(panel.series) - 0.5) * 0.7
+        y = np.asarray(rows) + offset
+        style = {**look(n), "linestyle": ""}
         intervals = []
         if ends is not None:
             intervals = [axes.hlines(y, *ends, color=style["color"], linewidth=1.4)]
@@ -176,6 +202,7 @@ def _draw_dots(axes: Any, panel: DotPanel) -> None:
 
 
 def _draw_points(axes: Any, panel: PointPanel) -> None:
+    """Draw points, or counts of many points, around the diagonal of a square."""
     x = panel.x
     y = panel.y
     if x.size <= FEW_POINTS:
@@ -188,7 +215,7 @@ def _draw_points(axes: Any, panel: PointPanel) -> None:
 
 
 def _draw_names(axes: Any, series: Sequence[Series]) -> None:
-    """Draw points with their names, in a column on the right where no name covers another or a point."""
+    """Draw points with their names in a column on the right, where names cover nothing."""
     order = np.argsort([each.values[0] for each in series], kind="stable")
     heights = (np.argsort(order) + 0.5) / max(len(series), 1)
     arrow = {"arrowstyle": "-", "color": COLOURS[1], "linewidth": 0.5, "shrinkA": 2, "shrinkB": 2}
@@ -223,39 +250,58 @@ def _draw_ranks(axes: Any, panel: RankPanel) -> None:
     """Draw a critical difference diagram (Demsar 2006).
 
     Models hang from an axis of average ranks, the best on the left. Bars join models that are not
-    significantly different; with a control, a bar spans the ranks that are not significantly different from
-    its own.
+    significantly different; with a control, a bar spans the ranks that are not significantly
+    different from its own.
     """
-    n_models = len(panel.series)
     low = 1
-    high = max(n_models, 2)
+    high = max(len(panel.series), 2)
     width = high - low
-    n_left = _n_left(panel)
     axes.set(xlim=(low - 0.42 * width, high + 0.42 * width), ylim=(_height_of(panel), -0.75))
     axes.set_yticks([0], panel.ticks)
     axes.axis("off")
-    axes.plot([low, high], [0, 0], color=INK, linewidth=1)
-    for tick in range(low, high + 1):
-        axes.plot([tick, tick], [0, -0.1], color=INK, linewidth=1)
-        if (tick - low) % -(-high // MOST_TICKS) == 0:
-            axes.text(tick, -0.16, str(tick), ha="center", va="bottom")
+    _draw_rank_axis(axes, low, high)
     end = low + panel.critical_difference
     axes.plot([low, end], [-0.58, -0.58], color=INK, linewidth=2.2)
     axes.text(end, -0.58, f"  critical difference {panel.critical_difference:.3g}", va="center")
-    for n, series in enumerate(panel.series):
-        (rank,) = series.values
-        is_left = n < n_left
-        from_top = n if is_left else n_models - 1 - n
-        y = _depth_of(panel) + STEP * from_top + 0.1
-        end = low - 0.04 * width if is_left else high + 0.04 * width
-        axes.plot([rank, rank, end], [0, y, y], color=INK, linewidth=0.8)
-        _add_series(axes, series.name, axes.plot([rank], [0], "o", color=INK, markersize=3))
-        name = abridged(series.name)
-        text = f"{name} ({rank:.3g}) " if is_left else f" ({rank:.3g}) {name}"
-        weight = "bold" if series.name == panel.control else "normal"
-        axes.text(end, y, text, ha="right" if is_left else "left", va="center", weight=weight)
-    for n, bar in enumerate(panel.bars, 1):
-        axes.plot(bar, [BAR_STEP * n, BAR_STEP * n], color=INK, linewidth=3.2)
+    for n in range(len(panel.series)):
+        _draw_model(axes, panel, n, low, high)
+    extension = BAR_ENDS * width if panel.control is None else 0.0
+    for n, (first, last) in enumerate(panel.bars, 1):
+        y = BAR_STEP * n
+        axes.plot([first - extension, last + extension], [y, y], color=INK, linewidth=3.2)
+
+
+def _draw_rank_axis(axes: Any, low: int, high: int) -> None:
+    """Draw the axis of a diagram of ranks, with a tick for each rank."""
+    axes.plot([low, high], [0, 0], color=INK, linewidth=1)
+    tick_step = -(-high // MOST_TICKS)
+    for tick in range(low, high + 1):
+        axes.plot([tick, tick], [0, -0.1], color=INK, linewidth=1)
+        if (tick - low) % tick_step == 0:
+            axes.text(tick, -0.16, str(tick), ha="center", va="bottom")
+
+
+def _draw_model(axes: Any, panel: RankPanel, n: int, low: int, high: int) -> None:
+    """Draw the line from the rank of a model to its name, on the left or on the right."""
+    series = panel.series[n]
+    (rank,) = series.values
+    margin = 0.04 * (high - low)
+    name = abridged(series.name)
+    if n < _n_left(panel):
+        line = n
+        end = low - margin
+        text = f"{name} ({rank:.3g}) "
+        alignment = "right"
+    else:
+        line = len(panel.series) - 1 - n
+        end = high + margin
+        text = f" ({rank:.3g}) {name}"
+        alignment = "left"
+    y = _depth_of(panel) + STEP * line + 0.1
+    axes.plot([rank, rank, end], [0, y, y], color=INK, linewidth=0.8)
+    _add_series(axes, series.name, axes.plot([rank], [0], "o", color=INK, markersize=3))
+    weight = "bold" if series.name == panel.control else "normal"
+    axes.text(end, y, text, ha=alignment, va="center", weight=weight)
 
 
 def _n_left(panel: RankPanel) -> int:
@@ -303,12 +349,13 @@ def as_image(panels: Sequence[Panel]) -> str:
 
 
 def save(axes: SomeAxes, file: Path | IO[bytes], form: str) -> None:
-    """Write the figure of axes to a path or binary file, as png, svg or pdf; equal ones give equal bytes."""
+    """Write the figure of axes as png, svg or pdf; equal figures give equal bytes."""
     import matplotlib as mpl
 
     figure = np.atleast_1d(np.asarray(axes, object)).ravel()[0].figure
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
         if form == "svg":
-            warnings.filterwarnings("ignore", "Glyph")  # browsers have fonts for what one font lacks
+            # browsers have fonts for characters that one font lacks
+            warnings.filterwarnings("ignore", "Glyph")
         figure.savefig(file, format=form, dpi=200, bbox_inches="tight", metadata=metadata)

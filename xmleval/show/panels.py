@@ -1,4 +1,4 @@
-"""Panels of figures as numbers and names, which `drawing` draws, and pages list and put in words."""
+"""Panels of figures as numbers and names, which `drawing` draws and pages list and describe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from xmleval.base.arrays import Bools, Floats
 
-MOST_MARKERS = 25  # of a line
 Values = Sequence[float] | Floats
 
 
@@ -36,34 +35,42 @@ class Panel:
 
     def numbers(self) -> list[list[str]]:
         """Return a header and the numbers, with the columns that are needed."""
-        rows = [row for each in self.series for row in self._rows_of(each)]
-        is_unnamed = [each.name for each in self.series] == [""]
-        have_ends = any(each.ends is not None for each in self.series)
+        rows = [[*self._column_names(), "lower", "upper"]]
+        for series in self.series:
+            rows += self._rows_of(series)
+        is_unnamed = [series.name for series in self.series] == [""]
+        have_ends = any(series.ends is not None for series in self.series)
         first = 1 if is_unnamed else 0
         last = 5 if have_ends else 3
-        return [row[first:last] for row in [[*self._heads(), "lower", "upper"], *rows]]
+        return [row[first:last] for row in rows]
 
     def words(self) -> str:
         """Return a sentence that can replace the picture."""
         start = f"{self.title}: " if self.title else ""
-        return f"{start}{self._content()}{self._findings()}."
+        return f"{start}{self._subject()}{self._value_summary()}."
 
     def _rows_of(self, series: Series) -> Iterator[list[str]]:
         """Yield name, place, value and ends as texts, without the gaps of a line."""
-        no_ends = np.full((2, len(series.places)), np.nan)
-        ends = no_ends if series.ends is None else series.ends
+        ends = series.ends
+        if ends is None:
+            ends = np.full((2, len(series.places)), np.nan)
         for place, *numbers in zip(series.places, series.values, *ends, strict=True):
             if not np.isnan(place):
-                text = self.ticks[int(place)] if self.ticks else shown(place)
-                yield [series.name, text, *map(shown, numbers)]
+                place_name = four_digits(place)
+                if self.ticks:
+                    place_name = self.ticks[int(place)]
+                yield [series.name, place_name, *map(four_digits, numbers)]
 
-    def _heads(self) -> list[str]:
+    def _column_names(self) -> list[str]:
+        """Return the names of the columns of series, places and values."""
         return ["series", self.x_label, self.y_label]
 
-    def _content(self) -> str:
+    def _subject(self) -> str:
+        """Return the words for the two axes."""
         return f"{self.y_label} against {self.x_label}"
 
-    def _findings(self) -> str:
+    def _value_summary(self) -> str:
+        """Return the ranges of values by series, as the end of a sentence."""
         ranges = filter(None, map(_range_of, self.series))
         return f"; {', '.join(ranges) or 'no value is defined'}"
 
@@ -72,7 +79,7 @@ class Panel:
 class LinePanel(Panel):
     """Lines, with bands of intervals."""
 
-    most_markers: int = MOST_MARKERS  # longer lines have none
+    has_markers: bool = True  # where points are few
     has_diagonal: bool = False
     are_whole: bool = False  # places are whole numbers
 
@@ -83,10 +90,10 @@ class DotPanel(Panel):
 
     has_zero: bool = False  # whether there is a line at 0
 
-    def _heads(self) -> list[str]:
+    def _column_names(self) -> list[str]:
         return ["series", "measure", self.x_label]
 
-    def _content(self) -> str:
+    def _subject(self) -> str:
         return self.x_label
 
 
@@ -106,23 +113,27 @@ class PointPanel(Panel):
     x: Floats
     y: Floats
 
-    def _heads(self) -> list[str]:
+    def _column_names(self) -> list[str]:
         return ["label", self.x_label, self.y_label]
 
-    def _findings(self) -> str:
-        names = ", ".join(each.name for each in self.series)
-        return f". Farthest from the diagonal: {names}" if names else ""
+    def _value_summary(self) -> str:
+        names = ", ".join(series.name for series in self.series)
+        if not names:
+            return ""
+        return f". Farthest from the diagonal: {names}"
 
 
 def _range_of(series: Series) -> str:
-    """Return the lowest and the highest value; nothing if none is defined."""
+    """Return the name of a series with its lowest and highest value; nothing if undefined."""
     values = np.asarray(series.values, np.float64)
     values = values[~np.isnan(values)]
     if not values.size:
         return ""
-    return f"{series.name} from {shown(values.min())} to {shown(values.max())}".lstrip()
+    lowest = four_digits(values.min())
+    highest = four_digits(values.max())
+    return f"{series.name} from {lowest} to {highest}".lstrip()
 
 
-def shown(value: float) -> str:
+def four_digits(value: float) -> str:
     """Return a number with four digits; nothing if it is undefined."""
     return "" if np.isnan(value) else f"{value:.4g}"

@@ -8,13 +8,18 @@ from typing import Any
 from xmleval.base.errors import printable
 
 LONGEST = 28  # characters of a name in a figure
-INK, RULE = "#1b1f24", "#d4d7dc"  # of text and axes, and of the grid
-# Each colour has a contrast of 3 or more on white, and they differ for colour-blind readers (Okabe and Ito).
+# of text and axes, and of the grid
+INK = "#1b1f24"
+RULE = "#d4d7dc"
+# Each colour has a contrast of 3 or more on white, and they differ for colour-blind readers (Okabe
+# and Ito).
 COLOURS = ["#0072b2", "#c44e00", "#007f5f", "#a8458a", "#806a00", "#5b6470"]
 MARKERS = "osD^v<>PX*hp"
 DASHES = ["-", "--", ":"]
 SETTINGS: dict[str, Any] = {
-    **dict.fromkeys(["axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"], INK),
+    **dict.fromkeys(
+        ["axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"], INK
+    ),
     **dict.fromkeys(["axes.axisbelow", "axes.grid"], True),
     **dict.fromkeys(["axes.spines.right", "axes.spines.top", "legend.frameon"], False),
     "axes.facecolor": "none",
@@ -30,7 +35,7 @@ SETTINGS: dict[str, Any] = {
     "lines.markersize": 4.5,
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "xmleval",  # the same file from the same numbers
-    "text.parse_math": False,  # names may hold a $
+    "text.parse_math": False,  # names may contain a $
 }
 
 
@@ -42,6 +47,10 @@ def look(n: int) -> dict[str, Any]:
 
 
 def abridged(name: str, longest: int = LONGEST) -> str:
-    """Return a name for a figure: printable, on one line, and cut in its middle where it is too long."""
+    """Return a name for a figure: printable, on one line, and cut in its middle if too long."""
     text = "".join(c for c in printable(name) if unicodedata.category(c)[0] != "C")
-    return text if len(text) <= longest else f"{text[: (longest - 1) // 2]}…{text[-(longest // 2) :]}"
+    if len(text) <= longest:
+        return text
+    start = text[: (longest - 1) // 2]
+    end = text[-(longest // 2) :]
+    return f"{start}…{end}"

@@ -1,4 +1,4 @@
-"""Tables in every printed form, from cells of text that go through one function for each form."""
+"""Tables in every printed form: each form writes cells of text with one function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,41 +14,65 @@ import numpy as np
 from xmleval.base.errors import printable
 from xmleval.base.numerals import decimal_number
 
-# Forms of results, each of a method such as `to_latex`, and the endings of names of files in it.
+# Forms of results, each with a method such as `to_latex`, and the endings of their file names.
 FORMS: dict[str, tuple[str, ...]] = {
-    "table": (), "json": (".json",), "csv": (".csv",), "markdown": (".md", ".markdown"),
+    "table": (),
+    "json": (".json",),
+    "csv": (".csv",),
+    "markdown": (".md", ".markdown"),
     "latex": (".tex", ".latex"),
-}  # fmt: skip
-# What marks the text of a cell: the direction of better values, or that a value is the best or second best.
+}
+# Marks of cells: the direction of better values, or that a value is the best or second best.
 ARROWS = {"up": "↑", "down": "↓", "none": ""}
-TEXT_TAILS = {"": "", "none": "", "up": " ↑", "down": " ↓", "best": " *", "second": "  ", "other": "  "}
-LATEX_ESCAPES = str.maketrans({
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", "±": r"\textpm{}",
-    **{c: f"\\{c}" for c in "&%$#_{}"},
-})  # fmt: skip
+TEXT_TAILS = {
+    "": "",
+    "none": "",
+    "up": " ↑",
+    "down": " ↓",
+    "best": " *",
+    "second": "  ",
+    "other": "  ",
+}
+LATEX_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "[": "{[}",
+        "]": "{]}",
+        "±": r"\textpm{}",
+        **{c: f"\\{c}" for c in "&%$#_{}"},
+    }
+)
 HTML_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 MARKDOWN_ESCAPES = str.maketrans({c: f"\\{c}" for c in r"\`*_{}[]<>|~$&"})
 LETTER = re.compile("[^\\W\\d_]")
 SEPARATORS = "._-/"  # of words in the name of a file
 GAP = "  "
-BEST, PLAIN = "\x1b[1;32m", "\x1b[0m"  # bold and green
-FORMULA = tuple("=+-@＝＋－＠")  # what a spreadsheet takes for the beginning of a formula
+# bold and green
+BEST = "\x1b[1;32m"
+PLAIN = "\x1b[0m"
+FORMULA = tuple("=+-@＝＋－＠")  # first characters of formulas in spreadsheets
 QUOTED = re.compile(r'[",;\t]')
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 
 
 class Cell(NamedTuple):
-    """A text, such as a name or a number, what follows it (a key of the tails above), and a superscript."""
+    """A text, such as a name or a number, with its mark and a superscript."""
 
     text: str
-    tail: str = ""
+    tail: str = ""  # a key of `TEXT_TAILS`
     above: str = ""
 
 
 EMPTY = Cell("")
 Rows = Sequence[Sequence[Cell]]
-Heads = Mapping[Any, Cell]  # of rows or columns, by what they are of
+Heads = Mapping[Any, Cell]  # of rows or columns, by the keys of `Cells`
 Cells = Mapping[tuple[Any, Any], Cell]  # by row and column
 
 
@@ -66,10 +89,14 @@ def rows_of(lines: Iterable[Iterable[str]]) -> Rows:
     return [[*map(Cell, line)] for line in lines]
 
 
-def table_of(caption: str, corner: str, rows: Heads, columns: Heads, cells: Cells, kind: str = "") -> Table:
-    """Return a table of cells by row and column, whose heads are given; other cells are empty."""
-    lines = [[head, *[cells.get((row, name), EMPTY) for name in columns]] for row, head in rows.items()]
-    return Table(caption, [[Cell(corner), *columns.values()], *lines], kind)
+def table_of(
+    caption: str, corner: str, rows: Heads, columns: Heads, cells: Cells, kind: str = ""
+) -> Table:
+    """Return a table of cells by row and column, with their heads; other cells are empty."""
+    lines = [[Cell(corner), *columns.values()]]
+    for row, head in rows.items():
+        lines.append([head, *[cells.get((row, column), EMPTY) for column in columns]])
+    return Table(caption, lines, kind)
 
 
 def short(value: float) -> str:
@@ -78,98 +105,141 @@ def short(value: float) -> str:
         return "undefined"
     if 0 < abs(value) < 0.001:
         return f"{value:.3g}"  # losses are small with a million labels
-    return f"{value:.4f}" if abs(value) < 99.99995 else f"{value:.6g}"  # at most six digits
+    if abs(value) < 99.99995:
+        return f"{value:.4f}"
+    return f"{value:.6g}"  # at most six digits
 
 
-class Form(NamedTuple):
-    """How a printed form escapes characters, how it marks a text, by key, and a superscript."""
+class TableForm(NamedTuple):
+    """How a printed form writes cells.
+
+    escapes : replacements of characters, as for `str.translate`
+    marks : format of a marked text, by the tail of its cell
+    above : format of a superscript
+    """
 
     escapes: Mapping[int, str]
     marks: Mapping[str, str]
     above: str
 
     def text(self, text: str) -> str:
-        """Return text that this form shows as it stands."""
+        """Return text with characters escaped, so that this form shows it unchanged."""
         return printable(text).translate(self.escapes)
 
     def written(self, cell: Cell) -> str:
         """Return a cell in this form."""
         text = self.marks[cell.tail].format(self.text(cell.text))
-        return f"{text}{self.above.format(cell.above)}" if cell.above else text
+        if not cell.above:
+            return text
+        return f"{text}{self.above.format(cell.above)}"
 
 
 MARKS = {key: f"{{}}{tail.rstrip() and tail}" for key, tail in TEXT_TAILS.items()}
 LATEX_MARKS = MARKS | {
-    "up": r"{} $\uparrow$", "down": r"{} $\downarrow$",
-    "best": r"\textbf{{{}}}", "second": r"\underline{{{}}}",
-}  # fmt: skip
-MARKDOWN = Form(MARKDOWN_ESCAPES, MARKS, "<sup>{}</sup>")
-HTML = Form(HTML_ESCAPES, MARKS, MARKDOWN.above)
-LATEX = Form(LATEX_ESCAPES, LATEX_MARKS, "$^{{{}}}$")
+    "up": r"{} $\uparrow$",
+    "down": r"{} $\downarrow$",
+    "best": r"\textbf{{{}}}",
+    "second": r"\underline{{{}}}",
+}
+MARKDOWN = TableForm(MARKDOWN_ESCAPES, MARKS, "<sup>{}</sup>")
+HTML = TableForm(HTML_ESCAPES, MARKS, MARKDOWN.above)
+LATEX = TableForm(LATEX_ESCAPES, LATEX_MARKS, "$^{{{}}}$")
 
 
 def csv_text(value: str | float | None) -> str:
     """Return a field of a CSV file.
 
-    Numbers are in full precision, undefined ones empty. A text that a spreadsheet would take for a formula
-    gets a leading apostrophe, as OWASP advises; numbers such as -1 do not. Control characters, such as a tab
-    or a newline in front of a formula, become escapes.
+    Numbers are in full precision, undefined ones empty. A text that a spreadsheet would take for a
+    formula gets a leading apostrophe, as OWASP advises; numbers such as -1 do not. Control
+    characters, such as a tab or a newline in front of a formula, become escapes.
     """
+    if value is None:
+        return ""
     if not isinstance(value, str):
-        return "" if value is None or value != value else repr(value)
+        is_nan = value != value
+        return "" if is_nan else repr(value)
     text = CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), value)
     if text.lstrip("'").startswith(FORMULA) and decimal_number(text) is None:
         text = f"'{text}"
-    return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
+    if not QUOTED.search(text):
+        return text
+    quoted = text.replace('"', '""')
+    return f'"{quoted}"'
 
 
 def names_of_files(paths: Sequence[Path]) -> list[str]:
-    """Return the names of files, with their folders only where they would be alike."""
+    """Return the names of files, with their folders only if the names are not unique."""
     names = [path.name for path in paths]
-    return names if len({*names}) == len(names) else [*map(str, paths)]
+    if len({*names}) == len(names):
+        return names
+    return [*map(str, paths)]
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return names without the words that all of them end or begin with, as far as words are left of each.
+    """Return names without the words that all of them begin or end with.
+
+    Each name keeps at least one letter.
 
     Examples
     --------
     >>> short_names(["out/bert_test.npz", "out/xlnet_test.npz"])
     ['bert', 'xlnet']
     """
-    shortened = [*names]
-    for _ in range(2 if len(names) > 1 else 0):  # cut what all end with, and then what all begin with
-        turned = [name[::-1] for name in shortened]
-        first, last = min(turned), max(turned)  # what these share, all share
-        shared = [n for n, c in enumerate(first, 1) if c in SEPARATORS and last.startswith(first[:n])]
-        n_cut = max((n for n in shared if all(LETTER.search(name[n:]) for name in turned)), default=0)
-        shortened = [name[n_cut:] for name in turned]
-    return shortened
+    if len(names) < 2:
+        return [*names]
+    # cut shared endings, which start the reversed names, then shared beginnings
+    reversed_names = _without_shared_start([name[::-1] for name in names])
+    return _without_shared_start([name[::-1] for name in reversed_names])
+
+
+def _without_shared_start(names: Sequence[str]) -> list[str]:
+    """Return two names or more without the words that all of them begin with."""
+    # all names share what the first and the last in order share
+    first = min(names)
+    last = max(names)
+    n_cut = 0
+    for n, character in enumerate(first, 1):
+        is_shared = character in SEPARATORS and last.startswith(first[:n])
+        if is_shared and all(LETTER.search(name[n:]) for name in names):
+            n_cut = n
+    return [name[n_cut:] for name in names]
 
 
 def as_text(
-    tables: Sequence[Table], footnotes: Sequence[str], width: int | None = None, colour: bool = False
+    tables: Sequence[Table],
+    footnotes: Sequence[str],
+    width: int | None = None,
+    colour: bool = False,
 ) -> str:
     """Return tables for a terminal; lines are no wider than ``width``, as far as words allow."""
-    texts, fold = [], partial(folded, width=width)
+    texts = []
     for caption, rows, _ in tables:
-        blocks = map(partial(_lined_up, colour=colour), [rows] if width is None else _fitted(rows, width))
-        texts.append("\n".join([fold(printable(caption)), "\n\n".join(blocks)]))
-    return "\n".join(["\n\n".join(texts), *map(fold, map(printable, footnotes))])
+        blocks = [rows] if width is None else _fitted(rows, width)
+        lines = "\n\n".join(_lined_up(block, colour) for block in blocks)
+        texts.append("\n".join([folded(printable(caption), width), lines]))
+    notes = [folded(printable(line), width) for line in footnotes]
+    return "\n".join(["\n\n".join(texts), *notes])
 
 
 def folded(text: str, width: int | None) -> str:
     """Return text in lines that break between words only."""
     if width is None or len(text) <= width:
         return text
-    return textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _fitted(rows: Rows, width: int) -> list[Rows]:
-    """Return a table whole, or its rows as columns, or either cut into blocks of columns."""
+    """Return a table or its transpose, in blocks of columns: the narrower, or the fewer blocks."""
     turned = [*zip([EMPTY, *rows[0][1:]], *rows[1:], strict=True)]
     forms = [_blocks(rows, width), _blocks(turned, width)]
-    return min(forms, key=lambda blocks: (max(width, *(sum(_widths(b)) for b in blocks)), len(blocks)))
+
+    def size(blocks: list[Rows]) -> tuple[int, int]:
+        """Return the width of the widest block, if above the limit, and the number of blocks."""
+        return max(width, *(sum(_widths(block)) for block in blocks)), len(blocks)
+
+    return min(forms, key=size)
 
 
 def _blocks(rows: Rows, width: int) -> list[Rows]:
@@ -178,38 +248,58 @@ def _blocks(rows: Rows, width: int) -> list[Rows]:
     for n_blocks in range(1, len(widths) + 1):
         size = -(-len(widths) // n_blocks)
         starts = range(0, len(widths), size)
-        if size == 1 or all(first + sum(widths[start : start + size]) <= width for start in starts):
+        widest = max(sum(widths[start : start + size]) for start in starts)
+        if size == 1 or first + widest <= width:
             break
-    return [[[row[0], *row[1 + start : 1 + start + size]] for row in rows] for start in starts]
+    blocks = list[Rows]()
+    for start in starts:
+        blocks.append([[row[0], *row[1 + start : 1 + start + size]] for row in rows])
+    return blocks
 
 
 def _widths(rows: Rows) -> list[int]:
+    """Return the widths of columns in characters."""
     return [len(column[0]) for column in _columns(rows)]
 
 
 def _columns(rows: Rows) -> list[list[str]]:
-    """Return columns of texts of one width, all but the first behind a gap; superscripts line up, too."""
+    """Return columns of texts, each padded to one width, with superscripts aligned.
+
+    All columns but the first start with a gap.
+    """
     columns = []
-    for place, column in enumerate(zip(*rows, strict=True)):
-        texts = [f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}" for cell in column]
-        *_, letters = zip(*column, strict=True)
-        if any(letters):
-            widest = max(map(len, letters))
-            texts = [f"{text} {above.ljust(widest)}" for text, above in zip(texts, letters, strict=True)]
+    for place, cells in enumerate(zip(*rows, strict=True)):
+        texts = [f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}" for cell in cells]
+        n_above = max(len(cell.above) for cell in cells)
+        if n_above:
+            texts = [
+                f"{text} {cell.above.ljust(n_above)}"
+                for text, cell in zip(texts, cells, strict=True)
+            ]
         width = max(map(len, texts))
-        columns.append([GAP + text.rjust(width) if place else text.ljust(width) for text in texts])
+        if place:
+            columns.append([GAP + text.rjust(width) for text in texts])
+        else:
+            columns.append([text.ljust(width) for text in texts])
     return columns
 
 
 def _lined_up(rows: Rows, colour: bool) -> str:
-    """Return a table in lines, under a header and a rule."""
-    lines, shown = list[str](), list[str]()
+    """Return a table in lines, with a rule below the header."""
+    lines = list[str]()
+    n_rule = 0
     for row, texts in zip(rows, zip(*_columns(rows), strict=True), strict=True):
-        lines.append("".join(texts).rstrip())
-        pairs = zip(row, texts, strict=True)
-        marked = [f"{BEST}{text}{PLAIN}" if cell.tail == "best" else text for cell, text in pairs]
-        shown.append("".join(marked).rstrip() if colour else lines[-1])
-    return "\n".join([shown[0], "-" * max(map(len, lines)), *shown[1:]])
+        line = "".join(texts).rstrip()
+        n_rule = max(n_rule, len(line))
+        if colour:
+            line = "".join(map(_coloured, row, texts)).rstrip()
+        lines.append(line)
+    return "\n".join([lines[0], "-" * n_rule, *lines[1:]])
+
+
+def _coloured(cell: Cell, text: str) -> str:
+    """Return the text of a cell, in colour if its value is the best."""
+    return f"{BEST}{text}{PLAIN}" if cell.tail == "best" else text
 
 
 def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
@@ -224,21 +314,34 @@ def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
 
 
 def as_latex(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
-    """Return tabulars (package booktabs); notes are comments, captions and rows of one cell are headings.
+    """Return tabulars (package booktabs), with notes as comments.
 
-    The first table has no caption.
+    Captions and rows of one cell are headings. The first table has no caption.
     """
+    comments = [f"% {printable(line)}" for line in footnotes]
     blocks = list[str]()
-    for caption, rows, _ in tables:
-        heading = rf"\midrule \multicolumn{{{len(rows[0])}}}{{l}}"
-        texts = [[*map(LATEX.written, row)] for row in rows]
-        lines = [f"{heading}{{{row[0]}}}" if len(row) == 1 else " & ".join(row) for row in texts]
-        header, *body = [rf"{line} \\" for line in lines]
-        begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
-        title = [] if not blocks else [rf"\multicolumn{{{len(rows[0])}}}{{l}}{{{LATEX.text(caption)}}} \\"]
-        top = [begin, r"\toprule", *title, header, r"\midrule"]
-        blocks.append("\n".join([*top, *body, r"\bottomrule", r"\end{tabular}"]))
-    return "\n".join([*(f"% {printable(line)}" for line in footnotes), "\n\n".join(blocks)]) + "\n"
+    for table in tables:
+        caption = table.caption if blocks else None
+        blocks.append(_as_tabular(table.rows, caption))
+    return "\n".join([*comments, "\n\n".join(blocks)]) + "\n"
+
+
+def _as_tabular(rows: Rows, caption: str | None) -> str:
+    """Return a tabular, under its caption if there is one."""
+    n_columns = len(rows[0])
+    over_all = rf"\multicolumn{{{n_columns}}}{{l}}"
+    lines = list[str]()
+    for row in rows:
+        texts = [*map(LATEX.written, row)]
+        if len(row) == 1:
+            lines.append(rf"\midrule {over_all}{{{texts[0]}}} \\")
+        else:
+            lines.append(rf"{' & '.join(texts)} \\")
+    header, *body = lines
+    top = [rf"\begin{{tabular}}{{l{'r' * (n_columns - 1)}}}", r"\toprule"]
+    if caption is not None:
+        top.append(rf"{over_all}{{{LATEX.text(caption)}}} \\")
+    return "\n".join([*top, header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"])
 
 
 def as_html(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
@@ -250,7 +353,14 @@ def as_html(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
             name, *texts = map(HTML.written, row)
             cells = "".join(f"<{tag}>{text}</{tag}>" for text in texts)
             lines.append(f'<tr><th style="text-align: left">{name}</th>{cells}</tr>')
-        blocks += [f"<p>{HTML.text(caption)}</p>", "<table>", "<thead>", lines[0], "</thead>", "<tbody>"]
+        blocks += [
+            f"<p>{HTML.text(caption)}</p>",
+            "<table>",
+            "<thead>",
+            lines[0],
+            "</thead>",
+            "<tbody>",
+        ]
         blocks += [*lines[1:], "</tbody>", "</table>"]
     below = (f"<p><small>{HTML.text(note)}</small></p>" for note in footnotes)
     return "\n".join(["<div>", *blocks, *below, "</div>"])
@@ -262,11 +372,20 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) 
 
 
 def as_json_value(value: object) -> Any:
-    """Return what JSON has: None for undefined numbers, texts for infinite ones, lists and dicts of these."""
+    """Return a value as JSON has it, with the members of lists, tuples, arrays and mappings.
+
+    Undefined numbers are None, infinite ones texts.
+    """
     if isinstance(value, float):
-        return None if math.isnan(value) else value if math.isfinite(value) else str(value)
-    if hasattr(value, "_asdict") or isinstance(value, np.ndarray):
-        return as_json_value(value.tolist() if isinstance(value, np.ndarray) else value._asdict())
+        if math.isnan(value):
+            return None
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, np.ndarray):
+        return as_json_value(value.tolist())
+    if hasattr(value, "_asdict"):
+        return as_json_value(value._asdict())
     if isinstance(value, Mapping):
         return {name: as_json_value(member) for name, member in value.items()}
-    return [*map(as_json_value, value)] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [*map(as_json_value, value)]
+    return value

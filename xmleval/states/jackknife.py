@@ -1,4 +1,4 @@
-"""Jackknife: the states of each jackknife group of the rows, for values without one group each."""
+"""Jackknife: states of each jackknife group of rows, for the values without each group."""
 
 from __future__ import annotations
 
@@ -18,39 +18,45 @@ from xmleval.view.view import View
 
 
 class Jackknife(Parts):
-    """States of each jackknife group of the rows; the values of all rows are those of their merge.
+    """States of each jackknife group of rows, which are merged for the values of all rows.
 
-    These are the states of measures with a standard error that do not know groups themselves. The sums are
-    the numbers of rows with a positive weight.
+    These are the states of measures with a standard error that do not count by group themselves
+    (`State.by_group`). The sums are the numbers of rows with a positive weight, by group.
     """
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
         share = resources._replace(memory=max(1, resources.memory // N_GROUPS))
-        for number in range(N_GROUPS):
-            states = {n: state_class(n)(plan, plan.states[n], share) for n in jackknife_states(plan)}
-            self.parts[str(number)] = States(plan, share, states)
-        self.n_rows, self.sums = dict.fromkeys(self.parts, 0), np.zeros(N_GROUPS, np.int64)
+        for group in range(N_GROUPS):
+            states = {
+                name: state_class(name)(plan, plan.states[name], share)
+                for name in jackknife_states(plan)
+            }
+            self.parts[str(group)] = States(plan, share, states)
+        self.n_rows = dict.fromkeys(self.parts, 0)
+        self.sums = np.zeros(N_GROUPS, np.int64)
 
     def split(self, view: View) -> Iterator[tuple[str, View]]:
-        """Yield the rows of each group."""
+        """Yield the number of each group, as text, and its rows in a block."""
         self.sums = self.sums + view.n_weighing
         for group, rows in enumerate(split_rows(view, view.jackknife, N_GROUPS)):
             if rows.n_rows:
                 yield str(group), rows
 
     def finish(self) -> Results:
-        """Return the results of all rows, and the values without one group each."""
-        results, groups = Results(), [*self.parts.values()]
-        filled = [states for states, n_weighing in zip(groups, self.sums, strict=True) if n_weighing]
+        """Return the results of all rows, and the values without each group."""
+        results = Results()
+        groups = [*self.parts.values()]
+        weighing = [group for group, n in zip(groups, self.sums, strict=True) if n]
         for name in jackknife_states(self.plan):
-            state = groups[0][name].empty()
-            state.resources = self.resources  # not the share of a group
-            for states in groups:
-                state.merge(states[name])
-            if len(filled) > 1:  # before the values of all rows, which may come from the same sweep
-                results.replicates |= state.replicates([states[name] for states in filled])
-            results.add(state.finish())
+            merged = groups[0][name].empty()
+            merged.resources = self.resources  # not the share of a group
+            for group in groups:
+                merged.merge(group[name])
+            # before the values of all rows, which may come from the same sweep
+            if len(weighing) > 1:
+                results.replicates |= merged.replicates([group[name] for group in weighing])
+            results.add(merged.finish())
         return results
 
 

@@ -1,4 +1,4 @@
-"""Values of measures for each row, as they are kept on request."""
+"""Values of measures for each row, kept on request (``per_row``)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from xmleval.view.view import View
 
 
 class KeptRows(NamedTuple):
-    """Values of measures for the rows of blocks, in any order of the blocks.
+    """Values of measures for the rows of blocks.
 
-    names : the measures; blocks : number of the first row and values, float64 (names, rows), of each block
+    names : the measures
+    blocks : number of the first row and values, float64 (names, rows), of each block, in any order
     """
 
     names: tuple[str, ...] = ()
@@ -27,11 +28,14 @@ class KeptRows(NamedTuple):
 
     def with_rows(self, view: View, columns: Sequence[Floats]) -> KeptRows:
         """Return these values and those of a view, an array for each measure."""
-        return self.plus([(view.block.first_row, np.array(columns, np.float64))] if view.n_rows else [])
+        if not view.n_rows:
+            return self
+        return self.plus([(view.block.first_row, np.array(columns, np.float64))])
 
     def behind(self, n_rows: int) -> KeptRows:
-        """Return the same values behind other rows."""
-        return self._replace(blocks=tuple((n_rows + first, values) for first, values in self.blocks))
+        """Return the same values with ``n_rows`` other rows before them."""
+        blocks = tuple((n_rows + first_row, values) for first_row, values in self.blocks)
+        return self._replace(blocks=blocks)
 
     def columns(self) -> dict[str, Floats]:
         """Return the values of all rows in their order, by measure."""
@@ -41,17 +45,20 @@ class KeptRows(NamedTuple):
 
     def arrays(self) -> dict[str, Floats]:
         """Return the arrays to save."""
-        return {f"kept{number}.{first}": values for number, (first, values) in enumerate(self.blocks)}
+        arrays = {}
+        for number, (first_row, values) in enumerate(self.blocks):
+            arrays[f"kept{number}.{first_row}"] = values
+        return arrays
 
     def restored(self, contents: Contents) -> KeptRows:
-        """Return what `arrays` returned."""
+        """Return these values and those that `arrays` returned."""
         if not self.names:
             return self
-        of_measures = len(self.names), None
-        blocks = [
-            (first_row, contents.take(name, *of_measures, dtype=np.float64, low=None))
-            for name, first_row in contents.kept()
-        ]
-        n_kept, n_rows = sum(values.shape[1] for _, values in blocks), contents.n_rows
+        blocks = list[tuple[int, Floats]]()
+        for name, first_row in contents.kept():
+            values = contents.take(name, len(self.names), None, dtype=np.float64, low=None)
+            blocks.append((first_row, values))
+        n_kept = sum(values.shape[1] for _, values in blocks)
+        n_rows = contents.n_rows
         expect(n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
         return self.plus(blocks)

@@ -11,7 +11,7 @@ from xmleval.kernels.extremes import widen_extremes
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec
 from xmleval.numerics.exact import ABOUT_LARGE, LARGE, NO_WEIGHT, exact_mean
 from xmleval.states.contents import Contents, expect
-from xmleval.states.plan import Plan, kept_of
+from xmleval.states.plan import Plan, select_kept
 from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
 from xmleval.view.facts import Extremes
@@ -19,34 +19,55 @@ from xmleval.view.view import View
 
 
 class LabelExtremes(State):
-    """Extremes of every label over its listed entries; unlisted ones are counted and share one score.
+    """Extremes of every label over its listed entries; unlisted ones are counted.
 
-    Formulas receive the `Extremes` of all labels.
+    Formulas receive the `Extremes` of all labels, with the score that unlisted entries share.
+
+    n_rows : number of rows with a positive weight
+    dtype : of scores
+    counts : int64 (3, n_labels), rows in which each label is relevant and listed, irrelevant and
+        listed, and relevant
     """
 
-    of_labels = True
+    counts_labels = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
-        self.n_rows = 0  # with a positive weight
-        self.dtype = np.dtype(np.float32)  # of scores
-        self.counts: Ints = np.zeros((3, plan.n_labels), np.int64)  # relevant, irrelevant listed; relevant
-        self.table_bytes = bytes_of(self.counts) + 2 * plan.n_labels * np.dtype(np.float64).itemsize
+        self.n_rows = 0
+        self.dtype = np.dtype(np.float32)
+        self.counts: Ints = np.zeros((3, plan.n_labels), np.int64)
+        end_bytes = 2 * plan.n_labels * np.dtype(np.float64).itemsize
+        self.table_bytes = bytes_of(self.counts) + end_bytes
 
     @cached
     def ends(self) -> Floats:
-        """Lowest relevant and highest irrelevant scores, made when needed: files may claim many labels."""
+        """Lowest relevant and highest irrelevant scores, float64 (2, n_labels).
+
+        They are allocated on first use, since a file may claim any number of labels.
+        """
         ends: Floats = np.repeat([[np.inf], [-np.inf]], self.plan.n_labels, axis=1)
         return ends
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        ranking, truth = view.ranking, view.block.truth
+        ranking = view.ranking
+        truth = view.block.truth
         scores = ranking.scores
         assert scores is not None
-        weight = NO_WEIGHT if view.block.weight is None else view.block.weight
-        flags = view.relevant_entries
-        widen_extremes(ranking.ptr, ranking.labels, scores, flags, *truth[:2], weight, self.ends, self.counts)
+        weight = view.block.weight
+        if weight is None:
+            weight = NO_WEIGHT
+        widen_extremes(
+            ranking.ptr,
+            ranking.labels,
+            scores,
+            view.relevant_entries,
+            truth.ptr,
+            truth.labels,
+            weight,
+            self.ends,
+            self.counts,
+        )
         self.n_rows += view.n_rows - int(np.count_nonzero(weight == 0))
         if view.n_rows:
             self.dtype = np.result_type(self.dtype, scores.dtype)
@@ -61,34 +82,43 @@ class LabelExtremes(State):
 
     def finish(self) -> Results:
         """Return the means over labels."""
-        results, extremes = Results(), self.extremes()
-        closed = self.plan.unlisted is not None or bool((self.counts[:2].sum(axis=0) == self.n_rows).all())
-        kept = kept_of(self.plan.per_label, self.specs)
+        results = Results()
+        extremes = self.extremes()
+        has_scores = self.plan.unlisted is not None or self._lists_all()
+        kept = select_kept(self.specs, self.plan.per_label)
         for spec in self.specs:
             values = spec.metric.value(extremes, self.plan.setting(spec))
             results.values[spec.name] = exact_mean(values)
             if (np.abs(values) >= LARGE).any():
                 results.notes[f"large {spec.name}"] = ABOUT_LARGE.format(spec.name)
-            n_left_out = int(np.count_nonzero(np.isnan(values)))
-            if n_left_out:
-                results.undefined_labels[spec.name] = n_left_out
-            if closed and spec in kept:
-                if SETS_OF_LABELS not in self.plan.states:  # whose support is weighted
+            n_undefined = int(np.count_nonzero(np.isnan(values)))
+            if n_undefined:
+                results.undefined_labels[spec.name] = n_undefined
+            if has_scores and spec in kept:
+                # the support of that state is weighted
+                if SETS_OF_LABELS not in self.plan.states:
                     results.labels["support"] = self.counts[2].astype(np.float64)
                 results.labels[spec.metric.name] = values
         return results
 
+    def _lists_all(self) -> bool:
+        """Return whether every row lists all labels."""
+        return bool((self.counts[:2].sum(axis=0) == self.n_rows).all())
+
     def extremes(self) -> Extremes:
-        """Return the extremes of every label over all rows; NaN without relevant or irrelevant rows."""
+        """Return the extremes of every label; NaN without relevant or irrelevant rows."""
         unlisted = np.nan
         if self.plan.unlisted is not None:
             unlisted = as_score(self.plan.unlisted, np.empty(0, self.dtype))
-        good, bad, n_true = self.counts
-        n_false = self.n_rows - n_true
-        lowest = np.where(n_true > good, np.minimum(self.ends[0], unlisted), self.ends[0])
-        highest = np.where(n_false > bad, np.maximum(self.ends[1], unlisted), self.ends[1])
-        pairs = (n_true > 0) & (n_false > 0)
-        return Extremes(np.where(pairs, lowest, np.nan), np.where(pairs, highest, np.nan))
+        n_relevant_listed, n_irrelevant_listed, n_relevant = self.counts
+        n_irrelevant = self.n_rows - n_relevant
+        lowest, highest = self.ends
+        lowest = np.where(n_relevant > n_relevant_listed, np.minimum(lowest, unlisted), lowest)
+        highest = np.where(
+            n_irrelevant > n_irrelevant_listed, np.maximum(highest, unlisted), highest
+        )
+        has_pairs = (n_relevant > 0) & (n_irrelevant > 0)
+        return Extremes(np.where(has_pairs, lowest, np.nan), np.where(has_pairs, highest, np.nan))
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

@@ -15,40 +15,45 @@ from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
 from xmleval.view.view import View
 
-ENOUGH = 1 << 16
-ENOUGH_MERGED = 1 << 20  # fingerprints of other states, which are joined by all threads at the end
+ENOUGH = 1 << 16  # fingerprints that one thread joins
+ENOUGH_MERGED = 1 << 20  # fingerprints of merged states, which all threads join at the end
 
 
 class LabelSets(State):
-    """Distinct 128-bit fingerprints of label sets; formulas receive their number and that of the rows.
+    """Distinct 128-bit fingerprints of label sets, without weights.
 
-    The probability that any two of a billion sets share a fingerprint is below 1e-20.
+    Formulas receive the number of fingerprints and the number of rows. The probability that any two
+    of a billion sets share a fingerprint is below 1e-20.
     """
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
         self.n_rows = 0
         self._distinct: Ints = np.empty((0, 2), np.int64)
-        self._recent: list[Ints] = []  # joined once larger than the others, which keeps time linear
+        # joined once there are more than in `_distinct`, which keeps time linear
+        self._recent: list[Ints] = []
 
     def fingerprints(self) -> Ints:
         """Return the distinct fingerprints, int64 (d, 2), in any order."""
-        return self._joined(self.resources.threads) if self._recent else self._distinct
+        if not self._recent:
+            return self._distinct
+        return self._join(self.resources.threads)
 
-    def _joined(self, threads: int = 1) -> Ints:
-        """Return all fingerprints without repeats, which are in the same group of hashes."""
+    def _join(self, threads: int = 1) -> Ints:
+        """Return all fingerprints without repeats."""
         rows = np.concatenate([self._distinct, *self._recent])
-        starts, grouped = np.empty(HASH_GROUPS + 1, np.int64), np.empty_like(rows)
-        group_by_hash(rows, starts, grouped)
+        starts = np.empty(HASH_GROUPS + 1, np.int64)
+        grouped = np.empty_like(rows)
+        group_by_hash(rows, starts, grouped)  # repeats are in the same group
 
-        def distinct_of(group: int) -> Ints:
+        def find_distinct(group: int) -> Ints:
             members = grouped[starts[group] : starts[group + 1]]
             distinct = np.empty_like(members)
             return distinct[: drop_repeats(members, distinct)]
 
-        return np.concatenate(
-            map_in_turns(distinct_of, range(HASH_GROUPS), threads if len(rows) > ENOUGH else 1)
-        )
+        if len(rows) <= ENOUGH:
+            threads = 1
+        return np.concatenate(map_in_turns(find_distinct, range(HASH_GROUPS), threads))
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -63,14 +68,19 @@ class LabelSets(State):
 
     def _add(self, recent: list[Ints], n_rows: int, limit: int) -> None:
         """Add fingerprints, and remove repeats once too many have accumulated."""
-        self._recent, self.n_rows = [*self._recent, *filter(len, recent)], self.n_rows + n_rows
+        self._recent = [*self._recent, *filter(len, recent)]
+        self.n_rows = self.n_rows + n_rows
         if sum(map(len, self._recent)) > max(len(self._distinct), limit):
-            self._distinct, self._recent = self._joined(), []
+            self._distinct = self._join()
+            self._recent = []
 
     def finish(self) -> Results:
-        """Return the values of the formulas."""
+        """Return the values of the measures."""
         sizes = len(self.fingerprints()), self.n_rows
-        return Results(values={s.name: s.metric.value(sizes, self.plan.setting(s)) for s in self.specs})
+        results = Results()
+        for spec in self.specs:
+            results.values[spec.name] = spec.metric.value(sizes, self.plan.setting(spec))
+        return results
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

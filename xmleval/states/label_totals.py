@@ -25,23 +25,30 @@ from xmleval.view.decision import Decision
 from xmleval.view.facts import Counts
 from xmleval.view.view import View
 
-Known = dict[Any, Floats]  # values of the same tables by formula and parameters
+ValuesByFormula = dict[Any, Floats]  # of the same tables, by formula and parameters
 
 
 class LabelTotals(State):
-    """A `LabelTable` for each decision rule; formulas receive `Counts` per label."""
+    """Contingency tables of every label for each decision rule.
+
+    Formulas receive `Counts` per label.
+
+    decided : the measures that read the tables of each rule
+    tables : the tables, by rule; also those whose hits are kept by label
+    """
 
     shared = True
-    of_labels = True
+    counts_labels = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
-        kept = plan.kept_decisions
         self.decided: dict[Decision, list[Spec]] = {}
         for spec in specs:
             self.decided.setdefault(plan.decide(spec), []).append(spec)
-        decisions = dict.fromkeys([*self.decided, *kept])
-        self.tables = {d: LabelTable(d, plan.n_labels, plan.weighted) for d in decisions}
+        decisions = dict.fromkeys([*self.decided, *plan.kept_decisions])
+        self.tables = {
+            decision: LabelTable(decision, plan.n_labels, plan.weighted) for decision in decisions
+        }
         self.table_bytes = bytes_of([table.cells for table in self.tables.values()])
 
     def update(self, view: View) -> None:
@@ -63,10 +70,10 @@ class LabelTotals(State):
 
     def finish(self) -> Results:
         """Return averages over labels, one decision at a time to limit memory."""
-        results, plan = Results(), self.plan
+        results = Results()
         for decision, table in self.tables.items():
             results.values |= self._values(decision, table)
-            if decision in plan.kept_decisions:
+            if decision in self.plan.kept_decisions:
                 self._add_columns(results, decision, table.counts(self.resources))
         return results
 
@@ -76,29 +83,36 @@ class LabelTotals(State):
         for decision, specs in self.decided.items():
             table = self.tables[decision]
             table.join()
-            values = [self._values(decision, table.without(group.tables[decision])) for group in groups]
-            replicates |= {spec.name: np.array([of[spec.name] for of in values]) for spec in specs}
+            values = [
+                self._values(decision, table.without(group.tables[decision])) for group in groups
+            ]
+            for spec in specs:
+                replicates[spec.name] = np.array([by_name[spec.name] for by_name in values])
         return replicates
 
     def _values(self, decision: Decision, table: LabelTable) -> dict[str, float]:
-        """Return the values of the measures under one decision."""
+        """Return the values of the measures that read the tables of a decision."""
         specs = self.decided.get(decision, [])
-        of_slots = [spec for spec in specs if spec.metric.table in KINDS]
-        of_labels = [spec for spec in specs if spec.metric.table not in KINDS]
-        values = label_values(of_labels, table, self.plan, self.resources)
-        return values | slot_values(of_slots, table, self.plan, self.resources)
+        slot_specs = [spec for spec in specs if spec.metric.table in KINDS]
+        label_specs = [spec for spec in specs if spec.metric.table not in KINDS]
+        values = label_values(label_specs, table, self.plan, self.resources)
+        values |= slot_values(slot_specs, table, self.plan, self.resources)
+        return values
 
     def _add_columns(self, results: Results, decision: Decision, counts: Counts) -> None:
-        """Add per-label results under one decision."""
+        """Add the per-label results of a decision."""
         plan = self.plan
         unit = HEAVIEST if plan.weighted else 1.0  # weights are stored as fractions of the largest
         results.labels["support"] = unit * (counts.tp + counts.fn)
         setting = Setting(None, {}, plan.conventions, plan.n_labels)
         columns = {name: unit * getattr(counts, name) for name in ("tp", "fp", "fn")}
-        columns |= {metric.name: metric.value(counts, setting) for metric in (PRECISION, RECALL, F1)}
+        for metric in (PRECISION, RECALL, F1):
+            columns[metric.name] = metric.value(counts, setting)
         for suffix in plan.kept_decisions[decision]:
             results.labels |= {f"{name}{suffix}": column for name, column in columns.items()}
-        micro = [spec for spec in plan.states.get("row_counts", ()) if "hierarchy" not in spec.needs]
+        micro = [
+            spec for spec in plan.states.get("row_counts", ()) if "hierarchy" not in spec.needs
+        ]
         for spec in [*self.specs, *micro]:
             if spec.average and plan.decide(spec) == decision:
                 results.labels[spec.label_column] = spec.metric.value(counts, plan.setting(spec))
@@ -122,79 +136,113 @@ class LabelTotals(State):
 def label_values(
     specs: Sequence[Spec], table: LabelTable, plan: Plan, resources: Resources
 ) -> dict[str, float]:
-    """Average formulas over labels, or apply them to the totals of all."""
+    """Return the averages of formulas over labels."""
     if not specs:
         return {}
     settings = [(spec, plan.setting(spec)) for spec in specs]
 
-    def sums_of(counts: Counts, times: Ints | None) -> list[tuple[Any, ...]]:
-        values_of: Known = {}
-        return [_label_sums(spec, counts, times, setting, values_of) for spec, setting in settings]
+    def sum_tables(counts: Counts, times: Ints | None) -> list[tuple[Any, ...]]:
+        values_by_formula: ValuesByFormula = {}
+        return [
+            _sum_labels(spec, counts, times, setting, values_by_formula)
+            for spec, setting in settings
+        ]
 
-    columns = zip(*table.map_tables(sums_of, resources), strict=True)
-    sums = ([sum(column) for column in zip(*pieces, strict=True)] for pieces in columns)
-    return {spec.name: mean_of_sums(total) for spec, total in zip(specs, sums, strict=True)}
+    pieces = table.map_tables(sum_tables, resources)
+    values = {}
+    for spec, sums in zip(specs, zip(*pieces, strict=True), strict=True):
+        total = [sum(column) for column in zip(*sums, strict=True)]
+        values[spec.name] = mean_of_sums(total)
+    return values
 
 
-def _label_sums(
-    spec: Spec, counts: Counts, times: Ints | None, setting: Setting, values_of: Known
+def _sum_labels(
+    spec: Spec,
+    counts: Counts,
+    times: Ints | None,
+    setting: Setting,
+    values_by_formula: ValuesByFormula,
 ) -> tuple[Any, ...]:
-    """Return the sums over labels for the value of a spec; ``times`` labels share each table."""
-    columns = _columns(spec, counts, setting, values_of)
-    return _with_number([scaled_sum(column, times) for column in columns], columns[-1], times)
+    """Return the sums over labels for the average of a spec; ``times`` labels share each table."""
+    terms = _label_terms(spec, counts, setting, values_by_formula)
+    return _with_number([scaled_sum(column, times) for column in terms], terms[-1], times)
 
 
-def _columns(spec: Spec, counts: Counts, setting: Setting, values_of: Known) -> Sequence[Floats]:
-    """Return what is summed over labels for the value of a spec; other averages share ``values_of``."""
-    formula, support = (spec.metric.value, *spec.params), counts.tp + counts.fn
-    if formula not in values_of:
-        values_of[formula] = spec.metric.value(counts, setting)
-    values = values_of[formula]
+def _label_terms(
+    spec: Spec, counts: Counts, setting: Setting, values_by_formula: ValuesByFormula
+) -> Sequence[Floats]:
+    """Return the terms to sum over labels for the average of a spec.
+
+    values_by_formula : values that all averages of a formula share, to which they are added
+    """
+    formula = (spec.metric.value, *spec.params)
+    support = counts.tp + counts.fn
+    if formula not in values_by_formula:
+        values_by_formula[formula] = spec.metric.value(counts, setting)
+    values = values_by_formula[formula]
     if spec.average == "weighted":
-        return _mean_columns(values, support)
-    rule = setting.conventions.labels if "labels" in spec.metric.conventions else "all"
-    if rule != "all":
-        values = np.where((support if rule == "present" else support + counts.fp) > 0, values, np.nan)
-    return _mean_columns(values)
+        return _mean_terms(values, support)
+    if "labels" not in spec.metric.conventions or setting.conventions.labels == "all":
+        return _mean_terms(values)
+    n_seen = support if setting.conventions.labels == "present" else support + counts.fp
+    return _mean_terms(np.where(n_seen > 0, values, np.nan))
 
 
 def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
-    """Average the defined values weighted by support; unweighted if all support is 0, as in scikit-learn."""
+    """Return the mean of the defined values, weighted by support if any is positive.
+
+    If all support is 0, the mean is unweighted, as in scikit-learn.
+    """
     return mean_of_sums(mean_sums(values, support))
 
 
 def mean_sums(
     values: Floats, support: Floats | None = None, times: Ints | None = None
 ) -> tuple[Any, Any, Any, int]:
-    """Return sums over the defined values: value * support, support and value, scaled, and their number.
+    """Return the scaled sums of defined values for a mean, and the number of these values.
+
+    The sums are those of value * support, of support (both 0 without support) and of value.
 
     times : multiplicity of each value; None for 1
     """
-    columns = _mean_columns(values, support)
-    return _with_number([scaled_sum(column, times) for column in columns], values, times)
+    terms = _mean_terms(values, support)
+    return _with_number([scaled_sum(column, times) for column in terms], values, times)
 
 
-def _with_number(sums: Sequence[Any], values: Floats, times: Ints | None) -> tuple[Any, Any, Any, int]:
-    """Return the sums of `_mean_columns`, 0 for those not there, and the number of defined values."""
-    defined = ~np.isnan(values)
-    n = int(np.count_nonzero(defined) if times is None else times[defined].sum())
-    by_support, support = sums[:2] if len(sums) > 1 else (0, 0)
-    return by_support, support, sums[-1], n
+def _with_number(
+    sums: Sequence[Any], values: Floats, times: Ints | None
+) -> tuple[Any, Any, Any, int]:
+    """Return the sums of `_mean_terms`, 0 for missing ones, and the number of defined values."""
+    n = _count_defined(values, times)
+    if len(sums) == 1:
+        return 0, 0, sums[0], n
+    by_support, support, plain = sums
+    return by_support, support, plain, n
 
 
-def _mean_columns(values: Floats, support: Floats | None = None) -> list[Floats]:
-    """Return what is summed for an average: value * support and support, if given, and value."""
+def _count_defined(values: Floats, times: Ints | None) -> int:
+    """Return the number of defined values, each counted ``times``."""
+    is_defined = ~np.isnan(values)
+    if times is None:
+        return int(np.count_nonzero(is_defined))
+    return int(times[is_defined].sum())
+
+
+def _mean_terms(values: Floats, support: Floats | None = None) -> list[Floats]:
+    """Return the terms of a mean: value * support and support, if given, and value."""
     if support is None:
         return [values]
     return [values * support, np.where(np.isnan(values), np.nan, support), values]
 
 
 def mean_of_sums(sums: Sequence[Any]) -> float:
-    """Return the average from the sums of `mean_sums`; NaN without any value."""
+    """Return the mean from the sums of `mean_sums`; NaN without any value."""
     by_support, support, plain, n = sums
     if support:
         return float(by_support / support)
-    return float(plain / (n * SCALE)) if n else math.nan
+    if n:
+        return float(plain / (n * SCALE))
+    return math.nan
 
 
 STATE = LabelTotals

@@ -1,4 +1,4 @@
-"""Parts: states of parts of the data, each like the states of a whole evaluation."""
+"""Parts: the base class of states that count parts of the data, each with states for it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ from xmleval.view.view import View
 
 
 class Parts(State):
-    """States of parts of the data, by name.
+    """States of parts of the data.
 
-    ``n_rows`` is the number of rows of each part, and ``sums`` are numbers of any meaning that add up.
+    A subclass defines `split` and `finish`, and fills ``parts`` in ``__init__`` or in `part`.
+
+    parts : the states of each part, by name
+    n_rows : number of rows of each part, by name
+    sums : int64, counts of a subclass that are added up when states are merged
     """
 
     with_unknown = True
@@ -41,7 +45,7 @@ class Parts(State):
         return self.parts
 
     def split(self, view: View) -> Iterator[tuple[str, View]]:
-        """Yield the parts of a block by name, and add to the sums."""
+        """Yield the name and the rows of each part of a block, and add to the sums."""
         raise NotImplementedError
 
     def update(self, view: View) -> None:
@@ -58,23 +62,29 @@ class Parts(State):
         for name, states in added.parts.items():
             self.part(name).merge(states)
             n_rows[name] = n_rows.get(name, 0) + added.n_rows[name]
-        self.n_rows, self.sums = n_rows, self.sums + added.sums
+        self.n_rows = n_rows
+        self.sums = self.sums + added.sums
 
-    def _with(self, parts: dict[str, States]) -> Self:
-        """Return the state with other parts, which are empty."""
+    def _with_parts(self, parts: dict[str, States]) -> Self:
+        """Return an empty state with these parts, which are empty."""
         state = copy(self)
-        state.parts, state.n_rows, state.sums = parts, dict.fromkeys(parts, 0), np.zeros_like(self.sums)
+        state.parts = parts
+        state.n_rows = dict.fromkeys(parts, 0)
+        state.sums = np.zeros_like(self.sums)
         return state
 
     def empty(self) -> Self:
         """Return an empty state to merge with this one."""
-        return self._with({name: states.empty() for name, states in self.parts.items()})
+        return self._with_parts({name: states.empty() for name, states in self.parts.items()})
 
     def divided(self, n_workers: int, n_blocks: int) -> list[Self]:
-        """Return one state per worker, this empty one first; ``n_blocks`` blocks will be counted in total."""
+        """Return one state per worker, this empty one first."""
         divided = {name: states.divided(n_workers, n_blocks) for name, states in self.parts.items()}
-        workers = range(1, n_workers)
-        return [self, *(self._with({name: states[n] for name, states in divided.items()}) for n in workers)]
+        workers = [self]
+        for number in range(1, n_workers):
+            parts = {name: by_worker[number] for name, by_worker in divided.items()}
+            workers.append(self._with_parts(parts))
+        return workers
 
     def discard(self) -> None:
         """Release the external resources of an unused state."""
@@ -84,13 +94,13 @@ class Parts(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         n_rows = np.array([self.n_rows[name] for name in self.counted], np.int64)
-        out: Arrays = {"n_rows": n_rows, "sums": self.sums}
+        arrays: Arrays = {"n_rows": n_rows, "sums": self.sums}
         for number, states in enumerate(self.counted.values()):
-            out |= {f"{number}/{key}": array for key, array in states.arrays().items()}
-        return out
+            arrays |= {f"{number}/{key}": array for key, array in states.arrays().items()}
+        return arrays
 
     def from_contents(self, contents: Contents) -> None:
-        """Restore the state, which has its parts, from what `arrays` returned."""
+        """Restore the state, whose parts exist and are empty, from what `arrays` returned."""
         n_rows = contents.take("n_rows", len(self.parts), high=contents.n_rows).tolist()
         self.n_rows = dict(zip(self.parts, n_rows, strict=True))
         self.sums = contents.take("sums", *self.sums.shape)

@@ -17,8 +17,8 @@ from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import as_floats
 from xmleval.states.contents import Contents, expect
 from xmleval.states.kept_rows import KeptRows
-from xmleval.states.plan import Plan, kept_of
-from xmleval.states.rank_tables import profile_of_rows, slots_of, tables_of
+from xmleval.states.plan import Plan, select_kept
+from xmleval.states.rank_tables import count_tables, find_slots, profile_of_rows
 from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
 from xmleval.view.facts import Profile
@@ -31,10 +31,16 @@ MOST_JOINED = 1 << 20  # numbers in the tables of jackknife groups that formulas
 class RankProfile(State):
     """Tables of hits and of propensity-scored gains over (number of relevant labels, rank).
 
-    With jackknife groups, rows of the same number of relevant labels are apart by group.
+    A slot has the rows of one number of relevant labels and, if there are any, of one jackknife
+    group. Formulas receive a table of hits or gains (slot, rank), the `Profile` and the setting,
+    and return the sum of the row values of each slot.
 
-    Formulas receive a table of hits or gains (group, rank), the `Profile` and the setting, and return the sum
-    of the row values of each group.
+    depth : largest rank in the tables, which are no wider than the deepest hit
+    propensity : None if no measure reads gains
+    kept_specs : measures whose row values are kept, by name
+    keys : int64 (s,), number of relevant labels * number of jackknife groups + group, of each slot
+    tables : by name, int64 (s, ranks), or fixed-point sums (s, ranks, limbs)
+    n_empty : number of rows without relevant labels, regardless of weight
     """
 
     by_group = True
@@ -42,40 +48,52 @@ class RankProfile(State):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
-        self.depth, self.propensity = 0, None  # tables are no wider than the deepest hit
+        self.depth = 0
+        self.propensity = None
         for spec in specs:
             self.depth = max(self.depth, spec.k or 0)
             if spec.metric.table != "hits":
                 self.propensity = plan.propensity
         self.n_groups = 1 if plan.confidence is None else N_GROUPS
-        kept = filter(lambda spec: spec.metric.table != RATIO, kept_of(plan.per_row, specs))
-        self.of_rows = {spec.name: spec for spec in kept}
-        self.kept = KeptRows(tuple(self.of_rows))
-        self.keys: Ints = np.empty(0, np.int64)  # number of relevant labels * number of groups + group
-        limbs = (LIMBS,) if plan.weighted else ()  # hits and rows are then fixed-point sums, too
-        empty: Ints = np.zeros((0, 0, LIMBS), np.int64)
+        kept = select_kept(specs, plan.per_row)
+        self.kept_specs = {spec.name: spec for spec in kept if spec.metric.table != RATIO}
+        self.kept = KeptRows(tuple(self.kept_specs))
+        self.keys: Ints = np.empty(0, np.int64)
+        limbs = (LIMBS,) if plan.weighted else ()  # rows and hits are then fixed-point sums, too
         self.tables: dict[str, Ints] = {
             "rows": np.zeros((0, 1, *limbs), np.int64),
             "hits": np.zeros((0, 0, *limbs), np.int64),
-            **({} if self.propensity is None else {"gains": empty, "ideals": empty}),
         }
-        self.n_empty = 0  # rows without relevant labels, regardless of weight
+        if self.propensity is not None:
+            empty: Ints = np.zeros((0, 0, LIMBS), np.int64)
+            self.tables["gains"] = empty
+            self.tables["ideals"] = empty
+        self.n_empty = 0
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        slots = slots_of(view.n_relevant, None if self.n_groups == 1 else view.jackknife)
-        tables = tables_of(view, slots, self.depth, self.propensity)
+        groups = None if self.n_groups == 1 else view.jackknife
+        slots = find_slots(view.n_relevant, groups)
+        tables = count_tables(view, slots, self.depth, self.propensity)
         hits = tables["hits"]
         filled = np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim))))
+        deepest = int(filled[-1]) + 1 if filled.size else 0
         for name in tables.keys() & {"hits", "gains"}:
-            tables[name] = tables[name][:, : filled[-1] + 1 if filled.size else 0]
-        self._add(slots.keys, tables, int(slots.n_rows[slots.keys < self.n_groups].sum()))
+            tables[name] = tables[name][:, :deepest]
+        is_empty = slots.keys < self.n_groups
+        self._add(slots.keys, tables, int(slots.n_rows[is_empty].sum()))
         if self.kept.names:
-            specs = self.of_rows.values()
-            gains = any(spec.metric.table != "hits" for spec in specs)
-            rows = profile_of_rows(view, self.depth, self.propensity if gains else None)
-            columns = [_terms(spec, rows, self.plan.setting(spec)) for spec in specs]
-            self.kept = self.kept.with_rows(view, columns)
+            self._keep_rows(view)
+
+    def _keep_rows(self, view: View) -> None:
+        """Keep the row values of a block."""
+        specs = self.kept_specs.values()
+        propensity = None
+        if any(spec.metric.table != "hits" for spec in specs):
+            propensity = self.propensity
+        rows = profile_of_rows(view, self.depth, propensity)
+        columns = [_sum_row_values(spec, rows, self.plan.setting(spec)) for spec in specs]
+        self.kept = self.kept.with_rows(view, columns)
 
     def merge(self, added: RankProfile) -> None:
         """Merge a state of other rows."""
@@ -86,115 +104,152 @@ class RankProfile(State):
         """Add tables out of place, since other states may share the old ones."""
         self.n_empty += n_empty
         if not self.keys.size:
-            self.keys, self.tables = keys, tables
+            self.keys = keys
+            self.tables = tables
             return
         all_keys = np.union1d(self.keys, keys)
-        mine, theirs = np.searchsorted(all_keys, self.keys), np.searchsorted(all_keys, keys)
+        places = np.searchsorted(all_keys, self.keys)
+        added_places = np.searchsorted(all_keys, keys)
+        totals = dict(tables)
         for name, table in self.tables.items():
-            width = max(table.shape[1], tables[name].shape[1])
+            added = tables[name]
+            width = max(table.shape[1], added.shape[1])
             total = np.zeros((all_keys.size, width, *table.shape[2:]), np.int64)
-            total[mine, : table.shape[1]] = table
-            total[theirs, : tables[name].shape[1]] += tables[name]
-            tables = {**tables, name: _carried(total)}
-        self.keys, self.tables = all_keys, tables
+            total[places, : table.shape[1]] = table
+            total[added_places, : added.shape[1]] += added
+            totals[name] = _carry_table(total)
+        self.keys = all_keys
+        self.tables = totals
 
     def finish(self) -> Results:
         """Return the means over rows and the ratios of sums over rows."""
-        sizes, tables = self.keys, self.tables
+        sizes = self.keys
+        tables = self.tables
         if self.n_groups > 1:
             sizes, starts = np.unique(sizes // self.n_groups, return_index=True)
-            tables = {name: _carried(np.add.reduceat(table, starts)) for name, table in tables.items()}
-        results, whole = Results(), _profile_of(sizes, tables)
+            tables = {
+                name: _carry_table(np.add.reduceat(table, starts)) for name, table in tables.items()
+            }
+        results = Results()
+        profile = _make_profile(sizes, tables)
+        has_excluded = self.n_empty > 0 and self.plan.conventions.empty == "skip"
         for spec in self.specs:
-            results.values[spec.name] = _values(spec, whole, self.plan, 1)[0]
-            if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
+            results.values[spec.name] = _compute_values(spec, profile, self.plan, 1)[0]
+            if has_excluded and spec.metric.empty:
                 results.undefined_rows[spec.name] = self.n_empty
         if self.kept.names:
             results.rows = self.kept.columns()
         if self.n_groups > 1:
-            values: dict[str, list[float]] = {spec.name: [] for spec in self.specs}
-            for n, profile in self._without_groups(sizes, tables):
-                for spec in self.specs:
-                    values[spec.name] += _values(spec, profile, self.plan, n)
-            results.replicates = {name: np.array(column) for name, column in values.items()}
+            results.replicates = self._values_without_groups(sizes, tables)
         return results
 
-    def _without_groups(self, sizes: Ints, tables: dict[str, Ints]) -> Iterator[tuple[int, Profile]]:
-        """Yield numbers of jackknife groups and the profiles without each, one after another."""
-        of_group, rows = self.keys % self.n_groups, self.tables["rows"]
-        # jackknife groups with rows, of which some have a weight
-        groups = np.unique(of_group[rows.any(axis=(*range(1, rows.ndim),))])
-        size = sum(table.size for table in tables.values())
-        step = max(1, MOST_JOINED // max(1, size))  # groups at a time, which bounds the memory
-        for left_out in (groups[start : start + step] for start in range(0, groups.size, step)):
-            n, parts = left_out.size, np.flatnonzero(np.isin(of_group, left_out))
-            at = np.searchsorted(left_out, of_group[parts]) * sizes.size
-            at += np.searchsorted(sizes, self.keys[parts] // self.n_groups)
-            without = {name: np.tile(table, (n, *[1] * (table.ndim - 1))) for name, table in tables.items()}
-            for name, table in without.items():
-                table[at] -= self.tables[name][parts]
-                _carried(table)
-            yield n, _profile_of(np.tile(sizes, n), without)
+    def _values_without_groups(self, sizes: Ints, tables: dict[str, Ints]) -> dict[str, Floats]:
+        """Return the values without each jackknife group that has a weight.
+
+        sizes, tables : numbers of relevant labels of the slots of all groups together, and tables
+        """
+        values: dict[str, list[float]] = {spec.name: [] for spec in self.specs}
+        for n, profile in self._profiles_without_groups(sizes, tables):
+            for spec in self.specs:
+                values[spec.name] += _compute_values(spec, profile, self.plan, n)
+        return {name: np.array(column) for name, column in values.items()}
+
+    def _profiles_without_groups(
+        self, sizes: Ints, tables: dict[str, Ints]
+    ) -> Iterator[tuple[int, Profile]]:
+        """Yield numbers of jackknife groups, and the joined profiles without each of them."""
+        groups = self.keys % self.n_groups
+        rows = self.tables["rows"]
+        weighing = np.unique(groups[rows.any(axis=(*range(1, rows.ndim),))])
+        n_numbers = sum(table.size for table in tables.values())
+        step = max(1, MOST_JOINED // max(1, n_numbers))  # groups at a time: limits the memory
+        for start in range(0, weighing.size, step):
+            left_out = weighing[start : start + step]
+            n = left_out.size
+            slots = np.flatnonzero(np.isin(groups, left_out))
+            places = np.searchsorted(left_out, groups[slots]) * sizes.size
+            places += np.searchsorted(sizes, self.keys[slots] // self.n_groups)
+            without = {}
+            for name, table in tables.items():
+                repeats = np.tile(table, (n, *[1] * (table.ndim - 1)))
+                repeats[places] -= self.tables[name][slots]
+                without[name] = _carry_table(repeats)
+            yield n, _make_profile(np.tile(sizes, n), without)
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        return {"keys": self.keys, **self.tables, "n_empty": np.array([self.n_empty]), **self.kept.arrays()}
+        return {
+            "keys": self.keys,
+            **self.tables,
+            "n_empty": np.array([self.n_empty]),
+            **self.kept.arrays(),
+        }
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        n_labels, depth = self.plan.n_labels, self.plan.cut(self.depth)
+        n_labels = self.plan.n_labels
+        depth = self.plan.cut(self.depth)
         self.keys = contents.take("keys", None, high=(n_labels + 1) * self.n_groups - 1)
         expect(bool((np.diff(self.keys) > 0).all()), "keys are not rising")
-        n_keys, take = self.keys.size, contents.take_sums if self.plan.weighted else contents.take
+        n_keys = self.keys.size
+        take = contents.take_sums if self.plan.weighted else contents.take
         self.tables = {"rows": take("rows", n_keys, 1), "hits": take("hits", n_keys, None)}
         n_ranks = self.tables["hits"].shape[1]
         expect(n_ranks <= depth, f"hits at {n_ranks} ranks")
         if self.propensity is not None:
             self.tables["gains"] = contents.take_sums("gains", n_keys, n_ranks)
-            self.tables["ideals"] = ideals = contents.take_sums("ideals", n_keys, None)
-            expect(ideals.shape[1] <= min(self.depth, n_labels), f"ideals at {ideals.shape[1]} ranks")
+            self.tables["ideals"] = contents.take_sums("ideals", n_keys, None)
+            n_places = self.tables["ideals"].shape[1]
+            expect(n_places <= min(self.depth, n_labels), f"ideals at {n_places} ranks")
         self.n_empty = int(contents.take("n_empty", 1)[0])
         self.kept = self.kept.restored(contents)
 
 
-def _profile_of(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:
-    real: dict[str, Floats] = {
-        name: as_floats(table) if table.ndim == 3 else table.astype(np.float64)
-        for name, table in tables.items()
-    }
-    return Profile(n_relevant, real["rows"][:, 0], real["hits"], real.get("gains"), real.get("ideals"))
+def _make_profile(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:
+    """Return the profile of tables of integers or of fixed-point sums."""
+    floats: dict[str, Floats] = {}
+    for name, table in tables.items():
+        floats[name] = as_floats(table) if table.ndim == 3 else table.astype(np.float64)
+    weight = floats["rows"][:, 0]
+    return Profile(n_relevant, weight, floats["hits"], floats.get("gains"), floats.get("ideals"))
 
 
-def _carried(table: Ints) -> Ints:
+def _carry_table(table: Ints) -> Ints:
+    """Carry fixed-point sums in place, and return the table."""
     if table.ndim == 3:
         carry(table.reshape(-1, LIMBS))
     return table
 
 
-def _terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
-    """Return the sum of the row values of each group, NaN for excluded rows."""
+def _sum_row_values(spec: Spec, profile: Profile, setting: Setting) -> Floats:
+    """Return the sum of the row values of each slot, NaN for excluded rows."""
     metric = spec.metric
     table = profile.hits if metric.table == "hits" else profile.gains
-    terms = metric.value(table, profile, setting)
-    return settle_empty(terms, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty)
+    sums = metric.value(table, profile, setting)
+    return settle_empty(
+        sums, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty
+    )
 
 
-def _values(spec: Spec, profile: Profile, plan: Plan, n: int) -> list[float]:
-    """Return the mean over rows, or the ratio of sums over rows, of each of n equal parts of the groups."""
+def _compute_values(spec: Spec, profile: Profile, plan: Plan, n: int) -> list[float]:
+    """Return the mean over rows, or the ratio of sums over rows, of each of n equal parts."""
     setting = plan.setting(spec)
-    terms, over = _terms(spec, profile, setting), profile.weight
-    of_ideals, unknown = spec.metric.table == RATIO, np.isnan(terms)
-    if of_ideals:
-        over = spec.metric.value(profile.ideals, profile, setting)
-    elif unknown.any():
-        over = np.where(unknown, 0.0, over)
-    terms = np.where(unknown, 0.0, terms)
-    parts = map(math.fsum, terms.reshape(n, -1).tolist())  # rounded once
-    totals = map(math.fsum, over.reshape(n, -1).tolist())
+    numerators = _sum_row_values(spec, profile, setting)
+    denominators = profile.weight
+    is_ratio = spec.metric.table == RATIO
+    is_excluded = np.isnan(numerators)
+    if is_ratio:
+        denominators = spec.metric.value(profile.ideals, profile, setting)
+    elif is_excluded.any():
+        denominators = np.where(is_excluded, 0.0, denominators)
+    numerators = np.where(is_excluded, 0.0, numerators)
+    sums = map(math.fsum, numerators.reshape(n, -1).tolist())  # rounded once
+    totals = map(math.fsum, denominators.reshape(n, -1).tolist())
     # rounding can raise a ratio to the ideal sum above 1
-    largest = 1.0 if of_ideals else math.inf
+    largest = 1.0 if is_ratio else math.inf
     return [
-        min(part / total, largest) if total else math.nan for part, total in zip(parts, totals, strict=True)
+        min(part / total, largest) if total else math.nan
+        for part, total in zip(sums, totals, strict=True)
     ]
 
 

@@ -31,81 +31,138 @@ NO_PROPENSITY = NO_WEIGHT  # kernels read this as 1 for every label
 
 
 class Slots(NamedTuple):
-    """The slots of the tables that rows add to: one for each key that they have.
+    """Slots of tables, one for each key of the rows that add to them.
 
-    keys : int64 (s,), rising: number of relevant labels * number of jackknife groups + group
-    n_rows : int64 (s,); of_rows : int64 (n,), slot of each row
+    keys : int64 (s,), ascending: number of relevant labels * number of jackknife groups + group
+    n_rows : int64 (s,), number of rows of each slot
+    slot_by_row : int64 (n,), slot of each row
     """
 
     keys: Ints
     n_rows: Ints
-    of_rows: Ints
+    slot_by_row: Ints
 
 
-def slots_of(numbers: Ints, groups: Bytes | None = None) -> Slots:
-    """Return the slots of rows by their numbers of relevant labels and, if any, their jackknife groups."""
-    n_rows = np.bincount(numbers)  # no number is far above that of the rows
+def find_slots(numbers: Ints, groups: Bytes | None = None) -> Slots:
+    """Return the slots of rows.
+
+    numbers : number of relevant labels of each row
+    groups : jackknife group of each row, if any
+    """
+    n_rows = np.bincount(numbers)  # no number is far above the number of rows
     filled = n_rows.nonzero()[0]
-    places = np.empty(n_rows.size, np.int64)
-    places[filled] = np.arange(filled.size)
-    slots = Slots(filled, n_rows[filled], places.take(numbers))
+    slots = np.empty(n_rows.size, np.int64)
+    slots[filled] = np.arange(filled.size)
+    by_number = Slots(filled, n_rows[filled], slots.take(numbers))
     if groups is None:
-        return slots
-    keys, n_rows, of_rows = slots_of(slots.of_rows * N_GROUPS + groups)
-    return Slots(slots.keys[keys // N_GROUPS] * N_GROUPS + keys % N_GROUPS, n_rows, of_rows)
+        return by_number
+    by_group = find_slots(by_number.slot_by_row * N_GROUPS + groups)
+    sizes = by_number.keys[by_group.keys // N_GROUPS]
+    return by_group._replace(keys=sizes * N_GROUPS + by_group.keys % N_GROUPS)
 
 
-def tables_of(view: View, slots: Slots, depth: int, propensity: Propensity | None) -> dict[str, Ints]:
+def count_tables(
+    view: View, slots: Slots, depth: int, propensity: Propensity | None
+) -> dict[str, Ints]:
     """Return the rows and hits of a block and, with propensities, its gains and ideal gains.
 
-    Weighted numbers and all gains are fixed-point sums. Gains are added up in one of three ways, with equal
-    results. Split sums are faster than limbs, but exact only without weights and in some range. Of short
-    lists in order, vector lanes are faster still, and find the hits on their way.
+    Weighted numbers and all gains are fixed-point sums. Gains are added up in one of three ways,
+    with equal results. Split sums are faster than limbs, but exact only without weights and in a
+    limited range. For short lists in order, vector lanes are still faster, and also find the hits.
     """
-    (ptr, labels), weight, n_slots = view.block.truth[:2], view.block.weight, slots.keys.size
+    is_plain = view.block.weight is None and _ranks_are_places(view)
+    if is_plain and propensity is None:
+        return _count_leading(view, slots, depth)
+    if propensity is None:
+        return _count_ranked(view, slots, depth)
     n_places = min(depth, int(view.n_relevant.max(initial=0)))  # of ideal gains
-    splits = propensity is not None and weight is None and _splits(propensity, view.n_rows)
-    if propensity is not None and splits and n_places <= WIDTH and _ranks_are_places(view):
+    has_split = view.block.weight is None and _are_splits_exact(propensity, view.n_rows)
+    if is_plain and has_split and n_places <= WIDTH:
         width = min(depth, longest_row(view.ranking.ptr))
         if width <= WIDTH:
-            return _tables_by_lanes(view, slots, width, n_places, propensity.values)
-    if propensity is None and weight is None and _ranks_are_places(view):
-        hits = np.zeros((n_slots, min(depth, longest_row(view.ranking.ptr))), np.int64)
-        count_leading_hits(ptr, labels, *view.ranking[:2], slots.of_rows, hits)
-        return {"rows": slots.n_rows[:, None], "hits": hits}
-    ranks, of_rows = view.ranks, slots.of_rows
+            return _count_by_lanes(view, slots, width, n_places, propensity.values)
+    tables = _count_ranked(view, slots, depth)
+    sum_tables = _sum_split_gains if has_split else _sum_gains
+    return tables | sum_tables(view, slots, tables["hits"].shape[1], n_places, propensity.values)
+
+
+def _count_leading(view: View, slots: Slots, depth: int) -> dict[str, Ints]:
+    """Return the rows and hits of lists whose places are their ranks, without weights."""
+    width = min(depth, longest_row(view.ranking.ptr))
+    hits = np.zeros((slots.keys.size, width), np.int64)
+    count_leading_hits(*view.block.truth[:2], *view.ranking[:2], slots.slot_by_row, hits)
+    return {"rows": slots.n_rows[:, None], "hits": hits}
+
+
+def _count_ranked(view: View, slots: Slots, depth: int) -> dict[str, Ints]:
+    """Return the rows and hits of any lists."""
+    ptr, labels = view.block.truth[:2]
+    weight = view.block.weight
+    ranks = view.ranks
+    n_slots = slots.keys.size
     width = min(depth, int(ranks.max(initial=0)))
     if weight is None:
         hits = np.zeros((n_slots, width + 1), np.int64)
-        count_hits(ptr, ranks, of_rows, hits)
-        tables = {"rows": slots.n_rows[:, None], "hits": hits[:, 1:]}
-    else:
-        tables = {"rows": _limbs(n_slots, 1), "hits": _limbs(n_slots, width)}
-        each_at_first = np.arange(view.n_rows + 1), labels, np.ones(view.n_rows, np.int64)
-        sum_gains(*each_at_first, of_rows, NO_PROPENSITY, weight, tables["rows"])
-        sum_gains(ptr, labels, ranks, of_rows, NO_PROPENSITY, weight, tables["hits"])
-    if propensity is not None and splits:
-        gains, ideals = np.zeros((n_slots, width + 1, 2)), np.zeros((n_slots, n_places, 2))
-        sum_exact_gains(ptr, labels, ranks, of_rows, propensity.values, gains, ideals)
-        tables |= {"gains": _in_limbs(gains[:, 1:]), "ideals": _in_limbs(ideals)}
-    elif propensity is not None:
-        weight = NO_WEIGHT if weight is None else weight
-        tables |= {"gains": _limbs(n_slots, width), "ideals": _limbs(n_slots, n_places)}
-        sum_gains(ptr, labels, ranks, of_rows, propensity.values, weight, tables["gains"])
-        sum_ideals(ptr, labels, of_rows, propensity.values, weight, tables["ideals"])
+        count_hits(ptr, ranks, slots.slot_by_row, hits)
+        return {"rows": slots.n_rows[:, None], "hits": hits[:, 1:]}
+    tables = {"rows": _limbs(n_slots, 1), "hits": _limbs(n_slots, width)}
+    # the weights of rows are those of hits at rank 1, one for each row
+    row_ptr = np.arange(view.n_rows + 1)
+    row_ranks = np.ones(view.n_rows, np.int64)
+    common = slots.slot_by_row, NO_PROPENSITY, weight
+    sum_gains(row_ptr, labels, row_ranks, *common, tables["rows"])
+    sum_gains(ptr, labels, ranks, *common, tables["hits"])
     return tables
 
 
-def _tables_by_lanes(view: View, slots: Slots, width: int, n_places: int, q: Floats) -> dict[str, Ints]:
-    """Return the tables of lists of up to `WIDTH` labels, whose places are their ranks."""
-    n_slots, starts = slots.keys.size, np.append(0, np.cumsum(slots.n_rows))
-    order = np.empty(view.n_rows, np.int64)
-    group_rows(slots.of_rows, starts[:-1].copy(), order)
-    hits, gains = np.zeros((n_slots, width), np.int64), np.zeros((n_slots, width, 2))
+def _sum_split_gains(
+    view: View, slots: Slots, width: int, n_places: int, propensity: Floats
+) -> dict[str, Ints]:
+    """Return the gains and ideal gains, added up in split sums."""
+    ptr, labels = view.block.truth[:2]
+    n_slots = slots.keys.size
+    gains = np.zeros((n_slots, width + 1, 2))
     ideals = np.zeros((n_slots, n_places, 2))
-    sum_leading_gains(*view.block.truth[:2], *view.ranking[:2], order, starts, q, hits, gains, ideals)
-    tables = {"rows": slots.n_rows[:, None], "hits": hits}
-    return {**tables, "gains": _in_limbs(gains), "ideals": _in_limbs(ideals)}
+    sum_exact_gains(ptr, labels, view.ranks, slots.slot_by_row, propensity, gains, ideals)
+    return {"gains": _as_limbs(gains[:, 1:]), "ideals": _as_limbs(ideals)}
+
+
+def _sum_gains(
+    view: View, slots: Slots, width: int, n_places: int, propensity: Floats
+) -> dict[str, Ints]:
+    """Return the gains and ideal gains, added up in limbs."""
+    ptr, labels = view.block.truth[:2]
+    weight = view.block.weight
+    if weight is None:
+        weight = NO_WEIGHT
+    n_slots = slots.keys.size
+    gains = _limbs(n_slots, width)
+    ideals = _limbs(n_slots, n_places)
+    sum_gains(ptr, labels, view.ranks, slots.slot_by_row, propensity, weight, gains)
+    sum_ideals(ptr, labels, slots.slot_by_row, propensity, weight, ideals)
+    return {"gains": gains, "ideals": ideals}
+
+
+def _count_by_lanes(
+    view: View, slots: Slots, width: int, n_places: int, propensity: Floats
+) -> dict[str, Ints]:
+    """Return all tables of lists of up to `WIDTH` labels whose places are their ranks."""
+    n_slots = slots.keys.size
+    starts = np.append(0, np.cumsum(slots.n_rows))
+    order = np.empty(view.n_rows, np.int64)
+    group_rows(slots.slot_by_row, starts[:-1].copy(), order)
+    hits = np.zeros((n_slots, width), np.int64)
+    gains = np.zeros((n_slots, width, 2))
+    ideals = np.zeros((n_slots, n_places, 2))
+    sum_leading_gains(
+        *view.block.truth[:2], *view.ranking[:2], order, starts, propensity, hits, gains, ideals
+    )
+    return {
+        "rows": slots.n_rows[:, None],
+        "hits": hits,
+        "gains": _as_limbs(gains),
+        "ideals": _as_limbs(ideals),
+    }
 
 
 def _ranks_are_places(view: View) -> bool:
@@ -113,16 +170,18 @@ def _ranks_are_places(view: View) -> bool:
     return view.all_ranked and view.ranking.ordered and view.unlisted is None
 
 
-def _splits(propensity: Propensity, n_rows: int) -> bool:
-    """Return whether split sums of the gains of a number of rows are exact."""
-    return propensity.lowest >= 1 and n_rows < MOST_TERMS and n_rows * propensity.highest < LARGEST_SUM
+def _are_splits_exact(propensity: Propensity, n_rows: int) -> bool:
+    """Return whether split sums of the gains of so many rows are exact."""
+    return (
+        propensity.lowest >= 1 and n_rows < MOST_TERMS and n_rows * propensity.highest < LARGEST_SUM
+    )
 
 
 def _limbs(*shape: int) -> Ints:
     return np.zeros((*shape, LIMBS), np.int64)
 
 
-def _in_limbs(sums: Floats) -> Ints:
+def _as_limbs(sums: Floats) -> Ints:
     """Return split sums, float64 (slots, places, 2), in fixed point."""
     limbs = _limbs(*sums.shape[:2])
     add_split_sums(np.ascontiguousarray(sums).reshape(-1, 2), limbs.reshape(-1, LIMBS))
@@ -130,11 +189,13 @@ def _in_limbs(sums: Floats) -> Ints:
 
 
 def profile_of_rows(view: View, depth: int, propensity: Propensity | None) -> Profile:
-    """Return the profile of the single rows of a block, with gains if propensities are needed."""
-    (ptr, labels), width = view.block.truth[:2], min(depth, int(view.ranks.max(initial=0)))
+    """Return the profile of the single rows of a block, with gains if propensities are given."""
+    ptr, labels = view.block.truth[:2]
+    width = min(depth, int(view.ranks.max(initial=0)))
     hits = np.zeros((width, view.n_rows)).T  # formulas add up columns
     place_gains(ptr, labels, view.ranks, NO_PROPENSITY, hits)
-    gains = None if propensity is None else np.zeros((width, view.n_rows)).T
-    if gains is not None and propensity is not None:
+    gains = None
+    if propensity is not None:
+        gains = np.zeros((width, view.n_rows)).T
         place_gains(ptr, labels, view.ranks, propensity.values, gains)
     return Profile(view.n_relevant, np.ones(view.n_rows), hits, gains, None)

@@ -16,10 +16,11 @@ ENDS = ("worst", "best")
 
 
 class Completion(View):
-    """A view whose unlisted labels take the best or the worst scores up to the lowest score of their row.
+    """A view whose lists are completed with the best or the worst scores of unlisted labels.
 
-    Best: unlisted relevant labels tie with the lowest score and irrelevant ones rank below. Worst: irrelevant
-    ones tie with it and relevant ones take the last ranks, without ties.
+    These scores do not exceed the lowest score of the row. Best: unlisted relevant labels tie with
+    the lowest score and irrelevant ones rank below. Worst: irrelevant ones tie with it and relevant
+    ones take the last ranks, without ties.
     """
 
     def __init__(self, view: View, best: bool) -> None:
@@ -30,11 +31,22 @@ class Completion(View):
     @cached
     def standing(self) -> tuple[Ints, Ints]:
         """Numbers of labels above and tied with each relevant label."""
-        truth, ranking = self.block.truth, self.ranking
+        truth = self.block.truth
+        ranking = self.ranking
         above, tied = (array.copy() for array in self._view.standing)
-        scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
-        positions = self._view.positions
-        complete_ties(positions, truth.ptr, ranking.ptr, scores, self.n_labels, self._best, above, tied)
+        scores = ranking.scores
+        if scores is None:
+            scores = np.empty(0, np.float32)
+        complete_ties(
+            self._view.positions,
+            truth.ptr,
+            ranking.ptr,
+            scores,
+            self.n_labels,
+            self._best,
+            above,
+            tied,
+        )
         return above, tied
 
 
@@ -46,19 +58,24 @@ class RowBounds(RowSums):
     keeps = False
 
     def names(self) -> dict[str, Spec]:
-        """Return the names of the sums, and the measure of each."""
+        """Return the measure of each sum, by the name of the sum."""
         return {f"{spec} {end}": spec for spec in self.specs for end in ENDS}
 
     def columns(self, view: View) -> list[Floats]:
-        """Return the row values of a block, one array for each name."""
-        ends = [Completion(view, best=end == "best") for end in ENDS]
-        return [row_values(spec, end, self.plan) for spec in self.specs for end in ends]
+        """Return the row values of a block, an array for each sum."""
+        views = [Completion(view, best=end == "best") for end in ENDS]
+        return [
+            row_values(spec, completed, self.plan) for spec in self.specs for completed in views
+        ]
 
     def finish(self) -> Results:
         """Return the intervals of the means."""
-        of_ends = self.means()
-        means = {spec.name: [of_ends[f"{spec} {end}"] for end in ENDS] for spec in self.specs}
-        return Results(intervals={name: (worst, best) for name, (worst, best) in means.items()})
+        means = self.means()
+        intervals = {}
+        for spec in self.specs:
+            worst, best = [means[f"{spec} {end}"] for end in ENDS]
+            intervals[spec.name] = worst, best
+        return Results(intervals=intervals)
 
 
 STATE = RowBounds

@@ -1,4 +1,4 @@
-"""RowGroups: all measures of each group of rows."""
+"""RowGroups: all measures of each row group."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from xmleval.view.block import MOST_GROUPS
 from xmleval.view.parts import split_rows
 from xmleval.view.view import View
 
-SHARES = 16  # of the memory for pooled scores, as the number of groups is not known before
+SHARES = 16  # parts of the memory for pooled scores: the number of groups is not known before
 
 
 class RowGroups(Parts):
-    """States of each group of rows, as far as groups have been seen."""
+    """States of each row group that has occurred or is expected."""
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
@@ -33,48 +33,53 @@ class RowGroups(Parts):
         self.share = resources._replace(memory=max(1, resources.memory // SHARES))
 
     def part(self, name: str) -> States:
-        """Return the states of a group, empty ones where it is new."""
+        """Return the states of a group, empty ones if it is new."""
         if name not in self.parts:
             states = States(self.plan.part(), self.share)
-            n = max(self.n_expected, 1 + len(self.parts))
-            n_bytes = n * table_bytes(states)
-            if self.plan.confidence is not None and n_bytes > self.resources.memory:
-                tables = f"tables of {n} groups, each with {N_GROUPS} for confidence intervals, take "
-                limit = f"{size_text(n_bytes)}, more than the {size_text(self.resources.memory)} that "
-                raise InputError(
-                    "row_groups", Message(tables, limit, Keyword("memory"), " leaves them; give more")
-                )
+            self._check_memory(states)
             self.parts = {**self.parts, name: states}
         return self.parts[name]
 
+    def _check_memory(self, states: States) -> None:
+        """Refuse one more group if the tables for confidence intervals exceed the memory."""
+        n = max(self.n_expected, 1 + len(self.parts))
+        n_bytes = n * table_bytes(states)
+        if self.plan.confidence is None or n_bytes <= self.resources.memory:
+            return
+        tables = f"tables of {n} groups, each with {N_GROUPS} for confidence intervals, take "
+        limit = f"{size_text(n_bytes)}, more than the {size_text(self.resources.memory)} that "
+        fix = " leaves them; give more"
+        raise InputError("row_groups", Message(tables, limit, Keyword("memory"), fix))
+
     def expect(self, names: Iterable[str]) -> None:
-        """Make room for groups that are to come, so that workers share the tables that they can share."""
+        """Prepare the states of groups of the next rows, so that workers can share tables."""
         self.n_expected = len({*self.parts, *names})
         for name in sorted(names):
             self.part(name)
 
     def split(self, view: View) -> Iterator[tuple[str, View]]:
-        """Yield the rows of each group."""
+        """Yield the name and the rows of each group of a block."""
         groups = view.block.row_groups
         assert groups is not None
-        for name, rows in zip(groups.names, split_rows(view, groups.of, len(groups.names)), strict=True):
+        views = split_rows(view, groups.of, len(groups.names))
+        for name, rows in zip(groups.names, views, strict=True):
             if rows.n_rows:
                 yield name, rows
 
     @property
     def counted(self) -> dict[str, States]:
-        """The groups that have rows, by name: numbers in their order, others in that of texts."""
+        """The groups that have rows, by name, in numerical order if all names are numbers."""
         names = in_number_order(sorted(name for name, n_rows in self.n_rows.items() if n_rows))
         return {name: self.parts[name] for name in names}
 
     def finish(self) -> Results:
-        """Return the results of each group, by name."""
-        groups = Results()
+        """Return the results of each group."""
+        results = Results()
         for name, states in self.counted.items():
-            results = states.finish()
-            results.notes.clear()
-            groups.row_groups[name] = Part(results, self.n_rows[name], self.plan.n_labels)
-        return groups
+            group = states.finish()
+            group.notes.clear()
+            results.row_groups[name] = Part(group, self.n_rows[name], self.plan.n_labels)
+        return results
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -83,9 +88,11 @@ class RowGroups(Parts):
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        names = json.loads(contents.take("names", None, dtype=np.uint8, high=255).tobytes())
-        fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
-        expect(fits and len({*names}) == len(names) <= MOST_GROUPS, "names are not those of groups")
+        text = contents.take("names", None, dtype=np.uint8, high=255).tobytes()
+        names = json.loads(text)
+        is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        fits = is_list and len({*names}) == len(names) <= MOST_GROUPS
+        expect(fits, "names are not those of groups")
         for name in names:
             self.part(name)
         super().from_contents(contents)

@@ -7,30 +7,41 @@ import math
 from xmleval.base.arrays import Floats, Ints
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import as_integer
-from xmleval.states.row_sums import RowSums, carried
+from xmleval.states.row_sums import RowSums, carry_sums
 from xmleval.view.view import View
 
-BELOW = " below"  # ends the name of the sum that is divided by
+BELOW = " below"  # ends the name of a denominator
 
 
 class RowRatios(RowSums):
-    """Sums of two values of each row; formulas receive the `View` of a block and return both."""
+    """Sums of the numerators and of the denominators of rows.
+
+    Formulas receive the `View` of a block and return both, one value for each row.
+    """
 
     keeps = False
 
     def names(self) -> dict[str, Spec]:
-        """Return the names of the sums, and the measure of each."""
+        """Return the measure of each sum, by the name of the sum."""
         return {f"{spec.name}{end}": spec for spec in self.specs for end in ("", BELOW)}
 
     def columns(self, view: View) -> list[Floats]:
-        """Return the row values of a block, one array for each name."""
-        return [terms for spec in self.specs for terms in spec.metric.value(view, self.plan.setting(spec))]
+        """Return the row values of a block, an array for each sum."""
+        columns = list[Floats]()
+        for spec in self.specs:
+            columns += spec.metric.value(view, self.plan.setting(spec))
+        return columns
 
     def _means(self, totals: Ints, n_large: Ints, n_defined: Ints) -> dict[str, float]:
-        """Return the ratios of sums, which are carried first, by the name of the measure."""
-        of_key = dict(zip(self.keys, map(as_integer, carried(totals)[:, 0]), strict=True))
-        sums = [(spec.name, of_key[spec.name], of_key[f"{spec.name}{BELOW}"]) for spec in self.specs]
-        return {name: above / below if below else math.nan for name, above, below in sums}
+        """Return the ratio of each measure; the sums are carried first."""
+        sums = map(as_integer, carry_sums(totals)[:, 0])
+        sums_by_key = dict(zip(self.keys, sums, strict=True))
+        ratios = {}
+        for spec in self.specs:
+            numerator = sums_by_key[spec.name]
+            denominator = sums_by_key[f"{spec.name}{BELOW}"]
+            ratios[spec.name] = numerator / denominator if denominator else math.nan
+        return ratios
 
 
 STATE = RowRatios

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,56 +34,73 @@ from xmleval.view.view import View
 
 
 class RowSums(State):
-    """Sum, total weight and number of the defined row values of each measure, and optionally the values.
+    """Sums, total weights and numbers of the defined row values of each measure.
 
-    Formulas receive the `View` of a block, or its `Counts` if the measure needs sets, or its `Extremes` if it
-    needs scores of entries, and return the value of each row, NaN if undefined. With jackknife groups,
-    sums are apart by group.
+    Formulas receive the `View` of a block, or its `Counts` if the measure needs sets, or its
+    `Extremes` if it needs scores of entries, and return the value of each row, NaN if undefined.
+    With jackknife groups, each group has its own sums.
+
+    keeps : class attribute, whether row values are kept on request
+    keys : names of the sums
+    unbounded : names of the sums of values without an upper limit, which are in `LARGE_UNIT`
+    totals : int64 (groups, sums, 2, limbs), fixed-point sums of values and of weights
+    n_large : int64 (groups, sums, 2), numbers of values that count as inf and as -inf
+    n_defined : int64 (groups, sums), numbers of defined values
+    n_rows : int64 (groups,)
+    n_weighing : int64 (groups,), numbers of rows with a positive weight; 0 without jackknife groups
     """
 
     by_group = True
     with_unknown = True
-    keeps = True  # whether row values are kept on request
+    keeps = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
-        of = self.names()
-        self.keys = list(of)
-        kept = plan.per_row if self.keeps else False
-        names = (key for key in self.keys if kept is True or (kept and key in kept))
-        self.kept = KeptRows(tuple(names))
-        self.n_groups = N_GROUPS if self.by_group and plan.confidence is not None else 1
-        self.unbounded = {key for key, spec in of.items() if spec.metric.range[1] == np.inf}
+        specs_by_key = self.names()
+        self.keys = list(specs_by_key)
+        if self.keeps:
+            self.kept = KeptRows(tuple(_select_kept(self.keys, plan.per_row)))
+        has_groups = self.by_group and plan.confidence is not None
+        self.n_groups = N_GROUPS if has_groups else 1
+        self.unbounded = {
+            key for key, spec in specs_by_key.items() if spec.metric.range[1] == np.inf
+        }
         shape = self.n_groups, len(self.keys)
-        self.totals: Ints = np.zeros((*shape, 2, LIMBS), np.int64)  # of values, of weights
-        self.n_large: Ints = np.zeros((*shape, 2), np.int64)  # values that count as inf, as -inf
+        self.totals: Ints = np.zeros((*shape, 2, LIMBS), np.int64)
+        self.n_large: Ints = np.zeros((*shape, 2), np.int64)
         self.n_defined: Ints = np.zeros(shape, np.int64)
         self.n_rows: Ints = np.zeros(self.n_groups, np.int64)
-        self.n_weighing = self.n_rows  # with a positive weight, where there are jackknife groups
+        self.n_weighing = self.n_rows
 
     def names(self) -> dict[str, Spec]:
-        """Return the names of the sums, and the measure of each."""
+        """Return the measure of each sum, by the name of the sum."""
         return {spec.name: spec for spec in self.specs}
 
     def columns(self, view: View) -> list[Floats]:
-        """Return the row values of a block, one array for each name."""
+        """Return the row values of a block, an array for each sum."""
         return [row_values(spec, view, self.plan) for spec in self.specs]
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        values, weight = self.columns(view), view.block.weight
-        totals, n_large, n_defined = self.totals.copy(), self.n_large.copy(), self.n_defined.copy()
+        values = self.columns(view)
+        weight = view.block.weight
+        totals = self.totals.copy()
+        n_large = self.n_large.copy()
+        n_defined = self.n_defined.copy()
         n_rows = self.n_rows.copy()
-        for group, rows, n in self._parts(view):
-            unit = NO_WEIGHT if weight is None else weight[rows]
+        for group, rows, n_in_group in self._split_rows(view):
+            row_weights = NO_WEIGHT if weight is None else weight[rows]
             for i, (key, column) in enumerate(zip(self.keys, values, strict=True)):
                 terms = column[rows]
                 if key in self.unbounded:
-                    terms, n_new = without_large(terms, unit)
+                    terms, n_new = without_large(terms, row_weights)
                     n_large[group, i] += n_new
-                n_defined[group, i] += self.add(terms, unit, *totals[group, i])
-            n_rows[group] += n
-        self.totals, self.n_large, self.n_defined, self.n_rows = totals, n_large, n_defined, n_rows
+                n_defined[group, i] += self.add(terms, row_weights, *totals[group, i])
+            n_rows[group] += n_in_group
+        self.totals = totals
+        self.n_large = n_large
+        self.n_defined = n_defined
+        self.n_rows = n_rows
         if self.n_groups > 1:
             self.n_weighing = self.n_weighing + view.n_weighing
         if self.kept.names:
@@ -90,70 +108,97 @@ class RowSums(State):
             self.kept = self.kept.with_rows(view, columns)
 
     def add(self, values: Floats, weight: Floats, total: Ints, total_weight: Ints) -> int:
-        """Add values to their sum, and weights, if any, to theirs; return how many are not NaN."""
+        """Add values, and weights, if any, to their sums; return how many values are not NaN."""
         return sum_terms(values, weight, total, total_weight)
 
-    def _parts(self, view: View) -> list[tuple[int, Any, int]]:
-        """Return the jackknife groups of a block, the rows of each and their number."""
+    def _split_rows(self, view: View) -> list[tuple[int, Any, int]]:
+        """Return the jackknife groups of a block, and the rows of each and their number."""
         if self.n_groups == 1:
             return [(0, slice(None), view.n_rows)]
         rows, starts = view.group_order
-        ends = enumerate(itertools.pairwise(starts.tolist()))
-        return [(group, rows[start:stop], stop - start) for group, (start, stop) in ends if start < stop]
+        groups = list[tuple[int, Any, int]]()
+        for group, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
+            if start < stop:
+                groups.append((group, rows[start:stop], stop - start))
+        return groups
 
     def merge(self, added: RowSums) -> None:
         """Merge a state of other rows."""
-        self.totals, self.n_large = carried(self.totals + added.totals), self.n_large + added.n_large
-        self.n_defined, self.n_rows = self.n_defined + added.n_defined, self.n_rows + added.n_rows
+        self.totals = carry_sums(self.totals + added.totals)
+        self.n_large = self.n_large + added.n_large
+        self.n_defined = self.n_defined + added.n_defined
+        self.n_rows = self.n_rows + added.n_rows
         self.n_weighing = self.n_weighing + added.n_weighing
         self.kept = self.kept.plus(added.kept.blocks)
 
     def finish(self) -> Results:
         """Return the means over the rows."""
         sums = self._sums()
-        results, n_rows = Results(values=self._means(*sums)), int(self.n_rows.sum())
-        for key, n_defined in zip(self.keys, sums[2].tolist(), strict=True):
-            if n_defined < n_rows:
-                results.undefined_rows[key] = n_rows - n_defined
-        for place in np.flatnonzero(sums[1].any(axis=1)).tolist() if self.unbounded and sums[1].any() else ():
-            results.notes[f"large {self.keys[place]}"] = ABOUT_LARGE.format(self.keys[place])
+        results = Results(values=self._means(*sums))
+        _, n_large, n_defined = sums
+        n_rows = int(self.n_rows.sum())
+        for key, n_values in zip(self.keys, n_defined.tolist(), strict=True):
+            if n_values < n_rows:
+                results.undefined_rows[key] = n_rows - n_values
+        if self.unbounded:
+            for i in np.flatnonzero(n_large.any(axis=1)).tolist():
+                key = self.keys[i]
+                results.notes[f"large {key}"] = ABOUT_LARGE.format(key)
         if self.kept.names:
             results.rows = self.kept.columns()
         if self.n_groups > 1:
-            of_groups = zip(self.totals, self.n_large, self.n_defined, strict=True)
-            groups = [group for group, n in zip(of_groups, self.n_weighing, strict=True) if n]
-            without = [self._means(*map(np.subtract, sums, group)) for group in groups]
-            results.replicates = {key: np.array([means[key] for means in without]) for key in results.values}
+            means_without = self._means_without_groups(*sums)
+            results.replicates = {
+                key: np.array([means[key] for means in means_without]) for key in results.values
+            }
         return results
+
+    def _means_without_groups(
+        self, totals: Ints, n_large: Ints, n_defined: Ints
+    ) -> list[dict[str, float]]:
+        """Return the means without each jackknife group that has a weight, from the sums of all."""
+        means = []
+        for group in np.flatnonzero(self.n_weighing).tolist():
+            means.append(
+                self._means(
+                    totals - self.totals[group],
+                    n_large - self.n_large[group],
+                    n_defined - self.n_defined[group],
+                )
+            )
+        return means
 
     def means(self) -> dict[str, float]:
         """Return the means of the defined row values, NaN if there are none."""
         return self._means(*self._sums())
 
     def _sums(self) -> tuple[Ints, Ints, Ints]:
-        """Return the sums of all jackknife groups, as `_means` takes them."""
+        """Return ``totals``, ``n_large`` and ``n_defined`` of all jackknife groups together."""
         return self.totals.sum(axis=0), self.n_large.sum(axis=0), self.n_defined.sum(axis=0)
 
     def _means(self, totals: Ints, n_large: Ints, n_defined: Ints) -> dict[str, float]:
-        """Return the means of sums, which are carried first."""
-        carried(totals)
+        """Return the means of sums, by the name of the sum; the sums are carried first."""
+        carry_sums(totals)
         means = {}
         for i, key in enumerate(self.keys):
-            weight = as_integer(totals[i, 1]) if self.plan.weighted else int(n_defined[i]) * SCALE
-            unit = LARGE_UNIT if key in self.unbounded else 1.0
-            # integers: correctly rounded
-            mean = as_integer(totals[i, 0]) / weight * unit if weight else math.nan
+            weight = int(n_defined[i]) * SCALE
+            if self.plan.weighted:
+                weight = as_integer(totals[i, 1])
+            mean = math.nan
+            if weight:
+                unit = LARGE_UNIT if key in self.unbounded else 1.0
+                mean = as_integer(totals[i, 0]) / weight * unit  # integers: correctly rounded
             means[key] = mean + sum_of_large(*n_large[i].tolist())
         return means
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        out: Arrays = {"totals": self.totals, "n_defined": self.n_defined, "n_rows": self.n_rows}
+        arrays: Arrays = {"totals": self.totals, "n_defined": self.n_defined, "n_rows": self.n_rows}
         if self.n_groups > 1:
-            out["n_weighing"] = self.n_weighing
+            arrays["n_weighing"] = self.n_weighing
         if self.unbounded:
-            out["n_large"] = self.n_large
-        return {**out, **self.kept.arrays()}
+            arrays["n_large"] = self.n_large
+        return {**arrays, **self.kept.arrays()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
@@ -168,28 +213,36 @@ class RowSums(State):
         self.kept = self.kept.restored(contents)
 
 
-def carried(totals: Ints) -> Ints:
-    """Carry sums of sums, or differences of sums, in place until they are canonical."""
+def _select_kept(keys: list[str], per_row: bool | Sequence[str]) -> list[str]:
+    """Return the names of the sums whose row values are kept."""
+    if isinstance(per_row, bool):
+        return keys if per_row else []
+    return [key for key in keys if key in per_row]
+
+
+def carry_sums(totals: Ints) -> Ints:
+    """Carry sums, or differences of sums, in place until they are canonical, and return them."""
     carry(totals.reshape(-1, LIMBS))
     return totals
 
 
 def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
     """Return a measure's row values of a block, NaN for excluded rows."""
-    metric, setting = spec.metric, plan.setting(spec)
-    view = view.inside if metric.every_label else view
-    seen: object = view
+    metric = spec.metric
+    setting = plan.setting(spec)
+    if metric.every_label:
+        view = view.inside
+    facts: object = view
     if "sets" in metric.needs:
-        seen = counts_of(spec, view, plan)
+        facts = count_cells(spec, view, plan)
     elif "entry scores" in metric.needs:
-        seen = view.extremes
-    return settle_empty(
-        metric.value(seen, setting), 1.0, view.n_relevant, metric.empty, setting.conventions.empty
-    )
+        facts = view.extremes
+    values = metric.value(facts, setting)
+    return settle_empty(values, 1.0, view.n_relevant, metric.empty, setting.conventions.empty)
 
 
-def counts_of(spec: Spec, view: View, plan: Plan) -> Counts:
-    """Return the contingency table of each row that a measure of sets reads."""
+def count_cells(spec: Spec, view: View, plan: Plan) -> Counts:
+    """Return the contingency tables of rows, for a measure of sets."""
     if plan.hierarchy is not None and "hierarchy" in spec.metric.needs:
         return view.closed_counts(plan.decide(spec), plan.hierarchy)
     return view.counts(plan.decide(spec))

@@ -1,14 +1,14 @@
-"""ScoreRuns: scores of relevant and of irrelevant entries, for measures of scores pooled over rows."""
+"""ScoreRuns: scores of relevant and of irrelevant entries, for measures of pooled scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from xmleval.base.arrays import Bools, Chunks, Floats, Ints, Scores, as_score, bytes_of
+from xmleval.base.arrays import Bools, Chunks, Floats, Ints, Labels, Scores, as_score, bytes_of
 from xmleval.base.budget import Resources
 from xmleval.files.spill import SpillFile
 from xmleval.kernels.columns import group_entries
@@ -18,8 +18,8 @@ from xmleval.kernels.sweeps import LabelCurves
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import as_floats
 from xmleval.pooled.columns import sweep_columns
-from xmleval.pooled.curves import Curves, Found, Last, Unlisted, sweep_piles, thinned
-from xmleval.pooled.piles import SMALL, Grouped, Held, Pile, make_keys
+from xmleval.pooled.curves import Curves, Last, PartialCurve, Unlisted, sweep_piles, thin_points
+from xmleval.pooled.piles import SMALL, Grouped, KeysInMemory, Pile, make_keys
 from xmleval.pooled.store import Store
 from xmleval.pooled.value_curves import sweep_values
 from xmleval.pooled.values import Values
@@ -28,13 +28,16 @@ from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.jackknife_values import entries_without, labels_without
 from xmleval.states.plan import Plan
 from xmleval.states.results import Results
-from xmleval.states.saved_keys import checked_counts, checked_keys, joined, rising
+from xmleval.states.saved_keys import checked_counts, checked_keys, checked_order, join_chunks
 from xmleval.states.state import MOST_CELLS, Arrays, State
 from xmleval.view.facts import Curve
 from xmleval.view.view import View
 
-CELLS, COLUMNS = "cells", "columns"
-GOOD, BAD, MISSING = "relevant", "irrelevant", "missing"
+CELLS = "cells"
+COLUMNS = "columns"
+GOOD = "relevant"
+BAD = "irrelevant"
+MISSING = "missing"
 GROUPED = 8  # entries per label of a block from which grouping by label is faster than sorting keys
 
 
@@ -42,41 +45,59 @@ class ScoreRuns(State):
     """Scores of relevant and of irrelevant listed entries; all unlisted entries are one tie group.
 
     Formulas receive the `Curve` of all entries, or of each label.
+
+    needs : the curves that the measures require
+    unlisted : score of unlisted entries; None if they rank below all
+    dtype : of scores
+    n_true : int64 (n_labels,), rows in which each label is relevant, or int64 (1,), their sum
+    store : the scores, in memory and in spill files
+    last : for bounds, lowest score of each row, in arrays of several blocks
+    n_unlisted_irrelevant : for bounds, unlisted irrelevant labels of each row, in the same arrays
     """
 
-    of_labels = True
+    counts_labels = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
         self.needs = Needs.of(plan, specs)
-        self.n_labels, self.unlisted = plan.n_labels, plan.unlisted
-        self._share = resources.pooled  # bytes that updates may hold
+        self.n_labels = plan.n_labels
+        self.unlisted = plan.unlisted
+        self._share = resources.pooled  # bytes in memory above which updates spill
         self.n_rows = 0
-        self.dtype = np.dtype(np.float32)  # of scores
+        self.dtype = np.dtype(np.float32)
         self.n_true: Ints = np.zeros(plan.n_labels if self.needs.columns else 1, np.int64)
         self.table_bytes = bytes_of(self.n_true)
         self.store = self._new_store(SpillFile())
-        self.last: list[Scores] = []  # for bounds: lowest score of each row
-        self.n_left: list[Ints] = []  # for bounds: unlisted irrelevant labels of each row
+        self.last: list[Scores] = []
+        self.n_unlisted_irrelevant: list[Ints] = []
 
     @classmethod
     def most_cells(cls, plan: Plan, specs: tuple[Spec, ...]) -> int | None:
-        """Return the limit of curves of all entries."""
-        return MOST_CELLS if Needs.of(plan, specs).cells else None
+        """Return the limit of entries, if the curve of all entries is needed."""
+        if Needs.of(plan, specs).cells:
+            return MOST_CELLS
+        return None
 
     def _new_store(self, file: SpillFile) -> Store:
-        kinds = (GOOD, BAD, MISSING) if self.needs.bounds else (GOOD, BAD)
-        cells = [f"{CELLS}.{kind}" for kind in kinds] if self.needs.cells else []
-        columns = [f"{COLUMNS}.{kind}" for kind in (GOOD, BAD)] if self.needs.columns else []
+        """Return an empty store of the scores that are needed."""
+        cells = list[str]()
+        columns = list[str]()
+        if self.needs.cells:
+            cells = [f"{CELLS}.{kind}" for kind in (GOOD, BAD)]
+            if self.needs.bounds:
+                cells.append(f"{CELLS}.{MISSING}")
+        if self.needs.columns:
+            columns = [f"{COLUMNS}.{kind}" for kind in (GOOD, BAD)]
         return Store(cells, columns, file)
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        ranking, labels = view.ranking, view.block.truth.labels
+        ranking = view.ranking
+        labels = view.block.truth.labels
         assert ranking.scores is not None
         self.store.add(self._scores(view), self._share, self.resources)
         if self.needs.bounds:
-            self._add_last([view.last_scores], [view.n_left])
+            self._add_last([view.last_scores], [view.n_unlisted_irrelevant])
         if self.needs.columns:
             count_entries(labels, self.n_true)
         else:
@@ -91,12 +112,15 @@ class ScoreRuns(State):
         self.n_true = self.n_true + added.n_true
         self.n_rows += added.n_rows
         self.dtype = np.result_type(self.dtype, added.dtype)
-        if sum(map(len, self.last)) < sum(map(len, added.last)):  # the long ones first: they are not copied
-            self.last, last = [*added.last], self.last
-            self.n_left, n_left = [*added.n_left], self.n_left
-            self._add_last(last, n_left)
-        else:
-            self._add_last(added.last, added.n_left)
+        last = added.last
+        n_unlisted_irrelevant = added.n_unlisted_irrelevant
+        # the long arrays first: they are not copied
+        if sum(map(len, self.last)) < sum(map(len, last)):
+            last = self.last
+            n_unlisted_irrelevant = self.n_unlisted_irrelevant
+            self.last = [*added.last]
+            self.n_unlisted_irrelevant = [*added.n_unlisted_irrelevant]
+        self._add_last(last, n_unlisted_irrelevant)
 
     def empty(self) -> ScoreRuns:
         """Return an empty state to merge with this one, which spills to the same file."""
@@ -117,45 +141,59 @@ class ScoreRuns(State):
         """Release the file space of spilled keys."""
         self.store.discard()
 
-    def _scores(self, view: View) -> dict[str, Values | list[Held]]:
-        """Return the scores of each kind that a block adds."""
-        flags, labels, scores = view.relevant_entries, view.ranking.labels, view.ranking.scores
+    def _scores(self, view: View) -> dict[str, Values | list[KeysInMemory]]:
+        """Return the scores that a block adds to the store, by name."""
+        is_relevant = view.relevant_entries
+        scores = view.ranking.scores
         assert scores is not None
         added: dict[str, Any] = {}
-        grouped = labels.size >= max(SMALL, GROUPED * self.n_labels)
-        if self.needs.columns and not grouped:
-            good, bad = _parted(flags, scores)
-            added[f"{COLUMNS}.{GOOD}"] = [make_keys(labels[flags], good, self.n_labels)]
-            added[f"{COLUMNS}.{BAD}"] = [make_keys(labels[~flags], bad, self.n_labels)]
-        elif self.needs.columns:
-            ptr, together = np.empty((2, self.n_labels + 1), np.int64), np.empty_like(scores)
-            group_entries(flags, labels, scores, ptr, together)
-            added[f"{COLUMNS}.{BAD}"], added[f"{COLUMNS}.{GOOD}"] = (
-                [Grouped(part, together)] for part in ptr
-            )
+        if self.needs.columns:
+            added |= self._label_scores(view.ranking.labels, scores, is_relevant)
         if self.needs.cells:
-            for kind, part in zip((GOOD, BAD), _parted(flags, scores), strict=True):
-                added[f"{CELLS}.{kind}"] = _as_found(part)
+            good, bad = _part_scores(is_relevant, scores)
+            added[f"{CELLS}.{GOOD}"] = _as_stored(good)
+            added[f"{CELLS}.{BAD}"] = _as_stored(bad)
         if self.needs.bounds:
-            added[f"{CELLS}.{MISSING}"] = _as_found(view.last_scores[view.missing[0]])
+            added[f"{CELLS}.{MISSING}"] = _as_stored(view.last_scores[view.missing[0]])
         return added
 
-    def _add_last(self, last: list[Scores], n_left: list[Ints]) -> None:
+    def _label_scores(
+        self, labels: Labels, scores: Scores, is_relevant: Bools
+    ) -> dict[str, list[Any]]:
+        """Return the scores of entries by label: as keys, or grouped if there are many."""
+        if labels.size < max(SMALL, GROUPED * self.n_labels):
+            good, bad = _part_scores(is_relevant, scores)
+            return {
+                f"{COLUMNS}.{GOOD}": [make_keys(labels[is_relevant], good, self.n_labels)],
+                f"{COLUMNS}.{BAD}": [make_keys(labels[~is_relevant], bad, self.n_labels)],
+            }
+        ptr = np.empty((2, self.n_labels + 1), np.int64)
+        grouped = np.empty_like(scores)
+        group_entries(is_relevant, labels, scores, ptr, grouped)
+        return {
+            f"{COLUMNS}.{BAD}": [Grouped(ptr[0], grouped)],
+            f"{COLUMNS}.{GOOD}": [Grouped(ptr[1], grouped)],
+        }
+
+    def _add_last(self, last: list[Scores], n_unlisted_irrelevant: list[Ints]) -> None:
         """Add lowest scores of rows; short arrays are joined."""
-        for scores, left in zip(last, n_left, strict=True):
+        for scores, counts in zip(last, n_unlisted_irrelevant, strict=True):
             self.last.append(scores)
-            self.n_left.append(left)
+            self.n_unlisted_irrelevant.append(counts)
             while len(self.last) > 1 and self.last[-2].size <= 2 * self.last[-1].size:
                 if self.last[-2].dtype != self.last[-1].dtype:
                     break
                 self.last[-2:] = [np.concatenate(self.last[-2:])]
-                self.n_left[-2:] = [np.concatenate(self.n_left[-2:])]
+                self.n_unlisted_irrelevant[-2:] = [np.concatenate(self.n_unlisted_irrelevant[-2:])]
 
     def finish(self) -> Results:
         """Sort the scores and return the values of curves."""
-        entries, points, columns = None, None, None
+        entries = None
+        points = None
+        columns = None
         if self.needs.cells:
-            entries, points = self.cells(self.resources, min(self.plan.curve_points, self.resources.points))
+            n_points = min(self.plan.curve_points, self.resources.points)
+            entries, points = self.cells(self.resources, n_points)
             self.store.file.trim()  # after scores counted by value that were swept with others
         if self.needs.columns:
             columns = self.columns(self.resources)
@@ -166,8 +204,7 @@ class ScoreRuns(State):
 
     def cells(self, resources: Resources, n_points: int = 0) -> tuple[Curves, Floats]:
         """Return the curves of all entries, arrays of size 1, and points of the first curve."""
-        good, bad, missing = (f"{CELLS}.{kind}" for kind in (GOOD, BAD, MISSING))
-        n_good, n_bad = map(self.store.size, (good, bad))
+        n_good, n_bad = (self.store.size(f"{CELLS}.{kind}") for kind in (GOOD, BAD))
         n_relevant = int(self.n_true.sum())
         n_irrelevant = self.n_rows * self.n_labels - n_relevant
         unlisted = Unlisted(n_relevant - n_good, n_irrelevant - n_bad, self.level())
@@ -175,103 +212,168 @@ class ScoreRuns(State):
         if n_points:
             strides = np.array([max(1, -(-2 * size // n_points)) for size in (n_good, n_bad)])
         last = self._last() if self.needs.bounds else None
-        asked = self.needs.asked
-        sweep: Callable[..., Found] = partial(sweep_values, pairs_alone=self.needs.pairs_alone)
-        side: Callable[[str], Values | Pile | None] = self.store.values.get
-        if not self.store.by_value([*self.store.values]):
-            sweep, side = sweep_piles, {name: self.store.as_pile(name) for name in self.store.values}.get
-        sums = sweep([side(good)], side(bad), unlisted, resources, strides=strides, last=last, asked=asked)
+        sweep, scores = self._cell_sweep()
+        good = scores[f"{CELLS}.{GOOD}"]
+        bad = scores[f"{CELLS}.{BAD}"]
+        sums = sweep(
+            [good],
+            bad,
+            unlisted,
+            resources,
+            strides=strides,
+            last=last,
+            queries=self.needs.queries,
+        )
 
-        def curve(right: int, level: int, *ends: Floats) -> Curve:
+        def make_curve(right: int, level: int, *sums_and_peaks: Floats) -> Curve:
+            """Return a curve from its pairs; what else is not given is NaN."""
             counts = [np.array([n], object) for n in (n_relevant, n_irrelevant, right, level)]
-            return Curve._make([*counts, *(np.array([value]) for value in ends or (np.nan,) * 3)])
+            others = [np.array([value]) for value in sums_and_peaks or (np.nan,) * 3]
+            return Curve._make([*counts, *others])
 
-        value = curve(*sums.pairs, as_floats(sums.precision), *sums.peak.T)
-        points = thinned(sums.points, n_points)
+        value = make_curve(*sums.pairs, as_floats(sums.precision), *sums.peak.T)
+        points = thin_points(sums.points, n_points)
         if not self.needs.bounds:
             return Curves(value), points
         # without the pairs of unlisted entries, which rank below all
         right, level = sums.pairs
         right -= n_good * unlisted.irrelevant
         level -= unlisted.relevant * unlisted.irrelevant
-        worst = curve(right + sums.open_pairs[0], level + sums.open_pairs[1])
+        worst = make_curve(right + sums.open_pairs[0], level + sums.open_pairs[1])
         above_all = Unlisted(0, unlisted.irrelevant, None)
-        best = curve(*sweep([side(good), side(missing)], side(bad), above_all, resources).pairs)
+        missing = scores[f"{CELLS}.{MISSING}"]
+        best = make_curve(*sweep([good, missing], bad, above_all, resources).pairs)
         return Curves(value, worst, best), points
+
+    def _cell_sweep(
+        self,
+    ) -> tuple[Callable[..., PartialCurve], Mapping[str, Values | Pile]]:
+        """Return the function that sweeps scores of all entries, and its scores by name."""
+        values = self.store.values
+        if self.store.by_value([*values]):
+            return partial(sweep_values, pairs_alone=self.needs.pairs_alone), values
+        return sweep_piles, {name: self.store.as_pile(name) for name in values}
 
     def columns(self, resources: Resources) -> Curves:
         """Return the curves of every label."""
         curves = self.sweep(resources)
-        n_relevant, n_irrelevant = self._n_cells().T.astype(np.float64)
+        n_relevant, n_irrelevant = self._count_cells().T.astype(np.float64)
         right, level = curves.pairs.T
         value = Curve(
-            n_relevant, n_irrelevant, right, level, curves.precision, curves.peak[..., 0], curves.peak[..., 1]
+            n_relevant,
+            n_irrelevant,
+            right,
+            level,
+            curves.precision,
+            curves.peak[..., 0],
+            curves.peak[..., 1],
         )
         return Curves(value)
 
     def sweep(self, resources: Resources) -> LabelCurves:
         """Return the statistics of the curve of every label."""
-        good, bad = (self.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD))
-        n_cells, level = self._n_cells(), self.level()
-        return sweep_columns(good, bad, self.n_labels, n_cells, level, resources, self.needs.asked)
+        return sweep_columns(
+            self.store.piles[f"{COLUMNS}.{GOOD}"],
+            self.store.piles[f"{COLUMNS}.{BAD}"],
+            self.n_labels,
+            self._count_cells(),
+            self.level(),
+            resources,
+            self.needs.queries,
+        )
 
-    def _n_cells(self) -> Ints:
-        """Return the relevant and irrelevant rows of every label."""
+    def _count_cells(self) -> Ints:
+        """Return the relevant and irrelevant rows of every label, int64 (n_labels, 2)."""
         return np.stack([self.n_true, self.n_rows - self.n_true], axis=1)
 
     def replicates(self, groups: Sequence[ScoreRuns]) -> dict[str, Floats]:
-        """Return the values without each of the groups, from one sweep over all if nothing is asked."""
-        swept = [spec for spec in self.specs if spec.smooth and not spec.metric.asks]
-        of_entries = [spec for spec in swept if spec.average == "micro"]
-        of_labels = [spec for spec in swept if spec.average != "micro"]
-        n_rows = np.array([group.n_rows for group in groups])
+        """Return the values without each of the groups.
+
+        Measures without queries of curves need one sweep for all groups.
+        """
         replicates: dict[str, Floats] = {}
-        if any(spec.smooth and spec.metric.asks for spec in self.specs):
+        smooth = [spec for spec in self.specs if spec.smooth]
+        if any(spec.metric.curve_query for spec in smooth):
             replicates |= super().replicates(groups)
-        settings = self.level(), self.resources
-        if of_entries:
-            n_relevant = np.array([int(group.n_true.sum()) for group in groups])
-            n_cells = np.stack([n_relevant, n_rows * self.n_labels - n_relevant])
-            stores, names = [group.store for group in groups], [f"{CELLS}.{kind}" for kind in (GOOD, BAD)]
-            replicates |= entries_without(self.plan, of_entries, stores, names, n_cells, *settings)
-        if of_labels:
-            piles = [[group.store.piles[f"{COLUMNS}.{kind}"] for group in groups] for kind in (GOOD, BAD)]
-            n_true = [group.n_true for group in groups]
-            replicates |= labels_without(self.plan, of_labels, piles, n_true, n_rows, *settings)
+        swept = [spec for spec in smooth if not spec.metric.curve_query]
+        micro = [spec for spec in swept if spec.average == "micro"]
+        if micro:
+            replicates |= self._entry_replicates(micro, groups)
+        averages = [spec for spec in swept if spec.average != "micro"]
+        if averages:
+            replicates |= self._label_replicates(averages, groups)
         return replicates
+
+    def _entry_replicates(
+        self, specs: Sequence[Spec], groups: Sequence[ScoreRuns]
+    ) -> dict[str, Floats]:
+        """Return micro averages without each of the groups."""
+        n_rows = np.array([group.n_rows for group in groups])
+        n_relevant = np.array([int(group.n_true.sum()) for group in groups])
+        return entries_without(
+            self.plan,
+            specs,
+            stores=[group.store for group in groups],
+            names=[f"{CELLS}.{kind}" for kind in (GOOD, BAD)],
+            n_cells=np.stack([n_relevant, n_rows * self.n_labels - n_relevant]),
+            level=self.level(),
+            resources=self.resources,
+        )
+
+    def _label_replicates(
+        self, specs: Sequence[Spec], groups: Sequence[ScoreRuns]
+    ) -> dict[str, Floats]:
+        """Return averages over labels without each of the groups."""
+        good = [group.store.piles[f"{COLUMNS}.{GOOD}"] for group in groups]
+        bad = [group.store.piles[f"{COLUMNS}.{BAD}"] for group in groups]
+        return labels_without(
+            self.plan,
+            specs,
+            piles=[good, bad],
+            n_true=[group.n_true for group in groups],
+            n_rows=np.array([group.n_rows for group in groups]),
+            level=self.level(),
+            resources=self.resources,
+        )
 
     def level(self) -> float | None:
         """Return the score of unlisted entries, rounded to the dtype of the others."""
-        return None if self.unlisted is None else as_score(self.unlisted, np.empty(0, self.dtype))
+        if self.unlisted is None:
+            return None
+        return as_score(self.unlisted, np.empty(0, self.dtype))
 
-    def _joined_bounds(self) -> tuple[Scores, Ints]:
+    def _join_bounds(self) -> tuple[Scores, Ints]:
+        """Return the lowest score and the number of unlisted irrelevant labels of all rows."""
         return (
             np.concatenate([np.empty(0, np.float32), *self.last]),
-            np.concatenate([np.empty(0, np.int64), *self.n_left]),
+            np.concatenate([np.empty(0, np.int64), *self.n_unlisted_irrelevant]),
         )
 
     def _last(self) -> Last:
         """Return the lowest scores of all rows, ascending."""
-        scores, n_left = self._joined_bounds()
+        scores, n_unlisted_irrelevant = self._join_bounds()
         order = np.argsort(scores, kind="stable")
-        return Last(scores[order], np.concatenate(([0], np.cumsum(n_left[order]))))
+        return Last(scores[order], np.concatenate(([0], np.cumsum(n_unlisted_irrelevant[order]))))
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        out: dict[str, Any] = {"n_true": self.n_true, "width": np.array([self.dtype.itemsize])}
+        arrays: Arrays = {"n_true": self.n_true, "width": np.array([self.dtype.itemsize])}
         for name, pile in self.store.piles.items():
             values = self.store.values.get(name, Values())
             if values.packed or values.ordered:
-                parts = values.packed_together(self.resources)
-                out |= dict(zip((f"first.{name}", f"starts.{name}", f"{name}.places"), parts, strict=True))
+                first, starts, places = values.packed_together(self.resources)
+                arrays[f"first.{name}"] = first
+                arrays[f"starts.{name}"] = starts
+                arrays[f"{name}.places"] = places
                 values = Values()
             for number, keys in enumerate([*pile.arrays(), *values.few]):
-                out[f"{name}.held{number}"] = keys if isinstance(keys, np.ndarray) else _as_chunks(keys)
+                is_array = isinstance(keys, np.ndarray)
+                arrays[f"{name}.held{number}"] = keys if is_array else _as_chunks(keys)
             for number, run in enumerate(pile.runs):
-                out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
+                arrays[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
         if self.needs.bounds:
-            out["last"], out["n_left"] = self._joined_bounds()
-        return out
+            arrays["last"], arrays["n_left"] = self._join_bounds()
+        return arrays
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
@@ -290,38 +392,48 @@ class ScoreRuns(State):
                 n_scores = self.store.size(f"{CELLS}.{kind}")
                 expect(n_scores <= most, f"{n_scores} scores of {most} {kind} entries")
         if self.needs.bounds:
-            last = contents.take_chunks("last")
-            self.n_left = [contents.take("n_left", last.size)]
-            self.last = [np.concatenate(list(checked_keys("last", last, np.dtype(np.float64), None)))]
+            chunks = contents.take_chunks("last")
+            self.n_unlisted_irrelevant = [contents.take("n_left", chunks.size)]
+            last = list(checked_keys("last", chunks, np.dtype(np.float64), None))
+            self.last = [np.concatenate(last)]
 
     def _restore(self, contents: Contents, name: str) -> None:
-        """Take the scores of a kind."""
-        store, limit = self.store, self.resources.pooled
-        n_labels = None if name in store.values else self.n_labels
+        """Take the scores of a name in the store."""
+        store = self.store
+        limit = self.resources.pooled
+        has_labels = name not in store.values
+        n_labels = self.n_labels if has_labels else None
         for key in contents.numbered(f"{name}.held"):
             keys = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels)
-            for part in joined(keys, self.resources.copied):
-                store.add({name: [part] if n_labels else _as_found(part)}, limit, self.resources)
+            for part in join_chunks(keys, self.resources.copied):
+                scores: list[KeysInMemory] | Values = [part]
+                if not has_labels:
+                    scores = _as_stored(part)
+                store.add({name: scores}, limit, self.resources)
         for key in contents.numbered(f"{name}.run"):
             chunks = contents.take_chunks(key)
-            in_order = rising(checked_keys(name, chunks, self.dtype, n_labels))
+            in_order = checked_order(checked_keys(name, chunks, self.dtype, n_labels))
             run = store.file.write(in_order, chunks.size, chunks.dtype)
-            store.piles[name].runs += [run] if run.size else []
-        if not n_labels and contents.has(f"{name}.places"):
+            if run.size:
+                store.piles[name].runs.append(run)
+        if not has_labels and contents.has(f"{name}.places"):
             for packed in checked_counts(name, contents):
                 store.add({name: Values([packed])}, limit, self.resources)
 
 
-def _parted(flags: Bools, scores: Scores) -> tuple[Scores, Scores]:
+def _part_scores(is_relevant: Bools, scores: Scores) -> tuple[Scores, Scores]:
     """Return the scores of relevant and of irrelevant entries."""
-    n_relevant = int(np.count_nonzero(flags))
-    good, bad = (np.empty(size + 1, scores.dtype) for size in (n_relevant, flags.size - n_relevant))
+    n_relevant = int(np.count_nonzero(is_relevant))
+    n_irrelevant = is_relevant.size - n_relevant
+    # the kernel writes one more
+    good = np.empty(n_relevant + 1, scores.dtype)
+    bad = np.empty(n_irrelevant + 1, scores.dtype)
     bits = np.dtype(f"u{scores.itemsize}")
-    part_scores(flags, *(array.view(bits) for array in (scores, good, bad)))  # the kernel writes one more
+    part_scores(is_relevant, scores.view(bits), good.view(bits), bad.view(bits))
     return good[:-1], bad[:-1]
 
 
-def _as_found(scores: Scores) -> Values | list[Held]:
+def _as_stored(scores: Scores) -> Values | list[KeysInMemory]:
     """Return scores of all entries as the store takes them."""
     if scores.dtype != np.float32:
         return [scores]

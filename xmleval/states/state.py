@@ -21,31 +21,78 @@ from xmleval.states.kept_rows import KeptRows
 from xmleval.states.plan import ROW_GROUPS, Plan
 from xmleval.states.results import Results
 from xmleval.view.block import Block
-from xmleval.view.view import View, in_groups
+from xmleval.view.view import View, add_jackknife_groups
 
 Arrays = dict[str, Any]
-MOST_CELLS = 1 << 62  # rows times labels that cannot be counted: sums of two smaller counts fit in 64 bits
-MOST_LOSSES = MOST_CELLS >> 6  # cells whose losses, below 2^6 each, cannot be added up
-JACKKNIFE = "jackknife"  # the state of those that are counted apart for each jackknife group
+# limit of the number of cells, rows times labels: sums of two smaller counts fit in 64 bits
+MOST_CELLS = 1 << 62
+MOST_LOSSES = MOST_CELLS >> 6  # the same for sums of losses, each below 2^6
+JACKKNIFE = "jackknife"  # the state that counts other states by jackknife group
 
 
 class State:
     """Mergeable statistics of rows, for the measures that read them.
 
-    The module of a state ends with ``STATE = ItsClass``; metric records name the module. Merging states of
-    disjoint rows in any order and grouping gives the bits of the state of all rows. ``update`` and ``merge``
-    change only the state itself and replace arrays that others may share; if they fail, the caller drops it.
+    The module of a state ends with ``STATE = ItsClass``, and metric records name that module
+    (`Metric.state`). A subclass defines `update`, `merge`, `finish`, `arrays` and `from_contents`,
+    and observes the following rules.
 
+    Merging
+        States of disjoint rows, merged in any order and grouping, must give the bits of the state
+        of all rows. Floats are therefore not added up: sums are integers or in fixed point
+        (`numerics.exact`, `kernels.fixed`).
+    Failure
+        A memory error or an interrupt can stop `update` and `merge` anywhere; the caller then drops
+        the state. They change only the state itself, and replace arrays that other states may
+        share: these must stay as they were.
+    Weights
+        ``view.block.weight`` has the weight of each row, float64 (n_rows,), 0 included, divided by
+        `HEAVIEST`; it is None if no weights were given (`Plan.weighted`). Nothing is weighted
+        before a state sees it: a state that ignores ``weight`` silently gives unweighted values.
+        A count, or a sum that is not divided by another, is multiplied by `HEAVIEST` in `finish`.
+        If weights need another kind of state, measures name its module in `Metric.weighted_state`.
+    Unknown labels
+        Predictions may contain labels that the truth does not have, with ids from
+        ``plan.n_labels`` upward. By default a state receives ``view.inside``, in which these labels
+        are dropped and take no rank; predicted sets are decided before. A state with
+        ``with_unknown = True`` receives the view of all predictions. It must not index arrays of
+        ``n_labels`` by predicted ids, and reads ``view.inside`` for measures of all labels
+        (`Metric.every_label`).
+    Standard errors
+        With ``plan.confidence``, each row is in one of `N_GROUPS` jackknife groups, and the values
+        without each group are needed. A state with ``by_group = True`` counts rows by group
+        (``view.jackknife``, uint8 (n_rows,)), and `finish` returns these values in
+        ``Results.replicates``. Otherwise, if any of its measures has a standard error, the state
+        "jackknife" counts `N_GROUPS` states of the class, merges them and calls `replicates`,
+        which a subclass overrides if it has a faster way than merging all groups but one.
+    Memory
+        ``resources`` limits what grows with the rows. ``table_bytes`` is the size of the tables
+        whose size does not: it limits the number of workers, and updates smaller than the tables
+        wait, to be counted together.
+
+    plan : the settings, and what they read
     specs : the measures that read this state
+    resources : the memory and the threads of this state
+    by_group : whether it counts rows by jackknife group; see above
+    shared : whether the workers of one update fill the same state, which `divided` returns for
+        each; `update` then runs in several threads at a time, and ``table_bytes`` counts once, not
+        for each worker
+    counts_labels : whether its measures are of labels or entries in all rows, not of rows: within a
+        label group they are computed over all rows, not only over those with relevant labels of
+        the group
+    with_unknown : whether it receives unknown labels; see above
+    table_bytes : size of the tables, however many rows are counted; set in ``__init__``
+    parts : states of parts of the data, by name
+    kept : row values that were requested (``per_row``)
     """
 
-    by_group = False  # whether it gives replicates itself where rows are in jackknife groups
-    shared = False  # whether workers fill the same state
-    of_labels = False  # whether it counts labels, or entries, over all rows
-    with_unknown = False  # whether it takes predictions with unknown labels
-    table_bytes = 0  # size of the tables that a state promises to take, however many rows it counts
-    parts: Mapping[str, States] = MappingProxyType({})  # states of parts of the data
-    kept = KeptRows()  # values of rows
+    by_group = False
+    shared = False
+    counts_labels = False
+    with_unknown = False
+    table_bytes = 0
+    parts: Mapping[str, States] = MappingProxyType({})
+    kept = KeptRows()
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         self.plan = plan
@@ -54,7 +101,10 @@ class State:
 
     @classmethod
     def most_cells(cls, plan: Plan, specs: tuple[Spec, ...]) -> int | None:
-        """Return the number of cells, rows times labels, that is too many for its counts; None without."""
+        """Return the number of cells (rows times labels) that its counts cannot reach, if any.
+
+        None if no count grows with the cells.
+        """
         return None
 
     def update(self, view: View) -> None:
@@ -74,9 +124,10 @@ class State:
         raise NotImplementedError
 
     def from_contents(self, contents: Contents) -> None:
-        """Restore an empty state from what `arrays` returned; raise ValueError if any is invalid.
+        """Restore an empty state from what `arrays` returned; raise ValueError if it is invalid.
 
-        What is accepted can be merged and finished.
+        A file may be made up: every index that kernels use must be checked, so that a state which
+        is accepted can be merged and finished.
         """
         raise NotImplementedError
 
@@ -85,31 +136,42 @@ class State:
         return type(self)(self.plan, self.specs, self.resources)
 
     def divided(self, n_workers: int, n_blocks: int) -> list[Self]:
-        """Return one state per worker, this empty one first; ``n_blocks`` blocks will be counted in total."""
+        """Return one state per worker, this empty one first.
+
+        n_blocks : number of blocks that all of them will count
+        """
         return [self, *(self.empty() for _ in range(n_workers - 1))]
 
     def discard(self) -> None:
         """Release the external resources of an unused state."""
 
     def replicates(self, groups: Sequence[Self]) -> dict[str, Floats]:
-        """Return the values of this state without each group that it was merged from, float64 (n,)."""
-        values = [state.finish().values for state in _without_each(self, groups)]
-        return {name: np.array([of_rest[name] for of_rest in values]) for name in values[0]}
+        """Return the values without each group that this state was merged from, float64 (n,)."""
+        values = [state.finish().values for state in _merge_all_but_each(self, groups)]
+        return {name: np.array([by_name[name] for by_name in values]) for name in values[0]}
 
 
-def _without_each(empty: State, groups: Sequence[State], outside: Sequence[State] = ()) -> Iterator[State]:
-    """Yield, for each jackknife group, the merge of all others; halving them takes n log n merges."""
+def _merge_all_but_each(
+    template: State, groups: Sequence[State], outside: Sequence[State] = ()
+) -> Iterator[State]:
+    """Yield, for each jackknife group, the merge of all other groups and of those ``outside``.
+
+    Halving the groups takes n log n merges.
+    """
     if len(groups) == 1:
-        yield merged_of(empty, outside)
+        yield merge_states(template, outside)
         return
-    half = len(groups) // 2
-    for inside, left in ((groups[:half], groups[half:]), (groups[half:], groups[:half])):
-        yield from _without_each(empty, inside, [merged_of(empty, [*outside, *left])])
+    middle = len(groups) // 2
+    first = groups[:middle]
+    second = groups[middle:]
+    for left_out, merged in ((first, second), (second, first)):
+        without = merge_states(template, [*outside, *merged])
+        yield from _merge_all_but_each(template, left_out, [without])
 
 
-def merged_of(like: State, states: Sequence[State]) -> State:
-    """Return the merge of states, which are unchanged."""
-    merged = like.empty()
+def merge_states(template: State, states: Sequence[State]) -> State:
+    """Return the merge of states, which are unchanged, in a new state like ``template``."""
+    merged = template.empty()
     for state in states:
         merged.merge(state)
     return merged
@@ -121,26 +183,19 @@ class States:
     states : the states; default empty ones
     """
 
-    def __init__(self, plan: Plan, resources: Resources, states: dict[str, State] | None = None) -> None:
+    def __init__(
+        self, plan: Plan, resources: Resources, states: dict[str, State] | None = None
+    ) -> None:
         self.plan = plan
         self.resources = resources
-        if states is None:
-            of_groups = plan.label_groups is not None, "row_groups" in plan.inputs  # with scores of their own
-            share = (
-                resources
-                if plan.confidence
-                else resources._replace(memory=max(1, resources.memory // (1 + sum(of_groups))))
-            )
-            specs_of = plan.states if plan.confidence is None else of_whole(plan)
-            states = {name: state_class(name)(plan, specs, share) for name, specs in specs_of.items()}
-        self._states = states
+        self._states = _make_states(plan, resources) if states is None else states
 
     def __getitem__(self, name: str) -> State:
         """Return a state by its name."""
         return self._states[name]
 
     def __contains__(self, name: str) -> bool:
-        """Return whether there is a state of a name."""
+        """Return whether a state has this name."""
         return name in self._states
 
     def __iter__(self) -> Iterator[State]:
@@ -149,17 +204,18 @@ class States:
 
     @property
     def row_groups(self) -> frozenset[str]:
-        """Names of the groups of rows."""
+        """Names of the row groups."""
         return frozenset(getattr(self._states.get(ROW_GROUPS), "parts", ()))
 
     def expect(self, row_groups: Iterable[str]) -> None:
-        """Make room for groups of rows that are to come."""
+        """Prepare the states of row groups that the next rows are in."""
         if ROW_GROUPS in self._states:
             self._states[ROW_GROUPS].expect(row_groups)  # type: ignore[attr-defined]
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
-        block = block if self.plan.confidence is None else in_groups(block)
+        if self.plan.confidence is not None:
+            block = add_jackknife_groups(block)
         self.add(View(block, self.plan.n_labels, self.plan.unlisted))
 
     def add(self, view: View) -> None:
@@ -175,7 +231,7 @@ class States:
                 state.merge(added._states[name])
 
     def behind(self, n_rows: int) -> States:
-        """Return the same states, but with ``n_rows`` other rows before those that are kept."""
+        """Return the states with kept row values moved behind ``n_rows`` other rows."""
         moved = {name: copy(state) for name, state in self._states.items()}
         for state in moved.values():
             state.kept = state.kept.behind(n_rows)
@@ -183,19 +239,17 @@ class States:
 
     def empty(self) -> States:
         """Return empty states to merge with these."""
-        return States(
-            self.plan, self.resources, {name: state.empty() for name, state in self._states.items()}
-        )
+        empty_states = {name: state.empty() for name, state in self._states.items()}
+        return States(self.plan, self.resources, empty_states)
 
     def divided(self, n_workers: int, n_blocks: int) -> list[States]:
-        """Return the states of each worker, these empty ones first."""
-        parts = {name: state.divided(n_workers, n_blocks) for name, state in self._states.items()}
-        return [
-            self
-            if not number
-            else States(self.plan, self.resources, {n: states[number] for n, states in parts.items()})
-            for number in range(n_workers)
-        ]
+        """Return one collection of states per worker, this empty one first."""
+        divided = {name: state.divided(n_workers, n_blocks) for name, state in self._states.items()}
+        workers = [self]
+        for number in range(1, n_workers):
+            states = {name: by_worker[number] for name, by_worker in divided.items()}
+            workers.append(States(self.plan, self.resources, states))
+        return workers
 
     def discard(self) -> None:
         """Release the external resources of unused states."""
@@ -208,33 +262,40 @@ class States:
         results = first.finish()
         for state in remaining:
             results.add(state.finish())
-        values, names = results.values, list[str]()
-        for spec in self.plan.specs:
-            if spec.name not in results.not_computed:
-                names.append(spec.name)
+        specs = self.plan.specs
+        for spec in specs:
             if spec.metric.parts:
-                parts = [values[part] for part in spec.metric.parts]
-                values[spec.name] = spec.metric.value(parts, self.plan.setting(spec))
-                columns = [results.replicates.get(part) for part in spec.metric.parts]
-                if not any(column is None for column in columns):
-                    results.replicates[spec.name] = np.array(
-                        [
-                            spec.metric.value([*row], self.plan.setting(spec))
-                            for row in zip(*columns, strict=True)
-                        ]
-                    )
+                self._add_combined(spec, results)
+        values = results.values
         for name, ends in results.intervals.items():  # rounding may put the value outside
             results.intervals[name] = min(values[name], *ends), max(values[name], *ends)
         if results.replicates:
-            smooth = {spec.name for spec in self.plan.specs if spec.smooth}
-            results.replicates = {n: r for n, r in results.replicates.items() if n in smooth and r.size > 1}
-        results.keep_only(names)
+            smooth = {spec.name for spec in specs if spec.smooth}
+            results.replicates = {
+                name: column
+                for name, column in results.replicates.items()
+                if name in smooth and column.size > 1
+            }
+        results.keep_only([spec.name for spec in specs if spec.name not in results.not_computed])
         return results
+
+    def _add_combined(self, spec: Spec, results: Results) -> None:
+        """Add the value and the replicates of a measure of other measures."""
+        setting = self.plan.setting(spec)
+        parts = [results.values[part] for part in spec.metric.parts]
+        results.values[spec.name] = spec.metric.value(parts, setting)
+        columns = [results.replicates.get(part) for part in spec.metric.parts]
+        if any(column is None for column in columns):
+            return
+        replicates = [spec.metric.value([*row], setting) for row in zip(*columns, strict=True)]
+        results.replicates[spec.name] = np.array(replicates)
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         arrays = {name: state.arrays() for name, state in self._states.items()}
-        return {f"{name}/{key}": array for name, of in arrays.items() for key, array in of.items()}
+        return {
+            f"{name}/{key}": array for name, saved in arrays.items() for key, array in saved.items()
+        }
 
     def from_contents(self, contents: Contents) -> None:
         """Restore empty states from what `arrays` returned."""
@@ -248,23 +309,44 @@ class States:
         contents.done()
 
 
+def _make_states(plan: Plan, resources: Resources) -> dict[str, State]:
+    """Return the empty states of a plan, by name."""
+    specs_by_state = plan.states
+    if plan.confidence is not None:
+        specs_by_state = _with_jackknife(plan)
+    else:
+        # label groups and row groups pool scores, too
+        n_shares = 1 + (plan.label_groups is not None) + ("row_groups" in plan.inputs)
+        resources = resources._replace(memory=max(1, resources.memory // n_shares))
+    return {
+        name: state_class(name)(plan, specs, resources) for name, specs in specs_by_state.items()
+    }
+
+
 def table_bytes(states: Iterable[State], is_shared: bool = True) -> int:
-    """Return the size of the tables of states and their parts, without those that workers share if asked."""
-    of_parts = [table_bytes(part, is_shared) for state in states for part in state.parts.values()]
-    return sum(of_parts) + sum(state.table_bytes for state in states if is_shared or not state.shared)
+    """Return the size of the tables of states and of their parts.
+
+    is_shared : whether tables that workers share count, too
+    """
+    n_bytes = 0
+    for state in states:
+        n_bytes += sum(table_bytes(part, is_shared) for part in state.parts.values())
+        if is_shared or not state.shared:
+            n_bytes += state.table_bytes
+    return n_bytes
 
 
 def new_states(plan: Plan, resources: Resources) -> States:
-    """Return the empty states of a plan; refuse tables of groups that exceed the memory."""
+    """Return the empty states of a plan; refuse jackknife tables that exceed the memory."""
     states = States(plan, resources)
     if plan.confidence is None or JACKKNIFE not in states:
         return states
     n_bytes = table_bytes([states[JACKKNIFE]])
     if n_bytes > resources.memory:
-        takes = f"tables of {N_GROUPS} groups of rows take {size_text(n_bytes)}"
-        needs = f"{takes}, more than the {size_text(resources.memory)} that "
+        tables = f"tables of {N_GROUPS} groups of rows take {size_text(n_bytes)}"
+        excess = f"{tables}, more than the {size_text(resources.memory)} that "
         fix = " leaves them; give more, or fewer measures over labels"
-        raise InputError("confidence", Message(needs, Keyword("memory"), fix))
+        raise InputError("confidence", Message(excess, Keyword("memory"), fix))
     return states
 
 
@@ -276,27 +358,31 @@ def refuse_many_cells(argument: str, plan: Plan, n_rows: int) -> None:
     for name, specs in plan.states.items():
         limit = state_class(name).most_cells(plan, specs)
         if limit is not None and n_cells >= limit:
-            cells = f"{n_rows} rows of {plan.n_labels} labels have 2^{limit.bit_length() - 1} cells or more"
-            counting = specs[0] if specs else Keyword("curve_points")
-            fix = f"; give fewer rows or labels, or leave out {counting}, which counts all cells"
-            raise InputError(argument, Message(cells, fix))
+            size = f"{n_rows} rows of {plan.n_labels} labels"
+            excess = f"{size} have 2^{limit.bit_length() - 1} cells or more"
+            reader = specs[0] if specs else Keyword("curve_points")
+            fix = f"; give fewer rows or labels, or leave out {reader}, which counts all cells"
+            raise InputError(argument, Message(excess, fix))
 
 
 @cache
 def state_class(name: str) -> type[State]:
     """Import a state class by name on demand, since most evaluations need only one or two."""
-    state_type: type[State] = importlib.import_module(f"xmleval.states.{name}").STATE
+    module = importlib.import_module(f"xmleval.states.{name}")
+    state_type: type[State] = module.STATE
     return state_type
 
 
 def jackknife_states(plan: Plan) -> list[str]:
-    """Return the names of the states that are counted apart for each jackknife group, for standard errors."""
+    """Return the names of the states to count for each jackknife group, for standard errors."""
     smooth = [name for name, specs in plan.states.items() if any(spec.smooth for spec in specs)]
     return [name for name in smooth if not state_class(name).by_group]
 
 
-def of_whole(plan: Plan) -> dict[str, tuple[Spec, ...]]:
-    """Return the states of all rows, one of which counts others by group, and the measures that read each."""
+def _with_jackknife(plan: Plan) -> dict[str, tuple[Spec, ...]]:
+    """Return the measures of each state, with one state for all that are counted by group."""
     grouped = jackknife_states(plan)
-    whole = {name: specs for name, specs in plan.states.items() if name not in grouped}
-    return {**whole, JACKKNIFE: ()} if grouped else whole
+    specs_by_state = {name: specs for name, specs in plan.states.items() if name not in grouped}
+    if grouped:
+        specs_by_state[JACKKNIFE] = ()
+    return specs_by_state

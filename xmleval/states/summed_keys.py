@@ -1,4 +1,4 @@
-"""SummedKeys: the base class of states that hold sums of weights by key, beyond memory in files."""
+"""SummedKeys: the base class of states with sums of weights by key, spilled to files if large."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from xmleval.states.state import Arrays, State
 
 
 class SummedKeys(State):
-    """Sums by key in ``sums``, by name, which a subclass fills."""
+    """Sums of weights by key.
+
+    sums : the sums, by name, which a subclass creates and fills
+    """
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
-        self._share = resources.summed()  # bytes that updates may hold
+        self._share = resources.summed()  # bytes in memory above which updates spill
         self.sums: dict[str, KeySums] = {}
 
     @property
     def held_bytes(self) -> int:
-        """Size of the sums in memory."""
+        """Size of the sums in memory, in bytes."""
         return bytes_of([sums.tables for sums in self.sums.values()])
 
     def spill_beyond(self, share: int) -> None:
-        """Spill the sums in memory if they are larger, so that repeated saves write them once."""
+        """Spill sums larger than ``share`` bytes, so that repeated saves write them once."""
         if self.held_bytes > share:
             for sums in self.sums.values():
                 sums.spill()

@@ -1,4 +1,4 @@
-"""TopScores: rows and their hits by the largest score of a row, for measures of abstaining."""
+"""TopScores: weights of rows and hits by the largest score of a row, for measures of abstaining."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.weight_sums import SUM
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import as_floats
-from xmleval.pooled.weight_sums import KeySums, Ranges, n_ranges, tabulated
+from xmleval.pooled.weight_sums import KeySums, WeightRanges, n_ranges, tabulate_weights
 from xmleval.states.contents import Contents
 from xmleval.states.plan import Plan
 from xmleval.states.results import Results
@@ -26,28 +26,32 @@ ROWS = "rows"
 class TopScores(SummedKeys):
     """Weights of rows, and of their hits in the first k, by the largest score of the row.
 
-    Formulas receive what is `Accepted`.
+    Formulas receive `Accepted`.
     """
 
     with_unknown = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
-        self.of_hits = {f"hits{spec.k}": spec.k for spec in specs if spec.k}
-        self.sums = {name: KeySums(1) for name in (ROWS, *self.of_hits)}
-        self.n_empty = 0  # rows left out, as they have no relevant labels
+        self.cutoffs = {f"hits{spec.k}": spec.k for spec in specs if spec.k}  # by sum
+        self.sums = {name: KeySums(1) for name in (ROWS, *self.cutoffs)}
+        self.n_empty = 0  # excluded rows, without relevant labels
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        weight = np.ones(view.n_rows) if view.block.weight is None else view.block.weight
+        weight = view.block.weight
+        if weight is None:
+            weight = np.ones(view.n_rows)
         if self.plan.conventions.empty == "skip":
             weight = np.where(view.n_relevant > 0, weight, 0.0)
             self.n_empty += int(np.count_nonzero(view.n_relevant == 0))
-        largest, of_label = largest_scores(view), np.repeat(np.arange(view.n_rows), view.n_relevant)
-        self.sums[ROWS].add(tabulated([largest], weight))
-        for name, k in self.of_hits.items():
-            n_hits = np.bincount(of_label[(view.ranks > 0) & (view.ranks <= k)], minlength=view.n_rows)
-            self.sums[name].add(tabulated([largest], weight, n_hits))
+        largest = largest_scores(view)
+        rows = np.repeat(np.arange(view.n_rows), view.n_relevant)  # of relevant labels
+        self.sums[ROWS].add(tabulate_weights([largest], weight))
+        for name, k in self.cutoffs.items():
+            is_hit = (view.ranks > 0) & (view.ranks <= k)
+            n_hits = np.bincount(rows[is_hit], minlength=view.n_rows)
+            self.sums[name].add(tabulate_weights([largest], weight, n_hits))
         self.spill_beyond(self._share)
 
     def merge(self, added: TopScores) -> None:
@@ -58,12 +62,11 @@ class TopScores(SummedKeys):
     def finish(self) -> Results:
         """Return the values of the measures, and the scores from which rows are accepted."""
         results = Results()
-        for name, k in self.of_hits.items():
+        for name, k in self.cutoffs.items():
             specs = [spec for spec in self.specs if spec.k == k]
-            of_coverages = self._accepted(
-                name, k, np.array([dict(spec.params).get("coverage", 1) for spec in specs])
-            )
-            for spec, accepted in zip(specs, of_coverages, strict=True):
+            coverages = np.array([dict(spec.params).get("coverage", 1) for spec in specs])
+            accepted_by_spec = self._accept(name, k, coverages)
+            for spec, accepted in zip(specs, accepted_by_spec, strict=True):
                 results.values[spec.name] = spec.metric.value(accepted, self.plan.setting(spec))
                 if spec.metric.threshold:
                     results.thresholds[spec.name] = accepted.threshold
@@ -71,16 +74,24 @@ class TopScores(SummedKeys):
                     results.undefined_rows[spec.name] = self.n_empty
         return results
 
-    def _accepted(self, name: str, k: int, coverages: Floats) -> list[Accepted]:
-        """Return what is accepted at each coverage."""
+    def _accept(self, name: str, k: int, coverages: Floats) -> list[Accepted]:
+        """Return the risk of the rows that are accepted at each coverage.
+
+        name : name of the sums of hits
+        """
         collections = [self.sums[ROWS], self.sums[name]]
-        ranges = Ranges(collections, n_ranges(collections, self.resources))
-        total, seen = float(self.sums[ROWS].total[0]), np.zeros((2, SUM))
-        area, reached = np.zeros(LIMBS, np.int64), np.full((coverages.size, 2), np.nan)
+        ranges = WeightRanges(collections, n_ranges(collections, self.resources))
+        total = float(self.sums[ROWS].total[0])
+        counted = np.zeros((2, SUM))
+        area = np.zeros(LIMBS, np.int64)
+        reached = np.full((coverages.size, 2), np.nan)
         for number in reversed(range(ranges.n)):
-            rows, hits = (ranges.load(which, number) for which in range(2))
-            accept(rows, hits, total, k, coverages, seen, area, reached)
-        mean = float(as_floats(area[None])[0]) if total else np.nan
+            rows = ranges.load(0, number)
+            hits = ranges.load(1, number)
+            accept(rows, hits, total, k, coverages, counted, area, reached)
+        mean = np.nan
+        if total:
+            mean = float(as_floats(area[None])[0])
         return [Accepted(mean, *pair) for pair in reached.tolist()]
 
     def arrays(self) -> Arrays:
@@ -94,8 +105,9 @@ class TopScores(SummedKeys):
 
 
 def largest_scores(view: View) -> Scores:
-    """Return the largest score of each row, that of unlisted labels included; -inf where there is none."""
-    ptr, scores = view.ranking.ptr, view.ranking.scores
+    """Return the largest score of each row, with that of unlisted labels; -inf without scores."""
+    ptr = view.ranking.ptr
+    scores = view.ranking.scores
     assert scores is not None
     sizes = row_sizes(ptr)
     largest = np.full(view.n_rows, -np.inf, scores.dtype)

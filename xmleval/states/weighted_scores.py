@@ -1,16 +1,16 @@
-"""WeightedScores: weights of relevant and of irrelevant entries by score, for measures of pooled scores."""
+"""WeightedScores: weights of relevant and irrelevant entries by score, for pooled measures."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from xmleval.base.arrays import as_score, row_sizes
+from xmleval.base.arrays import Floats, as_score, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.weight_sums import MOST, SUM, add_to, add_weights, minus, times
 from xmleval.metrics.spec import Spec
-from xmleval.pooled.curves import Curves, thinned
-from xmleval.pooled.weight_sums import KeySums, tabulated
+from xmleval.pooled.curves import Curves, thin_points
+from xmleval.pooled.weight_sums import KeySums, tabulate_weights
 from xmleval.pooled.weighted_curves import sweep_columns, sweep_entries
 from xmleval.states.contents import Contents, expect
 from xmleval.states.curve_values import Needs, add_points, curve_values
@@ -20,23 +20,30 @@ from xmleval.states.state import Arrays
 from xmleval.states.summed_keys import SummedKeys
 from xmleval.view.view import View
 
-CELLS, COLUMNS = "cells", "columns"
-GOOD, BAD, TRUTH = "relevant", "irrelevant", "truth"
+CELLS = "cells"
+COLUMNS = "columns"
+GOOD = "relevant"
+BAD = "irrelevant"
+TRUTH = "truth"
 
 
 class WeightedScores(SummedKeys):
     """Sums of weights by score, or by label and score; all unlisted entries are one tie group.
 
     Formulas receive the `Curve` of all entries, or of each label.
+
+    needs : the curves that the measures require
+    dtype : of scores
+    totals : float64 (2, 2), weights of rows and of relevant entries
     """
 
-    of_labels = True
+    counts_labels = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
         self.needs = Needs.of(plan, specs)
-        self.dtype = np.dtype(np.float32)  # of scores
-        self.totals = np.zeros((2, SUM))  # weights of rows, and of relevant entries
+        self.dtype = np.dtype(np.float32)
+        self.totals = np.zeros((2, SUM))
         if self.needs.cells:
             self.sums |= {f"{CELLS}.{kind}": KeySums(1) for kind in (GOOD, BAD)}
         if self.needs.columns:
@@ -45,19 +52,25 @@ class WeightedScores(SummedKeys):
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        weight, ranking, truth = view.block.weight, view.ranking, view.block.truth
+        weight = view.block.weight
+        ranking = view.ranking
+        truth = view.block.truth
         assert weight is not None
         assert ranking.scores is not None
-        weights, flags = np.repeat(weight, row_sizes(ranking.ptr)), view.relevant_entries
-        for kind, entries in ((GOOD, flags), (BAD, ~flags)):
-            scores = ranking.scores[entries]
+        entry_weights = np.repeat(weight, row_sizes(ranking.ptr))
+        is_relevant = view.relevant_entries
+        for kind, selected in ((GOOD, is_relevant), (BAD, ~is_relevant)):
+            scores = ranking.scores[selected]
             if self.needs.cells:
-                self.sums[f"{CELLS}.{kind}"].add(tabulated([scores], weights[entries]))
+                table = tabulate_weights([scores], entry_weights[selected])
+                self.sums[f"{CELLS}.{kind}"].add(table)
             if self.needs.columns:
-                table = tabulated([ranking.labels[entries], scores], weights[entries])
+                table = tabulate_weights(
+                    [ranking.labels[selected], scores], entry_weights[selected]
+                )
                 self.sums[f"{COLUMNS}.{kind}"].add(table)
         if self.needs.columns:
-            table = tabulated([truth.labels], np.repeat(weight, view.n_relevant))
+            table = tabulate_weights([truth.labels], np.repeat(weight, view.n_relevant))
             self.sums[f"{COLUMNS}.{TRUTH}"].add(table)
         totals = self.totals.copy()
         add_weights(weight, np.ones(weight.size), totals[0])
@@ -80,27 +93,56 @@ class WeightedScores(SummedKeys):
         """Return the values of curves."""
         for sums in self.sums.values():
             sums.compact()
-        rows, relevant = self.totals
-        unlisted = np.nan  # below all
-        if self.plan.unlisted is not None:  # rounded to the dtype of the scores
-            unlisted = float(as_score(self.plan.unlisted, np.empty(0, self.dtype)))
-        entries, points, columns = None, None, None
-        options = HEAVIEST, self.resources, self.needs.asked
+        entries = None
+        points = None
+        columns = None
         if self.needs.cells:
-            high, low = times(rows[0], rows[1], float(self.plan.n_labels), 0.0)
-            totals = np.array([relevant, minus(high, low, relevant[0], relevant[1])])
-            good, bad = (self.sums[f"{CELLS}.{kind}"] for kind in (GOOD, BAD))
-            n_points = min(self.plan.curve_points, self.resources.points)
-            curve, points = sweep_entries(good, bad, totals, unlisted, *options, n_points)
-            entries, points = Curves(curve), thinned(points, n_points)
+            entries, points = self._sweep_cells()
         if self.needs.columns:
-            good, bad, truth = (self.sums[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD, TRUTH))
-            n_labels = self.plan.n_labels
-            columns = Curves(sweep_columns(good, bad, truth, rows, n_labels, unlisted, *options))
+            columns = self._sweep_columns()
         results = curve_values(self.plan, self.specs, self.needs, entries, columns)
         if self.plan.curve_points and points is not None:
             add_points(self.plan, self.resources, points, results)
         return results
+
+    def _sweep_cells(self) -> tuple[Curves, Floats]:
+        """Return the curve of all entries, and its points."""
+        rows, relevant = self.totals
+        high, low = times(rows[0], rows[1], float(self.plan.n_labels), 0.0)
+        irrelevant = minus(high, low, relevant[0], relevant[1])
+        n_points = min(self.plan.curve_points, self.resources.points)
+        curve, points = sweep_entries(
+            self.sums[f"{CELLS}.{GOOD}"],
+            self.sums[f"{CELLS}.{BAD}"],
+            np.array([relevant, irrelevant]),
+            self._unlisted_score(),
+            HEAVIEST,
+            self.resources,
+            self.needs.queries,
+            n_points,
+        )
+        return Curves(curve), thin_points(points, n_points)
+
+    def _sweep_columns(self) -> Curves:
+        """Return the curves of every label."""
+        curves = sweep_columns(
+            self.sums[f"{COLUMNS}.{GOOD}"],
+            self.sums[f"{COLUMNS}.{BAD}"],
+            self.sums[f"{COLUMNS}.{TRUTH}"],
+            self.totals[0],
+            self.plan.n_labels,
+            self._unlisted_score(),
+            HEAVIEST,
+            self.resources,
+            self.needs.queries,
+        )
+        return Curves(curves)
+
+    def _unlisted_score(self) -> float:
+        """Return the score of unlisted entries in the dtype of the others; NaN if below all."""
+        if self.plan.unlisted is None:
+            return np.nan
+        return float(as_score(self.plan.unlisted, np.empty(0, self.dtype)))
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

@@ -1,1 +1,1 @@
-"""Statistics of models: standard errors, tests on the same rows, and average ranks over data sets."""
+"""Statistics of models: standard errors, tests on paired rows, and ranks over data sets."""

@@ -1,4 +1,4 @@
-"""Standard errors and confidence intervals from values without one jackknife group of the rows each."""
+"""Standard errors and confidence intervals from values without each jackknife group of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from xmleval.base.arrays import Floats
 
 
 class Estimate(NamedTuple):
-    """A confidence interval, half its width before it is cut to what is possible, and its standard error."""
+    """A confidence interval, limited to possible values, and its standard error.
+
+    half_width : half the width of the interval before it is limited
+    """
 
     lower: float
     upper: float
@@ -23,8 +26,8 @@ class Estimate(NamedTuple):
 def standard_error(replicates: Floats) -> float:
     """Return the jackknife's standard error; NaN if any value is not finite, or of fewer than two.
 
-    It is sqrt((G - 1) / G * sum of squared deviations of the values from their mean), for G values that
-    leave one of G groups out each (Wolter 2007, Introduction to Variance Estimation, 4.2).
+    It is sqrt((G - 1) / G * sum of squared deviations of the values from their mean), for G values
+    that leave one of G groups out each (Wolter 2007, Introduction to Variance Estimation, 4.2).
     """
     n = replicates.size
     if n < 2 or not np.isfinite(replicates).all():
@@ -34,20 +37,33 @@ def standard_error(replicates: Floats) -> float:
 
 
 def estimate(
-    value: float, replicates: Floats, confidence: float, lowest: float = -math.inf, highest: float = math.inf
+    value: float,
+    replicates: Floats,
+    confidence: float,
+    lowest: float = -math.inf,
+    highest: float = math.inf,
 ) -> Estimate | None:
-    """Return a confidence interval by Student's t within the possible values, or None if it is undefined."""
+    """Return a confidence interval by Student's t; None if it is undefined.
+
+    lowest, highest : possible values, to which the interval is limited
+    """
     error = standard_error(replicates)
     if not math.isfinite(error) or not math.isfinite(value):
         return None
     from scipy.special import stdtrit  # only here: it takes a tenth of a second to import
 
-    half = float(stdtrit(replicates.size - 1, 0.5 + confidence / 2)) * error
-    return Estimate(max(lowest, value - half), min(highest, value + half), half, error, replicates.size)
+    n_groups = replicates.size
+    half_width = float(stdtrit(n_groups - 1, 0.5 + confidence / 2)) * error
+    lower = max(lowest, value - half_width)
+    upper = min(highest, value + half_width)
+    return Estimate(lower, upper, half_width, error, n_groups)
 
 
 def difference_p(difference: float, replicates: Floats) -> float:
-    """Test whether a difference is 0, two-sided, by Student's t, from those without each group of rows."""
+    """Return the two-sided p-value of a difference, by Student's t.
+
+    replicates : differences without each group of rows
+    """
     error = standard_error(replicates)
     if not math.isfinite(error) or not math.isfinite(difference):
         return math.nan

@@ -1,8 +1,9 @@
 """Tests of two models on the same rows, from the values of a measure by row.
 
-Rows where a value is NaN, as the measure is undefined there, are left out. No p-value depends on the order of
-rows or on which model comes first. ``differences`` are float64 arrays of shape (n,), by row; p-values are
-two-sided, 1 where all differences are 0, and NaN with too few, or where one is infinite.
+Rows where a value is NaN, as the measure is undefined there, are dropped. No p-value depends on
+the order of rows or on which model comes first. ``differences`` are float64 arrays of shape (n,),
+by row; p-values are two-sided, 1 where all differences are 0, and NaN with too few, or where one is
+infinite.
 """
 
 from __future__ import annotations
@@ -34,21 +35,27 @@ class Outcomes(NamedTuple):
 def wins_ties_losses(a: Floats, b: Floats, direction: str) -> Outcomes:
     """Count the rows on which model a is better than model b, equal but for rounding, and worse."""
     rows = np.flatnonzero(a != b)  # often few
-    gaps = subtract(a[rows], b[rows]) if direction == "up" else subtract(b[rows], a[rows])
-    wins, ties, losses = (int(np.count_nonzero(part)) for part in (gaps > 0, gaps == 0, gaps < 0))
+    gaps = subtract(a[rows], b[rows])
+    if direction != "up":
+        gaps = -gaps
+    wins = int(np.count_nonzero(gaps > 0))
+    ties = int(np.count_nonzero(gaps == 0))
+    losses = int(np.count_nonzero(gaps < 0))
     return Outcomes(wins, a.size - rows.size + ties, losses)
 
 
 def sign_flip_p(differences: Floats, n_draws: int = 10_000, seed: int = 0) -> float:
     """Test whether the mean of paired differences is 0, by randomisation.
 
-    Where the models do not differ, each difference is as likely with the other sign. p is the share of
-    assignments of signs whose mean is at least as far from 0. With up to 16 differences other than 0, or more
-    if ``n_draws`` allows, all assignments are counted. Otherwise p is (1 + b) / (1 + n_draws) for b of
-    ``n_draws`` random assignments, which is valid for any number of draws (Phipson & Smyth 2010).
+    Where the models do not differ, each difference is as likely with the other sign. p is the share
+    of assignments of signs whose mean is at least as far from 0. With up to 16 differences other
+    than 0, or more if ``n_draws`` allows, all assignments are counted. Otherwise p is (1 + b) / (1
+    + n_draws) for b of ``n_draws`` random assignments, which is valid for any number of draws
+    (Phipson & Smyth 2010).
 
-    Sums are of integers, in units of 2^-40 of the largest difference, and those that agree within what this
-    rounds are equal. The same ``seed`` gives the same p for the same differences in any order.
+    Sums are of integers, in units of 2^-40 of the largest difference, and those that agree within
+    what this rounds are equal. The same ``seed`` gives the same p for the same differences in any
+    order.
 
     Examples
     --------
@@ -56,72 +63,90 @@ def sign_flip_p(differences: Floats, n_draws: int = 10_000, seed: int = 0) -> fl
     0.125
     """
     units = in_units(differences)
-    if units is None or not units.size:
-        return math.nan if units is None else 1.0
+    if units is None:
+        return math.nan
+    if not units.size:
+        return 1.0
     n = units.size
-    extreme = abs(int(units.sum())) - 2 * n  # both sums are off by up to half a unit a row, and rounded
+    # both sums are off by up to half a unit a row, and rounded
+    extreme = abs(int(units.sum())) - 2 * n
     terms = np.sort(np.abs(units))
     if n <= max(MOST_FLIPPED, n_draws.bit_length() - 1):
         sums = np.zeros(1, np.int64)
         for term in terms:
             sums = np.concatenate((sums + term, sums - term))
         return float(np.mean(np.abs(sums) >= extreme))
-    padded: Ints = np.zeros(-(-n // WORD) * WORD, np.int64)
+    n_words = -(-n // WORD)
+    padded: Ints = np.zeros(n_words * WORD, np.int64)
     padded[:n] = terms
     sums = np.zeros(n_draws, np.int64)
     add_signed_sums(padded, np.uint64(seed), 0, sums)
-    return (1 + int(np.count_nonzero(np.abs(sums) >= extreme))) / (1 + n_draws)
+    n_extreme = int(np.count_nonzero(np.abs(sums) >= extreme))
+    return (1 + n_extreme) / (1 + n_draws)
 
 
 def in_units(differences: Floats) -> Ints | None:
-    """Return differences but 0 as integers, in units of 2^-40 of the largest; None without finite ones."""
+    """Return differences other than 0 as integers, in units of 2^-40 of the largest.
+
+    None if all are NaN, or one is infinite. With very many rows, units are larger, so that no sum
+    overflows.
+    """
     defined = differences[~np.isnan(differences)]
     largest = float(np.abs(defined).max(initial=0.0))
     if not defined.size or math.isinf(largest):
         return None
-    bits = min(UNIT_BITS, SUM_BITS - int(np.count_nonzero(defined)).bit_length())
-    scaled = np.rint(np.ldexp(defined, bits - math.frexp(largest)[1]))
+    n_nonzero = int(np.count_nonzero(defined))
+    bits = min(UNIT_BITS, SUM_BITS - n_nonzero.bit_length())
+    _, exponent = math.frexp(largest)
+    scaled = np.rint(np.ldexp(defined, bits - exponent))
     return np.asarray(scaled[scaled != 0], np.int64)
 
 
 def paired_t_p(differences: Floats) -> float:
-    """Test whether the mean of paired differences is 0, by Student's t, as `scipy.stats.ttest_rel` does."""
+    """Test whether the mean of paired differences is 0, by Student's t.
+
+    It is the test of `scipy.stats.ttest_rel`.
+    """
     from scipy.special import stdtr  # `scipy.stats` takes a second to import
 
     defined = differences[~np.isnan(differences)]
     n = defined.size
     if n < 2 or not np.isfinite(defined).all():
         return math.nan
-    defined = defined / (float(np.abs(defined).max()) or 1.0)  # no square overflows or vanishes
+    largest = float(np.abs(defined).max())
+    defined = defined / (largest or 1.0)  # no square overflows or vanishes
     mean = exact_mean(defined)
-    variance = exact_mean((defined - mean) ** 2) / (n - 1)
-    if not variance:
+    variance_of_mean = exact_mean((defined - mean) ** 2) / (n - 1)
+    if not variance_of_mean:
         return 0.0 if mean else 1.0
-    return float(2 * stdtr(n - 1, -abs(mean) / math.sqrt(variance)))
+    return float(2 * stdtr(n - 1, -abs(mean) / math.sqrt(variance_of_mean)))
 
 
 def wilcoxon_p(differences: Floats) -> float:
     """Test whether paired differences are symmetric about 0, by Wilcoxon's signed ranks.
 
-    Differences that are 0 are left out, as `scipy.stats.wilcoxon` does by default (``zero_method="wilcox"``),
-    which also chooses between the exact and the normal distribution. Those that agree to 2^-40 of the largest
-    are ties.
+    Differences that are 0 are dropped, as `scipy.stats.wilcoxon` does by default
+    (``zero_method="wilcox"``), which also chooses between the exact and the normal distribution.
+    Those that agree to 2^-40 of the largest are ties.
     """
     units = in_units(differences)
-    if units is None or not units.size:
-        return math.nan if units is None else 1.0
+    if units is None:
+        return math.nan
+    if not units.size:
+        return 1.0
     from scipy.stats import wilcoxon
 
-    sizes, where = np.unique(np.abs(units), return_inverse=True)
-    levels = np.cumsum(np.diff(sizes, prepend=sizes[0] - 2) > 1)  # one unit apart is the same, rounded
-    return float(wilcoxon(np.sign(units) * levels[where]).pvalue)
+    sizes, size_of_row = np.unique(np.abs(units), return_inverse=True)
+    # sizes that differ by one unit are equal, as both are rounded
+    levels = np.cumsum(np.diff(sizes, prepend=sizes[0] - 2) > 1)
+    return float(wilcoxon(np.sign(units) * levels[size_of_row]).pvalue)
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Correct p-values of several tests by Holm's method, which bounds the chance of any false rejection.
+    """Correct p-values of several tests by Holm's method.
 
-    NaN stands for a test that could not be made, which does not count. Reject where the corrected p-values,
-    which are in the same order, are below alpha.
+    It bounds the chance of any false rejection. A test that could not be made has NaN, and does not
+    count. Reject where the corrected p-values, which are in the same order, are below alpha.
 
     Examples
     --------

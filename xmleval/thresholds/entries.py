@@ -1,4 +1,4 @@
-"""Listed entries of the rows that a rule is fitted to, collected batch by batch."""
+"""Listed entries of the rows to which a rule is fitted, collected batch by batch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from xmleval.base.arrays import Bools, Ints, Labels, Scores, as_score
 from xmleval.base.errors import InputError, other_rows
 from xmleval.evaluation.batch import Batch
-from xmleval.input.canonical import Ranking
+from xmleval.input.canonical import RankedRows
 from xmleval.input.csr import rows_at_a_time
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.kernels.labels import count_entries
@@ -20,13 +20,15 @@ from xmleval.view.view import View
 class Pool(NamedTuple):
     """All entries, row by row, and best first within a row if ``ordered``.
 
-    ranking : their labels and scores
-    relevant : bool (s,); n_relevant : int64 (m,) and n_true : int64 (n_labels,), listed or not
+    ranking : labels and scores of the entries
+    relevant : bool (s,); whether an entry is relevant
+    n_relevant : int64 (m,); relevant labels per row, listed or not
+    n_true : int64 (n_labels,); relevant rows per label, listed or not
     floor : score of unlisted labels, rounded to the type of the scores; no threshold is below it
     exact_floor : the same before rounding
     """
 
-    ranking: Ranking
+    ranking: RankedRows
     relevant: Bools
     n_relevant: Ints
     n_true: Ints
@@ -35,7 +37,7 @@ class Pool(NamedTuple):
 
     @property
     def rows(self) -> Ints:
-        """Row of each entry."""
+        """Row of every entry."""
         return np.repeat(np.arange(self.n_relevant.size), np.diff(self.ranking.ptr))
 
 
@@ -54,7 +56,9 @@ class Entries:
         Whether scores are required, not only their order.
     """
 
-    def __init__(self, n_labels: int, unlisted: float | None, *, ordered: bool, scored: bool) -> None:
+    def __init__(
+        self, n_labels: int, unlisted: float | None, *, ordered: bool, scored: bool
+    ) -> None:
         self.n_labels = n_labels
         self.unlisted = unlisted
         self.ordered = ordered
@@ -73,18 +77,19 @@ class Entries:
         truth = batch.with_checked_truth(self.n_labels).truth
         if batch.y_score is None:
             raise InputError("y_score", "missing; a rule is fitted to scores")
-        how = Reading("y_score", self.n_labels, self.unlisted, None, self.ordered)
-        scores = ranking_rows(batch.y_score, how)
+        reading = Reading("y_score", self.n_labels, self.unlisted, None, self.ordered)
+        scores = ranking_rows(batch.y_score, reading)
         if scores.n_rows != truth.n_rows:
             raise InputError("y_score", other_rows(scores.n_rows, truth.n_rows, "y_true"))
         size = rows_at_a_time(truth.bytes_per_row + scores.bytes_per_row)
 
-        def block(start: int, stop: int) -> Block:
-            relevant = truth.block(start, stop)
-            return Block(relevant, scores.block(start, stop), None, None, start)
+        # a function, so that no name keeps a block in memory while the next one is made
+        def make_block(start: int) -> Block:
+            stop = min(start + size, truth.n_rows)
+            return Block(truth.block(start, stop), scores.block(start, stop), None, None, start)
 
         for start in range(0, truth.n_rows, size):
-            self._keep(block(start, min(start + size, truth.n_rows)))
+            self._keep(make_block(start))
         self.n_rows += truth.n_rows
 
     def _keep(self, block: Block) -> None:
@@ -103,20 +108,26 @@ class Entries:
 
     def pool(self) -> Pool:
         """Return all entries."""
-        none: list[Labels] = [np.empty(0, np.int32)]
+        # empty arrays set the dtypes if there are no rows
+        labels: list[Labels] = [np.empty(0, np.int32), *self._labels]
         sizes = np.concatenate([np.empty(0, np.int64), *self._sizes])
         scores = np.concatenate([np.empty(0, np.float32), *self._scores])
-        ranking = Ranking(
+        ranking = RankedRows(
             np.concatenate(([0], np.cumsum(sizes))),
-            np.concatenate(none + self._labels),
+            np.concatenate(labels),
             scores,
             np.concatenate([np.empty(0, np.int64), *self._n_above]),
         )
+        floor = -np.inf
+        exact_floor = -np.inf
+        if self.unlisted is not None:
+            floor = as_score(self.unlisted, scores)
+            exact_floor = self.unlisted
         return Pool(
             ranking,
-            np.concatenate([np.empty(0, np.bool_), *self._relevant]),
-            np.concatenate([np.empty(0, np.int64), *self._n_relevant]),
-            self._n_true,
-            -np.inf if self.unlisted is None else as_score(self.unlisted, scores),
-            -np.inf if self.unlisted is None else self.unlisted,
+            relevant=np.concatenate([np.empty(0, np.bool_), *self._relevant]),
+            n_relevant=np.concatenate([np.empty(0, np.int64), *self._n_relevant]),
+            n_true=self._n_true,
+            floor=floor,
+            exact_floor=exact_floor,
         )

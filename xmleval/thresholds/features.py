@@ -1,4 +1,4 @@
-"""Features of rows, which a rule may read in place of scores, in files."""
+"""Files of features of rows, which a rule may read instead of scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xmleval.view.linear import check_features
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-FEATURE_BYTES = 100  # of a feature, while its weight is found
+FEATURE_BYTES = 100  # memory per feature while weights are fitted
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
 
 
@@ -31,7 +31,8 @@ def read_features(features: FilePath) -> csr_array | NDArray[Any]:
             memory_limit().take(array.n_bytes)
             return read_arrays([array])[0]
     matrix = read_matrix(open_npz(path))
-    n_features = matrix.shape[1]
-    memory_limit().check(FEATURE_BYTES * n_features, f"{path}: fitting {counted(n_features, 'features')} ")
+    n_rows, n_features = matrix.shape
+    purpose = f"{path}: fitting {counted(n_features, 'features')} "
+    memory_limit().check(FEATURE_BYTES * n_features, purpose)
     with naming_files({"features": path}):
-        return check_features(matrix, matrix.shape[0])
+        return check_features(matrix, n_rows)

@@ -1,4 +1,4 @@
-"""Scores of relevant and of irrelevant entries, for rules that need no more: counted as an evaluator does."""
+"""Scores of relevant and irrelevant entries, counted as by an evaluator: enough for some rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ScoredEntries(ScoredRows):
     unlisted : float or None
         Score of unlisted labels; None below all.
     by_label : bool
-        Whether the scores of each label are kept apart.
+        Whether scores are collected by label.
     resources : Resources
         Memory and threads to use.
     """
@@ -35,7 +35,9 @@ class ScoredEntries(ScoredRows):
     missing = "missing; a rule is fitted to scores"
     bare = "thresholds need scores; this list has none"
 
-    def __init__(self, n_labels: int, unlisted: float | None, by_label: bool, resources: Resources) -> None:
+    def __init__(
+        self, n_labels: int, unlisted: float | None, by_label: bool, resources: Resources
+    ) -> None:
         conventions = Conventions(unlisted="below" if unlisted is None else unlisted)
         peak = parse_spec("peak_f1.macro" if by_label else "peak_f1.micro")
         plan = make_plan(Settings(n_labels=n_labels, conventions=conventions), (peak,))
@@ -43,30 +45,43 @@ class ScoredEntries(ScoredRows):
         self.unlisted = unlisted
 
     def threshold(self, aim: int) -> float:
-        """Return the best threshold for all entries; ``aim`` is that of `kernels.thresholds.is_better`."""
+        """Return the best threshold for all entries.
+
+        aim : as in `kernels.thresholds.is_better`
+        """
         state = self.counted
-        names = f"{CELLS}.{GOOD}", f"{CELLS}.{BAD}"
-        floor, lowest = self._floors
-        best = best_cut(state.store, *names, int(state.n_true.sum()), floor, aim, self.resources)
-        return lowest if best == floor else best
+        n_true = int(state.n_true.sum())
+        floor, exact_floor = self._floors
+        best = best_cut(
+            state.store, f"{CELLS}.{GOOD}", f"{CELLS}.{BAD}", n_true, floor, aim, self.resources
+        )
+        return exact_floor if best == floor else best
 
     def label_thresholds(self, aim: int, fbr: float, fallback: str) -> Floats:
-        """Return the best threshold of each label; infinity for labels without a score.
+        """Return the best threshold per label; infinity for labels without a score.
 
         Labels whose best F1 is below ``fbr`` take the ``fallback``.
         """
-        state, (floor, lowest) = self.counted, self._floors
-        good, bad = (state.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD))
-        best = best_label_cuts(good, bad, state.n_true, floor, aim, self.resources)
-        (hits, sizes), (highest, below) = best.best.T, best.scores.T
-        thresholds = np.where(np.isnan(below), lowest, below)
+        state = self.counted
+        floor, exact_floor = self._floors
+        good = state.store.piles[f"{COLUMNS}.{GOOD}"]
+        bad = state.store.piles[f"{COLUMNS}.{BAD}"]
+        cuts = best_label_cuts(good, bad, state.n_true, floor, aim, self.resources)
+        hits, sizes = cuts.best.T
+        highest, below = cuts.scores.T
+        thresholds = np.where(np.isnan(below), exact_floor, below)
         f1 = np.divide(2.0 * hits, sizes + state.n_true, out=np.zeros(hits.size), where=hits > 0)
-        rare = f1 < fbr
-        thresholds[rare] = math.inf if fallback == "never" else highest[rare]
+        is_rare = f1 < fbr
+        if fallback == "never":
+            thresholds[is_rare] = math.inf
+        else:
+            thresholds[is_rare] = highest[is_rare]
         return np.where(np.isnan(highest), math.inf, thresholds)
 
     @property
     def _floors(self) -> tuple[float, float]:
-        """Return the score of unlisted labels, rounded to the type of the scores and not."""
-        level = self.counted.level()
-        return (-math.inf, -math.inf) if level is None or self.unlisted is None else (level, self.unlisted)
+        """Score of unlisted labels, rounded to the type of the scores, and exact."""
+        rounded = self.counted.level()
+        if rounded is None or self.unlisted is None:
+            return -math.inf, -math.inf
+        return rounded, self.unlisted

@@ -1,1 +1,1 @@
-"""What states read of one block."""
+"""Views of one block of rows, from which states and measures read facts."""

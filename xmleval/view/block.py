@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bytes, Floats, Ints, Labels
-from xmleval.input.canonical import Facts, Ranking, Truth
+from xmleval.input.canonical import Facts, RankedRows, Truth
 
 MOST_GROUPS = 1000  # of labels, or of rows
 
 
 class Groups(NamedTuple):
-    """Groups of labels or rows: names, the group of each, and any ranges of labels such as "1-10".
+    """Groups of labels or rows: names, group numbers, and any ranges of labels such as "1-10".
 
-    of : uint16 (n_labels,), or int64 (n,) of rows
+    of : the group of each, uint16 (n_labels,), or int64 (n,) of rows
     """
 
     names: list[str]
@@ -26,11 +26,12 @@ class Groups(NamedTuple):
 
 
 class Hierarchy(NamedTuple):
-    """Nodes and their ancestors, in a CSR row of each node, itself first; the labels are the first nodes.
+    """Nodes and their ancestors; the labels are the first nodes.
 
-    ptr : int64 (n_nodes + 1,), or of labels alone within a group; labels : (t,), below ``n_nodes``
+    ptr, labels : CSR rows with the ancestors of every node, itself first; int64 (n_nodes + 1,), or
+        of labels alone within a group, and (t,), below ``n_nodes``
     edges : int64 (e, 2), each child and parent once, sorted; digest : hexadecimal SHA-256 of them
-    top : what is an ancestor of all labels, by name or number; None if nothing is
+    top : an ancestor of all labels, by name or number; None if there is none
     n_labels : number of labels; names : those of the other nodes, in order
     """
 
@@ -44,11 +45,11 @@ class Hierarchy(NamedTuple):
     names: Sequence[Any] = ()
 
     def of(self, labels: Ints) -> Hierarchy:
-        """Return the rows of some labels, which are numbered anew; their ancestors keep their numbers."""
+        """Return the rows of some labels, numbered anew; their ancestors keep their numbers."""
         sizes = np.diff(self.ptr)[labels]
         ptr = np.concatenate(([0], np.cumsum(sizes)))
-        at = np.repeat(self.ptr[labels] - ptr[:-1], sizes) + np.arange(ptr[-1])
-        return self._replace(ptr=ptr, labels=self.labels[at], n_labels=labels.size)
+        places = np.repeat(self.ptr[labels] - ptr[:-1], sizes) + np.arange(ptr[-1])
+        return self._replace(ptr=ptr, labels=self.labels[places], n_labels=labels.size)
 
     def describe(self) -> str:
         """Return the number of edges and the beginning of their digest."""
@@ -56,19 +57,27 @@ class Hierarchy(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Canonical input of consecutive rows; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
+    """Canonical input of consecutive rows.
 
-    ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
-    ``by_id``: whether the caller numbered the labels, which have no names. ``n_reachable``: int64 (n,),
-    number of relevant labels of each row that can be ranked, None where all can. ``jackknife``: uint8 (n,),
-    where rows have clusters or keys, None where the number of a row decides. ``row_groups``: the groups of
-    rows that have results of their own, None without any. ``judged``: the labels that were judged, of
-    which ``truth`` has the relevant ones, where the truth holds grades. ``unknown``: whether ``ranking`` or
-    ``pred`` may hold unknown labels, by ids from the number of labels upward.
+    truth : relevant labels
+    ranking : scores and lists, best first or in any order; None without them
+    pred : predicted sets of the input; or, in any order, those of a decision "listed" if unlisted
+        labels have a score
+    weight : float64 (n,), 0 or 2^-50..1, or None
+    first_row : number of the first row in all data
+    by_id : whether the caller numbered the labels, which have no names
+    n_reachable : int64 (n,), number of relevant labels of each row that can be ranked, None where
+        all can
+    row_groups : groups of rows that have results of their own, None without any
+    jackknife : uint8 (n,), where rows have clusters or keys, None where the number of a row decides
+    judged : judged labels, relevant or not, where the truth has grades
+    unknown : whether ``ranking`` or ``pred`` may have unknown labels, by ids from the number of
+        labels upward
+    facts : facts of the truth that are shared by all models on these rows, or None
     """
 
     truth: Truth
-    ranking: Ranking | None
+    ranking: RankedRows | None
     pred: Truth | None
     weight: Floats | None
     first_row: int

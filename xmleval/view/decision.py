@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Floats, Ints, Labels, as_score, as_scores, row_sizes
+from xmleval.base.arrays import Floats, Ints, Labels, Scores, as_score, as_scores, row_sizes
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import MOST, Field, InputError, Keyword, Message, counted, shown
 from xmleval.base.numerals import decimal_number
-from xmleval.input.canonical import Ranking, Truth
+from xmleval.input.canonical import RankedRows, Truth
 from xmleval.input.rows import pointer
 from xmleval.kernels.calibrating import find_outside
 from xmleval.kernels.choosing import mark_best
@@ -34,15 +34,15 @@ class Decision:
     Parameters
     ----------
     kind : {"pred", "top", "threshold", "listed", "weighted", "labels", "rows", "features"}
-        "pred": given sets; "top": the k best labels; "threshold": labels strictly above ``value``. Fitted
-        rules: "listed": the k best listed labels; "weighted": those by weight x score + offset, two numbers
-        per label; "labels": a threshold per label; "rows", "features": a threshold per row from a linear
-        model of its scores or of its features.
+        "pred": given sets; "top": the k best labels; "threshold": labels strictly above ``value``.
+        Fitted rules: "listed": the k best listed labels; "weighted": those by weight x score +
+        offset, two numbers per label; "labels": a threshold per label; "rows", "features": a
+        threshold per row from a linear model of its scores or of its features.
     value : float
         k, or the threshold; for linear models the score of unlisted labels, NaN if they have none.
     numbers : float64 (n_labels,), (2 n_labels,) or (k + 1,)
-        Thresholds of labels, weights and then offsets of labels, or weights of the model, intercept first;
-        stored as a read-only copy.
+        Thresholds of labels, weights and then offsets of labels, or weights of the model, intercept
+        first; stored as a read-only copy.
     text : str
         Name of a rule with numbers.
     """
@@ -76,7 +76,9 @@ class Decision:
         if self.text:
             digest = hashlib.sha256(np.ascontiguousarray(self.numbers, "<f8").tobytes())
             return f"{self.text}#{digest.hexdigest()[:16]}"
-        return f"{self.kind}{int(self.value) if float(self.value).is_integer() else self.value!r}"
+        if float(self.value).is_integer():
+            return f"{self.kind}{int(self.value)}"
+        return f"{self.kind}{self.value!r}"
 
     def __str__(self) -> str:
         """Return the name."""
@@ -97,8 +99,8 @@ def top(k: int) -> Decision:
     return Decision("top", float(k))
 
 
-class Chosen(NamedTuple):
-    """Predicted sets: the first ``cut`` entries of each row."""
+class PredictedSets(NamedTuple):
+    """Predicted sets: the first ``cut`` entries of every row."""
 
     cut: Ints
     ptr: Ints
@@ -112,81 +114,119 @@ class Chosen(NamedTuple):
         return Truth(ptr, labels)
 
 
-def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None) -> Chosen:
+def choose(
+    decision: Decision, ranking: RankedRows, n_labels: int, unlisted: float | None
+) -> PredictedSets:
     """Return the sets predicted by a decision; entries must be sorted unless it is "labels"."""
-    ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
-    n_listed = row_sizes(ptr)
     if decision.kind in ("top", "listed"):
         k = min(int(decision.value), n_labels)
         if unlisted is None or decision.kind == "listed":
-            return Chosen(np.minimum(n_listed, k), ptr, labels)
-        head_ptr = np.arange(n_listed.size + 1, dtype=np.int64) * k
-        heads = np.empty(head_ptr[-1], labels.dtype)
-        order = ranking.tie_order
-        listed = labels if order is None else order.take(labels)
-        fill_heads(ptr, listed, ranking.n_above, n_labels, head_ptr, heads)
-        if order is not None:
-            heads = np.argsort(order).astype(order.dtype).take(heads)
-        return Chosen(row_sizes(head_ptr), head_ptr, heads)
+            n_listed = row_sizes(ranking.ptr)
+            return PredictedSets(np.minimum(n_listed, k), ranking.ptr, ranking.labels)
+        return _choose_with_unlisted(ranking, n_labels, k)
+    scores = ranking.scores
     if scores is None:
         raise InputError("y_score", f"decision {decision} needs scores; this list has none")
     if decision.kind == "weighted":
-        inside, best = np.empty(labels.size, np.bool_), np.empty(min(int(decision.value), n_labels), np.int64)
-        mark_best(ptr, labels, scores, decision.numbers.reshape(2, -1), best, inside)
-        cut = np.minimum(n_listed, best.size)
-        return Chosen(cut, np.concatenate(([0], np.cumsum(cut))), labels[inside])
+        return _choose_weighted(decision, ranking, scores, n_labels)
     if decision.kind == "labels":
-        thresholds, chosen_ptr = as_scores(decision.numbers, scores), np.empty_like(ptr)
-        select_above(ptr, labels, scores, thresholds, chosen_ptr, np.empty(0, labels.dtype))
-        chosen = np.empty(chosen_ptr[-1], labels.dtype)
-        select_above(ptr, labels, scores, thresholds, chosen_ptr, chosen)
-        return Chosen(row_sizes(chosen_ptr), chosen_ptr, chosen)
-    cut = np.empty_like(n_listed)
+        return _choose_above(decision, ranking, scores)
+    n_rows = ranking.ptr.size - 1
     if decision.kind == "rows":
-        values = leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1)
-        thresholds_of_rows = np.empty(n_listed.size)
-        apply_weights(values, decision.numbers, thresholds_of_rows)
-        return Chosen(cut_rows(ranking, thresholds_of_rows, unlisted), ptr, labels)
-    assert decision.kind == "threshold"
-    count_leading(ptr, scores, as_score(decision.value, scores), False, cut)
-    return Chosen(cut, ptr, labels)
+        leading = leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1)
+        thresholds = np.empty(n_rows)
+        apply_weights(leading, decision.numbers, thresholds)
+        cut = cut_rows(ranking, thresholds, unlisted)
+    else:
+        assert decision.kind == "threshold"
+        cut = np.empty(n_rows, np.int64)
+        count_leading(ranking.ptr, scores, as_score(decision.value, scores), False, cut)
+    return PredictedSets(cut, ranking.ptr, ranking.labels)
 
 
-def leading_scores(ranking: Ranking, n_labels: int, unlisted: float | None, k: int) -> Floats:
-    """Return the k highest scores of each row, float64 (n, k); see `copy_leading`."""
+def _choose_with_unlisted(ranking: RankedRows, n_labels: int, k: int) -> PredictedSets:
+    """Return the k best labels of every row, listed or not."""
+    n_rows = ranking.ptr.size - 1
+    ptr = np.arange(n_rows + 1, dtype=np.int64) * k
+    labels = np.empty(ptr[-1], ranking.labels.dtype)
+    order = ranking.tie_order
+    if order is None:
+        fill_heads(ranking.ptr, ranking.labels, ranking.n_above, n_labels, ptr, labels)
+    else:
+        # the kernel takes unlisted labels by number, so labels are replaced by their places
+        places = order.take(ranking.labels)
+        fill_heads(ranking.ptr, places, ranking.n_above, n_labels, ptr, labels)
+        labels = np.argsort(order).astype(order.dtype).take(labels)
+    return PredictedSets(row_sizes(ptr), ptr, labels)
+
+
+def _choose_weighted(
+    decision: Decision, ranking: RankedRows, scores: Scores, n_labels: int
+) -> PredictedSets:
+    """Return the k best listed labels of every row by weight x score + offset."""
+    weights_and_offsets = decision.numbers.reshape(2, -1)
+    is_chosen = np.empty(ranking.labels.size, np.bool_)
+    best = np.empty(min(int(decision.value), n_labels), np.int64)
+    mark_best(ranking.ptr, ranking.labels, scores, weights_and_offsets, best, is_chosen)
+    cut = np.minimum(row_sizes(ranking.ptr), best.size)
+    ptr = np.concatenate(([0], np.cumsum(cut)))
+    return PredictedSets(cut, ptr, ranking.labels[is_chosen])
+
+
+def _choose_above(decision: Decision, ranking: RankedRows, scores: Scores) -> PredictedSets:
+    """Return the labels of every row above their thresholds."""
+    thresholds = as_scores(decision.numbers, scores)
+    labels = ranking.labels
+    ptr = np.empty_like(ranking.ptr)
+    select_above(ranking.ptr, labels, scores, thresholds, ptr, np.empty(0, labels.dtype))
+    chosen = np.empty(ptr[-1], labels.dtype)
+    select_above(ranking.ptr, labels, scores, thresholds, ptr, chosen)
+    return PredictedSets(row_sizes(ptr), ptr, chosen)
+
+
+def leading_scores(ranking: RankedRows, n_labels: int, unlisted: float | None, k: int) -> Floats:
+    """Return the k highest scores of every row, float64 (n, k); see `copy_leading`."""
     assert ranking.scores is not None
-    missing = np.nan if unlisted is None else as_score(unlisted, ranking.scores)
+    unlisted_score = np.nan
+    if unlisted is not None:
+        unlisted_score = as_score(unlisted, ranking.scores)
     leading = np.empty((ranking.ptr.size - 1, k))
-    copy_leading(ranking.ptr, ranking.scores, ranking.n_above, n_labels, missing, leading)
+    copy_leading(ranking.ptr, ranking.scores, ranking.n_above, n_labels, unlisted_score, leading)
     return leading
 
 
 def refuse_unfit(
-    decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None, start: int
+    decision: Decision, ranking: RankedRows, n_labels: int, unlisted: float | None, start: int
 ) -> None:
     """Refuse rows, numbered from ``start``, with scores that a rule does not take.
 
-    These are infinite ones that a linear model reads, and those outside 0..1 where labels have weights.
+    A linear model takes no infinite scores, and a rule with weights takes only scores within 0..1.
     """
     scores = ranking.scores
-    if decision.kind == "weighted" and scores is not None:
+    if scores is None:
+        return
+    if decision.kind == "weighted":
         refuse_improbable(ranking, start)
-    if decision.kind != "rows" or scores is None:
-        return
-    if np.isfinite(scores).all() and (unlisted is None or math.isfinite(as_score(unlisted, scores))):
-        return
-    refuse_infinite_leading(leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1), start)
+    elif decision.kind == "rows":
+        is_unlisted_finite = unlisted is None or math.isfinite(as_score(unlisted, scores))
+        if is_unlisted_finite and np.isfinite(scores).all():
+            return
+        leading = leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1)
+        refuse_infinite_leading(leading, start)
 
 
-def refuse_improbable(ranking: Ranking, start: int, depth: int = MOST, *why: object) -> None:
-    """Refuse rows, numbered from ``start``, with leading scores outside 0..1, and say ``why``."""
+def refuse_improbable(ranking: RankedRows, start: int, depth: int = MOST, *why: object) -> None:
+    """Refuse rows, numbered from ``start``, with leading scores outside 0..1; explain ``why``."""
     assert ranking.scores is not None
     place = find_outside(ranking.ptr, ranking.scores, depth)
-    if place >= 0:
-        row, score = int(np.searchsorted(ranking.ptr, place, "right")) - 1, float(ranking.scores[place])
-        text = f"score {score:g} of label {ranking.labels[place]} is outside 0..1; "
-        reason = Message(text, *(why or ["a weighted rule needs probabilities (`xmleval calibrate`)"]))
-        raise InputError("y_score", reason, row=start + row, value=score)
+    if place < 0:
+        return
+    row = int(np.searchsorted(ranking.ptr, place, "right")) - 1
+    score = float(ranking.scores[place])
+    problem = f"score {score:g} of label {ranking.labels[place]} is outside 0..1; "
+    if not why:
+        why = ("a weighted rule needs probabilities (`xmleval calibrate`)",)
+    raise InputError("y_score", Message(problem, *why), row=start + row, value=score)
 
 
 def refuse_infinite_leading(leading: Floats, start: int) -> None:
@@ -194,16 +234,12 @@ def refuse_infinite_leading(leading: Floats, start: int) -> None:
     rows, places = np.nonzero(~np.isfinite(leading))
     if rows.size:
         value = leading[rows[0], places[0]]
-        raise InputError(
-            "y_score",
-            f"score {value} is infinite; a linear rule needs finite ones",
-            row=start + int(rows[0]),
-            value=value,
-        )
+        problem = f"score {value} is infinite; a linear rule needs finite ones"
+        raise InputError("y_score", problem, row=start + int(rows[0]), value=value)
 
 
-def cut_rows(ranking: Ranking, thresholds: Floats, unlisted: float | None) -> Ints:
-    """Count the entries of each row above its threshold, raised so that no unlisted label passes."""
+def cut_rows(ranking: RankedRows, thresholds: Floats, unlisted: float | None) -> Ints:
+    """Count the entries of every row above its threshold, or above unlisted labels if higher."""
     scores = ranking.scores
     assert scores is not None
     rounded = as_scores(thresholds, scores)
@@ -215,26 +251,39 @@ def cut_rows(ranking: Ranking, thresholds: Floats, unlisted: float | None) -> In
 
 
 def parse_decision(rule: str | Decision) -> Decision:
-    """Parse ``top3``, the k best labels, or ``threshold0.5``, all with a score strictly above a number.
+    """Parse ``top3``, the k best labels, or ``threshold0.5``, all labels with a score above 0.5.
 
     ValueError is raised where a text is neither, k is not positive or the threshold is NaN.
     """
     if isinstance(rule, Decision):
         return rule
-    text = rule.strip().lower() if isinstance(rule, str) else ""
-    match = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text)
-    value = None if match is None else decimal_number(match[2])
-    if match is None or value is None or value != value or (match[1] == "top" and not 0 < value <= MOST):
+    decision = _parse_text(rule) if isinstance(rule, str) else None
+    if decision is None:
         neither = " is neither topK (top3) nor thresholdT (threshold0.5)"
         raise ValueError(Message(Keyword("decision", shown(rule)), neither))
-    return Decision(match[1], value)
+    return decision
+
+
+def _parse_text(text: str) -> Decision | None:
+    """Return the decision of a text, None if it is invalid."""
+    match = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text.strip().lower())
+    if match is None:
+        return None
+    kind = match[1]
+    value = decimal_number(match[2])
+    if value is None or math.isnan(value):
+        return None
+    if kind == "top" and not 0 < value <= MOST:
+        return None
+    return Decision(kind, value)
 
 
 def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
     """Refuse a rule fitted to another number of labels."""
     if n_fitted != n_labels:
         keyword = Keyword("decision", str(decision))
-        raise ValueError(Message(keyword, f" has {counted(n_fitted, 'labels')}; {n_labels} were expected"))
+        reason = f" has {counted(n_fitted, 'labels')}; {n_labels} were expected"
+        raise ValueError(Message(keyword, reason))
 
 
 def check_decision(
@@ -248,16 +297,32 @@ def check_decision(
     score = conventions.unlisted_score
     keyword = Keyword("decision", str(decision))
     if decision.kind == "features":
-        raise ValueError(Message(keyword, " reads features; apply the rule and pass ", Keyword("y_pred")))
+        remedy = " reads features; apply the rule and pass ", Keyword("y_pred")
+        raise ValueError(Message(keyword, *remedy))
     if not higher_is_better and (fitted or decision.fitted) and decision.kind != "listed":
         raise ValueError(Message(keyword, " was fitted to scores of which higher ones are better"))
     if decision.of_each:
-        check_width(decision, decision.numbers.size // (2 if decision.kind == "weighted" else 1), n_labels)
-    if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
-        unlisted = Field("unlisted", str(conventions.unlisted))
-        raise ValueError(Message(keyword, " was not fitted with ", unlisted))
-    lowest = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
-    passed = score is not None and (lowest < score if higher_is_better else lowest > score)
-    if decision.kind in ("threshold", "labels") and passed:
-        unlisted = Field("unlisted", f"{conventions.unlisted_score:g}")
-        raise ValueError(Message(keyword, " with ", unlisted, " would predict every unlisted label"))
+        numbers_per_label = 2 if decision.kind == "weighted" else 1
+        check_width(decision, decision.numbers.size // numbers_per_label, n_labels)
+    if decision.kind == "rows":
+        fitted_score = None if math.isnan(decision.value) else decision.value
+        if fitted_score != score:
+            unlisted = Field("unlisted", str(conventions.unlisted))
+            raise ValueError(Message(keyword, " was not fitted with ", unlisted))
+    if score is not None and _passes_unlisted(decision, score, higher_is_better):
+        unlisted = Field("unlisted", f"{score:g}")
+        problem = " would predict every unlisted label"
+        raise ValueError(Message(keyword, " with ", unlisted, problem))
+
+
+def _passes_unlisted(decision: Decision, score: float, higher_is_better: bool) -> bool:
+    """Whether the score of unlisted labels is better than the lowest threshold."""
+    if decision.kind == "threshold":
+        lowest = decision.value
+    elif decision.kind == "labels":
+        lowest = float(decision.numbers.min(initial=math.inf))
+    else:
+        return False
+    if higher_is_better:
+        return lowest < score
+    return lowest > score

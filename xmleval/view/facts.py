@@ -1,4 +1,4 @@
-"""What measures read: facts of rows, of labels and of all entries."""
+"""Facts of rows, of labels and of all entries, from which measures are computed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ class Counts(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Distinct numbers of predicted slots, float64 (d,), ascending, and how many labels have each, int64."""
+    """Distinct numbers of predicted slots, and how many labels have each number.
+
+    values : float64 (d,), ascending; n_labels : int64 (d,)
+    """
 
     values: Floats
     n_labels: Ints
 
 
 class Extremes(NamedTuple):
-    """Lowest relevant and highest irrelevant score of rows or labels, float64 (n,); NaN without pairs."""
+    """Lowest relevant and highest irrelevant score of rows or labels.
+
+    Both are float64 (n,), NaN without pairs.
+    """
 
     lowest: Floats
     highest: Floats
@@ -58,12 +64,13 @@ class Profile(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Curve statistics of all pooled entries or of each label, float64 (n,).
+    """Curve statistics of all pooled entries, or of every label, float64 (n,).
 
     Counts of all pooled entries are arrays of Python integers, which cannot overflow.
 
-    n_relevant, n_irrelevant : entries; right, level : (relevant, irrelevant) pairs in the right order, and
-    tied; precision : sum over relevant entries of the precision at the end of their tie group;
+    n_relevant, n_irrelevant : entries; right, level : (relevant, irrelevant) pairs in the right
+    order, and tied; precision : sum over relevant entries of the precision at the end of their tie
+    group;
     peak, threshold : highest F1 of a cut between tie groups, and the lowest score above the cut.
     """
 
@@ -79,8 +86,8 @@ class Curve(NamedTuple):
 class Accepted(NamedTuple):
     """Risk of rows that are accepted by their largest score.
 
-    area : mean over rows of the risk of those with at least their score; risk, threshold : risk of the fewest
-    rows that reach a coverage, and the lowest largest score among them.
+    area : mean over rows of the risk of those with at least their score; risk, threshold : risk of
+    the fewest rows that reach a coverage, and the lowest largest score among them.
     """
 
     area: float

@@ -30,14 +30,14 @@ from xmleval.input.opened import OpenedValue
 from xmleval.input.rows import pointer, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.vectors import for_names
-from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_unfit
+from xmleval.view.decision import Decision, PredictedSets, choose, cut_rows, refuse_unfit
 from xmleval.view.linear import SparseArray, check_features, linear_values
 
 TUNABLE = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
 
 
 class RuleKind(NamedTuple):
-    """The measures that a kind of rule can be tuned to, the kinds of its decisions, and what it is called."""
+    """A kind of rule: measures it can be tuned to, kinds of its decisions, and its description."""
 
     measures: tuple[str, ...]
     decisions: tuple[str, ...]
@@ -51,10 +51,14 @@ RULES = {
     "label": RuleKind(("f1.macro", "hamming_loss"), ("labels",), "a threshold for each label"),
     "rank": RuleKind(TUNABLE, ("listed",), "the best {value:.0f} of each row"),
     "row": RuleKind(
-        ("f1.samples", "hamming_loss"), ("rows", "features"), "a threshold for each row, linear in {inputs}"
+        ("f1.samples", "hamming_loss"),
+        ("rows", "features"),
+        "a threshold for each row, linear in {inputs}",
     ),
     "top": RuleKind((), ("listed",), "the best {value:.0f} of each row"),
-    "weighted": RuleKind(AT_K, ("weighted",), "the best {value:.0f} of each row, by weighted scores"),
+    "weighted": RuleKind(
+        AT_K, ("weighted",), "the best {value:.0f} of each row, by weighted scores"
+    ),
 }
 LAST = -1e300  # offset of labels that come after all others
 PER_LABEL = {"labels": 1, "weighted": 2}  # numbers of each label, by kind of decision
@@ -64,8 +68,8 @@ PER_LABEL = {"labels": 1, "weighted": 2}  # numbers of each label, by kind of de
 class Rule:
     """A rule that turns scores into sets, as `fit` gives it.
 
-    A label is predicted if its score is above the threshold (rounded to the type of the scores), or if it is
-    among the best of its row. Labels without a stored score are never predicted.
+    A label is predicted if its score is above the threshold (rounded to the type of the scores), or
+    if it is among the best of its row. Labels without a stored score are never predicted.
 
     Parameters
     ----------
@@ -76,16 +80,17 @@ class Rule:
     n_labels : int
         Number of labels.
     decision : Decision
-        ``decision.value`` is the threshold or the number of labels per row; ``decision.numbers`` holds the
-        thresholds of labels, their weights and then their offsets, or the weights of a linear model, the
-        intercept first.
+        ``decision.value`` is the threshold or the number of labels per row; ``decision.numbers``
+        holds the thresholds of labels, their weights and then their offsets, or the weights of a
+        linear model, the intercept first.
     label_names : tuple of str or int, optional
         Names of the labels, if it was fitted to labels with names; see `for_labels`.
 
     Examples
     --------
     >>> from xmleval.thresholds import fit
-    >>> y_true, y_score = np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0.6, 0.1, 0.4], [0.3, 0.8, 0.2]])
+    >>> y_true = np.array([[1, 0, 1], [0, 1, 0]])
+    >>> y_score = np.array([[0.6, 0.1, 0.4], [0.3, 0.8, 0.2]])
     >>> rule = fit(y_true, y_score, "f1.micro")
     >>> print(rule)
     one threshold, 0.3 (constant, tuned to f1.micro)
@@ -105,13 +110,15 @@ class Rule:
         n = self.decision.numbers.size - 1
         inputs = f"{n} features" if self.decision.kind == "features" else f"its first {n} scores"
         about = RULES[self.rule].about.format(value=self.decision.value, inputs=inputs)
-        matched = "matched to label cardinality" if self.rule == "cardinality" else ""
-        origin = f"tuned to {self.measure}" if self.measure else matched
-        return f"{about} ({', '.join(filter(None, [self.rule, origin]))})"
+        if self.measure:
+            return f"{about} ({self.rule}, tuned to {self.measure})"
+        if self.rule == "cardinality":
+            return f"{about} ({self.rule}, matched to label cardinality)"
+        return f"{about} ({self.rule})"
 
     @property
     def by_name(self) -> bool:
-        """Whether each label has a number of its own, and a name that is more than its column.
+        """Whether the rule has numbers for every label, and names that are not column numbers.
 
         Examples
         --------
@@ -120,8 +127,9 @@ class Rule:
         >>> rule.by_name
         False
         """
-        named = self.label_names is not None and self.label_names != (*range(self.n_labels),)
-        return named and self.decision.kind in PER_LABEL
+        if self.label_names is None or self.label_names == (*range(self.n_labels),):
+            return False
+        return self.decision.kind in PER_LABEL
 
     @property
     def unlisted(self) -> float | None:
@@ -135,14 +143,16 @@ class Rule:
         True
         """
         value = self.decision.value
-        return None if self.decision.kind not in ("rows", "features") or math.isnan(value) else value
+        if self.decision.kind not in ("rows", "features") or math.isnan(value):
+            return None
+        return value
 
     def for_labels(self, names: Sequence[str | int]) -> Rule:
         """Return the rule for labels of other ``names``, or in another order.
 
-        Labels that the rule was not fitted to are never predicted, or last where labels have weights.
-        ValueError is raised where labels have their own thresholds or weights and the rule does not know
-        their names, or any of these.
+        Labels that the rule was not fitted to are never predicted, or last where labels have
+        weights. ValueError is raised where labels have their own thresholds or weights and the rule
+        does not know their names, or any of these.
 
         Examples
         --------
@@ -154,44 +164,50 @@ class Rule:
         decision = self.decision
         if decision.kind in PER_LABEL:
             if self.label_names is None:
-                nameless = "was fitted without label names, so it cannot match names"
-                raise ValueError(f"rule {decision} {nameless}; expected inputs without names")
+                problem = "was fitted without label names, so it cannot match names"
+                raise ValueError(f"rule {decision} {problem}; expected inputs without names")
             if {*self.label_names}.isdisjoint(names):
-                own_name, asked_name = self.label_names[0], next(iter(names), None)
+                fitted_name = shown(self.label_names[0])
+                input_name = shown(next(iter(names), None))
                 raise ValueError(
-                    f"rule {decision} knows none of these labels: {shown(own_name)} "
-                    f"is unlike {shown(asked_name)}"
+                    f"rule {decision} knows none of these labels: {fitted_name} "
+                    f"is unlike {input_name}"
                 )
             by_label = decision.numbers.reshape(PER_LABEL[decision.kind], -1).T
-            missing = [math.inf] if decision.kind == "labels" else [0.0, LAST]
+            missing = [0.0, LAST]
+            if decision.kind == "labels":
+                missing = [math.inf]
             numbers = for_names(by_label, self.label_names, names, missing).T.reshape(-1)
             decision = replace(decision, numbers=numbers)
         return replace(self, n_labels=len(names), decision=decision, label_names=tuple(names))
 
-    def apply(self, y_score: RowsLike | None, *, features: ArrayLike | SparseMatrix | None = None) -> Any:
+    def apply(
+        self, y_score: RowsLike | None, *, features: ArrayLike | SparseMatrix | None = None
+    ) -> Any:
         """Predict sets from scores.
 
         Parameters
         ----------
-        y_score : sparse or dense scores (m, n_labels), (labels, scores) arrays (m, k), lists, dicts or frame
-            Scores, or the path of a file of them, as `fit` takes them. Labels with names are matched by
-            name. If the rule knows labels by name and these have none, columns are taken in the order of
-            ``label_names``, with a warning.
+        y_score : sparse or dense scores (m, n_labels), (labels, scores) (m, k), lists, dicts, frame
+            Scores, or the path of a file of them, as `fit` takes them. Labels with names are
+            matched by name. If the rule knows labels by name and these have none, columns are taken
+            in the order of ``label_names``, with a warning.
         features : array or sparse matrix of shape (m, n_features), optional
-            Features, if the rule was fitted to features. The threshold of a row does not depend on other
-            rows.
+            Features, if the rule was fitted to features. The threshold of a row does not depend on
+            other rows.
 
         Returns
         -------
         scipy.sparse.csr_array of bool, shape (m, n_labels), lists, dict or frame
-            True for predicted labels. Of scores with names, the same form with the predicted labels alone:
-            lists of names, by key if rows have keys; a wide frame of bool.
+            True for predicted labels. Of scores with names, the same form with the predicted labels
+            alone: lists of names, by key if rows have keys; a wide frame of bool.
 
         Raises
         ------
         ValueError
-            If scores are invalid, have another number of labels, are infinite where a linear model reads
-            them, or are no probabilities where labels have weights; if features are missing or unexpected.
+            If scores are invalid, have another number of labels, are infinite where a linear model
+            reads them, or are no probabilities where labels have weights; if features are missing
+            or unexpected.
 
         Examples
         --------
@@ -202,29 +218,41 @@ class Rule:
         """
         if y_score is None:
             raise InputError("y_score", "missing; a rule is applied to scores")
-        scores = read_predictions(y_score) if is_file(y_score) else as_plain_rows("y_score", y_score)
+        scores: object
+        if is_file(y_score):
+            scores = read_predictions(y_score)
+        else:
+            scores = as_plain_rows("y_score", y_score)
         entries = open_entries("y_score", scores)
-        origin = None if entries is None else entries.rows.origin
-        for note in [] if origin is None else origin.noted("y_score"):
-            warnings.warn(note, stacklevel=2)
+        if entries is not None and entries.rows.origin is not None:
+            for note in entries.rows.origin.noted("y_score"):
+                warnings.warn(note, stacklevel=2)
         if entries is not None and not (entries.rows.keys is None and entries.rows.names is None):
             return self._apply_by_name(entries, features)
         if self.by_name:
-            warning = "y_score has no names: its columns are taken in the order of the rule's label_names"
+            warning = (
+                "y_score has no names: its columns are taken in the order of the rule's label_names"
+            )
             warnings.warn(warning, stacklevel=2)
-        scores = as_array("y_score", scores) if is_dense(scores) else scores
+        if is_dense(scores):
+            scores = as_array("y_score", scores)
         names = None if self.label_names is None else [*self.label_names]
         opened = {"y_score": OpenedValue("y_score", "scores", "y_score", value=scores)}
         matched = match_values(opened, MatchOptions(self.n_labels, names, fits=True))
-        return self._sets_of(matched.values["y_score"], features)
+        return self._predict_sets(matched.values["y_score"], features)
 
     def _apply_by_name(self, entries: NamedEntries, features: object) -> Any:
-        """Return the form of entries with the predicted labels alone."""
-        rows, row_of, rule = entries.rows, entries.row_of, replace(self, label_names=None)
-        names, labels = rows.names, np.asarray(rows.labels, np.int64)
-        if names is not None and self.label_names is None and not rows.named:  # columns called by numbers
+        """Return entries in their form, only with the predicted labels."""
+        rows = entries.rows
+        row_of = entries.row_of
+        rule = replace(self, label_names=None)
+        names = rows.names
+        labels = np.asarray(rows.labels, np.int64)
+        # columns called by numbers
+        if names is not None and self.label_names is None and not rows.named:
             numbers = numbers_of_columns(names)
-            labels = labels if numbers is None else numbers[labels]
+            if numbers is not None:
+                labels = numbers[labels]
         elif names is not None:
             rule = replace(self.for_labels(names), label_names=None)
             n_unknown = len({*names}.difference(self.label_names or names))
@@ -232,20 +260,29 @@ class Rule:
                 warnings.warn(Note("y_score", "labels unknown in fitting", n_unknown), stacklevel=3)
         order = np.argsort(row_of, kind="stable")
         ptr = pointer(np.bincount(row_of, minlength=entries.n_rows))
-        values = None if rows.values is None else np.asarray(rows.values)[order]
-        numbered = rows_by_id(ptr, labels[order], values, rows.best_first)
-        sets = rule._sets_of(as_scores(numbered, names if rows.named else None), features)
-        chosen = np.repeat(np.arange(entries.n_rows), np.diff(sets.indptr)) * rule.n_labels + sets.indices
-        return entries.as_sets(np.isin(row_of * rule.n_labels + labels, chosen))
+        values = rows.values
+        if values is not None:
+            values = np.asarray(values)[order]
+        rows_by_number = rows_by_id(ptr, labels[order], values, rows.best_first)
+        scores = as_scores(rows_by_number, names if rows.named else None)
+        sets = rule._predict_sets(scores, features)
+        set_rows = np.repeat(np.arange(entries.n_rows), np.diff(sets.indptr))
+        predicted_cells = set_rows * rule.n_labels + sets.indices
+        return entries.as_sets(np.isin(row_of * rule.n_labels + labels, predicted_cells))
 
-    def _sets_of(self, y_score: object, features: object) -> SparseArray:
+    def _predict_sets(self, y_score: object, features: object) -> SparseArray:
         """Return sets by number, as a sparse array."""
-        unlisted, kind = self.unlisted, self.decision.kind
-        limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
-        n_labels, ordered = self.n_labels, kind != "labels"
+        unlisted = self.unlisted
+        kind = self.decision.kind
+        limit = None
+        if kind == "listed":
+            limit = int(min(self.decision.value, self.n_labels))
+        n_labels = self.n_labels
+        ordered = kind != "labels"
         rows = ranking_rows(y_score, Reading("y_score", n_labels, unlisted, limit, ordered))
         thresholds = self._row_thresholds(features, rows.n_rows)
-        ptr, labels = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
+        ptr = [np.zeros(1, np.int64)]
+        labels = [np.empty(0, np.int32)]
         start = 0
         for ranking in rows.blocks():
             stop = start + ranking.ptr.size - 1
@@ -253,7 +290,7 @@ class Rule:
                 if ranking.scores is None:
                     raise InputError("y_score", "thresholds need scores; this list has none")
                 cut = cut_rows(ranking, thresholds[start:stop], unlisted)
-                chosen = Chosen(cut, ranking.ptr, ranking.labels)
+                chosen = PredictedSets(cut, ranking.ptr, ranking.labels)
             else:
                 refuse_unfit(self.decision, ranking, self.n_labels, unlisted, start)
                 chosen = choose(self.decision, ranking, self.n_labels, unlisted)
@@ -263,11 +300,11 @@ class Rule:
             start = stop
         from scipy.sparse import csr_array  # imported here to keep start-up fast
 
-        joined = np.concatenate(labels)
-        entries = np.ones(joined.size, np.bool_), joined, np.concatenate(ptr)
-        by_number: SparseArray = csr_array(entries, shape=(rows.n_rows, self.n_labels))
-        by_number.sort_indices()
-        return by_number
+        all_labels = np.concatenate(labels)
+        entries = np.ones(all_labels.size, np.bool_), all_labels, np.concatenate(ptr)
+        array: SparseArray = csr_array(entries, shape=(rows.n_rows, self.n_labels))
+        array.sort_indices()
+        return array
 
     def _row_thresholds(self, features: object, n_rows: int) -> Floats:
         """Return the thresholds of rows from features; empty if the rule does not use features."""
@@ -280,11 +317,13 @@ class Rule:
         matrix = check_features(features, n_rows)
         weights = self.decision.numbers
         if matrix.shape[1] != weights.size - 1:
-            raise InputError("features", f"{matrix.shape[1]} columns; the rule has {weights.size - 1}")
+            raise InputError(
+                "features", f"{matrix.shape[1]} columns; the rule has {weights.size - 1}"
+            )
         return linear_values(weights, matrix)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the rule to an .npz archive (no pickle), which replaces the file when it is complete.
+        """Save the rule to an .npz archive (no pickle), which replaces the file once complete.
 
         Examples
         --------
@@ -296,14 +335,19 @@ class Rule:
         """
         parts, numbers = as_parts(self.decision)
         meta = {
-            "rule": self.rule, "measure": self.measure, "n_labels": self.n_labels, "decision": parts,
+            "rule": self.rule,
+            "measure": self.measure,
+            "n_labels": self.n_labels,
+            "decision": parts,
             "label_names": self.label_names,
-        }  # fmt: skip
+        }
         save_state(Path(path), Saved(meta, {"numbers": numbers}), RULE)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Rule:
-        """Load a saved rule; ValueError is raised where the file is none, is damaged, or of another version.
+        """Load a saved rule.
+
+        ValueError is raised where the file is not a rule, is damaged, or of another version.
 
         Examples
         --------
@@ -319,7 +363,8 @@ class Rule:
             if [*arrays] != ["numbers"]:
                 raise ValueError(f"arrays {[*arrays]}")
             names = meta["label_names"]
-            decision, names = from_parts(meta["decision"], arrays["numbers"]), names and tuple(names)
+            decision = from_parts(meta["decision"], arrays["numbers"])
+            names = names and tuple(names)
             rule = cls(meta["rule"], meta["measure"], meta["n_labels"], decision, names)
             if not rule._is_whole():
                 raise ValueError("its parts do not fit one another")
@@ -327,11 +372,15 @@ class Rule:
 
     def _is_whole(self) -> bool:
         """Return whether the fields form a rule."""
-        n_labels, kind, names = self.n_labels, self.decision.kind, self.label_names
+        n_labels = self.n_labels
+        kind = self.decision.kind
+        names = self.label_names
         if type(n_labels) is not int or not 1 <= n_labels <= MOST_LABELS:
             return False
         size = self.decision.numbers.size - (kind not in PER_LABEL)  # less the intercept
-        fits = size == PER_LABEL[kind] * n_labels if kind in PER_LABEL else kind != "rows" or size <= n_labels
+        fits = kind != "rows" or size <= n_labels
+        if kind in PER_LABEL:
+            fits = size == PER_LABEL[kind] * n_labels
         are_names = names is None or all(type(name) in (str, int) for name in names)
         distinct = names is None or len({*names}) == len(names) == n_labels
         tuned = kind in RULES[self.rule].decisions and is_tuned_to(self.rule, self.measure)
@@ -339,21 +388,27 @@ class Rule:
 
 
 def is_tuned_to(rule: str, measure: object) -> bool:
-    """Tell whether a rule can be tuned to a measure, by its canonical name; None for none."""
+    """Whether a rule can be tuned to a measure, by canonical name; None if it is not tuned."""
     return without_cutoff(measure) in (RULES[rule].measures or (None,))
 
 
 def without_cutoff(measure: object) -> object:
     """Return the name of a measure with ``@k`` for any cutoff."""
-    return re.sub(r"@[1-9][0-9]*$", "@k", measure) if isinstance(measure, str) else measure
+    if isinstance(measure, str):
+        return re.sub(r"@[1-9][0-9]*$", "@k", measure)
+    return measure
 
 
 def rule_for(decision: object, names: list[Any] | None, in_order: bool) -> Any:
-    """Return a rule for labels by number, if it knows names or needs them; any other decision as it is."""
-    if isinstance(decision, Rule) and names is None and decision.by_name:
-        which = "knows labels by name, and y_true has none; give ", Keyword("labels")
-        raise InputError("decision", Message(*which))
-    if names is None or not isinstance(decision, Rule) or (decision.label_names is None and in_order):
+    """Return a rule for labels by number if it knows names or needs them; or the decision."""
+    if not isinstance(decision, Rule):
+        return decision
+    if names is None:
+        if decision.by_name:
+            problem = "knows labels by name, and y_true has none; give ", Keyword("labels")
+            raise InputError("decision", Message(*problem))
+        return decision
+    if decision.label_names is None and in_order:
         return decision
     try:
         return replace(decision.for_labels(names), label_names=None)
@@ -363,7 +418,9 @@ def rule_for(decision: object, names: list[Any] | None, in_order: bool) -> Any:
 
 def as_parts(decision: Decision) -> tuple[list[Any], Floats]:
     """Return a decision as JSON values and an array, to be saved."""
-    value = None if math.isnan(decision.value) else str(decision.value)
+    value = None
+    if not math.isnan(decision.value):
+        value = str(decision.value)
     return [decision.kind, value, decision.text], decision.numbers
 
 
@@ -373,16 +430,28 @@ def from_parts(parts: list[Any], numbers: NDArray[Any]) -> Decision:
     number = math.nan if value is None else decimal_number(value)
     if number is None:
         raise ValueError("invalid decision")
-    fits = numbers.dtype == np.float64 and numbers.ndim == 1 and not np.isnan(numbers).any()
+    is_vector = numbers.dtype == np.float64 and numbers.ndim == 1 and not np.isnan(numbers).any()
     if kind in ("listed", "threshold"):
-        fits &= not numbers.size and text == ""
-        fits &= number >= 1 and number.is_integer() if kind == "listed" else not math.isnan(number)
+        fits = not numbers.size and text == "" and _is_simple(kind, number)
     else:
-        fits &= kind in ("rows", "features", *PER_LABEL)
-        fits &= isinstance(text, str) and text.isprintable() and text != ""
-        fits &= numbers.size > (0 if kind in PER_LABEL else 1)
-        fits &= kind == "labels" or bool(np.isfinite(numbers).all())
-        fits &= kind != "weighted" or (number >= 1 and number.is_integer())
-    if not fits:
+        fits = _is_fitted(kind, number, numbers, text)
+    if not is_vector or not fits:
         raise ValueError("invalid decision")
     return Decision(kind, number, numbers, text)
+
+
+def _is_simple(kind: str, number: float) -> bool:
+    """Whether a number is a valid k, or a valid threshold."""
+    if kind == "listed":
+        return number >= 1 and number.is_integer()
+    return not math.isnan(number)
+
+
+def _is_fitted(kind: str, number: float, numbers: NDArray[Any], text: object) -> bool:
+    """Whether the parts of a decision with numbers are valid."""
+    is_kind = kind in ("rows", "features", *PER_LABEL)
+    is_name = isinstance(text, str) and text.isprintable() and text != ""
+    n_least = 1 if kind in PER_LABEL else 2
+    is_finite = kind == "labels" or bool(np.isfinite(numbers).all())
+    is_count = kind != "weighted" or (number >= 1 and number.is_integer())
+    return is_kind and is_name and numbers.size >= n_least and is_finite and is_count

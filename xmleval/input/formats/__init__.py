@@ -1,1 +1,1 @@
-"""One file a format, or for formats that are read alike."""
+"""Readers and writers of file formats: one module per format, or per group of similar formats."""

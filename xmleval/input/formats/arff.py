@@ -1,4 +1,4 @@
-"""ARFF files of MULAN and MEKA: the labels of each instance; its features are passed over."""
+"""ARFF files of MULAN and MEKA: the labels of instances; features are skipped."""
 
 from __future__ import annotations
 
@@ -28,13 +28,16 @@ WORD = re.compile(rf"{QUOTED.pattern}(?=[\s,]|$)|%.*|[^\s,]+", re.S)
 SPARSE = re.compile(rf"[0-9]+\s+(?:{QUOTED.pattern}(?=\s*(?:,|$))|[^,]*[^,\s])", re.S)
 COMMENTED = re.compile(rf"(\{{(?:{QUOTED.pattern}|[^}}])*+\}})\s*%.*", re.S)
 ESCAPE = re.compile(r"\\(.)", re.S)
-MEKA = re.compile(r"(?<!\S)-C\s+([+-]?[0-9]{1,9})(?![0-9])(?!.*weka\.filters\.unsupervised\.attribute)", re.S)
+MEKA = re.compile(
+    r"(?<!\S)-C\s+([+-]?[0-9]{1,9})(?![0-9])(?!.*weka\.filters\.unsupervised\.attribute)", re.S
+)
 
 
 class Header(NamedTuple):
-    """What is above ``@data``, the last of ``n_lines``.
+    """The lines up to ``@data``, the last of ``n_lines``.
 
-    ``names`` of attributes are as they are written, between any quotes; ``are_binary`` tells which are {0,1}.
+    names : names of attributes as they are written, without any quotes around them
+    are_binary : whether each attribute is of type {0,1}
     """
 
     relation: str
@@ -44,38 +47,40 @@ class Header(NamedTuple):
 
 
 def unescaped(name: str) -> str:
-    """Return a name without the backslashes that are before quotes and others."""
-    return ESCAPE.sub(lambda found: {"n": "\n", "r": "\r", "t": "\t"}.get(found[1], found[1]), name)
+    """Return a name without the backslashes before quotes and other characters."""
+    return ESCAPE.sub(lambda match: {"n": "\n", "r": "\r", "t": "\t"}.get(match[1], match[1]), name)
 
 
 def unquoted(text: str) -> str:
     """Return a value or a name without the quotes around it."""
-    return text[1:-1] if QUOTED.fullmatch(text) else text
+    if QUOTED.fullmatch(text):
+        return text[1:-1]
+    return text
 
 
 def _declaration(line: str) -> tuple[str, str, str] | None:
-    """Return the keyword of a line, the rest and the line; None of a blank line or a comment."""
+    """Return the keyword of a line, its remainder, and the line; None for blanks and comments."""
     stripped = line.strip()
     if stripped[:1] in ("", "%"):
         return None
-    keyword, *rest = stripped.split(None, 1)
-    return keyword.lower(), "".join(rest), stripped
+    keyword, *remainder = stripped.split(None, 1)
+    return keyword.lower(), "".join(remainder), stripped
 
 
 def read_header(file: InputFile) -> Header:
-    """Read what is above the rows."""
+    """Return the header above the rows."""
     relation = ""
     names = list[str]()
     are_binary = list[bool]()
     number = 0
     n_bytes = 0
     limit = memory_limit().left
-    for number, (keyword, rest, line) in parsed_lines(file, _declaration, "replace"):
-        attribute = ATTRIBUTE.fullmatch(rest)
+    for number, (keyword, remainder, line) in parsed_lines(file, _declaration, "replace"):
+        attribute = ATTRIBUTE.fullmatch(remainder)
         if keyword == "@data":
             return Header(relation, names, are_binary, number)
         if keyword == "@relation":
-            relation = unquoted(rest)
+            relation = unquoted(remainder)
         elif keyword == "@attribute" and attribute is not None:
             name = unquoted(attribute["name"])
             names.append(name)
@@ -84,12 +89,14 @@ def read_header(file: InputFile) -> Header:
             if n_bytes > limit:
                 memory_limit().check(n_bytes)
         else:
-            raise ValueError(f"line {number}: {shown(line)} is not @relation, @attribute NAME TYPE or @data")
+            raise ValueError(
+                f"line {number}: {shown(line)} is not @relation, @attribute NAME TYPE or @data"
+            )
     raise ValueError(f"it ends after line {number} without @data")
 
 
-def labels_file(path: Path) -> list[Path]:
-    """Return the XML file of labels, if any: of its own stem, or of one that ends before a mark in it."""
+def find_labels_file(path: Path) -> list[Path]:
+    """Return the XML file of labels, if any: of the same stem, or of the stem up to a mark."""
     stem = re.sub(r"(\.arff)?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
     ends = [*(mark.start() for mark in re.finditer("[-_. ]", stem)), len(stem)]
     files = (path.with_name(f"{stem[:end]}.xml") for end in reversed(ends) if end)
@@ -97,16 +104,16 @@ def labels_file(path: Path) -> list[Path]:
         return [file for file in files if is_there(file)][:1]
 
 
-def read_labels(path: Path) -> list[str]:
-    """Return the names of the labels in the order of an XML file, nested ones after the one around them."""
+def read_label_names(path: Path) -> list[str]:
+    """Return the names of labels in the order of an XML file, nested ones after their parent."""
     with naming(path, EXPECTED_XML):
         text = read_at_once(path)
         memory_limit().take(ATTRIBUTE_BYTES * text.count(b"<"))
-        if b"<!DOCTYPE" in text:  # where entities are declared
+        if b"<!DOCTYPE" in text:  # it may declare entities
             raise ValueError("a document type declaration, which is never read")
         try:
             root = ElementTree.fromstring(text)
-        except (ElementTree.ParseError, LookupError) as error:  # also of an encoding that is none
+        except (ElementTree.ParseError, LookupError) as error:  # also for an unknown encoding
             raise ValueError(f"no well-formed XML ({error})") from None
         tags = {element.tag.rpartition("}")[2] for element in root.iter()}
         names = [element.get("name", "") for element in root.iter()][1:]
@@ -115,38 +122,53 @@ def read_labels(path: Path) -> list[str]:
         return names
 
 
-def find_labels(relation: str, names: list[str], listed: list[str]) -> list[int]:
-    """Return the attributes that an XML file lists, or MEKA's ``-C n`` in the relation's name, as labels."""
+def find_label_places(relation: str, names: list[str], listed: list[str]) -> list[int]:
+    """Return the places of the attributes that are labels.
+
+    They are listed in XML, or MEKA's option ``-C n`` in the name of the relation counts them from
+    the first or, if negative, from the last attribute.
+    """
     if listed:
-        return find_listed(names, listed)
+        return find_listed_places(names, listed)
     option = MEKA.search(relation.partition(":")[2])
     n = len(names)
     count = int(option[1]) if option else 0
     if not 1 <= abs(count) <= n:
-        missing = "no XML file whose name its own begins with, and no '-C n' without a filter of attributes"
+        missing = (
+            "no XML file whose name its own begins with, "
+            "and no '-C n' without a filter of attributes"
+        )
         raise ValueError(f"nothing tells which of {n} attributes are labels: {missing}")
-    return [*range(n)[:count]] if count > 0 else [*range(n)[count:]]
+    places = [*range(n)]
+    return places[:count] if count > 0 else places[count:]
 
 
-def find_listed(names: list[str], listed: list[str]) -> list[int]:
-    """Return the attributes of some labels: by their names as they are written, else without backslashes."""
-    places: list[dict[str, list[int]]] = [{}, {}]
+def find_listed_places(names: list[str], listed: list[str]) -> list[int]:
+    """Return the places of labels by their names as written, else without backslashes."""
+    written_places = dict[str, list[int]]()
+    unescaped_places = dict[str, list[int]]()
     for place, name in enumerate(names):
-        for known, spelled in zip(places, (name, unescaped(name)), strict=True):
-            known.setdefault(spelled, []).append(place)
-    found = []
+        written_places.setdefault(name, []).append(place)
+        unescaped_places.setdefault(unescaped(name), []).append(place)
+    places = list[list[int]]()
     for name in listed:
-        spellings = (places[0].get(name), places[1].get(name), places[1].get(unescaped(name)))
-        found.append(next(filter(None, spellings), []))
-    n_labels = Counter(place for each in found for place in each)
-    for name, each in zip(listed, found, strict=True):
-        if len(each) != 1 or n_labels[each[0]] != 1:
-            raise ValueError(f"{shown(name)} is not the name of one attribute and of one label in XML")
-    return [place for (place,) in found]
+        candidates = (
+            written_places.get(name),
+            unescaped_places.get(name),
+            unescaped_places.get(unescaped(name)),
+        )
+        places.append(next(filter(None, candidates), []))
+    n_labels = Counter(place for label_places in places for place in label_places)
+    for name, label_places in zip(listed, places, strict=True):
+        if len(label_places) != 1 or n_labels[label_places[0]] != 1:
+            raise ValueError(
+                f"{shown(name)} is not the name of one attribute and of one label in XML"
+            )
+    return [place for (place,) in places]
 
 
 def values_between_commas(line: str) -> list[str]:
-    """Return the values of a line; commas in quotes separate none."""
+    """Return the values of a line; commas in quotes do not separate values."""
     values = list[str]()
     end = 0
     separator = ","
@@ -175,27 +197,33 @@ def dense_values(line: str, n: int) -> list[str]:
 
 def sparse_values(line: str, n: int) -> dict[int, str]:
     """Return the values of a row by the places of their attributes."""
-    if "%" in line and (commented := COMMENTED.fullmatch(line)):
-        line = commented[1]
+    if "%" in line:
+        commented = COMMENTED.fullmatch(line)
+        if commented:
+            line = commented[1]
+    inner = line[1:-1]
     has_quotes = "'" in line or '"' in line
-    tokens, n_pairs = _quoted_pairs(line[1:-1]) if has_quotes else _plain_pairs(line[1:-1])
+    tokens, n_pairs = _quoted_pairs(inner) if has_quotes else _plain_pairs(inner)
     row = dict[int, str]()
     if "".join(tokens[::2]).isdecimal():
         row = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=False))
     if line[-1] != "}" or len(row) != n_pairs or max(row, default=0) >= n:
-        raise ValueError(f"{shown(line)} is not {{attribute value, ...}} with each of 0..{n - 1} once")
+        raise ValueError(
+            f"{shown(line)} is not {{attribute value, ...}} with each of 0..{n - 1} once"
+        )
     return row
 
 
 def _quoted_pairs(inner: str) -> tuple[list[str], int]:
-    """Return places and values in turn, and how many pairs there are, -1 where there is anything else."""
+    """Return places and values in turn, and the number of pairs, -1 if there is other text."""
     pairs = [pair.split(None, 1) for pair in SPARSE.findall(inner)]
-    is_whole = not SPARSE.sub("", inner).strip(", \t")
-    return [token for pair in pairs for token in pair], len(pairs) if is_whole else -1
+    tokens = [token for pair in pairs for token in pair]
+    has_other_text = bool(SPARSE.sub("", inner).strip(", \t"))
+    return tokens, -1 if has_other_text else len(pairs)
 
 
 def _plain_pairs(inner: str) -> tuple[list[str], int]:
-    """Return places and values in turn, and how many pairs commas make of them."""
+    """Return places and values in turn, and the number of pairs between commas."""
     tokens = inner.replace(",", " ").split()
     n_pairs = inner.count(",") + bool(tokens)
     if len(tokens) != 2 * n_pairs:  # some values have blanks
@@ -203,8 +231,11 @@ def _plain_pairs(inner: str) -> tuple[list[str], int]:
     return tokens, n_pairs
 
 
-def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] | None:
-    """Return the labels of one row, rising, None of a comment; ``labels`` are rising ids by their places."""
+def parse_row(line: str, names: list[str], labels: dict[int, int]) -> list[int] | None:
+    """Return the ascending labels of a row, None for a comment.
+
+    ``labels`` are ascending label ids by the places of their attributes.
+    """
     line = line.strip()
     if line[:1] in ("", "%"):
         return None
@@ -226,18 +257,18 @@ def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] 
 
 
 def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
-    """Read the header of an ARFF file, packed or not, and find its labels; rows are read in batches."""
+    """Find the labels in the header of an ARFF file, also compressed; rows are read in batches."""
     file = InputFile(path)
-    listed = [name for xml in labels_file(path) for name in read_labels(xml)]
+    listed = [name for xml in find_labels_file(path) for name in read_label_names(xml)]
     with naming(path, EXPECTED):
         header = read_header(file)
-        places = find_labels(header.relation, header.names, listed)
+        places = find_label_places(header.relation, header.names, listed)
         for place in places:
             if not header.are_binary[place]:
-                raise ValueError(f"label {shown(unescaped(header.names[place]))} is not of type {{0,1}}")
-    parse = partial(
-        labels_of, names=header.names, labels={place: label for label, place in enumerate(places)}
-    )
+                name = shown(unescaped(header.names[place]))
+                raise ValueError(f"label {name} is not of type {{0,1}}")
+    labels = {place: label for label, place in enumerate(places)}
+    parse = partial(parse_row, names=header.names, labels=labels)
 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, EXPECTED):
@@ -252,5 +283,5 @@ ARFF = Format(
     extensions=(".arff", ".arff.gz"),
     holds=("truth",),
     pieces=arff_pieces,
-    companions=labels_file,
+    companions=find_labels_file,
 )

@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC files: rows of ids or with names, read a record batch at a time, and written."""
+"""Parquet and Arrow IPC files: rows by id or by name, read and written in record batches."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from xmleval.input.csr import as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
-from xmleval.input.glances import LIKE_A_SCORE, VectorGlance, without_vectors
 from xmleval.input.lines import SHOWN
-from xmleval.input.match import HELD_SHARE
+from xmleval.input.match import MATCHED_SHARE
+from xmleval.input.matched_rows import PlacedRows
 from xmleval.input.pieces import Pieces, joined
-from xmleval.input.placed import PlacedRows
+from xmleval.input.plausibility import LIKE_A_SCORE, VectorGlance, without_vectors
 from xmleval.input.rows import BY_KEY, Origin, Rows, pointer
 from xmleval.input.writing import canonical, known_labels, names_of
 
@@ -44,14 +44,15 @@ EXPECTED = (
     "a Parquet or Arrow file with a row for each instance (columns labels, scores: lists) "
     "or for each of its labels (columns instance or row, label, score)"
 )
-BUFFER_BYTES, REMOTE_BUFFER_BYTES = 1 << 20, 1 << 22  # of a column
-SAMPLED_ROWS, MOST_ROWS = 256, 1 << 16
+BUFFER_BYTES = 1 << 20  # for each column that is read
+REMOTE_BUFFER_BYTES = 1 << 22
+SAMPLED_ROWS = 256
+MOST_ROWS = 1 << 16
 BYTES_PER_ROW = 16
 BATCH_BYTES = 1 << 22
 PLACED_BYTES = 32  # of memory for a row of a table with a row for each label
 ADVICE = "write the ids of the ones, or label names as texts"
 RENAME = "rename it to 'instance' where it names the rows"
-HOW = "rename columns, or leave some out"
 
 
 class RecordBatch(Protocol):
@@ -67,8 +68,8 @@ class RecordBatch(Protocol):
         """Return some of the rows, by default all from one on."""
 
 
-class Opened(NamedTuple):
-    """An open file: its schema, its metadata, and its record batches of some of its columns."""
+class OpenedTable(NamedTuple):
+    """An open file: its schema, its metadata, and a reader of record batches of columns."""
 
     schema: Any
     metadata: dict[bytes, bytes]
@@ -76,30 +77,33 @@ class Opened(NamedTuple):
 
 
 @contextlib.contextmanager
-def opened(file: InputFile) -> Iterator[Opened]:
-    """Open a file of either format, told by its first bytes; its batches are validated, as files lie."""
+def open_table(file: InputFile) -> Iterator[OpenedTable]:
+    """Open a file in the format that its first bytes show; batches are validated."""
     with file.open(0) as stream:
-        begins = stream.read(8)
+        first_bytes = stream.read(8)
         stream.seek(0)
         pa = import_pyarrow()
-        source = pa.PythonFile(stream, "r")  # no map: cut short while it is read, it would end the process
+        # not memory-mapped: a file that is cut short while it is read would end the process
+        source = pa.PythonFile(stream, "r")
         try:
-            if begins.startswith(b"PAR1"):
+            if first_bytes.startswith(b"PAR1"):
                 yield _open_parquet(pa, source, file)
-            elif begins.startswith(b"ARROW1"):
+            elif first_bytes.startswith(b"ARROW1"):
                 yield _open_ipc(pa, source, pa.ipc.open_file)
-            elif begins.startswith(b"\xff\xff\xff\xff"):
+            elif first_bytes.startswith(b"\xff\xff\xff\xff"):
                 yield _open_ipc(pa, source, pa.ipc.open_stream)
             else:
-                raise ValueError("it begins neither as Parquet nor as Arrow IPC (Feather version 2) does")
+                raise ValueError(
+                    "it begins neither as Parquet nor as Arrow IPC (Feather version 2) does"
+                )
         except (pa.ArrowException, OSError) as error:
             if getattr(error, "errno", None) is not None:
-                raise  # of others, damaged Parquet has none
+                raise  # a system error; pyarrow's errors about damaged Parquet have no number
             raise ValueError(printable(" ".join(str(error)[:200].split()))) from None
 
 
 def import_pyarrow() -> ModuleType:
-    """Return pyarrow with what is used of it, or say how to install it."""
+    """Return pyarrow with its modules for both formats, or raise an error on how to install it."""
     try:
         import pyarrow
         import pyarrow.ipc
@@ -111,112 +115,136 @@ def import_pyarrow() -> ModuleType:
 
 
 def is_text(type_: Any) -> bool:
-    """Tell whether a type is that of texts, also where a dictionary holds each of them once."""
+    """Return whether a type is a text type, or a dictionary of texts."""
     types = import_pyarrow().types
-    type_ = type_.value_type if types.is_dictionary(type_) else type_
-    return any(check(type_) for check in (types.is_string, types.is_large_string, types.is_string_view))
+    if types.is_dictionary(type_):
+        type_ = type_.value_type
+    text_types = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(is_type(type_) for is_type in text_types)
 
 
 def is_list(type_: Any) -> bool:
-    """Tell whether a type is that of lists."""
+    """Return whether a type is a list type."""
     types = import_pyarrow().types
-    return any(check(type_) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list))
+    list_types = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(is_type(type_) for is_type in list_types)
 
 
-def _open_parquet(pa: ModuleType, source: Any, file: InputFile) -> Opened:
+def _open_parquet(pa: ModuleType, source: Any, file: InputFile) -> OpenedTable:
     metadata = pa.parquet.read_metadata(source)
-    # names stay what the file holds: once each, however many rows have them
+    # read as dictionaries: each text once, however many rows have it
     texts = [field.name for field in metadata.schema.to_arrow_schema() if is_text(field.type)]
     source.seek(0)
-    size = REMOTE_BUFFER_BYTES if file.is_remote else BUFFER_BYTES
-    if file.size <= LEAST_WHOLE:  # a buffer would take what a damaged page says, up to 2 GiB
-        size = 0
     parquet = pa.parquet.ParquetFile(
-        source, metadata=metadata, read_dictionary=texts, buffer_size=size, pre_buffer=False
+        source,
+        metadata=metadata,
+        read_dictionary=texts,
+        buffer_size=_buffer_bytes(file),
+        pre_buffer=False,
     )
 
-    def batches(columns: list[str], n_bytes: int) -> Iterator[RecordBatch]:
+    def read_batches(columns: list[str], n_bytes: int) -> Iterator[RecordBatch]:
         if not parquet.num_row_groups:
             return
-        # how large rows are is told by some of them: pyarrow aborts where metadata of columns are damaged
-        first = next(parquet.iter_batches(SAMPLED_ROWS, columns=columns, use_threads=False), None)
-        size = SAMPLED_ROWS if first is None else _rows_in(n_bytes, first)
-        del first  # a row may be very long
-        for batch in parquet.iter_batches(size, columns=columns, use_threads=False):
+        # the size of rows is estimated from a sample: pyarrow aborts on damaged metadata of columns
+        sample = next(parquet.iter_batches(SAMPLED_ROWS, columns=columns, use_threads=False), None)
+        n_rows = SAMPLED_ROWS
+        if sample is not None:
+            n_rows = _count_rows_of(n_bytes, sample)
+        del sample  # a row may be very long
+        for batch in parquet.iter_batches(n_rows, columns=columns, use_threads=False):
             batch.validate(full=True)
             yield batch
 
-    return Opened(parquet.schema_arrow, metadata.metadata or {}, batches)
+    return OpenedTable(parquet.schema_arrow, metadata.metadata or {}, read_batches)
 
 
-def _open_ipc(pa: ModuleType, source: Any, open_reader: Callable[..., Any]) -> Opened:
+def _buffer_bytes(file: InputFile) -> int:
+    """Return the size of pyarrow's read buffer, 0 for none."""
+    if file.size <= LEAST_WHOLE:  # a buffer would be as large as a damaged page claims, up to 2 GiB
+        return 0
+    return REMOTE_BUFFER_BYTES if file.is_remote else BUFFER_BYTES
+
+
+def _open_ipc(pa: ModuleType, source: Any, open_reader: Callable[..., Any]) -> OpenedTable:
     schema = open_reader(source).schema
 
-    def batches(columns: list[str], n_bytes: int) -> Iterator[RecordBatch]:
+    def read_batches(columns: list[str], n_bytes: int) -> Iterator[RecordBatch]:
         source.seek(0)
         fields = [place for place, name in enumerate(schema.names) if name in columns]
         options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
         reader = open_reader(source, options=options)
-        is_file = open_reader is pa.ipc.open_file
-        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
+        if open_reader is pa.ipc.open_file:
+            reader = map(reader.get_batch, range(reader.num_record_batches))
+        for batch in reader:
             batch.validate(full=True)
-            size = _rows_in(n_bytes, batch)  # so few that their copies are small
-            for start in range(0, batch.num_rows, size):
-                yield batch.slice(start, size)
+            n_rows = _count_rows_of(n_bytes, batch)  # so few that copies of them are small
+            for start in range(0, batch.num_rows, n_rows):
+                yield batch.slice(start, n_rows)
 
-    return Opened(schema, schema.metadata or {}, batches)
+    return OpenedTable(schema, schema.metadata or {}, read_batches)
 
 
-def _rows_in(n_bytes: int, batch: RecordBatch) -> int:
-    """Return how many rows like those of a batch are of about ``n_bytes``."""
-    stored = [column for column in batch.columns if not hasattr(column, "dictionary")]
+def _count_rows_of(n_bytes: int, batch: RecordBatch) -> int:
+    """Return how many rows like those of a batch take about ``n_bytes``."""
+    arrays = [column for column in batch.columns if not hasattr(column, "dictionary")]
     for column in batch.columns:
-        if hasattr(column, "dictionary"):  # which may hold many more values than these rows
-            stored += [column.indices, column.dictionary.take(column.indices.unique().drop_null())]
-    row_bytes = BYTES_PER_ROW + sum(column.nbytes for column in stored) // max(batch.num_rows, 1)
+        if hasattr(column, "dictionary"):  # it may contain many more values than these rows
+            used = column.indices.unique().drop_null()
+            arrays += [column.indices, column.dictionary.take(used)]
+    n_stored = sum(array.nbytes for array in arrays)
+    row_bytes = BYTES_PER_ROW + n_stored // max(batch.num_rows, 1)
     return int(min(max(n_bytes // row_bytes, 1), MOST_ROWS))
 
 
-class Table(NamedTuple):
-    """What a file tells of its columns, and of the number of labels."""
+class ArrowTable(NamedTuple):
+    """Roles of the columns of a file, and its number of labels.
+
+    named : whether instances or labels are texts, or their columns lack the names of numbers
+    joining : further columns of texts or integers, where rows are lists without names
+    notes : notes on rows that are read by number
+    """
 
     columns: TableColumns[str]
     n_labels: int | None
-    named: bool  # whether instances or labels are texts, or their columns are not named as those of numbers
-    joining: list[str]  # of lists whose rows have no names: further columns of texts or integers
-    notes: tuple[str, ...] = ()  # of rows by number
+    named: bool
+    joining: list[str]
+    notes: tuple[str, ...] = ()
 
 
-def look_at(table: Opened, kind: str) -> Table:
-    """Tell what the columns of a file are; lists without scores are a ranking."""
-    stored = _types_of(table)
+def describe_table(table: OpenedTable, kind: str) -> ArrowTable:
+    """Return the roles of the columns of a file; lists without scores are a ranking."""
+    types = _column_types(table)
     names: list[str] = table.schema.names
     try:
-        columns = choose_columns(names, kind, lambda name: is_list(stored[name]))
+        columns = choose_columns(names, kind, lambda name: is_list(types[name]))
     except ColumnsError as error:
-        raise ValueError(f"{error}; {HOW}") from None
-    named = any(_is_name(stored[name]) for name in (columns.instance, columns.label) if name is not None)
+        raise ValueError(f"{error}; rename columns, or leave some out") from None
+    named = _is_name(types[columns.label])
+    if columns.instance is not None:
+        named = named or _is_name(types[columns.instance])
     joining = list[str]()
     if not columns.lists:
         named |= columns.instance not in OWN_INSTANCE or columns.label != LABEL_COLUMN
     elif columns.instance is None:
-        joining = [name for name in columns.unused if _may_join(stored[name])]
-    return Table(columns, _promised_labels(table.metadata), named, joining)
+        joining = [name for name in columns.unused if _may_join(types[name])]
+    return ArrowTable(columns, _promised_labels(table.metadata), named, joining)
 
 
-def _types_of(table: Opened) -> dict[str, Any]:
+def _column_types(table: OpenedTable) -> dict[str, Any]:
     """Return the types of columns by name."""
     return {field.name: field.type for field in table.schema}
 
 
 def _is_name(type_: Any) -> bool:
-    """Tell whether a type, or that of the values of lists, is one of names."""
-    type_ = type_.value_type if is_list(type_) else type_
+    """Return whether a type, or the type of the values of lists, is one of names."""
+    if is_list(type_):
+        type_ = type_.value_type
     return is_text(type_) or bool(import_pyarrow().types.is_dictionary(type_))
 
 
 def _may_join(type_: Any) -> bool:
-    """Tell whether a column of a type may name the rows."""
+    """Return whether a column of a type may name the rows."""
     return is_text(type_) or bool(import_pyarrow().types.is_integer(type_))
 
 
@@ -230,21 +258,22 @@ def _promised_labels(metadata: dict[bytes, bytes]) -> int | None:
     return int(number)
 
 
-def notes_on_columns(table: Opened, columns: TableColumns[str], kind: str) -> list[str]:
-    """Return notes on the columns of a file that are left out or may be ranks, or refuse one that decides."""
+def notes_on_columns(table: OpenedTable, columns: TableColumns[str], kind: str) -> list[str]:
+    """Return notes on columns that are ignored or may be ranks; refuse one that must be chosen."""
     key = columns.label
     further: EntryColumns[str] | ListColumns[str]
     if columns.lists:
-        stored = _types_of(table)
-        further = ListColumns(columns, kind, [name for name in columns.unused if is_list(stored[name])])
+        types = _column_types(table)
+        list_names = [name for name in columns.unused if is_list(types[name])]
+        further = ListColumns(columns, kind, list_names)
     else:
         assert columns.instance is not None
         key = columns.instance
         further = EntryColumns(columns, kind)
     try:
         n_seen = 0
-        while names := further.undecided:  # once a column is decided, it is read no further
-            n_seen = _look_at_cells(table.batches([key, *names], BATCH_BYTES), key, further, n_seen)
+        while names := further.undecided:  # a column is not read again once it is decided
+            n_seen = _add_cells(table.batches([key, *names], BATCH_BYTES), key, further, n_seen)
             if further.undecided == names:
                 break
         return [*notes_on_ranks(columns, kind), *further.notes()]
@@ -255,91 +284,125 @@ def notes_on_columns(table: Opened, columns: TableColumns[str], kind: str) -> li
         raise ValueError(f"{error}; call it {usual!r} if so, or leave it out") from None
 
 
-def _coded(column: Any) -> Coded:
-    """Return the cells of a column by their places among its different values, a null among them."""
-    column = column.dictionary_decode() if hasattr(column, "dictionary") else column
+def _encode_column(column: Any) -> Coded:
+    """Return the cells of a column as codes of its distinct values, null being one of them."""
+    if hasattr(column, "dictionary"):
+        column = column.dictionary_decode()
     try:
         encoded = column.dictionary_encode(null_encoding="encode")
-    except (NotImplementedError, import_pyarrow().ArrowException):  # of lists
+    except (NotImplementedError, import_pyarrow().ArrowException):  # for lists
         return Coded(np.arange(len(column)), column.to_pylist())
     return Coded(as_numpy(encoded.indices), encoded.dictionary.to_pylist())
 
 
-def _look_at_cells(
-    batches: Iterator[RecordBatch], key: str, further: EntryColumns[str] | ListColumns[str], n_seen: int
+def _add_cells(
+    batches: Iterator[RecordBatch],
+    key: str,
+    further: EntryColumns[str] | ListColumns[str],
+    n_seen: int,
 ) -> int:
-    """Look at the rows after ``n_seen`` until a column is decided, and return how many rows were seen."""
+    """Add the rows after ``n_seen`` until a column is decided; return the number of rows seen."""
     undecided = further.undecided
     n_rows = 0
     for batch in batches:
         unseen = batch.slice(max(n_seen - n_rows, 0))
         n_rows += batch.num_rows
         if isinstance(further, EntryColumns):
-            codes, values = _coded(unseen.column(key))
-            keys = [values[code] for code in codes.tolist()]
-            further.add(keys, {name: _coded(unseen.column(name)) for name in undecided})
+            _add_entries(unseen, key, further, undecided)
         else:
-            cells = {name: unseen.column(name).to_pylist() for name in undecided}
-            sizes = unseen.column(key).value_lengths().fill_null(0).to_pylist()
-            for row, n_labels in enumerate(sizes):
-                further.add(n_labels, {name: column[row] for name, column in cells.items()})
+            _add_lists(unseen, key, further, undecided)
         n_seen = max(n_seen, n_rows)
         if further.undecided != undecided:
             break
     return n_seen
 
 
+def _add_entries(
+    batch: RecordBatch, key: str, further: EntryColumns[str], undecided: list[str]
+) -> None:
+    codes, values = _encode_column(batch.column(key))
+    keys = [values[code] for code in codes.tolist()]
+    further.add(keys, {name: _encode_column(batch.column(name)) for name in undecided})
+
+
+def _add_lists(
+    batch: RecordBatch, key: str, further: ListColumns[str], undecided: list[str]
+) -> None:
+    columns = {name: batch.column(name).to_pylist() for name in undecided}
+    sizes = batch.column(key).value_lengths().fill_null(0).to_pylist()
+    for row, n_labels in enumerate(sizes):
+        further.add(n_labels, {name: column[row] for name, column in columns.items()})
+
+
 class Cells(NamedTuple):
-    """The values of a column of a batch, one after another, and where those of each row begin and end."""
+    """The values of a column of a batch, end to end.
+
+    first : row of the table that is the first of the batch
+    ptr : where the values of each row begin, and where the last ones end
+    """
 
     name: str
-    first: int  # row of the table that is the first of the batch
+    first: int
     ptr: Ints
     column: Any
 
-    def refuse(self, bad: Bools, message: str, values: NDArray[Any] | None = None) -> None:
-        """Refuse the first bad value, which ``{}`` stands for, with its row."""
-        if bad.any():
-            at = int(np.argmax(bad))
-            row = self.first + int(np.searchsorted(self.ptr, at, side="right")) - 1
-            raise ValueError(f"row {row}: {message if values is None else message.format(values[at])}")
+    def refuse(
+        self, is_bad: Bools, message: str, values: NDArray[Any] | None = None, after: str = ""
+    ) -> None:
+        """Raise an error with the row of the first bad value, if any.
+
+        With ``values``, the value stands between ``message`` and ``after``.
+        """
+        if is_bad.any():
+            entry = int(np.argmax(is_bad))
+            row = self.first + int(np.searchsorted(self.ptr, entry, side="right")) - 1
+            if values is not None:
+                message = f"{message}{values[entry]}{after}"
+            raise ValueError(f"row {row}: {message}")
 
     def ids(self) -> Ints:
-        """Return integers, or say that names are read otherwise."""
+        """Return the values as int64, or refuse a column that is not one of integers."""
         type_ = self.column.type
         if not import_pyarrow().types.is_integer(type_):
             hint = "names, not numbers" if is_text(type_) else "not integers"
-            raise ValueError(f"column {shown(self.name)} holds {_called(type_)}, {hint}")
+            raise ValueError(f"column {shown(self.name)} holds {_type_name(type_)}, {hint}")
         return as_signed(as_numpy(self.column)).astype(np.int64, copy=False)
 
-    def coded(self) -> tuple[Ints, list[str]]:
-        """Return names as places among the distinct ones, and these; integers are called by their digits."""
+    def encode(self) -> tuple[Ints, list[str]]:
+        """Return codes and the distinct names they index; integers are named by their digits."""
         if not is_text(self.column.type):
             distinct, codes = np.unique(self.ids(), return_inverse=True)
             return codes, [str(number) for number in distinct.tolist()]
-        column = self.column if hasattr(self.column, "dictionary") else self.column.dictionary_encode()
+        column = self.column
+        if not hasattr(column, "dictionary"):
+            column = column.dictionary_encode()
         codes = as_numpy(column.indices)
         used = np.zeros(len(column.dictionary), np.bool_)
-        used[codes] = True  # of a dictionary that may be that of many more rows
+        used[codes] = True  # the dictionary may serve many more rows
         names = column.dictionary.filter(import_pyarrow().array(used)).to_pylist()
         if None in names:
             raise ValueError(f"a null among the values of the dictionary of {shown(self.name)}")
         return (np.cumsum(used) - 1)[codes], names
 
     def numbers(self, kind: str) -> NDArray[Any]:
-        """Return scores or grades as the file has them, or ones and zeros for judgements of a truth."""
+        """Return scores or grades with their dtype, or a truth's judgements as zeros and ones."""
         values = as_numpy(self.column)
         if values.dtype.kind not in ("f" if kind == "scores" else "fiub"):
-            type_name = _called(self.column.type)
-            raise ValueError(f"column {shown(self.name)} holds {type_name}, not floating-point numbers")
+            type_name = _type_name(self.column.type)
+            raise ValueError(
+                f"column {shown(self.name)} holds {type_name}, not floating-point numbers"
+            )
         if kind == "truth":
-            message = f"column {shown(self.name)} holds {{}}, no integer; {LIKE_A_SCORE}; grades need gains"
-            self.refuse(values != np.floor(values.astype(np.float64)), message, values)
-        return (values > 0).astype(np.uint8) if kind == "truth" or values.dtype == np.bool_ else values
+            is_fraction = values != np.floor(values.astype(np.float64))
+            hint = f", no integer; {LIKE_A_SCORE}; grades need gains"
+            self.refuse(is_fraction, f"column {shown(self.name)} holds ", values, hint)
+        if kind == "truth" or values.dtype == np.bool_:
+            return (values > 0).astype(np.uint8)
+        return values
 
 
-def cells_of(batch: RecordBatch, name: str, first: int, lists: bool) -> Cells:
-    """Return the values of a column, those of lists with ``lists``, else one in each row; none is null."""
+def read_cells(batch: RecordBatch, name: str, first: int, lists: bool) -> Cells:
+    """Return the values of a column of lists (``lists``) or of cells; refuse nulls."""
     column = batch.column(name)
     if lists and (not is_list(column.type) or getattr(column.type, "list_size", 1) == 0):
         raise ValueError(f"column {shown(name)} is {str(column.type)[:SHOWN]}, not lists")
@@ -358,26 +421,27 @@ def as_numpy(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _called(type_: Any) -> str:
-    return str(type_.value_type if is_text(type_) and hasattr(type_, "value_type") else type_)[:SHOWN]
+def _type_name(type_: Any) -> str:
+    if is_text(type_) and hasattr(type_, "value_type"):
+        type_ = type_.value_type
+    return str(type_)[:SHOWN]
 
 
 def named_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
-    """Yield the rows of files, one for each instance or for each label; the names of integers are digits."""
+    """Yield the rows of files, one per instance or per label; integers become names."""
     glance = VectorGlance(ADVICE)
     facts = Origin("row", how_to_join=RENAME)
     first: TableColumns[str] | None = None
     for path in paths:
         file = InputFile(path)
         with naming(path, EXPECTED):
-            with opened(file) as opened_table:
-                columns = look_at(opened_table, kind).columns
-                notes = [f"ids in {shown(columns.instance)}"] if columns.is_usual else []
-                notes += notes_on_columns(opened_table, columns, kind)
-                facts.notes += [note for note in notes if note not in facts.notes]
+            columns, notes = _describe_columns(file, kind)
+            facts.notes += [note for note in notes if note not in facts.notes]
             first = first or columns
             if columns._replace(unused=first.unused) != first:
-                raise ValueError(f"columns {shown(', '.join(columns.read))}, unlike those of {paths[0]}")
+                raise ValueError(
+                    f"columns {shown(', '.join(columns.read))}, unlike those of {paths[0]}"
+                )
             for rows in _batches(file, kind, True, BATCH_BYTES, facts.of_file(path, paths)):
                 glance.refuse(rows)
                 yield rows
@@ -385,25 +449,40 @@ def named_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
                 glance.close()
 
 
+def _describe_columns(file: InputFile, kind: str) -> tuple[TableColumns[str], list[str]]:
+    """Return the roles of the columns of a file whose rows are named, and notes on them."""
+    with open_table(file) as table:
+        columns = describe_table(table, kind).columns
+        notes = list[str]()
+        if columns.is_usual:
+            notes.append(f"ids in {shown(columns.instance)}")
+        notes += notes_on_columns(table, columns, kind)
+    return columns, notes
+
+
 def _batches(
     file: InputFile, kind: str, named: bool, n_bytes: int, facts: Origin, start: int = 0
 ) -> Iterator[Rows]:
     """Yield the rows of a table, ``named`` or by number; those of a long one have one label each.
 
-    ``start`` is the number that its first row has among those of several files.
+    ``start`` is the number of its first row among the rows of several files.
     """
     first = 0
-    with opened(file) as opened_table:
-        table = look_at(opened_table, kind)
+    with open_table(file) as opened_table:
+        table = describe_table(opened_table, kind)
         columns = table.columns
         joining = table.joining if named else []
         for name in joining:
             facts.columns.setdefault(name, array("q"))
-        if columns.is_usual:
-            columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
-        is_unscored = columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
+        if columns.is_usual and not named:
+            # rows that are read by number are not joined
+            columns = columns._replace(instance=None)
+        table = table._replace(columns=columns)
+        is_unscored = (
+            columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
+        )
         for batch in opened_table.batches(columns.read + joining, n_bytes):
-            rows = _rows_of(batch, kind, table._replace(columns=columns), named, first, start)
+            rows = _rows_of(batch, kind, table, named, first, start)
             first += rows.n_rows
             memory_limit().check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
             are_lists = is_unscored and not is_text(batch.column(columns.label).type.value_type)
@@ -411,90 +490,108 @@ def _batches(
             _hash_cells(facts.columns, batch)
 
 
-def _rows_of(batch: RecordBatch, kind: str, table: Table, named: bool, first: int, start: int) -> Rows:
-    """Return the rows of a batch, of which row ``first`` of the table is the first."""
+def _rows_of(
+    batch: RecordBatch, kind: str, table: ArrowTable, named: bool, first: int, start: int
+) -> Rows:
+    """Return the rows of a batch that begins at row ``first`` of the table."""
     columns = table.columns
     lists = columns.lists
     is_ranking = lists and kind == "scores"
     places = first + np.arange(batch.num_rows)
     keys: Any = None
     if columns.instance is not None:
-        instances = cells_of(batch, columns.instance, first, False)
-        keys = _names_in(instances) if named else _row_numbers(instances, start + places if lists else None)
-    cells = cells_of(batch, columns.label, first, lists)
+        instances = read_cells(batch, columns.instance, first, False)
+        if named:
+            keys = _row_names(instances)
+        elif lists:
+            keys = _read_ordered_numbers(instances, start + places)
+        else:
+            keys = _read_row_numbers(instances)
+    cells = read_cells(batch, columns.label, first, lists)
     names: list[str] | None = None
     if named:
-        labels, names = cells.coded()
+        labels, names = cells.encode()
     else:
-        labels = _label_ids(cells, -1 if is_ranking else 0, table.n_labels or MOST_LABELS)
+        labels = _read_label_ids(cells, -1 if is_ranking else 0, table.n_labels or MOST_LABELS)
     values: NDArray[Any] | None = None
     if columns.value is not None:
-        values = _values_of(cells_of(batch, columns.value, first, lists), cells.ptr, labels, kind)
+        scores = read_cells(batch, columns.value, first, lists)
+        values = _read_values(scores, cells.ptr, labels, kind)
         if named:
             values = values.astype(np.float64)
+    is_matched = named and keys is not None
+    has_places = named or not lists
     return Rows(
         keys,
-        BY_KEY if named and keys is not None else None,
+        BY_KEY if is_matched else None,
         cells.ptr,
         labels,
         names,
         values,
         best_first=is_ranking,
-        places=None if lists and not named else places,
+        places=places if has_places else None,
         is_long=named and not lists,
         is_written=not lists,
     )
 
 
-def _names_in(instances: Cells) -> list[str]:
-    codes, texts = instances.coded()
-    return [texts[code] for code in codes.tolist()]  # each once, however many rows have it
+def _row_names(instances: Cells) -> list[str]:
+    codes, texts = instances.encode()
+    return [texts[code] for code in codes.tolist()]  # one object per name, however many rows
 
 
-def _row_numbers(instances: Cells, expected: Ints | None) -> Ints:
-    """Return the numbers of rows, or refuse others than the expected ones, or negative ones if None are."""
+def _read_row_numbers(instances: Cells) -> Ints:
+    """Return the numbers of rows, or refuse the first negative one."""
     numbers = instances.ids()
-    if expected is None:
-        instances.refuse(numbers < 0, f"{instances.name} {{}} is negative", numbers)
-    else:
-        message = f"{instances.name} {{}}, where lists stand in the order of their rows"
-        instances.refuse(numbers != expected, message, numbers)
+    instances.refuse(numbers < 0, f"{instances.name} ", numbers, " is negative")
     return numbers
 
 
-def _label_ids(cells: Cells, lowest: int, end: int) -> Ints:
+def _read_ordered_numbers(instances: Cells, expected: Ints) -> Ints:
+    """Return the numbers of rows, or refuse the first that is not the expected one."""
+    numbers = instances.ids()
+    hint = ", where lists stand in the order of their rows"
+    instances.refuse(numbers != expected, f"{instances.name} ", numbers, hint)
+    return numbers
+
+
+def _read_label_ids(cells: Cells, lowest: int, end: int) -> Ints:
     labels = cells.ids()
-    cells.refuse((labels < lowest) | (labels >= end), f"label id {{}} is not in 0..{end - 1}", labels)
+    is_outside = (labels < lowest) | (labels >= end)
+    cells.refuse(is_outside, "label id ", labels, f" is not in 0..{end - 1}")
     return labels
 
 
-def _values_of(scores: Cells, ptr: Ints, labels: Ints, kind: str) -> NDArray[Any]:
-    """Return the scores or judgements of labels of rows, or refuse a row that has more or fewer."""
+def _read_values(scores: Cells, ptr: Ints, labels: Ints, kind: str) -> NDArray[Any]:
+    """Return the scores or judgements of labels; refuse a row with more or fewer of them."""
     sizes = np.diff(ptr)
     n_scores = np.diff(scores.ptr)
     differs = sizes != n_scores
     if differs.any():
-        at = int(np.argmax(differs))
-        numbers = f"{counted(int(sizes[at]), 'labels')} with {counted(int(n_scores[at]), 'scores')}"
-        raise ValueError(f"row {scores.first + at}: {numbers}")
+        row = int(np.argmax(differs))
+        n_labels = counted(int(sizes[row]), "labels")
+        n_values = counted(int(n_scores[row]), "scores")
+        raise ValueError(f"row {scores.first + row}: {n_labels} with {n_values}")
     values = scores.numbers(kind)
     scores.refuse(np.isnan(values) & (labels >= 0), "a score is NaN")
     return values
 
 
-def _placed(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
-    """Return the instances 0, 1, ... of a table with a row for each label, which may be in any order.
+def _place_rows(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
+    """Return the instances 0, 1, ... of a table with a row for each label, in any order.
+
+    Messages about the whole table name ``path``.
 
     ``path`` is what messages about all of it name.
     """
-    placed = PlacedRows(instance, memory_limit().left / HELD_SHARE)
+    placed = PlacedRows(instance, memory_limit().left / MATCHED_SHARE)
     n_rows = n_entries = 0
     for rows in batches:
         keys = np.asarray(rows.keys)
         n_rows = max(n_rows, int(keys.max(initial=-1)) + 1)
         n_entries += keys.size
         with naming(path, EXPECTED):
-            # a false number would make us allocate that much memory
+            # a wrong number would make us allocate that much memory
             if n_rows > min(ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries, 1 << 31):
                 raise ValueError(f"{n_rows} instances with {n_entries} labels")
             memory_limit().check(PLACED_BYTES * n_rows)
@@ -506,23 +603,20 @@ def _placed(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRows:
 
 
 def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
-    """Return the rows of files that follow one another by number."""
+    """Return the rows of files in order, by number."""
     files = [*map(InputFile, paths)]
-    tables = list[Table]()
+    tables = list[ArrowTable]()
     shards = list[tuple[str, Pieces]]()
     named = False
     start = 0
     for path, file in zip(paths, files, strict=True):
         read = partial(_read_lists, file, kind, start)
-        table, start = _look_at_numbers(file, kind, start)
+        table, start = _describe_numbered(file, kind, start)
         named |= table.named
         shards.append((str(path), Pieces(None, table.n_labels, read, notes=table.notes)))
         tables.append(table)
     first = tables[0].columns
-    for path, table in zip(paths, tables, strict=True):
-        if (table.columns.lists, table.columns.instance) != (first.lists, first.instance):
-            columns = shown(", ".join(table.columns.read))
-            raise ValueError(f"{path}: columns {columns}, unlike those of {paths[0]}; expected {EXPECTED}")
+    _refuse_other_columns(paths, tables)
     pieces = replace(joined(shards), named=named)
     if first.lists:
         return pieces
@@ -531,63 +625,84 @@ def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
 
     def read_long(n_bytes: int) -> Iterator[Rows]:
         whole = paths[0].parent if len(paths) > 1 else paths[0]
-        yield from _placed(_long_batches(files, kind, n_bytes), whole, instance).read(n_bytes)
+        placed = _place_rows(_long_batches(files, kind, n_bytes), whole, instance)
+        yield from placed.read(n_bytes)
 
     return replace(pieces, read=read_long, locate=None)
 
 
-def _look_at_numbers(file: InputFile, kind: str, start: int) -> tuple[Table, int]:
-    """Return a table, with names where it does not number its rows from ``start`` on, and the next number."""
-    with naming(file.path, EXPECTED), opened(file) as opened_table:
-        table = look_at(opened_table, kind)
+def _refuse_other_columns(paths: Sequence[Path], tables: Sequence[ArrowTable]) -> None:
+    """Refuse the first file whose columns are unlike those of the first file."""
+    first = tables[0].columns
+    for path, table in zip(paths, tables, strict=True):
+        if (table.columns.lists, table.columns.instance) != (first.lists, first.instance):
+            columns = shown(", ".join(table.columns.read))
+            raise ValueError(
+                f"{path}: columns {columns}, unlike those of {paths[0]}; expected {EXPECTED}"
+            )
+
+
+def _describe_numbered(file: InputFile, kind: str, start: int) -> tuple[ArrowTable, int]:
+    """Return a table and the number of the row after its last.
+
+    It has names if the numbers of its rows do not count from ``start``.
+    """
+    with naming(file.path, EXPECTED), open_table(file) as opened_table:
+        table = describe_table(opened_table, kind)
         instance = table.columns.instance
         first = 0
         if instance is not None and table.columns.lists and not table.named:
             for batch in opened_table.batches([instance], BATCH_BYTES):
-                numbers = cells_of(batch, instance, first, False).ids()
+                numbers = read_cells(batch, instance, first, False).ids()
                 if (numbers != start + first + np.arange(batch.num_rows)).any():
                     return table._replace(named=True), start
                 first += batch.num_rows
-        notes = () if table.named else (*notes_on_columns(opened_table, table.columns, kind),)
-    return table._replace(notes=notes), start + first
+        notes = list[str]()
+        if not table.named:
+            notes = notes_on_columns(opened_table, table.columns, kind)
+    return table._replace(notes=tuple(notes)), start + first
 
 
 def _read_lists(file: InputFile, kind: str, start: int, n_bytes: int) -> Iterator[Rows]:
     """Yield the rows of a table of lists by number."""
     with naming(file.path, EXPECTED):
-        yield from without_vectors(_batches(file, kind, False, n_bytes, Origin("row"), start), ADVICE)
+        batches = _batches(file, kind, False, n_bytes, Origin("row"), start)
+        yield from without_vectors(batches, ADVICE)
 
 
 def _long_batches(files: Sequence[InputFile], kind: str, n_bytes: int) -> Iterator[Rows]:
-    """Yield the rows of tables with a row for each label, and refuse an instance of two files."""
+    """Yield the rows of tables with a row for each label; refuse an instance in two files."""
+    # for each instance the number of its file, from 1 up, or 0
     file_of: Ints = np.zeros(1, np.int32)
     for place, file in enumerate(files, 1):
         with naming(file.path, EXPECTED):
             for rows in _batches(file, kind, False, n_bytes, Origin("row")):
-                yield rows  # whose numbers are checked now
+                yield rows  # the caller checks the numbers of rows before the next line
                 instances = np.asarray(rows.keys)
-                if (n_instances := int(instances.max(initial=-1)) + 1) > file_of.size:
+                n_instances = int(instances.max(initial=-1)) + 1
+                if n_instances > file_of.size:
                     file_of.resize(2 * n_instances, refcheck=False)
                 places = file_of[instances]
-                if (is_other := (places > 0) & (places < place)).any():
-                    row = int(is_other.argmax())
-                    other = files[places[row] - 1].path
-                    text = f"row {instances[row]} is also in {other}; expected each row in one file"
-                    raise ValueError(text)
+                is_elsewhere = (places > 0) & (places < place)
+                if is_elsewhere.any():
+                    entry = int(is_elsewhere.argmax())
+                    row = instances[entry]
+                    other = files[places[entry] - 1].path
+                    raise ValueError(f"row {row} is also in {other}; expected each row in one file")
                 file_of[instances] = place
 
 
-def columns_beside(path: Path, kind: str) -> list[str]:
-    """Return the columns of texts or integers beside the lists of a file whose rows have no names."""
-    with naming(path, EXPECTED), opened(InputFile(path)) as opened_table:
-        return look_at(opened_table, kind).joining
+def further_columns_of(path: Path, kind: str) -> list[str]:
+    """Return the further columns of texts or integers in a file of lists of unnamed rows."""
+    with naming(path, EXPECTED), open_table(InputFile(path)) as opened_table:
+        return describe_table(opened_table, kind).joining
 
 
 def hash_columns(paths: Sequence[Path], names: list[str]) -> dict[str, array[int]]:
-    """Return hashes of some columns of files that follow one another."""
+    """Return hashes of columns of files, the rows of all files in order."""
     columns = {name: array("q") for name in names}
     for path in paths:
-        with naming(path, EXPECTED), opened(InputFile(path)) as opened_table:
+        with naming(path, EXPECTED), open_table(InputFile(path)) as opened_table:
             for batch in opened_table.batches(names, BATCH_BYTES):
                 _hash_cells(columns, batch)
     return columns
@@ -605,39 +720,56 @@ def save_table(path: Path, data: object, kind: str, n_labels: int | None = None)
     is_ipc = str(path).lower().endswith((".arrow", ".feather"))
     make_writer = pa.ipc.new_file if is_ipc else pa.parquet.ParquetWriter
     keys, names = names_of(data)
-    width = known_labels(data, n_labels) if names is None else None
-    metadata = None if width is None else {"n_labels": str(width)}
-    key_type = {} if keys is None else {"instance": pa.string()}
-    label_type = pa.int64() if names is None and keys is None else pa.string()
+    metadata = None
+    if names is None:
+        width = known_labels(data, n_labels)
+        if width is not None:
+            metadata = {"n_labels": str(width)}
+    label_type = pa.string()
+    if names is None and keys is None:
+        label_type = pa.int64()
     with replacing(path) as file, contextlib.ExitStack() as closing:
         writer = None
         row = 0
         for _, block in canonical(data, kind, n_labels):
-            columns = dict[str, Any]()
             stop = row + block.ptr.size - 1
-            if keys is not None:
-                columns["instance"] = pa.array(keys[row:stop], pa.string())
-            labels = pa.array(block.labels.astype(np.int64))
-            if names is not None:
-                labels = pa.array(names, pa.string()).take(labels)
-            columns["labels"] = _lists(block.ptr, labels.cast(label_type))
-            scores = getattr(block, "scores", None)
-            if scores is not None:
-                columns["scores"] = _lists(block.ptr, pa.array(scores))
-            batch = pa.record_batch(columns)
+            block_keys = None if keys is None else keys[row:stop]
+            batch = _make_batch(block, block_keys, names, label_type)
             row = stop
             if writer is None:
                 schema = batch.schema.with_metadata(metadata)
                 writer = closing.enter_context(make_writer(file, schema))
             if not batch.schema.equals(schema):
-                raise ValueError(f"{kind}: rows of {batch.schema.types[-1]} after rows of another type")
+                raise ValueError(
+                    f"{kind}: rows of {batch.schema.types[-1]} after rows of another type"
+                )
             writer.write_batch(batch)
-        if writer is None:  # no rows at all
-            schema = pa.schema({**key_type, "labels": pa.list_(label_type)}, metadata)
-            closing.enter_context(make_writer(file, schema))
+        if writer is None:  # there are no rows
+            fields = {"labels": pa.list_(label_type)}
+            if keys is not None:
+                fields = {"instance": pa.string(), **fields}
+            closing.enter_context(make_writer(file, pa.schema(fields, metadata)))
 
 
-def _lists(ptr: Ints, values: Any) -> Any:
+def _make_batch(
+    block: Any, keys: Sequence[str] | None, names: Sequence[str] | None, label_type: Any
+) -> Any:
+    """Return a record batch of rows, with their keys and with names in place of label ids."""
+    pa = import_pyarrow()
+    columns = dict[str, Any]()
+    if keys is not None:
+        columns["instance"] = pa.array(keys, pa.string())
+    labels = pa.array(block.labels.astype(np.int64))
+    if names is not None:
+        labels = pa.array(names, pa.string()).take(labels)
+    columns["labels"] = _make_lists(block.ptr, labels.cast(label_type))
+    scores = getattr(block, "scores", None)
+    if scores is not None:
+        columns["scores"] = _make_lists(block.ptr, pa.array(scores))
+    return pa.record_batch(columns)
+
+
+def _make_lists(ptr: Ints, values: Any) -> Any:
     pa = import_pyarrow()
     return pa.ListArray.from_arrays(pa.array(ptr, pa.int32()), values)
 

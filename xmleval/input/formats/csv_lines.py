@@ -1,4 +1,4 @@
-"""CSV: records by name, read line by line, or in blocks where each line holds a label."""
+"""CSV: records by name, read line by line or, with a label on each line, in blocks."""
 
 from __future__ import annotations
 
@@ -28,20 +28,25 @@ Record = tuple[int, Any]
 
 
 def csv_rows(file: InputFile) -> CsvRecords:
-    """Return the names of fields, then each record of CSV by name with the line that it begins on."""
+    """Return an iterator of the names of fields, then of records with their first lines."""
     return CsvRecords(parsed_lines(file, _without_end))
 
 
 class CsvRecords(Iterator[Record]):
-    """Yields the names of fields from the first of some lines, and then the records by name.
+    """Yields the names of fields from the first of some lines, then the records by name.
 
-    names, delimiter : of the fields, and what is between them; once the first line is read, or given
+    names, delimiter : of the fields, and the character between them; known once the first line is
+        read, or given
+
+    names, delimiter : of the fields, and what is between them; once the first line is read, or
+        given
     """
 
     def __init__(
         self, lines: Iterator[tuple[int, str]], names: Sequence[str] = (), delimiter: str = ""
     ) -> None:
-        self.names, self.delimiter = names, delimiter
+        self.names = names
+        self.delimiter = delimiter
         self._lines = lines
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
 
@@ -62,7 +67,7 @@ class CsvRecords(Iterator[Record]):
             self.delimiter = next((mark for mark in DELIMITERS if mark in line), ",")
         if '"' not in line and "\r" not in line:
             return line.split(self.delimiter)
-        texts = chain([f"{line}\n"], self._following(number, len(line)))
+        texts = chain([f"{line}\n"], self._next_lines(number, len(line)))
         try:
             return next(csv.reader(texts, delimiter=self.delimiter, strict=True))
         except csv.Error as error:
@@ -71,8 +76,8 @@ class CsvRecords(Iterator[Record]):
                 hint = "save the file with lines that end in \\n"
             raise ValueError(f"line {number}: {error}; {hint}") from None
 
-    def _following(self, number: int, size: int) -> Iterator[str]:
-        """Yield the lines in which a record goes on that begins with a line of this number and size."""
+    def _next_lines(self, number: int, size: int) -> Iterator[str]:
+        """Yield the lines that continue a record, which begins on line ``number`` of ``size``."""
         for _, line in self._lines:
             size += len(line)
             if size > SPLIT_BYTES:
@@ -81,7 +86,9 @@ class CsvRecords(Iterator[Record]):
 
 
 class CsvBlock(NamedTuple):
-    """Some records of a file: their fields if all lines are as expected, and what reads them line by line.
+    """Some records of a file: their fields if all lines are regular, and a line-by-line reader.
+
+    further : names of the further fields
 
     further : names of the further fields
     """
@@ -102,63 +109,70 @@ class CsvBlocks:
     def read(
         self, columns: Sequence[str | None], further_columns: Callable[[], Sequence[str]]
     ) -> Iterator[CsvBlock]:
-        """Yield the blocks, of which only large files have several.
+        """Yield the blocks; only large files have several.
 
-        From lines on that may go on beyond a block, all others are one. While further columns are read, the
-        first block has no fields: once its records are read, most of these columns need no more.
+        From lines on that may go on beyond a block, all others are one. While further columns are
+        read, the first block has no fields: once its records are read, most of these columns need
+        no more.
 
-        columns : names of the key, of the label and of the value, None where there is none
-        further_columns : gives names of further columns to read, before the first block and behind it
+        columns : names of the key, the label and the value, None for a column that is not there
+        further_columns : returns names of further columns to read, before the first block and after
+            it
         """
         with open_text(self._file) as opened:
             blocks = dropwhile(_is_blank, in_blocks(opened))
             names = Names()
-            first, second = next(blocks), next(blocks, None)
+            first = next(blocks)
+            second = next(blocks, None)
             if second is None:
-                yield CsvBlock(None, partial(self._behind_header, [first]))
+                yield CsvBlock(None, partial(self._records_below_header, [first]))
                 return
-            others = chain([second], blocks)
+            next_blocks = chain([second], blocks)
             may_go_on = _may_go_on(first)
             fields = None
             if may_go_on or not further_columns():
-                fields = read_fields(self._cut(columns, ()), names, first, n_skipped=1)
+                fields = read_fields(self._field_places(columns, ()), names, first, n_skipped=1)
             if fields is None and may_go_on:
-                yield CsvBlock(None, partial(self._behind_header, chain([first], others)))
+                all_blocks = chain([first], next_blocks)
+                yield CsvBlock(None, partial(self._records_below_header, all_blocks))
                 return
-            yield CsvBlock(None if further_columns() else fields, partial(self._behind_header, [first]))
+            if further_columns():
+                fields = None
+            yield CsvBlock(fields, partial(self._records_below_header, [first]))
             further = further_columns()
-            pairs = read_in_order(self._cut(columns, further), names, others)
+            pairs = read_in_order(self._field_places(columns, further), names, next_blocks)
             for block, fields in pairs:
                 if fields is None and _may_go_on(block):
-                    rest = chain([block], (other for other, _ in pairs))
-                    yield CsvBlock(None, partial(self._records, rest))
+                    last_blocks = chain([block], (next_block for next_block, _ in pairs))
+                    yield CsvBlock(None, partial(self._records, last_blocks))
                     return
                 yield CsvBlock(fields, partial(self._records, [block]), further)
 
-    def _cut(self, columns: Sequence[str | None], further: Sequence[str]) -> FieldPlaces:
-        """Return how lines are cut; of two fields of one name, the last counts."""
+    def _field_places(self, columns: Sequence[str | None], further: Sequence[str]) -> FieldPlaces:
+        """Return the places of fields on a line; of two fields of one name, the last counts."""
         place_of: dict[str | None, int] = {name: place for place, name in enumerate(self._names)}
         key, label, value = (place_of.get(name, -1) for name in columns)
-        others = tuple([place_of[name] for name in further])
-        return FieldPlaces(len(self._names), (key, label, value), ord(self._delimiter), others)
+        further_places = tuple([place_of[name] for name in further])
+        n_fields = len(self._names)
+        return FieldPlaces(n_fields, (key, label, value), ord(self._delimiter), further_places)
 
     def _records(self, blocks: Iterable[Lines]) -> CsvRecords:
-        return CsvRecords(_filled_lines(blocks), self._names, self._delimiter)
+        return CsvRecords(_nonblank_lines(blocks), self._names, self._delimiter)
 
-    def _behind_header(self, blocks: Iterable[Lines]) -> CsvRecords:
-        records = CsvRecords(_filled_lines(blocks))
+    def _records_below_header(self, blocks: Iterable[Lines]) -> CsvRecords:
+        records = CsvRecords(_nonblank_lines(blocks))
         next(records)
         return records
 
 
-def _filled_lines(blocks: Iterable[Lines]) -> Iterator[tuple[int, str]]:
-    """Yield the lines of blocks that hold more than blanks."""
+def _nonblank_lines(blocks: Iterable[Lines]) -> Iterator[tuple[int, str]]:
+    """Yield the lines of blocks that are not blank."""
     return chain.from_iterable(parsed_block(block, _without_end) for block in blocks)
 
 
 def _is_blank(block: Lines) -> bool:
-    """Tell whether no line of a block holds more than blanks."""
-    return next(_filled_lines([block]), None) is None
+    """Return whether all lines of a block are blank."""
+    return next(_nonblank_lines([block]), None) is None
 
 
 def _without_end(line: str) -> str | None:
@@ -167,5 +181,5 @@ def _without_end(line: str) -> str | None:
 
 
 def _may_go_on(block: Lines) -> bool:
-    """Tell whether the last record of a block may go on in the next, as quotes allow."""
+    """Return whether the last record of a block may go on in the next, as quotes allow."""
     return bool((block.text == QUOTE).any())

@@ -22,24 +22,30 @@ FileAt = Callable[[Path], InputFile]
 
 
 class Fields(NamedTuple):
-    """What fields of documents are called, None of usual names, and what stands between labels in them."""
+    """Names of the fields of documents, None for the usual ones, and the separator of labels.
+
+    joined : whether there are several files whose rows may be joined by ids
+    score_of_truth : whether the truth has the field of scores, which predictions may lack
+    beside_truth : whether predictions are in the same file as a truth whose field is named
+    """
 
     true: str | None = None
     pred: str | None = None
     score: str | None = None
     id: str | None = None
     separator: str | None = None
-    joined: bool = True  # whether there are several files, whose rows ids may join
-    score_of_truth: bool = False  # whether the truth has the field of scores, which predictions may lack
-    beside_truth: bool = False  # whether predictions stand in the file of a truth whose field is named
+    joined: bool = True
+    score_of_truth: bool = False
+    beside_truth: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """One file format: what its files are called and hold, and how they are read and written.
+    """One file format: the names and contents of its files, and how to read and write them.
 
-    Readers take a path and a kind ("truth", "scores", or "grades" for a truth with grades of relevance). What
-    they cannot read in pieces they take from the memory limit (`xmleval.base.budget.memory_limit`).
+    Readers take a path and a kind ("truth", "scores", or "grades" for a truth with grades of
+    relevance). What they cannot read in pieces they take from the memory limit
+    (`xmleval.base.budget.memory_limit`).
 
     Parameters
     ----------
@@ -52,7 +58,8 @@ class Format:
     holds : tuple of str
         What its files may hold, of "truth" (or predicted sets) and "scores".
     pieces : callable, optional
-        Reads rows by number, some at a time, or tells that they have names, as they always do without it.
+        Reads rows by number, some at a time, or tells that they have names, as they always do
+        without it.
     rows : callable, optional
         Reads the rows of files that follow one another, in batches, with names.
     together : callable, optional
@@ -62,13 +69,13 @@ class Format:
     holds_both : callable
         ``holds_both(path)`` tells whether a file of relevant labels also has predictions.
     for_fields : callable, optional
-        ``for_fields(fields, file_at)`` returns the format where people tell what fields are called, of files
-        that ``file_at`` finds, in one version each.
+        ``for_fields(fields, file_at)`` returns the format where people tell what fields are called,
+        of files that ``file_at`` finds, in one version each.
     companions : callable
         ``companions(path)`` tells which other files are read with a file.
     write : callable, optional
-        ``write(path, data, kind, n_labels)`` writes `Rows` by id or, where it ``keeps_names``, with names, or
-        `Pieces` of sparse rows, whole or not at all.
+        ``write(path, data, kind, n_labels)`` writes `Rows` by id or, where it ``keeps_names``, with
+        names, or `Pieces` of sparse rows, whole or not at all.
     keeps_names : bool
         Whether it writes the names of rows and labels.
     keeps_order : bool
@@ -97,48 +104,61 @@ class Format:
     keeps_order: bool = False
 
     def writes(self, kind: str, named: bool) -> bool:
-        """Tell whether `evaluate` reads what it writes of a kind: truth, scores, or sets (@private)."""
+        """Return whether `evaluate` reads a written truth, scores, or sets (@private)."""
         content = "scores" if kind == "scores" else "truth"
         if self.write is None or content not in self.holds or (named and not self.keeps_names):
             return False
-        return not (kind == "sets" and named) or "scores" in self.holds  # as which named sets are read
+        # named sets are read as scores
+        return not (kind == "sets" and named) or "scores" in self.holds
 
     @property
     def endings(self) -> str:
-        """Return what names of its files end in, where they are not compressed (@private)."""
+        """Return the endings of names of files that are not compressed (@private)."""
         return ", ".join(ending for ending in self.extensions if not ending.endswith(".gz"))
 
     def read(self, path: Path, kind: str) -> Pieces:
-        """Return rows by number, or tell that they have names, or refuse another kind (@private)."""
+        """Return rows by number, or refer to named rows; refuse another kind (@private)."""
         self._refuse_other_kind(path, kind)
-        return with_names(path) if self.pieces is None else self.pieces(path, kind)
+        if self.pieces is None:
+            return with_names(path)
+        return self.pieces(path, kind)
 
     def read_together(self, paths: Sequence[Path], kind: str) -> Pieces | None:
-        """Return the rows of several files as `read` does, None where each tells its own (@private)."""
+        """Return the rows of files as `read` does, None if files are read separately (@private)."""
         if self.together is None or len(paths) < 2:
             return None
         self._refuse_other_kind(paths[0], kind)
         return self.together(paths, kind)
 
     def _refuse_other_kind(self, path: Path, kind: str) -> None:
-        content, expected = ("scores",) * 2 if kind == "scores" else ("truth", "relevant labels")
+        content = "truth"
+        expected = "relevant labels"
+        if kind == "scores":
+            content = expected = "scores"
         if content not in self.holds:
-            raise ValueError(f"{path}: a {self.title} holds no {content}; expected a file of {expected}")
+            raise ValueError(
+                f"{path}: a {self.title} holds no {content}; expected a file of {expected}"
+            )
 
 
 @contextlib.contextmanager
 def naming(path: Path, expected: str) -> Iterator[None]:
-    """Name the file, and what was expected of it, in whatever goes wrong inside."""
+    """Name the file and its expected content in errors that are raised inside."""
     try:
         yield
     except OSError as error:
         if error.errno is None:
             raise ValueError(f"{path}: {error}; expected {expected}") from None
         if isinstance(path, RemotePath):
-            raise  # its server may say anything
-        raise type(error)(error.errno, f"{error.strerror}; expected {expected}", str(path)) from None
+            raise  # the message comes from a server
+        raise type(error)(
+            error.errno, f"{error.strerror}; expected {expected}", str(path)
+        ) from None
     except OverLimitError as error:
         raise OverLimitError(Message(f"{path}: ", error.args[0])) from None
     except (ValueError, OverflowError, zipfile.BadZipFile) as error:
-        reason = error.message if isinstance(error, InputError) else [*error.args, error][0]
+        if isinstance(error, InputError):
+            reason: object = error.message
+        else:
+            reason = error.args[0] if error.args else error
         raise ValueError(Message(f"{path}: ", reason, f"; expected {expected}")) from None

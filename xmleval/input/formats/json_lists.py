@@ -1,4 +1,4 @@
-"""JSON Lines whose objects have the same few fields in the same order, read by kernels in blocks."""
+"""JSON Lines whose objects have the same few fields in the same order, parsed in blocks."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from xmleval.kernels.parsing import COMMA
 
 
 class ListFields(NamedTuple):
-    """The names of the fields of objects in their order, and what each holds: `ID`, `TEXTS` or `NUMBERS`."""
+    """The names of the fields of objects in order, and their kinds: `ID`, `TEXTS` or `NUMBERS`."""
 
     names: Sequence[str]
     kinds: Sequence[int]
 
 
 class ListedLabels(NamedTuple):
-    """The ids of the objects of a block, None where they have none, and the labels that each lists.
+    """The objects of a block: their ids, None without any, and their labels.
 
     ptr : int64 (n + 1,), where the labels of each object begin
-    labels, names : int64 (s,), places among names, and these
+    labels, names : int64 (s,), places among names, and the names
     values : float64 (s,), None where none are read
     lines : int64 (n,), the number of each line in the file
     """
@@ -41,20 +41,21 @@ class ListedLabels(NamedTuple):
 
 
 def is_written_plainly(name: str) -> bool:
-    """Tell whether JSON writes the name of a field as it is."""
+    """Return whether JSON writes the name of a field without escapes."""
     return name.isascii() and name.isprintable() and not {'"', "\\"} & {*name}
 
 
 def read_in_blocks(
     fields: ListFields, names: Names, blocks: Iterator[Lines]
 ) -> Iterator[tuple[Lines, ListedLabels | None]]:
-    """Yield each block with what it lists, see `read_lists`."""
+    """Yield each block with its objects, see `read_lists`."""
     return blocks_in_order(lambda block: read_lists(fields, names, block), blocks)
 
 
 def read_lists(fields: ListFields, names: Names, block: Lines) -> ListedLabels | None:
-    """Return what a block lists, None if any line is not as expected, which only a closer look explains."""
-    text, n_lines = block.text, block.n_lines
+    """Return the objects of a block, None if any line needs another reader or is wrong."""
+    text = block.text
+    n_lines = block.n_lines
     if not is_plain(text):
         return None
     n_items = n_lines + int(np.count_nonzero(text == COMMA))
@@ -66,22 +67,29 @@ def read_lists(fields: ListFields, names: Names, block: Lines) -> ListedLabels |
     lines = np.empty(n_lines, np.int64)
     field_names = np.frombuffer(b"".join(encoded), np.uint8)
     kinds = np.array(fields.kinds, np.int64)
-    n, n_read = find_lists(text, n_lines, field_names, ends, kinds, id_places, ptr, starts, stops, lines)
+    n, n_read = find_lists(
+        text, n_lines, field_names, ends, kinds, id_places, ptr, starts, stops, lines
+    )
     if n_read < n_lines:
         return None
     ptr = ptr[:, : n + 1]
-    label_starts, label_stops = (places[TEXTS, : ptr[TEXTS, -1]] for places in (starts, stops))
+    n_labels = ptr[TEXTS, -1]
+    label_starts = starts[TEXTS, :n_labels]
+    label_stops = stops[TEXTS, :n_labels]
     if trim_fields(text, label_starts, label_stops):
         return None
-    ids, values = None, None
+    ids = None
+    values = None
     if ID in fields.kinds:
         id_starts, id_stops = np.ascontiguousarray(id_places[:, :n])
         if trim_fields(text, id_starts, id_stops):
             return None
         ids = texts_in(text, id_starts, id_stops)
     if NUMBERS in fields.kinds:
-        values = numbers_in(text, *(places[NUMBERS, : ptr[NUMBERS, -1]] for places in (starts, stops)))
+        n_values = ptr[NUMBERS, -1]
+        values = numbers_in(text, starts[NUMBERS, :n_values], stops[NUMBERS, :n_values])
         if values is None or not np.array_equal(ptr[TEXTS], ptr[NUMBERS]):
             return None
     labels, label_names = names.number(text, label_starts, label_stops)
-    return ListedLabels(ids, ptr[TEXTS].copy(), labels, label_names, values, lines[:n] + block.first)
+    line_numbers = lines[:n] + block.first
+    return ListedLabels(ids, ptr[TEXTS].copy(), labels, label_names, values, line_numbers)

@@ -1,4 +1,4 @@
-"""Texts with the labels of a row on each line: the Extreme Classification Repository, svmlight, bare."""
+"""Texts with the labels of a row on each line: XMC repository, svmlight, and bare labels."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from xmleval.base.errors import counted, shown
 from xmleval.base.numerals import DECIMAL, decimal_number, score_number
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.glances import VECTORS, vector_width, without_vectors
 from xmleval.input.lines import (
     Lines,
     in_order,
     listed_rows,
     open_text,
     parsed_lines,
+    split_words,
     whole_lines,
-    words_of,
 )
 from xmleval.input.pieces import Pieces
+from xmleval.input.plausibility import VECTORS, vector_width, without_vectors
 from xmleval.input.rows import Origin, RowBatches, Rows, rows_by_id
 from xmleval.input.stack import sorted_rows, width_of
 from xmleval.input.writing import canonical, known_labels, replacing_text
@@ -46,47 +46,48 @@ from xmleval.kernels.parsing import (
 SCORES = "'rows labels' above lines of 'label:score ...'"
 TRUTH = "'rows features labels' above lines of 'label,label feature:value ...', or " + SCORES
 SVMLIGHT_LINES = "lines of 'label,label feature:value ...'"
-WITHOUT_HEADER = "; of labels alone, --input-format lines or NAME.lines; of TREC's lines, --input-format "
+WITHOUT_HEADER = (
+    "; of labels alone, --input-format lines or NAME.lines; of TREC's lines, --input-format "
+)
 HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?\n?")
 HEADER_BYTES = 1024
-MOST_DIGITS = 15  # of a label id, which leaves it far within an int64
+MOST_DIGITS = 15  # of a label id, so that it is far within an int64
 ADVICE = "write the ids of the ones"
 BLANKS = re.compile(rb"[ \t]+")
 UP_TO_BLANK = re.compile(rb"[^ \t\n]+?(?=[ \t\n]|\r\n)")
 LABEL = re.compile(rb"(0|[1-9]\d*)(?:\.0*)?")
 CODE = re.compile(rb"0\d+(?:\.0*)?")
-CODES = "has a leading zero, as codes have; ids are whole numbers, and NAME.lines and .csv may hold names"
+CODES = (
+    "has a leading zero, as codes have; "
+    "ids are whole numbers, and NAME.lines and .csv may hold names"
+)
 FEATURE = re.compile(rb"\d[\d.+a-z-]*(?<=\d):[\d.+a-z-]+", re.IGNORECASE)
 ENTRY = re.compile(rb"\d+:" + DECIMAL.encode(), re.IGNORECASE)
 LABELS = "labels of a row on each line: ids, names, '__label__name ...', or 'label:score ...'"
-ADVICE_OF_LINES = (
-    "convert vectors with np.save(NAME.npy, np.loadtxt(...)), or write a header 'rows 0 labels' above ids"
+LINES_ADVICE = (
+    "convert vectors with np.save(NAME.npy, np.loadtxt(...)), "
+    "or write a header 'rows 0 labels' above ids"
 )
 IDS = re.compile(rb"\s*[0-9]{1,15}(?:[ \t,]+[0-9]{1,15})*[ \t,\r]*(?:\n|$)")
 ZERO, NINE = b"09"
 SCANNED_BYTES = 1 << 20
 PREFIX = "__label__"  # of fastText
-BEGIN_BYTES = 1 << 16  # which tell what is on the lines
+BEGIN_BYTES = 1 << 16  # from which the kind of labels is decided
 
 
 def xmc_pieces(path: Path, kind: str) -> Pieces:
-    """Read a file of the Extreme Classification Repository; truth is what lies before any features."""
+    """Return the rows of an Extreme Classification Repository file; a truth precedes features."""
     source = InputFile(path)
     expected = SCORES if kind == "scores" else TRUTH
     hint = WITHOUT_HEADER + ("run" if kind == "scores" else "qrels")
     with naming(path, expected + hint), open_text(source) as file:
         first = file.readline(HEADER_BYTES)
-        header = HEADER.fullmatch(first)
-        line = shown(first.removesuffix(b"\n"))
-        if header is None:
-            raise ValueError(f"line 1: {line} is not a header of two or three integers")
-        sizes = [int(size) for size in header.groups() if size is not None]
-        n_rows = sizes[0]
-        n_labels = sizes[-1]
-        has_features = len(sizes) == 3
-        if has_features and kind == "scores":
-            raise ValueError(f"line 1: header {line} of three integers, as above labels with features")
-    parse = partial(_parse_labels, n_labels) if has_features else partial(_parse_entries, n_labels, kind)
+        sizes = _parse_header(first, kind)
+    n_rows = sizes[0]
+    n_labels = sizes[-1]
+    parse = partial(_parse_entries, n_labels, kind)
+    if len(sizes) == 3:
+        parse = partial(_parse_labels, n_labels)
 
     def read(n_bytes: int) -> Iterator[Any]:
         n_read = 0
@@ -104,8 +105,20 @@ def xmc_pieces(path: Path, kind: str) -> Pieces:
     return Pieces(n_rows, n_labels, read)
 
 
+def _parse_header(first: bytes, kind: str) -> list[int]:
+    """Return the sizes in a header: rows, features if there are any, and labels."""
+    header = HEADER.fullmatch(first)
+    line = shown(first.removesuffix(b"\n"))
+    if header is None:
+        raise ValueError(f"line 1: {line} is not a header of two or three integers")
+    sizes = [int(size) for size in header.groups() if size is not None]
+    if len(sizes) == 3 and kind == "scores":
+        raise ValueError(f"line 1: header {line} of three integers, as above labels with features")
+    return sizes
+
+
 def svmlight_pieces(path: Path, kind: str) -> Pieces:
-    """Read the labels of a multi-label svmlight file, some rows at a time."""
+    """Return the labels of a multi-label svmlight file in batches of rows."""
     source = InputFile(path)
     with naming(path, SVMLIGHT_LINES), open_text(source):
         pass
@@ -114,7 +127,8 @@ def svmlight_pieces(path: Path, kind: str) -> Pieces:
         with naming(path, SVMLIGHT_LINES), open_text(source) as file:
             n_read = 0
             parse = partial(_parse_labels, 10**MOST_DIGITS, loose=True)
-            for rows in without_vectors(in_order(parse, whole_lines(file, n_bytes, 1)), ADVICE):
+            batches = in_order(parse, whole_lines(file, n_bytes, 1))
+            for rows in without_vectors(batches, ADVICE):
                 n_read += rows.n_rows
                 yield rows
             if not n_read:
@@ -124,86 +138,119 @@ def svmlight_pieces(path: Path, kind: str) -> Pieces:
 
 
 def _parse_labels(n_labels: int, lines: Lines, loose: bool = False) -> Rows:
-    """Return the labels before the features of each line; ``loose`` of comments, blank lines and ``qid:``."""
-    text, n_lines = lines.text, lines.n_lines
+    """Return the labels before the features on each line.
+
+    ``loose`` accepts comments, blank lines and ``qid:``.
+
+    ``loose`` accepts comments, blank lines and ``qid:``.
+    """
+    text = lines.text
+    n_lines = lines.n_lines
     if loose and count_byte(text, HASH):
         blank_comments(text[:-SPARE])
-    ptr, numbers = np.empty(n_lines + 1, np.int64), np.empty(n_lines, np.int64)
+    ptr = np.empty(n_lines + 1, np.int64)
+    numbers = np.empty(n_lines, np.int64)
     labels = np.empty(n_lines + count_byte(text, COMMA), label_dtype(n_labels))
-    n_rows, n_fine = parse_lists(text, n_lines, n_labels, loose, ptr, labels, numbers)
-    ptr, labels = ptr[: n_rows + 1], labels[: ptr[n_rows]]
-    if loose and ptr.size > 1 and vector_width(ptr, labels)[1]:  # which sorting takes for ids that repeat
+    n_rows, n_parsed = parse_lists(text, n_lines, n_labels, loose, ptr, labels, numbers)
+    labels = labels[: ptr[n_rows]]
+    ptr = ptr[: n_rows + 1]
+    # before sorting, which takes the zeros and ones of vectors for ids that repeat
+    if loose and ptr.size > 1 and vector_width(ptr, labels)[1]:
         raise ValueError(f"{VECTORS}; {ADVICE}")
-    width = int(labels.max(initial=-1)) + 1 if loose else n_labels
+    width = n_labels
+    if loose:
+        width = int(labels.max(initial=-1)) + 1
     rows = sorted_rows(ptr, labels, None, width, lines.first + numbers)._replace(are_lists=loose)
-    if n_fine < n_lines:
-        raise ValueError(f"line {lines.first + n_fine}: {_fault(lines.line(n_fine), n_labels, True, loose)}")
+    if n_parsed < n_lines:
+        fault = _describe_fault(lines.line(n_parsed), n_labels, True, loose)
+        raise ValueError(f"line {lines.first + n_parsed}: {fault}")
     return rows
 
 
 def _parse_entries(n_labels: int, kind: str, lines: Lines) -> Rows:
-    """Return the labels and scores of each line, or refuse the first line that is wrong."""
+    """Return the labels and scores on each line; refuse the first line that is wrong."""
     text = lines.text
     n_lines = lines.n_lines
     n_most = count_byte(lines.text, COLON)
-    ptr, labels = np.empty(n_lines + 1, np.int64), np.empty(n_most, label_dtype(n_labels))
-    scores, powers = np.empty(n_most), np.empty(n_most, np.int16)
-    n_fine = parse_entries(text, n_lines, n_labels, ptr, labels, scores, powers)
-    n_numbers = _settle(text, scores[: ptr[n_fine]], powers)
-    n_fine = int(np.searchsorted(ptr[: n_fine + 1], n_numbers, side="right")) - 1
-    ptr, labels, scores = ptr[: n_fine + 1], labels[: ptr[n_fine]], scores[: ptr[n_fine]]
+    ptr = np.empty(n_lines + 1, np.int64)
+    labels = np.empty(n_most, label_dtype(n_labels))
+    scores = np.empty(n_most)
+    powers = np.empty(n_most, np.int16)
+    n_parsed = parse_entries(text, n_lines, n_labels, ptr, labels, scores, powers)
+    n_numbers = _finish_scores(text, scores[: ptr[n_parsed]], powers)
+    n_parsed = int(np.searchsorted(ptr[: n_parsed + 1], n_numbers, side="right")) - 1
+    scores = scores[: ptr[n_parsed]]
+    labels = labels[: ptr[n_parsed]]
+    ptr = ptr[: n_parsed + 1]
     are_scores = kind == "scores"
-    numbers = range(lines.first, lines.first + n_fine)
+    numbers = range(lines.first, lines.first + n_parsed)
     rows = sorted_rows(ptr, labels, None if are_scores else scores, n_labels, numbers)
-    if n_fine < n_lines:
-        raise ValueError(f"line {lines.first + n_fine}: {_fault(lines.line(n_fine), n_labels, False)}")
-    if are_scores:  # which stay in the order of the file
+    if n_parsed < n_lines:
+        fault = _describe_fault(lines.line(n_parsed), n_labels, False)
+        raise ValueError(f"line {lines.first + n_parsed}: {fault}")
+    if are_scores:  # they stay in the order of the file
         return rows_by_id(ptr, labels, scores)._replace(is_written=True)
-    return rows._replace(values=None) if bool((scores == 1).all()) else rows
+    if (scores == 1).all():
+        return rows._replace(values=None)
+    return rows
 
 
-def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) -> int:
-    """Turn what `parse_entries` left into scores, in place; return the first that is no number, or all."""
+def _finish_scores(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) -> int:
+    """Turn what `parse_entries` left into scores, in place.
+
+    Return the place of the first entry that is not a number, or the number of entries.
+    """
     bits = scores.view(np.uint64)
-    e = 0
-    while (e := round_decimals(scores, powers, e)) < scores.size:
-        sign, digits = divmod(int(bits[e]), 1 << 63)
-        token = UP_TO_BLANK.match(text.data, digits) if powers[e] == ODD else None
-        number = decimal_number(token[0] if token else f"{'-' * sign}{digits}e{powers[e]}")
+    entry = round_decimals(scores, powers, 0)
+    while entry < scores.size:
+        sign, digits = divmod(int(bits[entry]), 1 << 63)
+        token = None
+        if powers[entry] == ODD:  # the digits are the place of the number in the text
+            token = UP_TO_BLANK.match(text.data, digits)
+        if token:
+            number = decimal_number(token[0])
+        else:
+            number = decimal_number(f"{'-' * sign}{digits}e{powers[entry]}")
         if number is None:
             break
-        scores[e] = number
-        e += 1
-    return e
+        scores[entry] = number
+        entry = round_decimals(scores, powers, entry + 1)
+    return entry
 
 
-def _fault(line: bytes, n_labels: int, has_features: bool, loose: bool = False) -> str:
-    """Say what keeps a line from being ``label:score`` tokens, or labels and then ``feature:value`` ones."""
+def _describe_fault(line: bytes, n_labels: int, has_features: bool, loose: bool = False) -> str:
+    """Return why a line is not ``label:score`` tokens, or not labels before ``feature:value``."""
     words = BLANKS.split(line.lstrip(b" \t") if loose else line)
     if has_features:
-        pattern, sought = FEATURE, "feature:value"
-        ids = [] if b":" in words[0] else words.pop(0).split(b",")
+        pattern = FEATURE
+        expected = "feature:value"
+        ids = list[bytes]()
+        if b":" not in words[0]:
+            ids = words.pop(0).split(b",")
     else:
-        pattern, sought = ENTRY, "label:score"
+        pattern = ENTRY
+        expected = "label:score"
         ids = [word.partition(b":")[0] for word in words if word]
     if loose and words and words[0].startswith(b"qid:"):
         del words[0]
     for word in words:
         if word and not pattern.fullmatch(word):
-            return f"{shown(word)} is not {sought}"
-    faults = (_fault_of_id(text, n_labels) for text in ids)
+            return f"{shown(word)} is not {expected}"
+    faults = (_describe_id_fault(text, n_labels) for text in ids)
     return next(filter(None, faults), f"{shown(line)} cannot be read")
 
 
-def _fault_of_id(text: bytes, n_labels: int) -> str:
-    """Say what keeps a text from being a label id, nothing of one that is."""
+def _describe_id_fault(text: bytes, n_labels: int) -> str:
+    """Return why a text is not a label id, an empty text if it is one."""
     number = LABEL.fullmatch(text)
     if CODE.fullmatch(text):
         return f"{shown(text)} {CODES}"
     if number is None:
         return f"{shown(text)} is not a label id, a whole number from 0 up"
     if len(number[1]) > MOST_DIGITS or int(number[1]) >= n_labels:
-        hint = "; ids look one-based" if number[1] == str(n_labels).encode() else ""
+        hint = ""
+        if number[1] == str(n_labels).encode():
+            hint = "; ids look one-based"
         return f"label id {number[1][:40].decode()} is not in 0..{n_labels - 1}{hint}"
     return ""
 
@@ -215,44 +262,50 @@ def save_xmc(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
         file.write(f"{data.n_rows} {width}\n".encode())
         for _, block in canonical(data, "truth" if kind == "truth" else "entries", width):
             values = getattr(block, "values", np.ones(block.labels.size, np.uint8))
-            if values.dtype.kind == "f" and values.dtype.itemsize <= 4:  # with digits of its own
+            if values.dtype.kind == "f" and values.dtype.itemsize <= 4:
+                # with the shortest digits that a float32 needs
                 values = values.astype(np.float32).astype("U32").astype(np.float64)
-            numbers = values.astype(np.uint8) if values.dtype.kind == "b" else values
-            entries = [*map("{}:{!r}".format, block.labels.tolist(), numbers.tolist())]
-            lines = (f"{' '.join(entries[start:stop])}\n" for start, stop in pairwise(block.ptr.tolist()))
+            elif values.dtype.kind == "b":
+                values = values.astype(np.uint8)
+            entries = [*map("{}:{!r}".format, block.labels.tolist(), values.tolist())]
+            lines = (
+                f"{' '.join(entries[start:stop])}\n" for start, stop in pairwise(block.ptr.tolist())
+            )
             file.write("".join(lines).encode())
 
 
-def _begin(file: InputFile) -> bytes:
+def _read_beginning(file: InputFile) -> bytes:
     with naming(file.path, LABELS), open_text(file) as text:
         return text.read(BEGIN_BYTES)
 
 
 def ids_pieces(path: Path, kind: str) -> Pieces:
-    """Read ids some rows at a time, as sets or as lists, unless they are names."""
+    """Return rows of ids in batches, as sets or lists, unless the labels are names."""
     source = InputFile(path)
-    begin = _begin(source)
-    are_ids = IDS.match(begin) is not None
+    beginning = _read_beginning(source)
+    are_ids = IDS.match(beginning) is not None
 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, LABELS):
-            batches = listed_rows(parsed_lines(source, _ids_of), n_bytes)
-            line = 1
+            batches = listed_rows(parsed_lines(source, _parse_ids), n_bytes)
             if kind == "scores":
-                yield from (rows._replace(best_first=True) for rows in batches)
+                for rows in batches:
+                    yield rows._replace(best_first=True)
                 return
-            for rows in without_vectors((rows._replace(are_lists=True) for rows in batches), ADVICE_OF_LINES):
-                lines = range(line, line + rows.n_rows)
+            lists = (rows._replace(are_lists=True) for rows in batches)
+            first_line = 1
+            for rows in without_vectors(lists, LINES_ADVICE):
+                lines = range(first_line, first_line + rows.n_rows)
                 width = int(rows.labels.max(initial=0)) + 1
                 yield sorted_rows(rows.ptr, rows.labels, None, width, lines)
-                line = lines.stop
+                first_line = lines.stop
 
-    has_names = bool(begin.strip()) and not are_ids
-    return Pieces(None, None, read, named=has_names or (are_ids and _has_codes(source)))
+    has_names = _has_codes(source) if are_ids else bool(beginning.strip())
+    return Pieces(None, None, read, named=has_names)
 
 
 def _has_codes(file: InputFile) -> bool:
-    """Tell whether a word of digits has a leading zero; then all words are names."""
+    """Return whether a word of digits has a leading zero; then all words are names."""
     with naming(file.path, LABELS), open_text(file) as text:
         before = b"\n"
         while chunk := text.read(SCANNED_BYTES):
@@ -265,8 +318,8 @@ def _has_codes(file: InputFile) -> bool:
     return False
 
 
-def _ids_of(line: str) -> list[int]:
-    words = words_of(line.replace(",", " "))
+def _parse_ids(line: str) -> list[int]:
+    words = split_words(line.replace(",", " "))
     for word in words:
         if not (word.isdigit() and word.isascii()) or len(word) > MOST_DIGITS:
             raise ValueError(f"{shown(word)} is not a label id, a whole number from 0 up")
@@ -274,40 +327,41 @@ def _ids_of(line: str) -> list[int]:
 
 
 def named_lines(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
-    """Yield the labels of each line that have names."""
+    """Yield rows of label names, one for each line."""
     facts = Origin()
     batches = RowBatches(by_key=False, best_first=True)
     parse: Callable[[str], tuple[list[str], list[float] | None]] | None = None
     for path in paths:
         file = InputFile(path)
-        begin = _begin(file)
-        if parse is None and IDS.match(begin):
-            parse = partial(_codes_of, notes=facts.notes)
+        beginning = _read_beginning(file)
+        if parse is None and IDS.match(beginning):
+            parse = partial(_parse_codes, notes=facts.notes)
         elif parse is None:
-            is_fasttext = re.search(f"^{PREFIX}".encode(), begin, re.MULTILINE) is not None
-            parse = partial(_names_of, kind=kind, prefix=PREFIX if is_fasttext else "")
+            is_fasttext = re.search(f"^{PREFIX}".encode(), beginning, re.MULTILINE) is not None
+            parse = partial(_parse_names, kind=kind, prefix=PREFIX if is_fasttext else "")
         entries = (("", *labels, number) for number, labels in parsed_lines(file, parse))
         with naming(path, LABELS):
             yield from batches.read(entries, facts.of_file(path, paths))
 
 
-def _codes_of(line: str, notes: list[str]) -> tuple[list[str], None]:
-    """Return names between blanks or commas, as ids are; note once that one has a leading zero."""
-    words = words_of(line.replace(",", " "))
-    if not notes and (code := next((word for word in words if word[0] == "0" != word), None)):
-        notes.append(f"read as names, as {shown(code)} has a leading zero")
+def _parse_codes(line: str, notes: list[str]) -> tuple[list[str], None]:
+    """Return names between blanks or commas, and add one note if a name has a leading zero."""
+    words = split_words(line.replace(",", " "))
+    if not notes:
+        code = next((word for word in words if word[0] == "0" != word), None)
+        if code:
+            notes.append(f"read as names, as {shown(code)} has a leading zero")
     return words, None
 
 
-def _names_of(line: str, kind: str, prefix: str) -> tuple[list[str], list[float] | None]:
-    """Return labels, and their scores if they have any: behind a colon or, of fastText, in the next word."""
-    words = words_of(line)
+def _parse_names(line: str, kind: str, prefix: str) -> tuple[list[str], list[float] | None]:
+    """Return names and any scores, behind a colon or, with fastText's prefix, in the next word."""
+    words = split_words(line)
     if prefix:
         labels = [*takewhile(lambda word: word.startswith(prefix), words)]
         if kind != "scores" or len(labels) == len(words):
             return [label.removeprefix(prefix) for label in labels], None
-        pairs = zip_longest(words[::2], words[1::2], fillvalue="")
-        words = [f"{label.removeprefix(prefix)}:{label.startswith(prefix) * text}" for label, text in pairs]
+        words = _join_fasttext_pairs(words, prefix)
     elif kind != "scores":
         return words, None
     parts = [word.rpartition(":") for word in words]
@@ -318,6 +372,17 @@ def _names_of(line: str, kind: str, prefix: str) -> tuple[list[str], list[float]
     if len(numbers) < len(words):
         raise ValueError(f"{shown(words[scores.index(None)])} is not a label with its score")
     return [name for name, _, _ in parts], numbers
+
+
+def _join_fasttext_pairs(words: list[str], prefix: str) -> list[str]:
+    """Return ``label:score`` for each pair of words; without a score if the first is no label."""
+    pairs = list[str]()
+    for label, score in zip_longest(words[::2], words[1::2], fillvalue=""):
+        if label.startswith(prefix):
+            pairs.append(f"{label.removeprefix(prefix)}:{score}")
+        else:
+            pairs.append(f"{label}:")
+    return pairs
 
 
 XMC = Format(

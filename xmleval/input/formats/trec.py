@@ -18,59 +18,70 @@ from xmleval.base.numerals import ID
 from xmleval.files.input import InputFile
 from xmleval.input.fields import FieldPlaces, LineFields, in_blocks, read_in_order
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import Lines, open_text, parsed_block, words_of
+from xmleval.input.lines import Lines, open_text, parsed_block, split_words
+from xmleval.input.matched_rows import ADVICE_OF_RANKS
 from xmleval.input.names import Names
 from xmleval.input.pieces import Pieces, whole, with_names
-from xmleval.input.placed import ADVICE_OF_RANKS
 from xmleval.input.rows import Origin, Rows, entries_in_batches, rows_by_id
 from xmleval.input.stack import read_named
 from xmleval.input.writing import canonical, names_of, replacing_text
 
 MOST_FIELDS = 6
-GivenNames = list[str] | None  # of rows or labels; numbers from 0 where there are none
-WrittenEntries = tuple[int, Iterable[tuple[int, object]]]  # a row, and its labels with what follows them
+OptionalNames = list[str] | None  # of rows or labels; without any, numbers from 0 are written
+# a row, and its labels with the text or number that follows each
+NumberedEntries = tuple[int, Iterable[tuple[int, object]]]
 
 
 class Layout(NamedTuple):
-    """What the fields of lines are: first the instance; ``label`` and ``value`` are places of others."""
+    """The fields of lines: the instance is first, ``label`` and ``value`` are places of others.
+
+    read : makes a number, ``lowest`` or more, from the text of a value
+    wrong : message about a text that is not such a number
+    """
 
     n_fields: int
     label: int
     value: int
-    read: Callable[[str], float]  # makes a number, of ``lowest`` or more, of the text of a value
+    read: Callable[[str], float]
     wrong: str
     lowest: float = -np.inf
 
     @property
     def field_places(self) -> FieldPlaces:
-        """How lines are cut; integers, of which there are few, are read as text."""
+        """How lines are split; integers have few distinct values and are read as text."""
         if self.read is float:
             return FieldPlaces(self.n_fields, (0, self.label, self.value))
         return FieldPlaces(self.n_fields, (0, self.label, -1), further=(self.value,))
 
     def values(self, texts: Sequence[str], numbers: Sequence[int]) -> NDArray[np.float64]:
-        """Return the numbers that texts are, or refuse the first that is none with the number of its line."""
+        """Return texts as numbers; refuse the first wrong one with the number of its line."""
         joined = "".join(texts)
         try:
             values = np.fromiter(map(self.read, texts), np.float64, len(texts))
-            if joined.isascii() and "_" not in joined and (values >= self.lowest).all():  # NaN is not
+            # false for NaN
+            are_in_range = (values >= self.lowest).all()
+            if joined.isascii() and "_" not in joined and are_in_range:
                 return values
         except (ValueError, OverflowError):
             pass
         if len(texts) == 1:
             raise ValueError(f"line {numbers[0]}: {self.wrong.format(shown(joined))}")
-        return np.concatenate([self.values([texts[i]], [number]) for i, number in enumerate(numbers)])
+        return np.concatenate(
+            [self.values([texts[i]], [number]) for i, number in enumerate(numbers)]
+        )
 
 
 JUDGEMENTS = Layout(4, 2, 3, int, "relevance {} is not an integer")
 SCORES = Layout(6, 2, 4, float, "score {} is not a number")
 RANKS = Layout(3, 1, 2, int, "rank {} is not a number from 1 up", 1)
 QRELS_LINES = "TREC qrels, lines of: instance, 0, label, relevance"
-RUN_LINES = "a run, lines of: instance, Q0, label, rank, score, tag; or MS MARCO's: instance, label, rank"
+RUN_LINES = (
+    "a run, lines of: instance, Q0, label, rank, score, tag; or MS MARCO's: instance, label, rank"
+)
 
 
-class _Lines:
-    """Reads the lines of files, of which the first tells whether a run has ranks alone."""
+class _LineReader:
+    """Reads the lines of files; the first line decides whether a run has only ranks."""
 
     def __init__(self, kind: str) -> None:
         self._layout = SCORES if kind == "scores" else JUDGEMENTS
@@ -79,28 +90,32 @@ class _Lines:
         self.facts = Origin()
 
     def batches(self, path: Path, origin: Origin) -> Iterator[Rows]:
-        """Yield the rows of a file, in whole blocks of lines; of a small file, line by line."""
+        """Yield the rows of a file in whole blocks of lines, or of a small file line by line."""
         with open_text(InputFile(path)) as file:
             blocks = in_blocks(file)
-            first, second = next(blocks, None), next(blocks, None)
+            first = next(blocks, None)
+            second = next(blocks, None)
             if first is None:
                 yield from entries_in_batches((), origin, self.values)
                 return
             if second is None:
                 yield from self._line_by_line(first, origin)
                 return
-            for _, fields in islice(parsed_block(first, _fields_of), 1):
-                self._settle(fields)
+            for _, fields in islice(parsed_block(first, _split_fields), 1):
+                self._choose_layout(fields)
             all_blocks = chain([first, second], blocks)
-            for block, found in read_in_order(self._layout.field_places, Names(), all_blocks):
-                rows = None if found is None else self._rows(found, origin)
+            pairs = read_in_order(self._layout.field_places, Names(), all_blocks)
+            for block, block_fields in pairs:
+                rows = None
+                if block_fields is not None:
+                    rows = self._rows(block_fields, origin)
                 if rows is None:
                     yield from self._line_by_line(block, origin)
                 else:
                     yield rows
 
-    def _settle(self, fields: Sequence[str]) -> None:
-        """Learn from the fields of the first line of all whether a run has ranks alone."""
+    def _choose_layout(self, fields: Sequence[str]) -> None:
+        """Decide from the fields of the very first line whether a run has only ranks."""
         if self._is_first and self._layout is SCORES and len(fields) == RANKS.n_fields:
             self._layout = RANKS
             self.facts.are_ranks = True
@@ -112,28 +127,28 @@ class _Lines:
         yield from entries_in_batches(self._entries(block), origin, self.values)
 
     def _entries(self, block: Lines) -> Iterator[tuple[str, str, str, int]]:
-        """Yield the instance, the label, the text of the value and the number of each line."""
-        for number, fields in parsed_block(block, _fields_of):
-            self._settle(fields)
+        """Yield instance, label, text of the value and number for each line."""
+        for number, fields in parsed_block(block, _split_fields):
+            self._choose_layout(fields)
             n_fields, label, value = self._layout[:3]
             if len(fields) != n_fields:
-                n_read = sum(len(words_of(field)) for field in fields)
+                n_read = sum(len(split_words(field)) for field in fields)
                 raise ValueError(f"line {number}: {n_read} fields, not {n_fields}")
             yield fields[0], fields[label], fields[value], number
 
-    def _rows(self, found: LineFields, origin: Origin) -> Rows | None:
-        """Return the rows of a block, one for each run of lines of an instance; None if a value is wrong."""
-        values = found.values
+    def _rows(self, fields: LineFields, origin: Origin) -> Rows | None:
+        """Return the rows of a block, one per run of lines of an instance; None on wrong values."""
+        values = fields.values
         if values is None:
-            places, texts = found.further[0]
+            places, texts = fields.further[0]
             try:
                 values = self.values(texts, range(len(texts)))[places]
             except ValueError:
                 return None
-        return found.rows(values, origin)
+        return fields.rows(values, origin)
 
     def values(self, texts: Sequence[str], numbers: Sequence[int]) -> NDArray[np.float64]:
-        """Return judgements or scores; of ranks, the first is the highest score."""
+        """Return judgements or scores; from ranks, the negatives, so that the first is highest."""
         values = self._layout.values(texts, numbers)
         if self._layout is not RANKS:
             return values
@@ -141,31 +156,33 @@ class _Lines:
         return -values
 
     def close(self) -> None:
-        """Refuse ranks of which none is 1, once all lines are read."""
+        """Refuse ranks without a 1, once all lines are read."""
         if self._layout is RANKS and not self._has_first_rank:
             raise ValueError(f"no rank is 1; {ADVICE_OF_RANKS}")
 
 
 def batches(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Yield judgements or scores, a row for each."""
-    lines = _Lines(kind)
+    reader = _LineReader(kind)
     expected = RUN_LINES if kind == "scores" else QRELS_LINES
     for path in paths:
         with naming(path, expected):
-            facts = lines.facts
-            yield from lines.batches(path, facts.of_file(path, paths))
+            yield from reader.batches(path, reader.facts.of_file(path, paths))
             if path is paths[-1]:
-                lines.close()
+                reader.close()
 
 
-def _fields_of(line: str) -> list[str] | None:
-    """Return the fields of a line, the last with all that follow, None of a blank line."""
-    fields = line.split(None, MOST_FIELDS) if line.isascii() else words_of(line, MOST_FIELDS)
+def _split_fields(line: str) -> list[str] | None:
+    """Return the fields of a line, the last with all that follows; None for a blank line."""
+    fields = line.split(None, MOST_FIELDS) if line.isascii() else split_words(line, MOST_FIELDS)
     return fields or None
 
 
 def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
-    """Read qrels whose names are the numbers of their rows and labels; the first lines mostly tell."""
+    """Return qrels as rows by number if all names are numbers of rows and labels.
+
+    The names in the first lines usually suffice to decide that they are not.
+    """
     read = partial(batches, paths, kind)
     path = paths[0]
     for first in islice(read(), 1):
@@ -174,9 +191,11 @@ def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
                 return with_names(path, f"{shown(name)} is no number")
     with memory_limit().lent():
         named = read_named(str(path), read, kind, None)
-    names = named.row_names, named.label_names
-    rows, labels = ([*map(int, each)] if all(map(ID.fullmatch, each)) else None for each in names)
-    if rows is None or labels is None or max(rows, default=-1) >= len(rows):  # some are left out
+    rows = _as_numbers(named.row_names)
+    labels = _as_numbers(named.label_names)
+    if rows is None or labels is None:
+        return with_names(path)
+    if max(rows, default=-1) >= len(rows):  # some numbers have no row
         return with_names(path)
     matrix = named.matrix[np.argsort(rows)]
     ids = np.array(labels, np.int64)
@@ -185,66 +204,89 @@ def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     return replace(whole(by_id, max(labels, default=-1) + 1), ends_at_largest=True)
 
 
+def _as_numbers(names: Sequence[str]) -> list[int] | None:
+    """Return names as numbers, None if any is not the plain digits of one."""
+    if not all(map(ID.fullmatch, names)):
+        return None
+    return [*map(int, names)]
+
+
 def save(
-    path: Path, data: object, kind: str, row_names: GivenNames = None, label_names: GivenNames = None
+    path: Path,
+    data: object,
+    kind: str,
+    row_names: OptionalNames = None,
+    label_names: OptionalNames = None,
 ) -> None:
     """Write relevant labels or scores, as `xmleval.io.write_qrels` and `write_run` do."""
     if kind == "truth":
         word = "0"
-        rows: Iterator[WrittenEntries] = _judgements(data, label_names)
+        rows: Iterator[NumberedEntries] = _judgements(data, label_names)
     else:
         word = "Q0"
         rows = _ranked_scores(data)
     with replacing_text(path) as file:
         for row, entries in rows:
-            name = _name(row_names, row, "row")
-            lines = [f"{name} {word} {_name(label_names, i, 'label')} {fields}\n" for i, fields in entries]
+            name = _name_of(row_names, row, "row")
+            lines = [
+                f"{name} {word} {_name_of(label_names, i, 'label')} {fields}\n"
+                for i, fields in entries
+            ]
             file.write("".join(lines).encode())
 
 
-def _judgements(data: object, label_names: GivenNames) -> Iterator[WrittenEntries]:
-    """Yield each row with its relevant labels; others follow as not relevant, so that every label occurs."""
+def _judgements(data: object, label_names: OptionalNames) -> Iterator[NumberedEntries]:
+    """Yield each row with its relevant labels, then unused labels as not relevant in row 0.
+
+    So every label occurs. A row without labels has the last one, not relevant.
+    """
     row = 0
     last = -1
-    listed = set[int]()
+    used = set[int]()
     for n_labels, block in canonical(data, "truth"):
         labels = block.labels.tolist()
         last = n_labels - 1
-        listed.update(labels)
+        used.update(labels)
         for start, stop in pairwise(block.ptr.tolist()):
             if start < stop:
                 yield row, [(label, 1) for label in labels[start:stop]]
             else:
                 yield row, [(last, 0)]
-                listed.add(last)
+                used.add(last)
             row += 1
     if row:
         expected = [last] if label_names is None else range(len(label_names))
-        yield 0, [(label, 0) for label in expected if label not in listed]
+        yield 0, [(label, 0) for label in expected if label not in used]
 
 
-def _ranked_scores(data: object) -> Iterator[WrittenEntries]:
-    """Yield each row with its labels, and the rank, score and tag behind them."""
+def _ranked_scores(data: object) -> Iterator[NumberedEntries]:
+    """Yield each row with its labels, and the rank, score and tag that follow each."""
     row = 0
     for _, block in canonical(data, "scores"):
         labels = block.labels.tolist()
         scores = None if block.scores is None else block.scores.tolist()
         for start, stop in pairwise(block.ptr.tolist()):
             ranks = range(1, stop - start + 1)
-            values = [-float(rank) for rank in ranks] if scores is None else scores[start:stop]
+            values = _scores_of(ranks) if scores is None else scores[start:stop]
             fields = map("{} {!r} xmleval".format, ranks, values)
             yield row, zip(labels[start:stop], fields, strict=True)
             row += 1
 
 
-def _name(names: GivenNames, number: int, kind: str) -> str:
+def _scores_of(ranks: Iterable[int]) -> list[float]:
+    return [-float(rank) for rank in ranks]
+
+
+def _name_of(names: OptionalNames, number: int, kind: str) -> str:
     if names is None:
         return str(number)
     if number >= len(names):
         raise ValueError(f"{kind}_names has {len(names)} names; {kind} {number} has none")
-    if words_of(names[number]) != [names[number]]:
-        raise InputError(f"{kind}_names", f"{shown(names[number])} is not one word, as TREC's files need")
-    return names[number]
+    name = names[number]
+    if split_words(name) != [name]:
+        message = f"{shown(name)} is not one word, as TREC's files need"
+        raise InputError(f"{kind}_names", message)
+    return name
 
 
 QRELS = Format(

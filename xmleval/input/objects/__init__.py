@@ -1,1 +1,1 @@
-"""What people hold in memory: frames, and dicts and lists of names, as matrices and lists of numbers."""
+"""Objects in memory: frames, and dicts and lists of names, as matrices and lists of numbers."""

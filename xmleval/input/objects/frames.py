@@ -16,7 +16,7 @@ from xmleval.input.columns import (
     INSTANCE,
     LABEL_COLUMN,
     LABELS_COLUMN,
-    Chosen,
+    ChosenColumns,
     ColumnsError,
     DecidingColumnError,
     NoLabelsError,
@@ -40,7 +40,7 @@ def _is_missing_cell(cell: object) -> bool:
 
 
 class Frame(NamedTuple):
-    """Columns by name, the index of the rows, if there is one, and the frame of a library itself."""
+    """Columns by name, the index of the rows, if any, and the library's own frame."""
 
     columns: list[Hashable]
     column: Callable[[Any], object]
@@ -53,93 +53,119 @@ class Frame(NamedTuple):
         return as_list(self.column(name)) or []
 
     def holds_lists(self, name: Hashable) -> bool:
-        """Tell whether a column holds lists."""
+        """Return whether the first cell of a column that is not missing is a list."""
         first = next((cell for cell in self.values(name) if not _is_missing_cell(cell)), None)
         return hasattr(first, "__iter__") and not isinstance(first, str)
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """A frame, and which of its columns the caller names; see `from_df`."""
+class FrameColumns:
+    """A frame, and the columns that the caller named; see `from_df`."""
 
     frame: Frame = field(repr=False)
-    chosen: Chosen[Hashable]
+    chosen: ChosenColumns[Hashable]
 
     def rows(self, argument: str) -> Rows:
-        """Return its rows."""
-        with _asking_for_names(argument):
-            return _rows(self.frame, argument, self.chosen)
+        """Return the rows of the frame."""
+        with _naming_options(argument):
+            return _read_rows(self.frame, argument, self.chosen)
 
 
 def _origin(frame: Frame, id_column: Hashable, columns: list[Hashable]) -> Origin:
-    how = "rename it to 'instance' where it names the rows, or bring them in the same order"
-    return Origin("row", [], dict.fromkeys(columns), how, None, id_column, frame.values)
+    how_to_join = "rename it to 'instance' where it names the rows, or bring them in the same order"
+    return Origin(
+        "row",
+        columns=dict.fromkeys(columns),
+        how_to_join=how_to_join,
+        id_column=id_column,
+        values=frame.values,
+    )
 
 
-def _choose(frame: Frame, argument: str, chosen: Chosen[Hashable] | None = None) -> TableColumns[Hashable]:
-    """Return the columns of a long frame or one of lists."""
-    return choose_columns(frame.columns, _kind(argument), frame.holds_lists, chosen)
+def _choose_columns(
+    frame: Frame, argument: str, chosen: ChosenColumns[Hashable] | None = None
+) -> TableColumns[Hashable]:
+    """Return the roles of the columns of a long frame or a frame of lists."""
+    return choose_columns(frame.columns, _kind_of(argument), frame.holds_lists, chosen)
 
 
-def _kind(argument: str) -> str:
+def _kind_of(argument: str) -> str:
     return "scores" if argument == "y_score" else "grades"
 
 
-def _rows(frame: Frame, argument: str, chosen: Chosen[Hashable] | None = None) -> Rows:
+def _read_rows(frame: Frame, argument: str, chosen: ChosenColumns[Hashable] | None = None) -> Rows:
     try:
-        columns = _choose(frame, argument, chosen)
+        columns = _choose_columns(frame, argument, chosen)
     except NoListsError as error:
-        raise _text_error(frame, argument, error.column) from None
-    return _list_rows(frame, argument, columns) if columns.lists else _long_rows(frame, argument, columns)
+        raise _not_lists_error(frame, argument, error.column) from None
+    if columns.lists:
+        return _read_list_rows(frame, argument, columns)
+    return _read_long_rows(frame, argument, columns)
 
 
-def _list_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]) -> Rows:
+def _read_list_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]) -> Rows:
     """Return the rows of a frame with a list of labels in each."""
     labels = frame.values(columns.label)
     keys = frame.keys
     match = None if keys is None else BY_INDEX
-    keyed = None
-    beside = columns.unused
+    id_column = None
+    unused = columns.unused
     if columns.is_usual:
-        keyed = columns.instance
-        beside = [*beside, keyed]
+        id_column = columns.instance
+        unused = [*unused, id_column]
     elif columns.instance is not None:
         keys = frame.values(columns.instance)
         match = BY_KEY
-    origin = _origin(frame, keyed, beside)
-    scores = None if columns.value is None else frame.values(columns.value)
+    origin = _origin(frame, id_column, unused)
+    scores = None
+    if columns.value is not None:
+        scores = frame.values(columns.value)
     rows = flat_rows(argument, labels, scores)
     best_first = rows.best_first and argument == "y_score"
-    further = ListColumns(columns, _kind(argument), filter(frame.holds_lists, columns.unused))
-    cells = {name: frame.values(name) for name in further.undecided}
-    for row, row_labels in enumerate(labels):
-        n_labels = len(row_labels) if hasattr(row_labels, "__len__") else 0
-        further.add(n_labels, {name: _listed(column[row]) for name, column in cells.items()})
-    origin.notes += [*notes_on_ranks(columns, _kind(argument)), *further.notes()]
+    origin.notes += _notes_on_lists(frame, argument, columns, labels)
     return rows._replace(keys=keys, match=match, best_first=best_first, origin=origin)
 
 
-def _listed(cell: object) -> list[Any] | None:
-    """Return what a cell lists, None if it is no list."""
+def _notes_on_lists(
+    frame: Frame, argument: str, columns: TableColumns[Hashable], labels: list[Any]
+) -> list[str]:
+    """Return notes on the further columns of a frame of lists."""
+    kind = _kind_of(argument)
+    further = ListColumns(columns, kind, filter(frame.holds_lists, columns.unused))
+    cells = {name: frame.values(name) for name in further.undecided}
+    for row, row_labels in enumerate(labels):
+        n_labels = 0
+        if hasattr(row_labels, "__len__"):
+            n_labels = len(row_labels)
+        row_cells = {name: _as_optional_list(column[row]) for name, column in cells.items()}
+        further.add(n_labels, row_cells)
+    return [*notes_on_ranks(columns, kind), *further.notes()]
+
+
+def _as_optional_list(cell: object) -> list[Any] | None:
+    """Return the items of a cell, None if it is not a list."""
     if isinstance(cell, str) or not hasattr(cell, "__iter__"):
         return None
     return [*cell]
 
 
-def _long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]) -> Rows:
+def _read_long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]) -> Rows:
     """Return the rows of a frame with a row for each label."""
     keys = frame.values(columns.instance)
     if any(map(is_missing, {*keys})):
         row = next(row for row, key in enumerate(keys) if is_missing(key))
         raise InputError(argument, f"column {columns.instance!r} has no value", row=row)
-    further = EntryColumns(columns, _kind(argument))
+    kind = _kind_of(argument)
+    further = EntryColumns(columns, kind)
     further.add(keys, {name: frame.values(name) for name in further.undecided})
-    notes = [*notes_on_ranks(columns, _kind(argument)), *further.notes()]
-    ids, names = numbered_labels(argument, frame.values(columns.label), np.arange(len(keys) + 1))
-    values = None if columns.value is None else frame.matrix([columns.value])[:, 0]
-    if values is not None and values.dtype.kind not in "biuf":
-        raise InputError(argument, f"column {columns.value!r} holds no numbers")
+    notes = [*notes_on_ranks(columns, kind), *further.notes()]
     ptr = np.arange(len(keys) + 1)
+    ids, names = numbered_labels(argument, frame.values(columns.label), ptr)
+    values = None
+    if columns.value is not None:
+        values = frame.matrix([columns.value])[:, 0]
+        if values.dtype.kind not in "biuf":
+            raise InputError(argument, f"column {columns.value!r} holds no numbers")
     origin = Origin("row", notes)
     rows = Rows(keys, BY_KEY, ptr, ids, names, values, is_long=True, origin=origin)
     return rows.without_empty_names()
@@ -147,7 +173,7 @@ def _long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]) -> 
 
 def from_df(
     frame: object, *, instance: Hashable = None, label: Hashable = None, score: Hashable = None
-) -> Columns:
+) -> FrameColumns:
     """Name the columns of a long frame, or of one with lists of labels, for all that takes rows.
 
     Parameters
@@ -155,20 +181,20 @@ def from_df(
     frame : pandas, polars or Arrow frame, or another that exchanges its columns with them
         A row for each instance and label, or for each instance with a list of its labels.
     instance : str, optional
-        Column of the names of instances, by which rows are matched; default "instance", "row", "query_id",
-        "id" or another usual name. Lists of labels need none.
+        Column of the names of instances, by which rows are matched; default "instance", "row",
+        "query_id", "id" or another usual name. Lists of labels need none.
     label : str, optional
-        Column of labels, or of lists of them; default "label" or "labels", or "doc_id" or "corpus_id" beside
-        a query.
+        Column of labels, or of lists of them; default "label" or "labels", or "doc_id" or
+        "corpus_id" beside a query.
     score : str, optional
-        Column of scores, or of lists of them, or of relevance in a truth; default "score" or "scores", in a
-        truth "relevance", "rel", "grade" or another usual name, if there is one.
+        Column of scores, or of lists of them, or of relevance in a truth; default "score" or
+        "scores", in a truth "relevance", "rel", "grade" or another usual name, if there is one.
 
     Returns
     -------
     Columns
-        Taken as ``y_true``, ``y_score`` and ``y_pred``, by `Evaluator.update` and `inverse_propensity`, too.
-        The frame is not copied.
+        Taken as ``y_true``, ``y_score`` and ``y_pred``, by `Evaluator.update` and
+        `inverse_propensity`, too. The frame is not copied.
 
     Raises
     ------
@@ -178,73 +204,97 @@ def from_df(
     Examples
     --------
     >>> import pyarrow
-    >>> df = pyarrow.table({"q": [1, 1, 2], "doc": ["a", "b", "c"], "rel": [1, 0, 1], "bm25": [8.5, 9, 4]})
-    >>> truth, run = (from_df(df, instance="q", label="doc", score=name) for name in ("rel", "bm25"))
+    >>> df = pyarrow.table(
+    ...     {"q": [1, 1, 2], "doc": ["a", "b", "c"], "rel": [1, 0, 1], "bm25": [8.5, 9, 4]}
+    ... )
+    >>> truth = from_df(df, instance="q", label="doc", score="rel")
+    >>> run = from_df(df, instance="q", label="doc", score="bm25")
     >>> evaluate(truth, run, metrics="p@1")["p@1"]
     0.5
     """
     table = open_frame("frame", frame)
     if table is None:
         raise InputError("frame", f"{type(frame).__name__} is no frame of pandas, polars or Arrow")
-    with _asking_for_names("frame"):
-        columns = _choose(table, "frame", Chosen(instance, label, score))
-    return Columns(table, Chosen(None if columns.is_usual else columns.instance, columns.label, score))
+    with _naming_options("frame"):
+        columns = _choose_columns(table, "frame", ChosenColumns(instance, label, score))
+    key = None if columns.is_usual else columns.instance
+    return FrameColumns(table, ChosenColumns(key, columns.label, score))
 
 
-def _text_error(frame: Frame, argument: str, column: Hashable) -> InputError:
-    """Return what to raise of a column of labels that holds texts."""
+def _not_lists_error(frame: Frame, argument: str, column: Hashable) -> InputError:
+    """Return the error about a column of labels that are texts or other values, not lists."""
     value = next((value for value in frame.values(column) if not is_missing(value)), None)
     if not isinstance(value, str):
         return InputError(argument, f"column {column!r} holds no lists, but {type(value).__name__}")
     text = f"column {shown(column)} holds text such as {shown(value)}, not lists; "
     if value.strip().startswith(("[", "{", "(")):
         return InputError(argument, f"{text}make lists of it, as json.loads or ast.literal_eval do")
-    return InputError(argument, f"{text}split it into lists, or make a list of each label: [{shown(value)}]")
+    return InputError(
+        argument, f"{text}split it into lists, or make a list of each label: [{shown(value)}]"
+    )
 
 
 @contextlib.contextmanager
-def _asking_for_names(argument: str) -> Iterator[None]:
-    """Ask for the names of columns that are not settled."""
+def _naming_options(argument: str) -> Iterator[None]:
+    """Name the function that names columns, in errors about columns that are not decided."""
     how = "xmleval.from_df(df, instance=..., label=..., score=...) names them"
     try:
         yield
     except DecidingColumnError as error:
-        how = "" if error.column is None else f"; {how}, or leave it out"
-        raise InputError(argument, f"{error}{how}") from None
+        hint = ""
+        if error.column is not None:
+            hint = f"; {how}, or leave it out"
+        raise InputError(argument, f"{error}{hint}") from None
     except ColumnsError as error:
         raise InputError(argument, f"{error}; {how}") from None
 
 
 def open_frame(argument: str, value: Any) -> Frame | None:
-    """Return the columns of a frame, None if a value is no frame."""
-    if hasattr(value, "iloc") and hasattr(value, "columns"):  # pandas
-        index = value.index.tolist()
-        return Frame(
-            value.columns.tolist(), value.__getitem__, lambda names: _pandas(value, names), value, index
-        )
-    if hasattr(value, "get_column") and hasattr(value, "columns"):  # polars
-        return Frame([*value.columns], value.get_column, lambda names: value.select(names).to_numpy(), value)
-    if hasattr(value, "column_names") and hasattr(value, "column"):  # Arrow
-        return Frame(
-            [*value.column_names],
-            value.column,
-            lambda names: np.column_stack([value.column(name).to_numpy() for name in names]),
-            value,
-        )
+    """Return the columns of a frame, None if a value is not a frame."""
+    if hasattr(value, "iloc") and hasattr(value, "columns"):
+        return _open_pandas(value)
+    if hasattr(value, "get_column") and hasattr(value, "columns"):
+        return _open_polars(value)
+    if hasattr(value, "column_names") and hasattr(value, "column"):
+        return _open_arrow(value)
     is_column = hasattr(value, "to_list") or hasattr(value, "to_pylist")
     if is_column or not hasattr(value, "__arrow_c_stream__"):
         return None
     try:
         import pyarrow
     except ImportError:
-        raise InputError(argument, "reading this frame needs pyarrow: pip install 'xmleval[arrow]'") from None
+        raise InputError(
+            argument, "reading this frame needs pyarrow: pip install 'xmleval[arrow]'"
+        ) from None
     try:
         return open_frame(argument, pyarrow.table(value))
     except (pyarrow.ArrowException, ValueError, TypeError, NotImplementedError) as error:
         raise InputError(argument, f"cannot be read as a frame: {error}") from None
 
 
-def _pandas(frame: Any, names: list[Hashable]) -> Any:
+def _open_pandas(frame: Any) -> Frame:
+    def to_matrix(names: list[Hashable]) -> Any:
+        return _pandas_matrix(frame, names)
+
+    keys = frame.index.tolist()
+    return Frame(frame.columns.tolist(), frame.__getitem__, to_matrix, frame, keys)
+
+
+def _open_polars(frame: Any) -> Frame:
+    def to_matrix(names: list[Any]) -> Any:
+        return frame.select(names).to_numpy()
+
+    return Frame([*frame.columns], frame.get_column, to_matrix, frame)
+
+
+def _open_arrow(table: Any) -> Frame:
+    def to_matrix(names: list[Any]) -> Any:
+        return np.column_stack([table.column(name).to_numpy() for name in names])
+
+    return Frame([*table.column_names], table.column, to_matrix, table)
+
+
+def _pandas_matrix(frame: Any, names: list[Hashable]) -> Any:
     if len(names) < len(frame.columns):
         frame = frame[names]
     kinds = [*frame.dtypes]
@@ -252,19 +302,27 @@ def _pandas(frame: Any, names: list[Hashable]) -> Any:
         return frame.sparse.to_coo()
     cells = frame.to_numpy()
     if cells.dtype.kind == "O" and all(kind.kind in "biuf" for kind in kinds):
-        cells = frame.to_numpy(dtype=np.float64, na_value=np.nan)  # types that allow for missing values
+        # pandas' types with missing values
+        cells = frame.to_numpy(dtype=np.float64, na_value=np.nan)
     return cells
 
 
-def frame_rows(argument: str, frame: Frame, value: object) -> tuple[Rows, TableColumns[Hashable] | None]:
-    """Return the rows of a frame, which may have chosen columns, and its columns; None of a wide one."""
-    chosen = value.chosen if isinstance(value, Columns) else None
-    with _asking_for_names(argument):
+def frame_rows(
+    argument: str, frame: Frame, value: object
+) -> tuple[Rows, TableColumns[Hashable] | None]:
+    """Return the rows of a frame and the roles of its columns, None for a wide frame.
+
+    ``value`` is the frame, or names its columns.
+    """
+    chosen = None
+    if isinstance(value, FrameColumns):
+        chosen = value.chosen
+    with _naming_options(argument):
         try:
-            columns = _choose(frame, argument, chosen)
+            columns = _choose_columns(frame, argument, chosen)
         except NoLabelsError:
             return read_frame(argument, frame, None), None
-        return _rows(frame, argument, chosen), columns
+        return _read_rows(frame, argument, chosen), columns
 
 
 def replace_columns(frame: Frame, columns: Mapping[Any, Sequence[Any] | NDArray[Any]]) -> object:
@@ -273,28 +331,30 @@ def replace_columns(frame: Frame, columns: Mapping[Any, Sequence[Any] | NDArray[
     if hasattr(source, "iloc"):
         copied = source.copy()
         for name, values in columns.items():
-            copied[name] = values if isinstance(values, np.ndarray) else _objects(values)
+            if not isinstance(values, np.ndarray):
+                values = _as_object_array(values)
+            copied[name] = values
         return copied
     if hasattr(source, "with_columns"):
         return source.with_columns(
             [type(source.get_column(name))(name, values) for name, values in columns.items()]
         )
-    import pyarrow  # whose table it is
+    import pyarrow  # the frame is one of its tables
 
     for name, values in columns.items():
         source = source.set_column(source.column_names.index(name), name, pyarrow.array(values))
     return source
 
 
-def _objects(values: Sequence[Any]) -> NDArray[Any]:
-    """Return lists as an array of objects, which a column of pandas takes as they are."""
+def _as_object_array(values: Sequence[Any]) -> NDArray[Any]:
+    """Return lists as an array of objects, which pandas takes as a column of lists."""
     array = np.empty(len(values), object)
     array[:] = values
     return array
 
 
 def keep_rows(frame: Frame, kept: Bools | None, names: list[Hashable]) -> object:
-    """Return some columns of a frame, and some of its rows, all where ``kept`` is None."""
+    """Return some columns of a frame with some of its rows, all if ``kept`` is None."""
     source = frame.source
     if hasattr(source, "iloc"):
         return source[names] if kept is None else source.loc[kept, names]
@@ -303,22 +363,22 @@ def keep_rows(frame: Frame, kept: Bools | None, names: list[Hashable]) -> object
         return source
     if hasattr(source, "get_column"):
         return source.filter([*map(bool, kept)])
-    import pyarrow  # whose table it is
+    import pyarrow  # the frame is one of its tables
 
     return source.filter(pyarrow.array(kept))
 
 
 def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Rows:
-    """Return a wide, a long or a list frame; ``labels`` are the columns of a wide one, if given."""
+    """Return the rows of a wide, long or list frame; ``labels`` may name columns of a wide one."""
     _refuse_same_names(argument, frame.columns)
-    with _asking_for_names(argument):
+    with _naming_options(argument):
         if {LABEL_COLUMN, LABELS_COLUMN}.isdisjoint(labels or ()):
             with contextlib.suppress(NoLabelsError):
-                return _rows(frame, argument)
-        keyed = _find_keys(frame, argument, labels or ())
+                return _read_rows(frame, argument)
+        id_column = _find_keys(frame, argument, labels or ())
     if labels is None:
         _refuse_users_and_items(argument, frame.columns)
-    return _wide_rows(frame, argument, labels, keyed)
+    return _read_wide_rows(frame, argument, labels, id_column)
 
 
 def _refuse_same_names(argument: str, names: list[Hashable]) -> None:
@@ -329,12 +389,15 @@ def _refuse_same_names(argument: str, names: list[Hashable]) -> None:
 
 def _find_keys(frame: Frame, argument: str, labels: Sequence[Any]) -> Hashable:
     """Return the column that names the rows of a wide frame, or None."""
-    usual = [name for name in named_as(frame.columns, INSTANCE) if name not in labels]
-    cells = {name: frame.values(name) for name in usual}
-    ids = {name: values for name, values in cells.items() if {*map(type, values)} in ({str}, {int})}
-    for name, values in ids.items():
-        _refuse_key_twice(argument, name, values)
-    return find_instance([name for name, values in ids.items() if len({*values}) == len(values)])
+    usual_names = [name for name in named_as(frame.columns, INSTANCE) if name not in labels]
+    columns = {name: frame.values(name) for name in usual_names}
+    distinct_names = list[Hashable]()
+    for name, values in columns.items():
+        if {*map(type, values)} in ({str}, {int}):
+            _refuse_key_twice(argument, name, values)
+            if len({*values}) == len(values):
+                distinct_names.append(name)
+    return find_instance(distinct_names)
 
 
 def _refuse_key_twice(argument: str, name: Hashable, values: list[Any]) -> None:
@@ -350,23 +413,44 @@ def _refuse_users_and_items(argument: str, names: list[Hashable]) -> None:
     if pair is not None:
         user, item = pair
         how = f"xmleval.from_df(df, instance={user!r}, label={item!r}, score=...) reads them"
-        raise InputError(argument, f"columns {user!r} and {item!r} look like a row for each label; {how}")
+        raise InputError(
+            argument, f"columns {user!r} and {item!r} look like a row for each label; {how}"
+        )
 
 
-def _wide_rows(frame: Frame, argument: str, labels: Sequence[Any] | None, keyed: Hashable) -> Rows:
-    """Return the rows of a frame with a column for each label; ``keyed`` names the rows, if not None."""
+def _read_wide_rows(
+    frame: Frame, argument: str, labels: Sequence[Any] | None, id_column: Hashable
+) -> Rows:
+    """Return the rows of a frame with a column per label; ``id_column`` may name the rows."""
     names = frame.columns
-    ids = [name for name in names if name == keyed or is_written_index(name)]
-    label_columns = {*names}.difference(ids) if labels is None else {*labels}
+    if labels is None:
+        ids = [name for name in names if name == id_column or is_written_index(name)]
+        label_columns = {*names}.difference(ids)
+    else:
+        label_columns = {*labels}
     picked = [name for name in names if name in label_columns]
     if not picked:
-        raise InputError(argument, f"no label is one of its columns ({', '.join(map(shown, names[:5]))})")
+        raise InputError(
+            argument, f"no label is one of its columns ({', '.join(map(shown, names[:5]))})"
+        )
     matrix = frame.matrix(picked)
     if matrix.dtype.kind not in "biuf":
         bad = next(name for name in picked if frame.matrix([name]).dtype.kind not in "biuf")
-        hint = "labels= picks the columns that are labels, and xmleval.from_df names those of a long frame"
+        hint = (
+            "labels= picks the columns that are labels, "
+            "and xmleval.from_df names those of a long frame"
+        )
         raise InputError(argument, f"column {shown(bad)} holds no numbers; {hint}")
-    origin = _origin(frame, keyed, [name for name in names if name not in label_columns])
-    rows = matrix_rows(argument, matrix.tocsr(), None) if is_sparse(matrix) else array_rows(matrix)
+    origin = _origin(frame, id_column, [name for name in names if name not in label_columns])
+    rows = _as_rows(argument, matrix)
     match = None if frame.keys is None else BY_INDEX
-    return rows._replace(keys=frame.keys, match=match, names=picked, origin=origin, are_columns=True)
+    return rows._replace(
+        keys=frame.keys, match=match, names=picked, origin=origin, are_columns=True
+    )
+
+
+def _as_rows(argument: str, matrix: Any) -> Rows:
+    """Return the rows of a dense or sparse matrix of all label columns."""
+    if is_sparse(matrix):
+        return matrix_rows(argument, matrix.tocsr(), None)
+    return array_rows(matrix)

@@ -1,4 +1,4 @@
-"""What goes with rows and labels, given as values or in files: propensities, groups, hierarchies, weights."""
+"""Values of rows and labels, in memory or in files: propensities, groups, hierarchies, weights."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.rows import Origin
 from xmleval.input.sets import set_rows
-from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
-from xmleval.input.vectors import for_names, of_rows
+from xmleval.input.text_columns import load_numbers, read_edges, read_group_lines
+from xmleval.input.vectors import for_names, match_row_values
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import count_labels_of, inverse_propensity
 from xmleval.view.block import Hierarchy
 from xmleval.view.rule import Rule
 
-Counts = tuple[Ints, int]  # how many training rows have each label, and how many rows there are
-IN_NOTES = ("sample_weight", "row_groups", "clusters")  # values of rows, in the order of their notes
+Counts = tuple[Ints, int]  # number of training rows with each label, and of all training rows
+ROW_VALUES = ("sample_weight", "row_groups", "clusters")  # in the order of their notes
 
 
 def training_counts(
@@ -47,25 +47,39 @@ def training_counts(
 
     ``labels`` are the names of the columns of training labels without names, if they are known.
     """
-    if not rows.by_name:
-        if train.named:
-            raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
-        pieces = train.pieces()
-        rows.note(Origin(notes=[*pieces.notes]).noted(train.name))
-        counts = {n: _count_training(train.name, pieces, n, resources.lone_piece) for n in {*label_counts}}
-        return [counts[n] for n in label_counts]
-    columns = labels if labels is not None and train.numbers_labels(labels) else None
-    pieces, match, _ = read_truth(train, columns)
-    names, label_names = match.label_names, rows.label_names or []
-    counts_of, n_rows = _count_training(train.name, pieces, max(1, len(names)), PIECE_BYTES)
+    if rows.by_name:
+        counts_by_name = _training_counts_by_name(train, rows, labels)
+        return [counts_by_name] * len(rows.namings)
+    if train.named:
+        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
+    pieces = train.pieces()
+    rows.note(Origin(notes=[*pieces.notes]).noted(train.name))
+    counts = dict[int, Counts]()
+    for n_labels in {*label_counts}:
+        counts[n_labels] = _count_training(train.name, pieces, n_labels, resources.lone_piece)
+    return [counts[n_labels] for n_labels in label_counts]
+
+
+def _training_counts_by_name(
+    train: Opened, rows: MatchedInputs, labels: list[str] | None
+) -> Counts:
+    """Return the counts of training rows for the labels of the reports, and note ignored labels."""
+    column_names = labels
+    if labels is not None and not train.numbers_labels(labels):
+        column_names = None
+    pieces, match, _ = read_truth(train, column_names)
+    names = match.label_names
+    label_names = rows.label_names or []
+    counts, n_rows = _count_training(train.name, pieces, max(1, len(names)), PIECE_BYTES)
     n_ignored = len({*names} - {*label_names})
     rows.note(notes_of(train.name, match.origin))
     if n_ignored:
         rows.note([Note(train.name, "ignored labels", n_ignored)])
-    return [(for_names(counts_of[: len(names)], names, label_names, 0), n_rows)] * len(rows.namings)
+    return for_names(counts[: len(names)], names, label_names, 0), n_rows
 
 
 def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> Counts:
+    """Return the number of training rows with each label, and of all training rows."""
     refuse_many_labels(name, n_labels)
     counts = np.zeros(n_labels, np.int64)
     with closing(RowReader(name, pieces, n_bytes)) as reader:
@@ -76,10 +90,19 @@ def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> C
 
 
 def with_files_read(
-    question: Question, paths: Mapping[str, Path], rows: MatchedInputs, n_labels: int, trained: Counts | None
+    question: Question,
+    paths: Mapping[str, Path],
+    rows: MatchedInputs,
+    n_labels: int,
+    trained: Counts | None,
 ) -> tuple[Question, list[str]]:
-    """Return a question with what is in its files, at ``paths``, for the labels of a report, and notes."""
-    values, notes, names = dict[str, Any](), list[str](), rows.label_names
+    """Return a question with the contents of its files, for the labels of a report, and notes.
+
+    ``paths`` are the files, by argument; ``trained`` are the counts of training rows.
+    """
+    values = dict[str, Any]()
+    notes = list[str]()
+    names = rows.label_names
     if trained is not None and question.inverse_propensity is None:
         counts: Any = {"label_counts": trained[0], "n_instances": trained[1], "labels": names}
         with naming_files({"n_instances": paths.get("y_train")}):
@@ -92,28 +115,36 @@ def with_files_read(
         notes += new_notes
     if "hierarchy" in paths:
         values["hierarchy"] = _hierarchy_in_file(paths["hierarchy"], rows, n_labels)
-    rule = Rule.load(paths["decision"]) if "decision" in paths else question.decision
+    rule = question.decision
+    if "decision" in paths:
+        rule = Rule.load(paths["decision"])
     values["decision"] = rule
     if isinstance(rule, Rule) and rule.by_name and names is not None:
         n_unknown = len({*names}.difference(rule.label_names or ()))
-        name = str(paths.get("decision", "decision"))
-        notes += [Note(name, "labels unknown in fitting", n_unknown)] * (n_unknown > 0)
+        if n_unknown:
+            name = str(paths.get("decision", "decision"))
+            notes.append(Note(name, "labels unknown in fitting", n_unknown))
     return replace(question, **values), notes
 
 
 def _groups_in_file(path: Path, names: list[Any] | None, n_labels: int) -> tuple[Any, list[str]]:
-    """Return the group of each label, by name if labels have names, and notes."""
+    """Return the groups of labels, by name if labels have names, and notes."""
     lines = read_group_lines("label_groups", path)
     groups, n_unknown = lines.by_number("label", names, n_labels)
-    notes: list[str] = [Note(str(path), "ignored labels", n_unknown)] if n_unknown else []
+    notes = list[str]()
+    if n_unknown:
+        notes.append(Note(str(path), "ignored labels", n_unknown))
     if not lines.has_keys:
         return [*groups.values()], notes
-    return groups if names is None else {names[n]: groups[n] for n in groups}, notes
+    if names is None:
+        return groups, notes
+    return {names[label]: group for label, group in groups.items()}, notes
 
 
 def _hierarchy_in_file(path: Path, rows: MatchedInputs, n_labels: int) -> Hierarchy | None:
-    """Return a hierarchy of labels by name, or else by number; its other nodes have names."""
-    edges, names = read_edges(path), rows.label_names
+    """Return a hierarchy of labels by name or by number; nodes that are no labels have names."""
+    edges = read_edges(path)
+    names = rows.label_names
     pairs: Any = [*edges.values()]
     if names is None:
         pairs = [[_id_or_name(text) for text in pair] for pair in pairs]
@@ -123,40 +154,46 @@ def _hierarchy_in_file(path: Path, rows: MatchedInputs, n_labels: int) -> Hierar
 
 
 def _id_or_name(text: str) -> int | str:
+    """Return a node as a label id if it is a number, else as a name."""
     number = id_number(text)
     return text if number is None else number
 
 
 def with_values_of_rows(rows: MatchedInputs, request: Request) -> MatchedInputs:
-    """Return inputs with what has a value for each row: weights, row groups and clusters."""
-    vectors, names = dict[str, tuple[str, Any]](), rows.row_names
+    """Return inputs with the weights, groups and clusters of rows."""
+    row_values = dict[str, tuple[str, Any]]()
+    names = rows.row_names
     if request.question.confidence is not None and names is not None and rows.namings[0].by_key:
-        vectors["clusters"] = rows.truth[0], names
-    for argument in IN_NOTES:
+        row_values["clusters"] = rows.truth[0], names
+    for argument in ROW_VALUES:
         value = getattr(request.data, argument)
         path = file_of(argument, value)
         if path is None and value is not None:
-            vectors[argument] = argument, _values_of_rows(argument, value, names)
+            row_values[argument] = argument, _values_of_rows(argument, value, names)
         elif path is not None and argument == "sample_weight":
-            vectors[argument] = str(path), load_numbers(path, "weight per row")
+            row_values[argument] = str(path), load_numbers(path, "weight per row")
         elif path is not None:
-            vectors[argument] = str(path), _groups_of_rows(argument, path, rows)
+            row_values[argument] = str(path), _groups_of_rows(argument, path, rows)
     first_row = request.running.first_row
     if first_row is not None:
         first_row = positive_integer("first_row", first_row, at_least=0)
-    return rows._replace(of_rows=vectors, first_row=first_row)
+    return rows._replace(row_values=row_values, first_row=first_row)
 
 
 def _values_of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
-    """Return values in the order of the rows; of a list, NumPy would make texts of what is missing."""
-    values = of_rows(argument, value, names)
-    return values if isinstance(values, list) else np.asarray(values)
+    """Return values in the order of the rows, as an array or a list."""
+    values = match_row_values(argument, value, names)
+    if isinstance(values, list):
+        return values  # NumPy would turn missing values of a list into strings
+    return np.asarray(values)
 
 
 def _groups_of_rows(argument: str, path: Path, rows: MatchedInputs) -> list[str]:
-    """Return the group of each row of a file, by name if rows have names."""
+    """Return the groups of rows from a file, in the order of the rows."""
     names = rows.row_names
-    n_rows = rows.truth[1].n_rows if names is None else len(names)
+    n_rows = rows.truth[1].n_rows
+    if names is not None:
+        n_rows = len(names)
     lines = read_group_lines(argument, path)
     groups, n_unknown = lines.by_number("row", names, n_rows)
     if n_unknown:
@@ -164,5 +201,6 @@ def _groups_of_rows(argument: str, path: Path, rows: MatchedInputs) -> list[str]
     if lines.has_keys:
         for row in range(n_rows or len(groups)):
             if row not in groups:
-                raise ValueError(f"{path}: no {lines.noun} for row {names[row] if names else row}")
+                name = names[row] if names else row
+                raise ValueError(f"{path}: no {lines.noun} for row {name}")
     return [groups[row] for row in range(len(groups))]

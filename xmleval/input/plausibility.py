@@ -1,4 +1,4 @@
-"""What is seen of scores and label sets before they are counted, and of names that are not the truth's."""
+"""Checks of scores, label sets and names that look like something else, such as swapped inputs."""
 
 from __future__ import annotations
 
@@ -17,30 +17,38 @@ from xmleval.input.rows import Rows
 VECTORS = "rows of zeros and ones, one for each label, look like label ids"
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 MOST_GRADE = 10
-MOST_VALUES = 1 << 16  # of each side, from which it is told whether they look swapped
-MOST_NAMES = 1 << 14  # of each side that are compared as people spell them
+MOST_VALUES = 1 << 16  # of each side that are checked for swapped inputs
+MOST_NAMES = 1 << 14  # of each side that are compared by spelling
 
 
 def vector_width(ptr: Ints, labels: NDArray[Any]) -> tuple[int, bool]:
-    """Return the length of rows of zeros and ones alone, if all have one, and whether they can be no ids."""
+    """Return the length of rows of zeros and ones, else 0, and whether they cannot be ids.
+
+    All rows must have that length.
+    """
     sizes = row_sizes(ptr)
     width = int(sizes[0]) if sizes.size else 0
-    if width < 2 or (sizes != width).any() or labels.min() < 0 or labels.max() > 1:
+    if width < 2 or (sizes != width).any():
         return 0, False
-    return width, width > 2 or bool((labels[::2] == labels[1::2]).any())
+    if labels.min() < 0 or labels.max() > 1:
+        return 0, False
+    if width > 2:
+        return width, True
+    has_repeats = bool((labels[::2] == labels[1::2]).any())
+    return width, has_repeats
 
 
 def refuse_vectors(argument: str, ptr: Ints, labels: NDArray[Any], n_labels: int) -> None:
-    """Refuse lists of zeros and ones, one of each label, but 0 and 1 once in each may be two of many ids."""
+    """Refuse rows of zeros and ones for all labels; 0 and 1 once each may be two of many ids."""
     width, is_certain = vector_width(ptr, labels)
     if width and (width == n_labels or is_certain):
         raise InputError(argument, f"{VECTORS}; give an array of them, or ids as sets")
 
 
 class VectorGlance:
-    """Tells whether all rows so far are lists of zeros and ones, of one length.
+    """Watches whether all rows so far are lists of zeros and ones of one length.
 
-    ``advice`` is what to write in their place.
+    ``advice`` says what to write instead.
     """
 
     def __init__(self, advice: str) -> None:
@@ -49,13 +57,15 @@ class VectorGlance:
         self._are_possible = True
 
     def refuse(self, rows: Rows) -> None:
-        """Refuse rows that can be no lists of ids."""
+        """Refuse rows that cannot be lists of ids."""
         self._are_possible &= rows.are_lists
         if not self._are_possible or not rows.n_rows:
             return
         ids = rows.labels
         if rows.names is not None:
-            ids = np.array([("0", "1", name).index(name) for name in rows.names], np.int64)[ids]
+            # the id of another name is 2
+            id_of_name = [("0", "1", name).index(name) for name in rows.names]
+            ids = np.array(id_of_name, np.int64)[ids]
         width, is_certain = vector_width(rows.ptr, ids)
         self._are_possible = width > 0 and self._width in (0, width)
         self._width = width
@@ -63,13 +73,13 @@ class VectorGlance:
             raise ValueError(f"{VECTORS}; {self._advice}")
 
     def close(self) -> None:
-        """Refuse rows that may be ids, of which all have 0 and 1."""
+        """Refuse rows that may be ids, but all have 0 and 1."""
         if self._are_possible and self._width:
             raise ValueError(f"0 and 1 in all rows: {VECTORS}; {self._advice}")
 
 
 def without_vectors(batches: Iterable[Rows], advice: str) -> Iterator[Rows]:
-    """Yield the rows of a file, and refuse vectors among its lists: those that may be ids, at its end."""
+    """Yield the rows of a file; refuse vectors at once, or at the end if they may be ids."""
     glance = VectorGlance(advice)
     for rows in batches:
         glance.refuse(rows)
@@ -78,9 +88,13 @@ def without_vectors(batches: Iterable[Rows], advice: str) -> Iterator[Rows]:
 
 
 def swapped_notes(truth: str, y_true: object, scores: str, y_score: object) -> list[str]:
-    """Return a note where the first grades look like scores, and the first scores like grades."""
-    grades, values = (_first_values(rows) for rows in (y_true, y_score))
-    if not values.any() or ((values < 0) | (values > MOST_GRADE) | (values != np.floor(values))).any():
+    """Return a note if the first grades look like scores, and the first scores like grades."""
+    grades = _first_values(y_true)
+    values = _first_values(y_score)
+    if not values.any():
+        return []
+    is_no_grade = (values < 0) | (values > MOST_GRADE) | (values != np.floor(values))
+    if is_no_grade.any():
         return []
     if (grades != np.floor(grades)).any():
         wrong = "are fractions"
@@ -93,37 +107,50 @@ def swapped_notes(truth: str, y_true: object, scores: str, y_score: object) -> l
 
 
 def similar_names(unknown: Iterable[Any], names: Iterable[Any]) -> list[tuple[Any, Any]]:
-    """Return unknown names with those of the truth that differ in spelling alone; of many, the first."""
+    """Return pairs of an unknown name and a known one that differ only in spelling.
+
+    Of many names, only the first ones are compared.
+    """
     unknown_by_spelling: dict[str, Any] = {}
     for name in islice(unknown, MOST_NAMES):
-        unknown_by_spelling.setdefault(_plainly_spelled(name), name)
-    spelled = ((_plainly_spelled(name), name) for name in islice(names, MOST_NAMES))
-    return [
-        (unknown_by_spelling.pop(spelling), name)
-        for spelling, name in spelled
-        if spelling in unknown_by_spelling
-    ]
+        unknown_by_spelling.setdefault(_normalized(name), name)
+    pairs = list[tuple[Any, Any]]()
+    for name in islice(names, MOST_NAMES):
+        spelling = _normalized(name)
+        if spelling in unknown_by_spelling:
+            pairs.append((unknown_by_spelling.pop(spelling), name))
+    return pairs
 
 
-def _plainly_spelled(name: object) -> str:
-    """Return a name in one case and Unicode form, with single blanks in place of hyphens and underscores."""
+def _normalized(name: object) -> str:
+    """Return a name in one case and Unicode form; hyphens, underscores and blanks are one blank."""
     text = str(name)
-    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return " ".join(text.casefold().replace("_", " ").replace("-", " ").split())
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    words = text.casefold().replace("_", " ").replace("-", " ").split()
+    return " ".join(words)
 
 
 def unread_grades(truth: str) -> Message:
-    """Return the note on a truth that has grades, where no gains are asked for."""
+    """Return the note on a truth with grades when no gains are asked for."""
     return Message(f"{truth}: grades above 1 count as 1, unless ", Field("gains"), " is given")
 
 
 def _first_values(rows: object) -> NDArray[Any]:
-    """Return the first values of a matrix, of rows or of a pair (labels, scores), none of anything else."""
-    if isinstance(rows, tuple) and not isinstance(rows, Rows):  # in either order, where scores are fractions
-        fractions = (array for array in rows if isinstance(array, np.ndarray) and array.dtype.kind == "f")
-        rows = next(fractions, rows[-1] if rows else None)
+    """Return the first values of a matrix, rows or a pair (labels, scores), else an empty array."""
+    if isinstance(rows, tuple) and not isinstance(rows, Rows):
+        rows = _scores_of_pair(rows)
     rows = getattr(rows, "matrix", getattr(rows, "values", rows))
     values = rows if isinstance(rows, np.ndarray) else getattr(rows, "data", None)
     if not isinstance(values, np.ndarray) or not values.size or values.dtype.kind not in "iuf":
         return np.empty(0)
-    return values[: max(1, MOST_VALUES * len(values) // values.size)].reshape(-1).astype(np.float64)
+    n_rows = max(1, MOST_VALUES * len(values) // values.size)
+    return values[:n_rows].reshape(-1).astype(np.float64)
+
+
+def _scores_of_pair(pair: tuple[Any, ...]) -> Any:
+    """Return the member with fractions, which may be the first one, else the last member."""
+    for member in pair:
+        if isinstance(member, np.ndarray) and member.dtype.kind == "f":
+            return member
+    return pair[-1] if pair else None

@@ -1,4 +1,4 @@
-"""Small texts with one or two columns: names, propensities, groups, clusters, hierarchies and pairs."""
+"""Small text files of one or two columns, such as names, propensities, groups and hierarchies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.arrays import REAL, check_array
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import ASCII_BLANKS, parsed_lines, read_at_once, words_of
+from xmleval.input.lines import ASCII_BLANKS, parsed_lines, read_at_once, split_words
 from xmleval.input.rows import INDEX_BYTES
 
 NAMES = "names of labels, one a line or a JSON list of them, each once"
@@ -30,23 +30,29 @@ NUMBERS = "one {}, as an .npy vector or as text, one number a line"
 GROUPS = "the name of a {} on each line, or behind a label or row and a tab or comma"
 EDGES = "a child and its parent on each line, with a tab, a comma or a blank between them"
 PAIRS = "a row and a label on each line, with a blank or a tab between them, both counted from 0"
-HEADS = ("label", "row", "id", "name")  # of a first column
+HEADS = ("label", "row", "id", "name")  # possible headers of the first column
 EDGE_HEADS = ("child", "label", "id")
-NUMBER_BYTES = 24  # of memory for a number, with the copies that are made of it
-PAIR_BYTES, KEPT_BYTES = 100, 24  # of memory for a pair: until all are sorted, and from then on
-LINE_BYTES = 300  # of memory for a line of a group or an edge
+NUMBER_BYTES = 24  # memory for a number and its copies
+# memory for a pair, before and after all are sorted
+PAIR_BYTES = 100
+KEPT_BYTES = 24
+LINE_BYTES = 300  # memory for a line with a group or an edge
 
 
-def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each line: two if the first line has one of ``separators``, or one.
+def text_columns(
+    path: Path, line_bytes: int, separators: str = ""
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield lines as number and cells.
 
-    Lines in a single column are read by position: none is blank before others. ``line_bytes`` is the memory
-    of what the caller makes of a line, beside its text.
+    There are two cells if the first line has one of ``separators``, otherwise one. A single column
+    is read by position and may have blank lines only at its end. ``line_bytes`` is the memory that
+    the caller needs for a line, without its text.
     """
     columns = _Columns(separators)
     n_lines = n_bytes = 0
     limit = memory_limit().left
-    for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), columns.cells_of), 1):
+    lines = parsed_lines(InputFile(path), columns.cells_of)
+    for n_lines, (number, cells) in enumerate(lines, 1):
         n_bytes += line_bytes + sum(map(len, cells))
         if n_bytes > limit:
             memory_limit().check(n_bytes)
@@ -58,9 +64,9 @@ def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[
 
 
 class _Columns:
-    """Cuts lines into cells: two if the first line has one of ``separators``, or one.
+    """Splits lines into two cells if the first line has one of ``separators``, otherwise one.
 
-    separator : the one in the first line, "" without one; None before that line
+    separator : the separator in the first line, "" without one; None before that line
     """
 
     def __init__(self, separators: str) -> None:
@@ -68,21 +74,25 @@ class _Columns:
         self._separators = separators
 
     def cells_of(self, line: str) -> list[str] | None:
-        """Return the cells of a line, None of a blank one."""
+        """Return the cells of a line, None for a blank line."""
         line = line.strip(ASCII_BLANKS)
         if "\r" in line:
-            raise ValueError("a carriage return within it; save the file with lines that end in \\n")
+            expected = "save the file with lines that end in \\n"
+            raise ValueError(f"a carriage return within it; {expected}")
         if not line:
             return None
         if self.separator is None:
-            self.separator = next((mark for mark in self._separators if mark in line or mark == " "), "")
-        return _pair_in(line, self.separator) if self.separator else [line]
+            separators = (mark for mark in self._separators if mark in line or mark == " ")
+            self.separator = next(separators, "")
+        if not self.separator:
+            return [line]
+        return _two_cells(line, self.separator)
 
 
-def _pair_in(line: str, separator: str) -> list[str]:
-    """Return the two cells of a line, or refuse another one."""
-    cells = words_of(line) if separator == " " else next(csv.reader([line], delimiter=separator))
-    cells = [cell.strip(ASCII_BLANKS) for cell in cells]
+def _two_cells(line: str, separator: str) -> list[str]:
+    """Return the two cells of a line, or refuse a line with other cells."""
+    words = split_words(line) if separator == " " else next(csv.reader([line], delimiter=separator))
+    cells = [word.strip(ASCII_BLANKS) for word in words]
     if len(cells) != 2 or not all(cells):
         raise ValueError(f"{shown(line)} is not two cells with text in both")
     return cells
@@ -99,9 +109,11 @@ def load_names(path: Path) -> list[str]:
         place_of: dict[str, int] = {}
         for place, name in enumerate(names):
             if not isinstance(name, str) or not name:
-                raise ValueError(f"name {place} is {shown(json.dumps(name))}, not a string, or empty")
+                text = shown(json.dumps(name))
+                raise ValueError(f"name {place} is {text}, not a string, or empty")
             if place_of.setdefault(name, place) != place:
-                raise ValueError(f"name {shown(name)} occurs twice, the second time in place {place}")
+                text = shown(name)
+                raise ValueError(f"name {text} occurs twice, the second time in place {place}")
         memory_limit().take(INDEX_BYTES * len(place_of) + sum(map(sys.getsizeof, place_of)))
     return [*place_of]
 
@@ -114,7 +126,8 @@ def load_numbers(path: Path, quantity: str = "inverse propensity per label") -> 
         if path.name.lower().endswith(".npy"):
             vector = check_array(open_npy(InputFile(path)), REAL, 1)
             memory_limit().take(NUMBER_BYTES * vector.shape[0])
-            return read_arrays([vector])[0]
+            (values,) = read_arrays([vector])
+            return values
         for line, (text,) in text_columns(path, NUMBER_BYTES):
             value = decimal_number(text)
             if value is None:
@@ -125,19 +138,24 @@ def load_numbers(path: Path, quantity: str = "inverse propensity per label") -> 
 
 
 class GroupLines(NamedTuple):
-    """The lines of a file of groups: line number, then the name of a group, or its label or row before it."""
+    """Lines of a file of groups: number, and a group or a label or row and its group."""
 
     path: Path
-    noun: str  # what messages call a group
+    noun: str  # for a group, in messages
     lines: list[tuple[int, list[str]]]
 
     @property
     def has_keys(self) -> bool:
-        """Whether labels or rows stand in the first of two columns."""
+        """Whether there are two columns, the first with labels or rows."""
         return len(self.lines[0][1]) == 2
 
-    def by_number(self, of: str, names: Sequence[str] | None, n: int | None) -> tuple[dict[int, str], int]:
-        """Return groups by number of the label or row (``of``) of ``n``, and how many keys are unknown."""
+    def by_number(
+        self, of: str, names: Sequence[str] | None, n: int | None
+    ) -> tuple[dict[int, str], int]:
+        """Return groups by number of the label or row, and the number of unknown keys.
+
+        ``of`` is "label" or "row", ``n`` their number.
+        """
         if not self.has_keys:
             if names is not None:
                 expected = f"expected {of}, tab or comma, {self.noun} on a line"
@@ -145,35 +163,47 @@ class GroupLines(NamedTuple):
             return {place: name for place, (_, (name,)) in enumerate(self.lines)}, 0
         return self._by_key(of, names, n)
 
-    def _by_key(self, of: str, names: Sequence[str] | None, n: int | None) -> tuple[dict[int, str], int]:
-        number_of = id_number if names is None else {name: i for i, name in enumerate(names)}.get
+    def _by_key(
+        self, of: str, names: Sequence[str] | None, n: int | None
+    ) -> tuple[dict[int, str], int]:
+        number_of: Callable[[str], int | None] = id_number
+        if names is not None:
+            number_of = {name: number for number, name in enumerate(names)}.get
         groups = dict[int, str]()
         n_unknown = 0
-        for line, (key, group) in self._below_head(number_of):
+        for line, (key, group) in self._lines_without_header(number_of):
             number = number_of(key)
             if number is None and names is not None:
                 n_unknown += 1
                 continue
             if number is None or number < 0 or (n is not None and number >= n):
-                outside = "is no whole number" if number is None or n is None else f"is not in 0..{n - 1}"
-                raise ValueError(f"{self.path}: line {line}: {of} {shown(key)} {outside}")
+                reason = "is no whole number"
+                if number is not None and n is not None:
+                    reason = f"is not in 0..{n - 1}"
+                raise ValueError(f"{self.path}: line {line}: {of} {shown(key)} {reason}")
             if number in groups:
-                raise ValueError(f"{self.path}: line {line}: a second {self.noun} for {of} {shown(key)}")
+                reason = f"a second {self.noun} for {of} {shown(key)}"
+                raise ValueError(f"{self.path}: line {line}: {reason}")
             groups[number] = group
         if not groups:
             example = f", such as {shown(names[0])}" if names else ""
             raise ValueError(f"{self.path}: no {of} of it is one of the other inputs{example}")
         return groups, n_unknown
 
-    def _below_head(self, number_of: Callable[[str], int | None]) -> list[tuple[int, list[str]]]:
-        """Return the lines but for a first one that names the columns."""
-        first = self.lines[0][1][0]
-        has_head = first.lower() in HEADS and number_of(first) is None
-        return self.lines[1:] if has_head else self.lines
+    def _lines_without_header(
+        self, number_of: Callable[[str], int | None]
+    ) -> list[tuple[int, list[str]]]:
+        """Return the lines without a first line that names the columns."""
+        _, first_cells = self.lines[0]
+        first_key = first_cells[0]
+        has_header = first_key.lower() in HEADS and number_of(first_key) is None
+        if has_header:
+            return self.lines[1:]
+        return self.lines
 
 
 def noun_of(argument: str) -> str:
-    """Return what messages call an entry of ``label_groups``, or of what has a value for each row."""
+    """Return the noun for an entry of ``label_groups``, clusters or weights in messages."""
     return {"clusters": "cluster", "sample_weight": "weight"}.get(argument, "group")
 
 
@@ -199,36 +229,43 @@ def read_edges(path: Path) -> dict[int, tuple[str, str]]:
     return edges
 
 
-class Pairs(NamedTuple):
-    """Distinct pairs of a row and a label, sorted by both, and the first line of the file with each."""
+class TextPairs(NamedTuple):
+    """Distinct pairs of a row and a label, sorted by both, with the first line of every pair."""
 
     path: Path
     rows: Ints
     labels: Ints
     lines: Ints
-    unit: str = "line"  # where there is no file, a pair
+    unit: str = "line"  # "pair" if there is no file
 
     def refuse_outside(self, n_rows: int | None, n_labels: int | None) -> None:
-        """Refuse the first line with a row, or else a label, that does not exist, if the sizes are known."""
-        for kind, ids, n in (("row", self.rows, n_rows), ("label id", self.labels, n_labels)):
-            outside = np.flatnonzero((ids < 0) | (ids >= (np.inf if n is None else n)))
-            if n is not None and outside.size:
-                at = outside[self.lines[outside].argmin()]
-                hint = f"; {kind.split()[-1]}s look one-based" if ids[at] == n else ""
-                raise ValueError(
-                    f"{self.path}: {self.unit} {self.lines[at]}: {kind} {ids[at]} is not in 0..{n - 1}{hint}"
-                )
+        """Refuse the first line with an unknown row or else label, if sizes are known."""
+        self._refuse_ids("row", self.rows, n_rows, "; rows look one-based")
+        self._refuse_ids("label id", self.labels, n_labels, "; ids look one-based")
+
+    def _refuse_ids(self, noun: str, ids: Ints, n: int | None, one_based: str) -> None:
+        """Refuse the first line with an id that is not in 0..n-1."""
+        if n is None:
+            return
+        outside = np.flatnonzero((ids < 0) | (ids >= n))
+        if outside.size:
+            first = outside[self.lines[outside].argmin()]
+            number = ids[first]
+            hint = one_based if number == n else ""
+            place = f"{self.path}: {self.unit} {self.lines[first]}"
+            raise ValueError(f"{place}: {noun} {number} is not in 0..{n - 1}{hint}")
 
 
-def read_pairs(path: Path) -> Pairs:
-    """Read pairs from a text, packed by gzip or not, or refuse a line that is no pair."""
-    pairs = array("q")
+def read_pairs(path: Path) -> TextPairs:
+    """Read pairs from a text file, compressed by gzip or not; refuse a line that is no pair."""
+    triples = array("q")  # row, label and line of every pair
     with naming(path, PAIRS):
         for number, words in text_columns(path, PAIR_BYTES, " "):
             if not all(map(ID.fullmatch, words)):
                 raise ValueError(f"line {number}: {shown(' '.join(words))} is no pair")
-            pairs.extend((int(words[0]), int(words[1]), number))
-        memory_limit().take(KEPT_BYTES * (len(pairs) // 3))
-    triples = np.asarray(pairs).reshape(-1, 3)
-    distinct, first = np.unique(triples[:, :2], axis=0, return_index=True)
-    return Pairs(path, distinct[:, 0], distinct[:, 1], triples[first, 2])
+            row, label = words
+            triples.extend((int(row), int(label), number))
+        memory_limit().take(KEPT_BYTES * (len(triples) // 3))
+    table = np.asarray(triples).reshape(-1, 3)
+    pairs, first = np.unique(table[:, :2], axis=0, return_index=True)
+    return TextPairs(path, pairs[:, 0], pairs[:, 1], table[first, 2])

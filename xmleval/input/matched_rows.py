@@ -1,0 +1,270 @@
+"""Matched rows in the order of the truth, from batches in any order, in memory or a spill file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.base.arrays import Bools, Ints
+from xmleval.base.errors import InputError, shown
+from xmleval.files.spill import SortedRun, SpillFile
+from xmleval.input.pieces import Pieces
+from xmleval.input.rows import Origin, Rows, pointer
+from xmleval.kernels.checking import FINE, check_list
+
+TWICE = "label {} occurs twice{}; expected each label once in a row"
+ADVICE_OF_RANKS = "write scores with all fields, 'instance Q0 label rank score tag', or as .csv"
+# memory for an entry and a row while rows are put together
+MADE_BYTES = 48
+ROW_BYTES = 16
+
+
+class PlacedRows:
+    """Label numbers and values by row number, in memory, or in a spill file above ``most_bytes``.
+
+    cell : returns the key of a row and the name of a label by number; without it, the caller must
+        refuse labels that occur twice in a row
+    scored, best_first : whether labels have values, and whether their order is their rank
+    origin : origin of the last rows
+    n_bytes : memory in use
+    most_labels : number of labels of the largest row
+    """
+
+    def __init__(
+        self,
+        argument: str,
+        most_bytes: float,
+        cell: Callable[[int, int], tuple[Any, Any]] | None = None,
+    ) -> None:
+        self.scored = self.best_first = self._is_long = self._are_columns = False
+        self.most_value: float = -np.inf
+        self.origin: Origin | None = None
+        self._argument = argument
+        self._limit = most_bytes
+        self._cell = cell
+        self._parts = list[NDArray[Any]]()
+        self._runs = list[SortedRun]()
+        self._file = SpillFile()
+        self.n_rows = self.n_bytes = self.most_labels = 0
+        self._sizes: Ints = np.zeros(1, np.int64)  # of rows
+        self._is_split: Bools = np.zeros(1, np.bool_)  # whether a row is in several parts
+        self._ends: Ints = np.zeros(1, np.int64)  # of parts, once they are sorted
+
+    def add(self, rows: Rows, labels: Ints, row_numbers: Ints | None) -> None:
+        """Add rows by number, or after the previous rows, with these label numbers by entry."""
+        if row_numbers is None:
+            row_numbers = self.n_rows + np.arange(rows.n_rows)
+        self._count_labels(rows, row_numbers)
+        self.scored |= rows.values is not None
+        self.best_first |= rows.best_first
+        self._are_columns |= rows.are_columns
+        self.origin = rows.origin
+        entries = _make_entries(rows, labels, row_numbers)
+        if rows.values is not None:
+            highest = rows.values.astype(np.float64).max(initial=-np.inf)
+            self.most_value = max(self.most_value, highest)
+        if self._cell and not _is_free_of_repeats(row_numbers, rows.ptr, labels):
+            self._refuse_repeated_in_batch(rows, entries)
+        self._is_long |= rows.is_long
+        self._parts.append(entries)
+        self.n_bytes += entries.nbytes
+        if self.n_bytes > self._limit:
+            self._spill()
+
+    def _count_labels(self, rows: Rows, row_numbers: Ints) -> None:
+        """Add the sizes of rows, and mark rows that came before, too."""
+        self.n_rows += rows.n_rows
+        n_rows = int(row_numbers.max(initial=-1)) + 1
+        if n_rows > self._sizes.size:
+            self._sizes.resize(2 * n_rows, refcheck=False)
+            self._is_split.resize(2 * n_rows, refcheck=False)
+        self._is_split[row_numbers] |= self._sizes[row_numbers] > 0
+        np.add.at(self._sizes, row_numbers, np.diff(rows.ptr))
+
+    def _refuse_repeated_in_batch(self, rows: Rows, entries: NDArray[Any]) -> None:
+        """Refuse a label that occurs twice in a row of a batch."""
+        entry = _find_repeated(entries)
+        if entry is None:
+            return
+        label = rows.label(entry)
+        where = ""
+        if rows.is_long and rows.keys:
+            where = f" for {shown(rows.keys[rows.row_of(entry)])}"
+        message = TWICE.format(shown(label), where)
+        raise rows.error_of_entry(self._argument, message, entry, label)
+
+    def close(self, n_rows: int) -> None:
+        """Set the number of rows, once all are added."""
+        if self._runs:
+            self._spill()
+        else:
+            self._parts = self._in_order(self._parts)
+            self._ends = np.cumsum([0, *[part.size for part in self._parts]])
+        self._sizes.resize(n_rows, refcheck=False)
+        self.n_rows = n_rows
+        self._ptr = pointer(self._sizes)
+        self.n_bytes += self._ptr.nbytes
+        self.most_labels = int(self._sizes.max(initial=0))
+
+    def _spill(self) -> None:
+        if self._parts:
+            parts = self._in_order(self._parts)
+            size = sum([part.size for part in parts])
+            self._runs.append(self._file.write(iter(parts), size, parts[0].dtype))
+            self._parts = []
+            self.n_bytes = 0
+
+    def _refuse_equal_ranks(self, ptr: Ints, values: NDArray[Any], first: int) -> None:
+        """Refuse a rank that occurs twice in a row, as when scores are taken for ranks."""
+        rows = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
+        if ((values[1:] < values[:-1]) | (rows[1:] != rows[:-1])).all():
+            return  # ranks rise in each row, as in most files
+        order = np.lexsort((values, rows))
+        previous = order[:-1]
+        current = order[1:]
+        is_same = (values[current] == values[previous]) & (rows[current] == rows[previous])
+        if is_same.any():
+            entry = int(current[is_same].min())
+            key = first + int(rows[entry])
+            if self._cell:
+                key = self._cell(key, 0)[0]
+            rank = -int(values[entry])
+            message = f"row {key!r} has rank {rank} twice; {ADVICE_OF_RANKS}"
+            raise InputError(self._argument, message)
+
+    def _by_row(self, parts: list[NDArray[Any]]) -> NDArray[Any]:
+        """Return all entries, sorted by row; refuse a label that occurs twice in a row."""
+        entries = np.concatenate([part for part in parts if part.size] or parts[:1])
+        self._refuse_repeated(entries)
+        if _has_falls(entries):
+            return entries[np.argsort(entries["row"], kind="stable")]
+        return entries
+
+    def _in_order(self, parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Return parts whose entries are sorted by row: the same parts, not copied, if they are."""
+        filled = [part for part in parts if part.size]
+        ends = list[int]()
+        for part in filled:
+            ends += part["row"][[0, -1]].tolist()
+        is_sorted = ends == sorted(ends) and not any(map(_has_falls, filled))
+        if not filled or not is_sorted or len({part.dtype for part in filled}) > 1:
+            return [self._by_row(parts)]
+        in_split_rows = [part[self._is_split[part["row"]]] for part in filled]
+        self._refuse_repeated(np.concatenate(in_split_rows))
+        return filled
+
+    def _refuse_repeated(self, entries: NDArray[Any]) -> None:
+        """Refuse a label that occurs twice in a row that came in several parts."""
+        if not (self._cell and self._is_long):
+            return
+        split = entries[self._is_split[entries["row"]]]
+        entry = _find_repeated(split)
+        if entry is not None:
+            key, label = self._cell(int(split["row"][entry]), int(split["label"][entry]))
+            message = TWICE.format(shown(label), f" for {shown(key)}")
+            raise InputError(self._argument, message, value=label)
+
+    def pieces(self, n_labels: int, make: Callable[[Rows], Rows]) -> Pieces:
+        """Return the rows as ``make`` converts them, some at a time."""
+
+        def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Rows]:
+            return map(make, self.read(n_bytes, first, stop))
+
+        return Pieces(self.n_rows, n_labels, read, read_from=read)
+
+    def read(self, n_bytes: float, first: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        """Yield rows first..stop-1, about ``n_bytes`` at a time."""
+        stop = self.n_rows if stop is None else stop
+        if not stop:
+            yield self.rows()
+        while first < stop:
+            end = self._ptr[first] + n_bytes / MADE_BYTES
+            last = max(first + 1, int(np.searchsorted(self._ptr, end, "right")) - 1)
+            last = min(stop, last, first + max(1, int(n_bytes // ROW_BYTES)))
+            yield self.rows(first, last)
+            first = last
+
+    def _slice(self, start: int, stop: int) -> NDArray[Any]:
+        """Return entries start..stop-1 of those in memory."""
+        first = min(int(np.searchsorted(self._ends, start, "right")), len(self._parts)) - 1
+        slices = list[NDArray[Any]]()
+        for place in range(first, len(self._parts)):
+            begin = int(self._ends[place])
+            if slices and begin >= stop:
+                break
+            slices.append(self._parts[place][max(0, start - begin) : stop - begin])
+        if len(slices) == 1:
+            return slices[0]
+        return np.concatenate(slices)
+
+    def rows(self, first: int = 0, last: int | None = None) -> Rows:
+        """Return rows first..last-1, all by default."""
+        last = self.n_rows if last is None else last
+        ptr = self._ptr[first : last + 1] - self._ptr[first]
+        if self._runs:
+            entries = self._by_row([_between(run, first, last) for run in self._runs])
+        else:
+            entries = self._slice(int(self._ptr[first]), int(self._ptr[last]))
+        values = None
+        if self.scored:
+            values = entries["value"].copy()
+            if getattr(self.origin, "are_ranks", False):
+                self._refuse_equal_ranks(ptr, values, first)
+        rows = Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first)
+        return rows._replace(is_written=not self._are_columns, are_columns=self._are_columns)
+
+
+def _make_entries(rows: Rows, labels: Ints, row_numbers: Ints) -> NDArray[Any]:
+    """Return entries as a structured array of row, label and, if any, value."""
+    is_narrow = labels.min(initial=0) >= 0 and labels.max(initial=0) < 1 << 31
+    columns: list[Any] = [("row", np.int32), ("label", np.int32 if is_narrow else np.int64)]
+    if rows.values is not None:
+        columns.append(("value", rows.values.dtype))
+    entries = np.empty(labels.size, columns)
+    entries["row"] = np.repeat(row_numbers, np.diff(rows.ptr))
+    entries["label"] = labels
+    if rows.values is not None:
+        entries["value"] = rows.values
+    return entries
+
+
+def _has_falls(entries: NDArray[Any]) -> bool:
+    """Tell whether entries are not sorted by row."""
+    rows = entries["row"]
+    return bool((rows[1:] < rows[:-1]).any())
+
+
+def _is_free_of_repeats(row_numbers: Ints, ptr: Ints, labels: Ints) -> bool:
+    """Tell whether row numbers are distinct, except for -1, and no row has a label twice."""
+    matched = row_numbers[row_numbers >= 0]
+    if np.unique(matched).size < matched.size:
+        return False
+    return check_list(ptr, labels, np.iinfo(np.int64).max, np.empty(2, np.int64))[0] == FINE
+
+
+def _find_repeated(entries: NDArray[Any]) -> int | None:
+    """Return the first entry that repeats the lowest repeated pair of row and label, if any."""
+    labels = entries["label"]
+    if labels.dtype != np.int32:
+        labels = np.unique(labels, return_inverse=True)[1]
+    cells = (entries["row"].astype(np.int64) << 32) + labels
+    if (cells[1:] > cells[:-1]).all():
+        return None
+    ordered = np.sort(cells)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not repeated.size:
+        return None
+    return int(np.flatnonzero(cells == repeated[0])[1])
+
+
+def _between(run: SortedRun, first: int, last: int) -> NDArray[Any]:
+    """Return the entries of rows first..last-1 of a run, after a search in its sample."""
+    rows = run.sample["row"]
+    start = max(0, int(np.searchsorted(rows, first)) - 1) * run.stride
+    stop = min(run.size, int(np.searchsorted(rows, last)) * run.stride)
+    entries = np.empty(stop - start, run.dtype)
+    run.read(start, entries)
+    return entries[slice(*np.searchsorted(entries["row"], (first, last)))]

@@ -1,0 +1,494 @@
+"""DataHints: properties of the rows that show how they were meant, for notes on the values."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.base.arrays import Bools, Ints, Scores, row_sizes
+from xmleval.base.budget import Resources
+from xmleval.base.errors import ALL_LABELS, RISING, TIES, Field, Keyword, Message, counted
+from xmleval.input.canonical import LEAST_STEPS, RankedRows, RawScores, Truth
+from xmleval.kernels.checking import FIRST_IDS, look_at_ids
+from xmleval.kernels.ties import count_tied_rows
+from xmleval.metrics.spec import SETS_OF_LABELS, Spec
+from xmleval.states.contents import Contents
+from xmleval.states.effects import OF_GAINS, are_gains_idle, idle_note
+from xmleval.states.list_lengths import ListLengths, measure_lengths
+from xmleval.states.plan import NO_GAPS, Plan
+from xmleval.states.results import ListLength, Results
+from xmleval.states.state import Arrays, State
+from xmleval.view.block import Block, Hierarchy
+from xmleval.view.view import View
+
+COUNTS = (
+    "rows",
+    "relevant",  # relevant labels of all rows
+    "listed",  # entries of all lists
+    "tied",  # rows with equal scores on both sides of a cutoff
+    "labelled",  # rows with relevant labels
+    # rows that lack a score, by the average that reads them: with pairs, and all
+    "samples",
+    "macro",
+    "grades",  # judged labels of a grade above 1
+    "negative",  # rows with scores below 0
+    "above_1",  # rows with scores above 1
+    "outside",  # predicted labels that are no nodes of a hierarchy
+    # blocks with label names, with judged labels that are not relevant, with unknown labels, with
+    # scores other than 0 and 1, and with scores that rise or fall along lists
+    "named",
+    "judging",
+    "unknown",
+    "graded",
+    "rising",
+    "falling",
+)
+SEVERAL = 2  # labels in a list that has an order
+# as in `Metric.ties`; those of a label group depend on ties between relevant labels, too
+TIE_KINDS = ("hits", "any", "first", "order", "hits of group", "order of group")
+# cutoffs at the number of relevant labels of a row, and of the whole ranking
+N_RELEVANT = 0
+ALL_RANKS = 1 << 62
+
+
+class DataHints(State):
+    """Counts of rows and blocks, the ids that occur, and the longest lists.
+
+    n : the counts, by name
+    lengths : of lists, as far as measures read them, and at least up to 2 labels
+    missing, highest : bits of the first ids that do not occur, and the highest id; see
+        `look_at_ids`
+    ties : kind and cutoff of the ties that each measure depends on, by its name
+    cutoffs : int64 (c,), cutoffs of measures and of ``ties``
+    noted : bool (c,), whether rows with ties at the cutoff are counted for the note
+    n_tied : int64 (kinds, c), number of rows that depend on ties
+    deepest_read : length from which lists are long enough, None if measures read them all
+    looks_at_grades, looks_at_range : whether grades are counted, and scores outside of 0 to 1
+    """
+
+    with_unknown = True
+
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
+        self.n = dict.fromkeys(COUNTS, 0)
+        self.lengths = ListLengths()
+        self.missing = (1 << FIRST_IDS) - 1
+        self.highest = -1
+        self.ties = dict[str, tuple[str, int]]()
+        for spec in plan.all_specs:
+            tie_end = _find_tie_end(plan, spec)
+            if tie_end is not None:
+                self.ties[spec.name] = tie_end
+        read_cutoffs = sorted(filter(None, {*plan.reads.values()}))
+        tie_cutoffs = {cutoff for _, cutoff in self.ties.values()}
+        cutoffs = sorted({*read_cutoffs, *tie_cutoffs})
+        self.cutoffs: Ints = np.array(cutoffs, np.int64)
+        self.noted: Bools = np.array([cutoff in read_cutoffs for cutoff in cutoffs], np.bool_)
+        self.n_tied: Ints = np.zeros((len(TIE_KINDS), self.cutoffs.size), np.int64)
+        self.deepest_read: int | None = None
+        if plan.depth is not None:
+            self.deepest_read = max([SEVERAL, *read_cutoffs])
+        self.looks_at_grades = plan.conventions.graded and are_gains_idle(plan)
+        self.looks_at_range = is_threshold_of_probabilities(plan)
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        n = self.n.copy()
+        self._count_truth(view, n)
+        ranking = view.block.ranking
+        if ranking is not None and ranking.scores is not None and self.looks_at_range:
+            highest, lowest = row_ends(ranking)
+            n["above_1"] += int(np.count_nonzero(highest > 1))
+            n["negative"] += int(np.count_nonzero(lowest < 0))
+        if self.plan.hierarchy is not None and view.block.unknown:
+            n["outside"] += _count_outside(view.block, self.plan.hierarchy)
+        if view.block.by_id and self.missing & 1:
+            self._look_at_labels(view)
+        if self.plan.gapless:
+            _count_gaps(view, n)
+        if ranking is not None and ranking.raw is not None:
+            self._count_lists(view, ranking, ranking.raw, n)
+        self.n = n
+
+    def _count_truth(self, view: View, n: dict[str, int]) -> None:
+        """Add the counts of the truth of a block."""
+        block = view.block
+        judged = block.judged
+        n_relevant = block.truth.labels.size
+        n["rows"] += view.n_rows
+        n["relevant"] += n_relevant
+        n["labelled"] += int(np.count_nonzero(view.n_relevant))
+        n["named"] += not block.by_id and view.n_rows > 0
+        n["judging"] += judged is not None and judged.labels.size > n_relevant
+        n["unknown"] += block.unknown
+        if self.looks_at_grades and judged is not None and judged.gains is not None:
+            n["grades"] += int(np.count_nonzero(judged.gains > 1))
+
+    def _look_at_labels(self, view: View) -> None:
+        """Add the ids of a block."""
+        block = view.block
+        for part in (block.judged or block.truth, block.pred):
+            if part is not None:
+                self._add_ids(*look_at_ids(part.labels))
+        raw = None if block.ranking is None else block.ranking.raw
+        if raw is not None and view.n_rows:
+            self._add_ids(raw.missing, raw.highest)
+
+    def _add_ids(self, missing: int, highest: int) -> None:
+        """Add ids that do not occur and the highest id; nothing more is added once id 0 occurs."""
+        self.missing &= missing
+        self.highest = max(self.highest, highest)
+        if not self.missing & 1:
+            self.missing = 0
+            self.highest = -1
+
+    def _count_lists(
+        self, view: View, ranking: RankedRows, raw: RawScores, n: dict[str, int]
+    ) -> None:
+        """Add the counts of the lists of a block, and their ties and lengths."""
+        n["listed"] += raw.n_listed
+        n["graded"] += not raw.binary
+        n["rising"] += raw.rises
+        n["falling"] += raw.falls
+        if self.cutoffs.size and ranking.scores is not None:
+            n_noted, n_tied = count_tied(view, self.cutoffs, self.noted)
+            n["tied"] += n_noted
+            self.n_tied = self.n_tied + n_tied
+        self.lengths = self.lengths.plus(measure_lengths(ranking.ptr, self.deepest_read))
+
+    def merge(self, added: DataHints) -> None:
+        """Merge a state of other rows."""
+        self.n = {name: n + added.n[name] for name, n in self.n.items()}
+        self.n_tied = self.n_tied + added.n_tied
+        self.lengths = self.lengths.plus(added.lengths)
+        self._add_ids(added.missing, added.highest)
+
+    def finish(self) -> Results:
+        """Return notes, measures that are not computed, and measures of short or tied lists."""
+        results = Results()
+        plan = self.plan
+        n = self.n
+        if not n["rows"]:
+            return results
+        for spec in plan.gapless:
+            if n[spec.average or ""]:
+                results.not_computed[spec.name] = NO_GAPS
+        if not n["relevant"]:
+            results.notes["empty"] = (
+                "no row of the truth has a relevant label: measures are 0 or undefined"
+            )
+        if n["unknown"]:
+            self._add_unknown(results)
+        if plan.conventions.graded and not n["judging"]:
+            self._add_unjudged(results)
+        self._add_meaning(results)
+        if any("scores" in spec.needs or "entry scores" in spec.needs for spec in plan.all_specs):
+            self._add_scores(results)
+            self._add_short(results)
+        return results
+
+    def _add_unknown(self, results: Results) -> None:
+        """Add notes on what unknown labels do to the values."""
+        plan = self.plan
+        if not plan.counts_cells:
+            names = [spec.name for spec in plan.specs if spec.metric.every_label]
+            results.not_computed |= dict.fromkeys(names, ALL_LABELS)
+        predicted = [
+            spec for spec in plan.all_specs if spec.needs and spec.name not in results.not_computed
+        ]
+        if any(spec.metric.every_label or spec.state == SETS_OF_LABELS for spec in predicted):
+            results.notes["unknown"] = (
+                "averages over labels, and measures of all cells such as Hamming loss, "
+                "leave unknown labels out"
+            )
+        if self.n["outside"] and any("hierarchy" in spec.needs for spec in predicted):
+            results.notes["ancestors"] = Message(
+                "some unknown labels are not in ",
+                Keyword("hierarchy"),
+                ", and count without ancestors",
+            )
+
+    def _add_unjudged(self, results: Results) -> None:
+        """Add a note that no irrelevant label is judged."""
+        names = [spec.name for spec in self.plan.specs if "grades" in spec.needs]
+        if names:
+            results.notes["judged"] = (
+                "no label of the truth has a grade of 0 or below, so that only relevant labels "
+                f"are judged and {', '.join(names)} is the precision"
+            )
+
+    def _add_meaning(self, results: Results) -> None:
+        """Add notes on ids, scores and grades that seem to mean something else."""
+        n = self.n
+        plan = self.plan
+        if self._ids_count_from_1():
+            results.notes["ids"] = _describe_ids(plan.n_labels)
+        if self.looks_at_range and n["negative"] and n["above_1"]:
+            results.notes["logits"] = _describe_logits(plan)
+        if self.looks_at_grades and not n["grades"]:
+            results.notes["gains"] = idle_note(Field("gains"), plan.specs, OF_GAINS)
+
+    def _ids_count_from_1(self) -> bool:
+        """Return whether ids seem to count from 1.
+
+        Then id 0 does not occur, but all other first ids do, and the last one, however rare label 0
+        is.
+        """
+        if self.n["named"] or self.highest != self.plan.n_labels - 1:
+            return False
+        n_first = min(FIRST_IDS, self.plan.n_labels)
+        first_ids = (1 << n_first) - 1
+        return self.missing & first_ids == 1
+
+    def _add_scores(self, results: Results) -> None:
+        """Add notes on scores, and the measures that depend on ties."""
+        n = self.n
+        if not n["graded"] and (self.lengths.deepest >= SEVERAL or n["listed"] > n["rows"]):
+            results.notes["binary"] = Message(
+                "every score is 0 or 1, so that ranks within each are arbitrary; "
+                "give predicted sets as ",
+                Keyword("y_pred"),
+            )
+        elif n["tied"]:
+            reason = "their values depend on the order of labels with equal scores"
+            results.notes["ties"] = f"{TIES}{n['tied']}; {reason}"
+        if self.n_tied.any():
+            self._add_tied(results)
+        if n["rising"] and not n["falling"] and n["listed"] - n["rows"] >= LEAST_STEPS:
+            results.notes["rises"] = RISING
+
+    def _add_tied(self, results: Results) -> None:
+        """Add the shares of rows whose values, or the shares of label groups, depend on ties."""
+        for name, (kind, cutoff) in self.ties.items():
+            for key, shares in ((kind, results.tied), (f"{kind} of group", results.tied_shares)):
+                if key not in TIE_KINDS:  # not every kind has one of groups
+                    continue
+                place = np.searchsorted(self.cutoffs, cutoff)
+                n_tied = int(self.n_tied[TIE_KINDS.index(key), place])
+                if n_tied:
+                    shares[name] = n_tied / self.n["labelled"]
+
+    def _add_short(self, results: Results) -> None:
+        """Add the measures that read cut lists and short ones, and a note on their length."""
+        n_labels = self.plan.n_labels
+        lengths = self.lengths
+        ranks_below = self.plan.unlisted is None
+        if not (ranks_below or lengths.are_cut(self.n["rows"], n_labels)):
+            # rows do not end at a common depth: scores above a threshold, or all but zeros, lack
+            # nothing
+            return
+        results.cut = dict.fromkeys(self.plan.reads, True)
+        length = ListLength(self.n["listed"] / max(lengths.n_lists, 1), lengths.deepest)
+        for name, depth in self.plan.reads.items():
+            if _is_short(length, depth, n_labels):
+                results.short[name] = length
+        if not ranks_below:
+            return
+        cutoffs = {spec.k for spec in self.plan.specs if spec.k and spec.name in results.short}
+        if cutoffs:
+            at_k = ", ".join([f"@{k}" for k in sorted(cutoffs)])
+            results.notes["depth"] = (
+                f"lists hold at most {counted(lengths.deepest, 'labels')}: "
+                f"measures {at_k} count the missing ones as wrong"
+            )
+
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
+        lists = np.array([*self.lengths, self.missing, self.highest])
+        return {"counts": np.array([*self.n.values()]), "lists": lists, "ties": self.n_tied}
+
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        self.n = dict(zip(COUNTS, contents.take("counts", len(COUNTS)).tolist(), strict=True))
+        self.n_tied = contents.take("ties", *self.n_tied.shape, high=contents.n_rows)
+        *lengths, self.missing, self.highest = contents.take("lists", 5, low=-1).tolist()
+        self.lengths = ListLengths(*lengths)
+
+
+def _count_outside(block: Block, hierarchy: Hierarchy) -> int:
+    """Return the number of predicted labels that are no nodes of the hierarchy."""
+    n_nodes = hierarchy.ptr.size - 1
+    n_outside = 0
+    for part in (block.ranking, block.pred):
+        if part is not None:
+            n_outside += int(np.count_nonzero(part.labels >= n_nodes))
+    return n_outside
+
+
+def _count_gaps(view: View, n: dict[str, int]) -> None:
+    """Add the rows that lack a score to the counts."""
+    is_short = row_sizes(view.inside.ranking.ptr) < view.n_labels
+    if is_short.any():
+        has_pairs = (view.n_relevant > 0) & (view.n_relevant < view.n_labels)
+        n["samples"] += int(np.count_nonzero(is_short & has_pairs))
+        n["macro"] += int(np.count_nonzero(is_short))
+
+
+def _is_short(length: ListLength, depth: int | None, n_labels: int) -> bool:
+    """Return whether lists lack labels that a measure reads; ``depth`` is None for all labels."""
+    if depth is None:
+        return length.mean < n_labels
+    return length.deepest < depth
+
+
+def row_ends(ranking: RankedRows) -> tuple[Scores, Scores]:
+    """Return the first and the last score of each row with a list that is not empty."""
+    assert ranking.scores is not None
+    starts = ranking.ptr[:-1]
+    stops = ranking.ptr[1:]
+    has_labels = starts < stops
+    return ranking.scores[starts[has_labels]], ranking.scores[stops[has_labels] - 1]
+
+
+def is_threshold_of_probabilities(plan: Plan) -> bool:
+    """Return whether sets are made by a threshold between 0 and 1, as for probabilities."""
+    rule = plan.decision
+    if rule is None or not plan.uses_decision or not plan.higher_is_better:
+        return False
+    return rule.kind == "threshold" and 0 < rule.value < 1
+
+
+def _describe_ids(n_labels: int) -> str:
+    """Return the note that ids seem to count from 1."""
+    last = n_labels - 1
+    first = min(FIRST_IDS, n_labels) - 1
+    ids = "id 1 does"
+    if first > 1:
+        others = f" and {last}" if first < last else ""
+        ids = f"ids 1 to {first}{others} do"
+    return (
+        f"id 0 occurs nowhere, and {ids}: if ids count from 1, subtract 1, or drop the first "
+        "column of matrices; averages over labels and measures of all cells count label 0, too"
+    )
+
+
+def _describe_logits(plan: Plan) -> Message:
+    """Return the note that scores compared with a threshold of probabilities look like logits."""
+    assert plan.decision is not None
+    probability = plan.decision.value
+    logit = round(math.log(probability / (1 - probability)), 6) + 0.0
+    parts: list[str | Keyword] = [
+        Keyword("decision", str(plan.decision)),
+        " is compared with scores below 0 and above 1; if these are logits, give ",
+        Keyword("decision", f"threshold{logit:g}"),
+        " for the same probability",
+    ]
+    if plan.conventions.link != "none":
+        parts += [", as ", Field("link"), " is not for decisions"]
+    return Message(*parts)
+
+
+def _find_tie_end(plan: Plan, spec: Spec) -> tuple[str, int] | None:
+    """Return the kind of ties that a measure depends on, and their cutoff; None without any."""
+    depth = plan.reads[spec.name]
+    if not spec.ties or depth == 0 or (spec.of_sets and depth is None):
+        return None
+    if depth is None:
+        depth = N_RELEVANT if spec.ties == "hits" else ALL_RANKS
+    return spec.ties, depth
+
+
+def count_tied(view: View, cutoffs: Ints, noted: Bools) -> tuple[int, Ints]:
+    """Return the numbers of rows whose values depend on the order of equal scores.
+
+    They are the number at the noted cutoffs, and those by kind and cutoff; see `count_tied_rows`.
+    """
+    ranking = view.ranking
+    if ranking.ordered and view.unlisted is None:
+        return _count_tied_in_lists(view, cutoffs, noted)
+    counts: Ints = np.zeros((len(TIE_KINDS), cutoffs.size), np.int64)
+    groups = _find_tie_groups(view)
+    if groups is None:
+        return 0, counts
+    is_noted = np.zeros(view.n_rows, np.bool_)
+    for column, cutoff in enumerate(cutoffs.tolist()):
+        k = cutoff or view.n_relevant[groups.rows]
+        is_above = groups.above < k
+        is_across = is_above & (k < groups.above + groups.size)
+        can_miss_all = groups.size - groups.n_relevant >= k - groups.above
+        depends = (  # in the order of `TIE_KINDS`
+            is_across & groups.is_mixed,
+            is_across & groups.is_mixed & groups.is_first & can_miss_all,
+            is_above & groups.is_mixed & groups.is_first,
+            is_above & groups.is_mixed,
+            is_across,
+            is_above,
+        )
+        for kind, selected in enumerate(depends):
+            counts[kind, column] = np.unique(groups.rows[selected]).size
+        if noted[column]:
+            is_noted[groups.rows[is_across & groups.is_mixed]] = True
+    return int(np.count_nonzero(is_noted)), counts
+
+
+def _count_tied_in_lists(view: View, cutoffs: Ints, noted: Bools) -> tuple[int, Ints]:
+    """Return the same numbers for sorted lists whose unlisted labels rank below all."""
+    ranking = view.ranking
+    truth = view.block.truth
+    assert ranking.scores is not None
+    counts: Ints = np.zeros((len(TIE_KINDS), cutoffs.size), np.int64)
+    if ranking.cut_ties is None and not ranking.has_ties:
+        return 0, counts
+    cut_ties = ranking.cut_ties or Truth(np.empty(0, np.int64), truth.labels[:0])
+    n_noted = count_tied_rows(
+        truth.ptr,
+        truth.labels,
+        ranking.ptr,
+        ranking.labels,
+        ranking.scores,
+        cutoffs,
+        cut_ties.ptr,
+        cut_ties.labels,
+        noted,
+        counts,
+    )
+    return n_noted, counts
+
+
+class TieGroups(NamedTuple):
+    """Groups of labels with equal scores, some or all of them relevant, (g,) each.
+
+    rows : int64, row of each group, ascending
+    above, size, n_relevant : int64, numbers of labels above, in the group, and relevant in it
+    is_first : whether no relevant label of the row is above the group
+    is_mixed : whether some labels of the group are irrelevant
+    """
+
+    rows: Ints
+    above: Ints
+    size: Ints
+    n_relevant: Ints
+    is_first: Bools
+    is_mixed: Bools
+
+
+def _find_tie_groups(view: View) -> TieGroups | None:
+    """Return the tie groups of a view with relevant labels, None if no scores tie."""
+    above, tied = view.standing
+    is_tied = tied > 1
+    if not is_tied.any():
+        return None
+    rows: Ints = np.repeat(np.arange(view.n_rows), view.n_relevant)
+    # rank of the first relevant label: labels without score are never above one with a score
+    highest = np.full(view.n_rows, ALL_RANKS, np.int64)
+    np.minimum.at(highest, rows, above)
+    if view.unlisted is None:
+        is_tied &= view.positions > 0  # labels below all others earn nothing
+    rows = rows[is_tied]
+    above = above[is_tied]
+    tied = tied[is_tied]
+    order = np.lexsort((above, rows))
+    rows = rows[order]
+    above = above[order]
+    tied = tied[order]
+    is_new_group = (rows[1:] != rows[:-1]) | (above[1:] != above[:-1])
+    starts = np.flatnonzero(np.append(True, is_new_group)[: rows.size])
+    n_relevant: Ints = np.diff(np.append(starts, rows.size))
+    is_mixed = n_relevant < tied[starts]
+    is_first = above[starts] == highest[rows[starts]]
+    return TieGroups(rows[starts], above[starts], tied[starts], n_relevant, is_first, is_mixed)
+
+
+STATE = DataHints
