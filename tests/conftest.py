@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, is_hypothesis_test, seed, settings
+from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from numba.core import caching
 
@@ -44,7 +44,7 @@ settings.register_profile(
     derandomize=False,
 )
 settings.load_profile("xmleval")
-# seed of other problems in tests/laws than the usual ones
+# with a seed, tests/laws draw other problems than usual
 SEED = os.environ.get("XMLEVAL_SEED")
 LAWS = Path(__file__).parent / "laws"
 
@@ -105,7 +105,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if not (isinstance(item, pytest.Function) and LAWS in item.path.parents):
                 continue
-            if is_hypothesis_test(item.obj):
+            if getattr(item.obj, "is_hypothesis_test", False):
                 seed(int(SEED))(item.obj)
     if os.environ["XMLEVAL_WAY"] == "plain":
         for item in items:
@@ -139,8 +139,8 @@ def pytest_configure(config: pytest.Config) -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, usual_handlers)
-    # any test may be the first that needs a kernel, whatever of the system it breaks and whatever
-    # it prints
+    # any test may be the first to compile a kernel, even one that replaces functions of `os` or
+    # captures output
     caching.os = SimpleNamespace(**vars(os))
     os.environ.setdefault("XMLEVAL_WAY", "compiled")  # or "plain", as `tests.ways` reads it
     importlib.import_module("tests.ways.sitecustomize")
@@ -150,9 +150,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collect_file(
     file_path: Path,
 ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    found = yield
-    # tests have no examples to look for
-    return [one for one in found if type(one) is pytest.Module]
+    collectors = yield
+    # examples are in the package, not in tests
+    return [collector for collector in collectors if type(collector) is pytest.Module]
 
 
 def csr(lists: Sequence[Sequence[Any]], dtype: Any) -> tuple[Any, Any]:

@@ -189,7 +189,7 @@ class Evaluated(NamedTuple):
     reports : of the seeds of each model, by name
     row_values : weights, clusters and groups of rows, by argument
     lists_of : function that returns the lists of some rows
-    from_files : whether the lists are read from files
+    from_files : whether one run read the scores of all models from files
     """
 
     reports: dict[str, list[Report]]

@@ -1,1 +1,1 @@
-"""Modules that all others may use: errors, notes, numbers in text, memory, threads, arrays."""
+"""Modules for all others: errors, notes, conventions, numbers in text, memory, threads, arrays."""

@@ -151,7 +151,7 @@ class Resources(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        """Size of blocks that wait to be counted."""
+        """Largest size of blocks that wait to be counted."""
         return self.memory // 8
 
     @property
@@ -160,11 +160,11 @@ class Resources(NamedTuple):
         return self.memory * 3 // 4
 
     def left_for_pooled(self, n_bytes: int) -> int:
-        """Return the size of the pooled scores of new rows, next to ``n_bytes`` of others."""
+        """Return the bytes that pooled scores of new rows may take next to ``n_bytes`` of old."""
         return max(self.pooled - n_bytes, self.pooled // 8)
 
     def summed(self, n_bytes: int = 0) -> int:
-        """Return the size of the sums of weights by score of new rows, next to ``n_bytes`` of sums.
+        """Return the bytes that sums of weights by score may take next to ``n_bytes`` of old.
 
         Merging two arrays of sums takes as much again.
         """

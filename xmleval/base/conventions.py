@@ -50,8 +50,8 @@ class Conventions:
         "both_empty" is 1 where truth and prediction are both empty (specificity: both full) and
         else 0.
     labels : {"all", "present", "seen"}
-        Labels in macro averages: all, those with a relevant instance, or those with tp + fp + fn >
-        0.
+        Labels in macro averages: all, those with a relevant instance, or those with
+        tp + fp + fn > 0.
     unlisted : "below" or float
         Score of labels without a stored score: below all others, tied with one another, or this
         number, such as 0.0 of the dense matrix.

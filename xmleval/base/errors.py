@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 
 def printable(text: str) -> str:
-    r"""Return text on one line, with escapes for characters that a terminal cannot show safely.
+    r"""Return text on one line; escape what could control a terminal or cannot be encoded.
 
     Examples
     --------

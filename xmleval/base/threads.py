@@ -113,7 +113,7 @@ class _Turns:
     """The numbers that workers take in turn, and the failures so far.
 
     is_stopped : whether no more numbers are taken
-    failures : a number and its error each, or n and an interrupt
+    failures : a number and its error each; n for an interrupt or a thread that died
     """
 
     # an existing slot is set without memory, of which there may be none left

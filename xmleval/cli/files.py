@@ -19,7 +19,7 @@ from xmleval.files.output import ARCHIVE, refuse_ending, refuse_input, refuse_un
 from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.scan import Scan, scan
 
-FIELD_OPTIONS = tuple(name for name in KEYWORDS_OF_SCAN if name != "input_format")  # options
+FIELD_OPTIONS = tuple(name for name in KEYWORDS_OF_SCAN if name != "input_format")
 COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
 
 

@@ -306,8 +306,8 @@ EVERY = {
 
 
 FIELDS = {name: INPUTS[name] for name in FIELD_OPTIONS}
-SHORT_FORMAT = INPUTS["input_format"]._replace(help=FORMAT_HELP, metavar=None)
-FORMAT = {"input_format": SHORT_FORMAT, **FIELDS}
+FORMAT_OPTION = INPUTS["input_format"]._replace(help=FORMAT_HELP, metavar=None)
+FORMAT = {"input_format": FORMAT_OPTION, **FIELDS}
 FLAGS.update({name: flag_of(name, opt) for name, opt in EVERY.items()})
 
 

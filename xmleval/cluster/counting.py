@@ -49,7 +49,7 @@ def call(
     Returns
     -------
     str, bytes or ValueError
-        An error of the rows is returned: it would occur again.
+        The state, its path, or an error of the rows, which would occur again.
     """
     try:
         evaluator = opened(job)

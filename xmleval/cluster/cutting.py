@@ -20,11 +20,11 @@ from xmleval.input.formats.format import naming
 from xmleval.input.shards import FORMATS, OpenedFiles, Shard
 from xmleval.input.text_columns import TextPairs
 
-LEAST_BYTES = 128 << 20  # smallest size of the files of a task
+LEAST_BYTES = 128 << 20  # size of the files of a task to aim at, at least
 MOST_BYTES = 3 << 30  # largest size
 MOST_TASKS = 256  # as long as none exceeds the largest size
 FAN_IN = 8  # parts that are merged at a time
-SHORT_BYTES = 60_000_000  # smallest size while there are fewer tasks than parts of a merge
+SHORT_BYTES = 60_000_000  # size to aim at while there are fewer than `FAN_IN` tasks
 
 
 class Shards(NamedTuple):

@@ -118,7 +118,7 @@ def _lock_checkpoint(
     tasks: Sequence[Task],
     name: str,
 ) -> Path:
-    """Return the folder of a run, which other processes cannot use before the stack ends."""
+    """Return the folder of a run, locked until the stack ends unless on object storage."""
     folder = as_path(checkpoint).absolute() / digest_of([task.key for task in tasks])
     n_parts = stack.enter_context(locked_for_run(folder, resume))
     if n_parts:

@@ -75,7 +75,7 @@ class Processes(Executor):
                 yield future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End all processes: idle ones by themselves if they do so in time."""
+        """End busy processes, and idle ones that do not end by themselves in time."""
         for worker, future in self._busy.values():
             worker.process.terminate()
             future.cancel()

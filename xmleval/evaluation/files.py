@@ -268,7 +268,7 @@ def _report_settings(run: FileEvaluation, question: Question, place: int) -> Set
 
 
 def _paths_of_values(request: Request) -> dict[str, Path]:
-    """Return the files of values of labels and rows, and of training labels, by argument."""
+    """Return files that are not read by row, but ``labels``, and that of training labels."""
     paths = dict[str, Path]()
     for argument in (*FILES_OF_LABELS, "y_train"):
         if argument == "labels":

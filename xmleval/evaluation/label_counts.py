@@ -21,9 +21,9 @@ def label_counts_of(
 ) -> list[int]:
     """Return the number of labels of every report.
 
-    Without names, it is the width of the truth and of sets, or else of the scores of the model. If
-    no input has a width, it is the number of labels in the truth, or in the lists of the model if
-    these have larger ids.
+    Without names, it is the number that the caller gives, or the width of the truth and of sets, or
+    else of the scores of the model. If none is known, it is one more than the largest id in the
+    truth, or in the lists of the model if these have larger ids.
     """
     if rows.by_name:
         if rows.label_names is None:

@@ -32,7 +32,7 @@ class MatchedInputs(NamedTuple):
     scores: list[NamedPieces]
     sets: dict[str, NamedPieces]
     namings: Sequence[Naming] = ()
-    notes: Sequence[list[str]] = ()  # which grow
+    notes: Sequence[list[str]] = ()  # lists that matching and reading add to
     by_name: bool = False
     pairs: TextPairs | None = None
     exclude_from: str = "both"

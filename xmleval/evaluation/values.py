@@ -23,7 +23,7 @@ from xmleval.states.plan import Settings
 
 
 def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]) -> list[Report]:
-    """Return a report for every model, whose predictions are scores and sets, in the same order.
+    """Return a report for every model, in order; ``predictions`` are its scores and sets, by name.
 
     Several models share a truth without names, which is checked once, and settings for the same
     labels.

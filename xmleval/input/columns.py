@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from xmleval.base.errors import shown
 
-Column = TypeVar("Column", bound=Hashable)  # its name, a text except in some frames
+Column = TypeVar("Column", bound=Hashable)  # name of a column, a text except in some frames
 OWN_INSTANCE = ("instance", "row")  # always names the rows
 QUERY = ("query-id", "query_id", "queryid", "qid", "q_id")
 DOCUMENT = ("corpus-id", "corpus_id", "doc_id", "doc-id", "docid", "docno", "document_id", "pid")
@@ -266,7 +266,7 @@ class _UsualColumns(NamedTuple, Generic[Column]):
         return self._find_entry_with_value(label)
 
     def _find_entry_with_value(self, label: Column) -> tuple[Column, Column] | None:
-        """Return the columns of instance and label if there are values; None for a row of lists."""
+        """Return the columns of instance and label; None if no column has values, as with lists."""
         instance = find_instance(self.names)
         if instance is None or self.find_value(self.names, instance, label) is None:
             return None

@@ -201,7 +201,7 @@ def _csr_rows(argument: str, matrix: Any, n_rows: int) -> Rows:
 
 
 def _as_coo(matrix: Any) -> Any:
-    """Return a matrix in COO format, after a check of indices that SciPy would not notice."""
+    """Return a matrix in COO format, after a check for invalid indices, which SciPy follows."""
     if hasattr(matrix, "check_format"):
         matrix = copy.copy(matrix)
         for name in ("indptr", "indices"):

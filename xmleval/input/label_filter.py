@@ -219,8 +219,6 @@ def _candidate_lists(argument: str, value: Any, truth: Source[Truth]) -> Any:
     """Return the rows of top-k lists; any other value as a plain array or list of sets."""
     if is_pair(value):
         return list_rows(argument, pair_members(argument, value, truth.n_labels)[0])
-    if isinstance(value, IdPairs):
-        value = value.ids
     array = as_plain(argument, value)
     if not isinstance(array, np.ndarray) or array.ndim != 2:
         return array

@@ -30,7 +30,7 @@ U = TypeVar("U")
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 MOST_AT_ONCE = 1 << 28
-# bytes; a small compressed file must not inflate to one line that fills the memory
+# in bytes: a small compressed file must not inflate to one line that fills the memory
 LONGEST_LINE = 1 << 28
 SPLIT_BYTES = 1 << 16  # length of a line that is read whatever the memory limit
 LINE_BYTES = 32  # memory per byte of a line that is split into fields

@@ -95,7 +95,7 @@ class Match:
         self.of_file = False  # whether the truth is read from a file
 
     def fork(self) -> Match:
-        """Return a match with the same labels for another model, without its notes."""
+        """Return a copy for another model: the same labels, its own unknown labels, no notes."""
         copied = copy.copy(self)
         copied.unknown = dict(self.unknown)
         copied.notes = list[str]()
@@ -863,9 +863,9 @@ def as_scores(rows: Rows, label_names: Sequence[Any] | None) -> Rows:
     if rows.is_matrix:
         rows = rows.by_label(tie_names)
     elif rows.values is not None and not best_first and tie_names:
-        are_known = rows.labels.max(initial=-1) < len(tie_names)  # others are refused later
         labels = rows.labels
-        if are_known:
+        # label ids without a name are refused later, when rows are ranked
+        if labels.max(initial=-1) < len(tie_names):
             labels = order_ties(rows.ptr, labels, rows.values, tie_names)
         rows = rows._replace(labels=labels)
     return rows._replace(names=label_names, best_first=best_first, are_columns=rows.is_matrix)

@@ -337,7 +337,7 @@ def _rows_of(opened: Mapping[str, OpenedValue]) -> dict[str, Rows]:
 
 
 def _count_rows(truth: object) -> int | None:
-    """Return the number of rows of a truth without keys, if there is one; numbers may be keys."""
+    """Return the number of rows of a truth without keys; other inputs may name them by number."""
     shape = shape_of(truth)
     if shape:
         return shape[0]

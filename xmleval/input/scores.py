@@ -36,7 +36,6 @@ from xmleval.kernels.ranking import (
 )
 from xmleval.kernels.ties import collect_cut_ties, count_cut_ties, flag_cut_ties
 
-# of an entry in a matrix that is only read, for the best of its rows or cell by cell
 PICKED_BYTES = 8.0  # an entry of a matrix that is only read, to pick the best or cell by cell
 LOSSY = "lqLQg"  # types that float64 may not represent exactly
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
@@ -332,7 +331,7 @@ def _rank_as_written(reading: Reading, rows: Rows, start: int) -> RankedRows | N
 
 
 def _rank_sorted(reading: Reading, rows: Rows, start: int) -> RankedRows:
-    """Check labels sorted by id, and rank them."""
+    """Rank labels in any order, after sorting them by id to check them."""
     sorted_rows, places = sorted_part(reading.argument, rows, reading.n_labels, start)
     ptr = sorted_rows.ptr
     labels = sorted_rows.labels

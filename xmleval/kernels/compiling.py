@@ -96,11 +96,11 @@ COMPILED = Compiled()
 
 
 class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
-    """Numba's cache with files named by content: two processes may give them the same number.
+    """Numba's cache, with files named by content: Numba numbers them, and numbers can collide.
 
-    One of them would then run what the other compiled for values of another type. Each file holds
-    the stamp of its sources, too: a process that began before they changed may still save what it
-    compiles.
+    Two processes may take one number, and one of them would then run what the other compiled for
+    values of another type. Each file has the stamp of its sources, too: a process that began before
+    they changed may still save what it compiles.
     """
 
     def save(self, key: object, data: object) -> None:

@@ -21,9 +21,8 @@ LEAST = -342
 MOST = 308
 EXACT = 22  # powers of ten up to here are doubles
 SPARE = 8  # bytes behind a text that may be read
-# largest power that is handled, and the mark of a number that is not
-FAR = 30000
-ODD = -32768
+FAR = 30000  # largest power that is handled
+ODD = -32768  # mark of a number that is not
 PLUS = 43
 MINUS = 45
 POINT = 46

@@ -118,7 +118,7 @@ def integrate_discount(start: float, stop: float, logs: Floats) -> float:
 
 @kernel
 def slope_term(x: float, logs: Floats) -> float:
-    """Return the terms of the Euler-Maclaurin formula at x, for sums of 1 / log2(x), up to x^-3."""
+    """Return Euler-Maclaurin terms at x for sums of 1 / log2(x); the next one is in x^-3."""
     log = log2_of(x, logs)
     return 0.5 / log - 1.0 / (12.0 * LN2 * x * log * log)
 

@@ -79,9 +79,8 @@ def widen_extremes(
         for t in range(true_ptr[i], true_ptr[i + 1]):
             counts[2, true_labels[t]] += 1
         for p in range(list_ptr[i], list_ptr[i + 1]):
-            # -0.0 as 0.0
             label = list_labels[p]
-            score = float(scores[p]) + 0.0
+            score = float(scores[p]) + 0.0  # -0.0 as 0.0
             if relevant[p]:
                 counts[0, label] += 1
                 ends[0, label] = min(ends[0, label], score)

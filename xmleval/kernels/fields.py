@@ -161,7 +161,7 @@ def scan_numbers(
 def are_equal(
     text: NDArray[np.uint8], start: int, other: NDArray[np.uint8], other_start: int, size: int
 ) -> bool:
-    """Whether so many bytes of two texts are equal; may read `SPARE` bytes more of both."""
+    """Whether ``size`` bytes of two texts are equal; may read `SPARE` bytes more of both."""
     p = np.uint64(start)
     q = np.uint64(other_start)
     left = np.uint64(size)

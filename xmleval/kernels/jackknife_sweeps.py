@@ -112,9 +112,8 @@ def sweep_keys(
     unlisted : int64 (2, groups), unlisted entries; tied : as large, overwritten
     above, totals, sums : as in `leave_out`
     """
-    # whether the unlisted entries are passed
     p = keys.size
-    passed = False
+    passed = False  # whether the unlisted entries are passed
     none = np.zeros(tied.shape[1], np.int64)
     while p > 0 or not passed:
         rank = (keys[p - 1] >> MARK_BITS) & LAST_RANK if p > 0 else -1

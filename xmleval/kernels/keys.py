@@ -149,7 +149,7 @@ def encode_keys(labels: Labels, scores: Scores, keys: Ints) -> None:
 
 @kernel
 def decode_keys(keys: Ints, scores: Scores) -> None:
-    """Write the bits of the float32 scores of keys; keys : int64 (n,); scores : uint32 (n,)."""
+    """Write the bits of the float32 scores of keys, int64 (n,), to scores, uint32 (n,)."""
     for p in range(keys.size):
         scores[p] = np.uint32(bits_of_rank(keys[p] & LOW))
 
@@ -162,8 +162,7 @@ def count_keys(keys: Ints, first: int, counts: Ints) -> bool:
     """
     n_labels = np.uint64(counts.size)
     for key in keys:
-        # a place below 0 is a large one
-        label = np.uint64((key >> HALF) - first)
+        label = np.uint64((key >> HALF) - first)  # a place below 0 is a large one
         rank = key & LOW
         if label >= n_labels or rank < LEAST_RANK or rank > MOST_RANK:
             return False

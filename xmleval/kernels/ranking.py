@@ -10,9 +10,8 @@ from xmleval.kernels.sorting import longest_row, sort_down
 
 MOST_STEPS = 1 << 30  # that an int32 counts
 BOUND_LANES = 16  # lanes whose maxima bound the best of a part
-# entries that one bound is for, as it gets loose towards 8; bounds of a row
-SHARE = 6
-MOST_PARTS = 3
+SHARE = 6  # entries that one bound is for, as it gets loose towards 8
+MOST_PARTS = 3  # bounds of a row
 MOST_FOUND = 64  # entries up to which counting the better ones of each beats inserting
 WORTH = 80  # entries times depth from which on a bound pays
 STEP = 64  # entries tested together

@@ -8,9 +8,8 @@ from xmleval.base.arrays import Ints
 from xmleval.kernels.jit import kernel, kernel_with_work
 
 WORD = 64  # signs that one random number gives
-# tables for a word, one for each byte of its signs, and entries of a table
-BYTES = 8
-SUMS = 256
+BYTES = 8  # tables for a word, one for each byte of its signs
+SUMS = 256  # entries of a table
 STEP = np.uint64(0x9E3779B97F4A7C15)  # of Weyl's sequence in SplitMix64 (Steele, Lea & Flood 2014)
 FIRST = np.uint64(0xBF58476D1CE4E5B9)
 SECOND = np.uint64(0x94D049BB133111EB)

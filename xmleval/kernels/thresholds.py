@@ -32,7 +32,7 @@ def is_larger(first: Ints, second: Ints, n_shares: int) -> bool:
 
 @kernel
 def sweep_f1(scores: Scores, units: Labels, relevant: Bools, n_true: Ints) -> int:
-    """Find how many leading entries to predict for the largest sum of F1; the fewest of ties.
+    """Find how many leading entries maximise the sum of F1 over units; the fewest of ties.
 
     Sums are compared as fractions: 1/3 + 2/3 equals 1. Sums that differ by less than 2^-104 a unit
     count as equal.

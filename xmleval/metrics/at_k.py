@@ -29,9 +29,9 @@ def within(table: Floats, k: int) -> Floats:
         for column in table[:, :k].T:
             total += column
         return total
-    return (
-        table.cumsum(axis=1)[:, min(k, table.shape[1]) - 1] if table.size else np.zeros(len(table))
-    )
+    if not table.size:
+        return np.zeros(len(table))
+    return table.cumsum(axis=1)[:, min(k, table.shape[1]) - 1]
 
 
 def precision(table: Floats, profile: Profile, setting: Setting) -> Floats:
@@ -57,9 +57,7 @@ def dcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
     """Gains in the first k, each divided by log2(1 + rank)."""
     assert setting.k
     # loads kernels, which no list of measures needs
-    from xmleval.numerics.discounts import (
-        discounts,
-    )
+    from xmleval.numerics.discounts import discounts
 
     depth = min(setting.k, table.shape[1])
     return within(table[:, :depth] * discounts(depth), depth)

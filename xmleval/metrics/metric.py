@@ -127,7 +127,7 @@ class Metric:
 def settle_empty(
     values: Floats, weight: Floats | float, n_relevant: Ints, empty: str, rule: str
 ) -> Floats:
-    """Set the values of rows without relevant labels; ``rule`` is the convention ``empty``."""
+    """Set values without relevant labels, by row or group; ``rule`` is the convention ``empty``."""
     if not empty:
         return values
     if rule == "skip":

@@ -398,7 +398,7 @@ def _named(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     if "@" in name or (name in AMBIGUOUS and not is_at_each_k):
         return (parse_spec(text),)
     cutoffs = {m.cutoff for m in TABLE if m.name == name} - {"all"}
-    # prec, success ...
+    # names such as prec and success are in the table with a cutoff alone
     only_at_k = not cutoffs and canonical(f"{name}@") in {f"{m.name}@" for m in TABLE}
     if cutoffs == {"required"} or only_at_k or is_at_each_k:
         return tuple(parse_spec(f"{name}@{k}") for k in ks)

@@ -73,7 +73,7 @@ def as_keys(part: KeysInMemory) -> Iterable[Keys]:
 def split_labels(parts: Sequence[Grouped], n_ranges: int = 1) -> list[int]:
     """Return the bounds of ranges of labels with about equal numbers of scores.
 
-    There are at least ``n_ranges`` of them if scores allow, and more where ranges would be large.
+    There are at least ``n_ranges`` ranges if labels allow, and more so that each fits in a cache.
     """
     n_reached: Ints = sum(part.ptr - part.ptr[0] for part in parts)
     n_scores = n_reached[-1]
@@ -135,10 +135,11 @@ class Pile:
     def replace_by_runs(self, runs: list[SortedRun]) -> None:
         """Replace all arrays by runs of the same keys.
 
-        A signal handler that runs in between never finds half of it done.
+        A signal handler never finds half of it done.
         """
         nothing: dict[np.dtype[Any], list[KeysInMemory]] = {}
         runs = [*self.runs, *runs]
+        # no call, and nothing made, between these: see above
         self._by_dtype = nothing
         self.n_bytes = 0
         self.runs = runs

@@ -123,8 +123,11 @@ class Values:
     def pack(self, resources: Resources) -> None:
         """Pack all scores."""
         packed = self._packed(resources)
-        self.few = []
-        self.ordered = []
+        few = list[Scores]()
+        ordered = list[Ordered]()
+        # nothing is made from here on: a failure would lose scores
+        self.few = few
+        self.ordered = ordered
         self.packed = packed
 
     def _packed(self, resources: Resources) -> list[Packed]:

@@ -226,7 +226,7 @@ class ScoreRuns(State):
         )
 
         def make_curve(right: int, level: int, *sums_and_peaks: Floats) -> Curve:
-            """Return a curve from its pairs; what else is not given is NaN."""
+            """Return a curve; its precision, peak and threshold are NaN unless given."""
             counts = [np.array([n], object) for n in (n_relevant, n_irrelevant, right, level)]
             others = [np.array([value]) for value in sums_and_peaks or (np.nan,) * 3]
             return Curve._make([*counts, *others])

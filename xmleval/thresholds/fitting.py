@@ -242,9 +242,7 @@ class Fitting:
         """Return the empty collection to add data to."""
         if self.aim is not None:
             # imported here to keep start-up fast
-            from xmleval.thresholds.scored import (
-                ScoredEntries,
-            )
+            from xmleval.thresholds.scored import ScoredEntries
 
             return ScoredEntries(n_labels, self.unlisted, self.rule == "label", resources)
         ordered = self.rule in ("rank", "row", "weighted")

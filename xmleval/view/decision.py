@@ -251,7 +251,7 @@ def cut_rows(ranking: RankedRows, thresholds: Floats, unlisted: float | None) ->
 
 
 def parse_decision(rule: str | Decision) -> Decision:
-    """Parse ``top3``, the k best labels, or ``threshold0.5``, all labels with a score above 0.5.
+    """Parse ``top3``, the k best labels, or ``threshold0.5``, scores strictly above 0.5.
 
     ValueError is raised where a text is neither, k is not positive or the threshold is NaN.
     """

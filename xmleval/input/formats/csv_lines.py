@@ -89,8 +89,6 @@ class CsvBlock(NamedTuple):
     """Some records of a file: their fields if all lines are regular, and a line-by-line reader.
 
     further : names of the further fields
-
-    further : names of the further fields
     """
 
     fields: LineFields | None

@@ -141,8 +141,6 @@ def _parse_labels(n_labels: int, lines: Lines, loose: bool = False) -> Rows:
     """Return the labels before the features on each line.
 
     ``loose`` accepts comments, blank lines and ``qid:``.
-
-    ``loose`` accepts comments, blank lines and ``qid:``.
     """
     text = lines.text
     n_lines = lines.n_lines
