@@ -23,7 +23,7 @@ from xmleval.base.errors import (
     shown,
     shown_names,
 )
-from xmleval.evaluation.batch import OF_ROWS, Batch
+from xmleval.evaluation.batch import ROW_ARGUMENTS, Batch
 from xmleval.evaluation.blocks import Blocks
 from xmleval.evaluation.files import FileEvaluation, evaluate_files, open_run, state_files
 from xmleval.evaluation.reading import count_rows
@@ -173,7 +173,7 @@ def _refuse_other_baseline(baseline: str | None, names: Sequence[str]) -> None:
 
 def _checked_row_values(row_values: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
     """Return weights, clusters by number and groups of rows; None if they are not given."""
-    weight, clusters, row_groups = map(row_values.get, OF_ROWS)
+    weight, clusters, row_groups = map(row_values.get, ROW_ARGUMENTS)
     if weight is not None:
         weight = np.asarray(weight, np.float64).ravel()
     if clusters is not None:
@@ -245,7 +245,7 @@ def _named_inputs(
 def _row_values(request: Request, row_names: list[Any] | None) -> dict[str, Any]:
     """Return weights, clusters and groups in the order of the rows, by argument."""
     row_values = dict[str, Any]()
-    for argument in OF_ROWS:
+    for argument in ROW_ARGUMENTS:
         values = getattr(request.data, argument)
         if values is not None:
             row_values[argument] = match_row_values(argument, values, row_names)

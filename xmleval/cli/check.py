@@ -82,7 +82,7 @@ def check(
     beyond its limit, worse, undefined or missing; 2 for invalid usage, for files that cannot be
     read, and where LAST is of other data or conventions.
     """  # noqa: E501
-    checks = check_reports(
+    checked = check_reports(
         results,
         min=limits_of("min", min or ()),
         max=limits_of("max", max or ()),
@@ -90,5 +90,5 @@ def check(
         margin=limits_of("margin", margin or (), margins=True),
         model=model,
     )
-    write_stdout(f"{checks}\n")
-    return 0 if checks else FAILED
+    write_stdout(f"{checked}\n")
+    return 0 if checked else FAILED

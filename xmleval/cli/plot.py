@@ -20,7 +20,7 @@ from xmleval.cli.options import (
     command,
 )
 from xmleval.cli.output import write_figure
-from xmleval.cli.report import evaluate_figures
+from xmleval.cli.report import evaluate_files_for_figures
 from xmleval.cli.types import Choice
 from xmleval.evaluation.request import EvaluateOptions
 from xmleval.metrics.spec import expand_metrics
@@ -64,7 +64,7 @@ def plot(
     if kind == "ranks":
         options["metrics"] = ["p"]  # the figure draws no other measure
     names = [*dict.fromkeys(options["metrics"] or ())]
-    result = evaluate_figures(truth, scores, scanning, complete_lists, options)
+    result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)
     if len(scores) > 1:  # measures of the truth alone are not compared
         names = [name for name in names if _needs_scores(name, options)]
     write_figure(result.plot(kind, metrics=names or None), output)

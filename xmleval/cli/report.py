@@ -61,11 +61,11 @@ def report(
     evaluate` except --pred.
     """
     files = [truth, *scores, training_file(options)]
-    result = evaluate_figures(truth, scores, scanning, complete_lists, options)
+    result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)
     write_text(result.to_html(title, about=describe_run(files)), output)
 
 
-def evaluate_figures(
+def evaluate_files_for_figures(
     truth: Path,
     scores: Sequence[Path],
     scanning: Scanning,

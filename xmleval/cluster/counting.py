@@ -67,7 +67,7 @@ def add_files(evaluator: Evaluator, task: Task) -> None:
     """Count the rows of a task, which are in files."""
     _refuse_changed(task)
     try:
-        for _ in count_rows([evaluator], _match_inputs(task), Resources(evaluator.memory)):
+        for _ in count_rows([evaluator], _open_task(task), Resources(evaluator.memory)):
             pass
     except (ValueError, OSError):
         _refuse_changed(task)  # the cause, if a file has changed
@@ -132,7 +132,7 @@ def _refuse_changed(task: Task) -> None:
             raise ValueError(f"{path}: changed since the run began, from {expected} to {version}")
 
 
-def _match_inputs(task: Task) -> MatchedInputs:
+def _open_task(task: Task) -> MatchedInputs:
     """Return the rows of a task, which are read as one machine would read them."""
     inputs = {
         shards.argument: (shards.name, _open_rows(shards, task.stop - task.start))

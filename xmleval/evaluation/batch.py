@@ -19,7 +19,7 @@ from xmleval.input.plausibility import swapped_notes
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import match_row_values
 
-OF_ROWS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
+ROW_ARGUMENTS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
 NO_NAMES = Naming()
 
 
@@ -135,7 +135,7 @@ def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look
             [values[name] for name in label_filter.sets], naming.n_unmatched_pairs
         )
     inputs: dict[str, Any] = {name: values[name] for name in PREDICTIONS if name in values}
-    for name in OF_ROWS:
+    for name in ROW_ARGUMENTS:
         row_values = getattr(data, name)
         if row_values is not None:
             inputs[name] = match_row_values(name, row_values, naming.row_names)

@@ -38,7 +38,7 @@ from xmleval.statistics.paired import (
 
 Vectors = tuple[Floats | None, Ints | None]  # weights of rows, and numbers of their clusters from 0
 JACKKNIFE = "t"
-OF_ROWS = {"randomisation": sign_flip_p, "paired_t": paired_t_p, "wilcoxon": wilcoxon_p}
+ROW_TESTS = {"randomisation": sign_flip_p, "paired_t": paired_t_p, "wilcoxon": wilcoxon_p}
 TESTS = {
     JACKKNIFE: "paired t-test by the jackknife",
     "randomisation": "randomisation test of paired rows (sign flips)",
@@ -148,8 +148,8 @@ def find_differences(
         if spec.name in a.rows and spec.name in b.rows:
             rows = (a.rows[spec.name], b.rows[spec.name])
             outcomes = wins_ties_losses(*rows, spec.metric.direction)
-            if test in OF_ROWS:
-                p = OF_ROWS[test](_terms(*rows, *vectors))
+            if test in ROW_TESTS:
+                p = ROW_TESTS[test](_terms(*rows, *vectors))
         same_as = None
         if not math.isnan(p):
             same_as = _find_same(spec, tested, a, b)
