@@ -193,3 +193,13 @@ def test_calibrate_command_fits_and_maps_files(
     message = refused("calibrate apply m.json S.run --output P.txt")
     expected_message = "P.txt: no scores with names, as S.run has, are written in this format"
     assert f"{expected_message}; expected" in message
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [(np.float16, np.float32), (np.float32, np.float32), (np.float64, np.float64)],
+)
+def test_apply_returns_the_type_of_scores_or_float32(dtype: Any, expected: Any) -> None:
+    truth, scores = sample(3)
+    calibrator = fit(truth, scores)
+    assert calibrator.apply(scores.astype(dtype)).dtype == expected

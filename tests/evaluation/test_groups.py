@@ -270,3 +270,9 @@ def test_copies_have_the_groups_of_labels_and_rows(copied: Any) -> None:
     evaluator = Evaluator(["p@1", "f1.macro@3"], label_groups=NAMES)
     evaluator.update(TRUTH, SCORES, row_groups=np.arange(N_ROWS) % 3)
     assert copied(evaluator).compute().to_json() == evaluator.compute().to_json()
+
+
+def test_groups_with_numbers_are_in_numeric_order() -> None:
+    numbers = np.array([10, -1, 3, 2])[np.arange(N_LABELS) % 4]
+    report = evaluate(TRUTH, SCORES, metrics=["p@1"], label_groups=numbers)
+    assert [*report.groups] == ["-1", "2", "3", "10"]

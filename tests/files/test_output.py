@@ -211,3 +211,13 @@ def test_scores_that_find_no_room_name_the_folder_and_the_option(
     )
     cause = rf"No space left on device, while \d+ bytes were spilled; {kept}"
     assert re.fullmatch(f"{re.escape(str(tmp_path))}: {cause}", message), message
+
+
+def test_replacing_keeps_the_permissions_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_text("former")
+    path.chmod(0o600)
+    with replacing(path) as file:
+        file.write(b"new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

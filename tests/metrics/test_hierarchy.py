@@ -322,3 +322,15 @@ def test_hierarchy_of_one_label_has_no_note_on_its_root() -> None:
         edges = [(name, "root") for name in names]
         report = evaluate([names], [names], metrics=["h_f1.micro@1"], hierarchy=edges)
         assert any("above all labels" in note for note in report.notes) == is_noted
+
+
+def test_hierarchy_ignores_stored_zeros() -> None:
+    matrix = sp.csr_array(
+        (
+            np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]),
+            (np.array([3, 4, 1, 2, 4, 5]), [1, 1, 0, 0, 2, 0]),
+        ),
+        shape=(6, 6),
+    )
+    assert matrix.nnz == len(EDGES) + 1
+    assert values(matrix) == values(EDGES)

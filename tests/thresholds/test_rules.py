@@ -243,6 +243,10 @@ def test_load_refuses_files_without_a_rule(tmp_path: Path) -> None:
         ({**LABEL, "fbr": 2}, "fbr: 2 is not within 0..1"),
         ({**LABEL, "fallback": "never"}, "fallback: not for"),
         ({"measure": "f1.micro", "features": EYE}, "features: not for rule='constant'"),
+        (
+            {"measure": "f1.samples", "rule": "row", "features": EYE, "k": 2},
+            "k: not for rule='row'",
+        ),
         ({**ROW, "features": np.eye(3)}, "features: shape (3, 3) does"),
         ({**ROW, "features": EYE + 1j}, "features: dtype complex128 does not hold real numbers"),
         ({**ROW, "features": np.array(UNDEFINED)}, "features: row 1: nan in column 1 is"),
