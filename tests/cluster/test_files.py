@@ -63,6 +63,10 @@ def test_tasks_cover_all_rows_and_keys_tell_what_is_counted(arrays: dict[str, An
     assert keys == {task.key for task in tasks_of(metrics="p@1")}
     for options in ({"metrics": "p@2"}, {"metrics": "p@1", "row_groups": ["a"] * N_ROWS}):
         assert not keys & {task.key for task in tasks_of(**options)}
+    excluded = {"metrics": "p@1", "exclude": "pairs.txt"}
+    from_both = {task.key for task in tasks_of(**excluded)}
+    from_predictions = {task.key for task in tasks_of(**excluded, exclude_from="predictions")}
+    assert not from_both & from_predictions
 
 
 @pytest.mark.parametrize("when", ["before", "while"])
