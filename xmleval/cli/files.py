@@ -142,11 +142,7 @@ class Scanning:
         return self._scan(path, self.label_field, None)
 
     def scores(self, path: Path) -> Path | Scan:
-        """Return a file of predictions."""
-        return self._scan(path, self.scores_label_field, self.score_field)
-
-    def candidates(self, path: Path) -> Path | Scan:
-        """Return a file of candidates, which have the fields of predictions."""
+        """Return a file of predictions, or of candidates, which have the same fields."""
         return self._scan(path, self.scores_label_field, self.score_field)
 
     def models(self, models: Mapping[str, Path]) -> dict[str, Path | Scan]:

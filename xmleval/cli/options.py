@@ -124,7 +124,7 @@ def _scan_files(arguments: dict[str, Any]) -> None:
     arguments["scanning"] = scanning
     scans = {
         "y_train": scanning.training,
-        "candidates": scanning.candidates,
+        "candidates": scanning.scores,
         "y_pred": scanning.scores,
     }
     for name, scan_file in scans.items():

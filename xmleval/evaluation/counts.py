@@ -32,7 +32,7 @@ from xmleval.states.results import Results
 from xmleval.states.state import States, new_states, refuse_many_cells, table_bytes
 from xmleval.view.block import Block
 
-# blocks: they take time to look through, and small ones take more memory than their rows
+# waiting blocks: they take time to look through, and small ones more memory than their rows
 MAX_WAITING = 256
 WORKERS_BYTES = 1 << 30
 ALONE = "alone"  # source of rows that are never merged

@@ -24,9 +24,8 @@ from xmleval.kernels.fields import (
 )
 
 KEY, LABEL, VALUE = range(3)
-# memory for a block of lines, at most, and one part in so many of the remaining memory
-BLOCK_BYTES = 1 << 23
-BLOCK_SHARE = 64
+BLOCK_BYTES = 1 << 23  # memory for a block of lines, at most
+BLOCK_SHARE = 64  # a block takes at most one part in so many of the remaining memory
 
 
 class FieldPlaces(NamedTuple):

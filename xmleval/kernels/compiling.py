@@ -26,7 +26,7 @@ from xmleval.kernels.kept import hash_of_sources, index_name
 
 # Python prints its warnings to stderr where no handler is set
 LOG = logging.getLogger("xmleval.kernels")
-# of compiling before a message says so; another follows whenever they have doubled
+# seconds of compiling before a message; another follows whenever they have doubled
 QUIET_SECONDS = 1.0
 REMEDY = "`xmleval warmup` compiles kernels beforehand, on all processors"
 COMPILING_BYTES = 64 << 20  # of address space, without which LLVM ends the process

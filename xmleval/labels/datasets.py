@@ -8,11 +8,11 @@ from typing import NamedTuple
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, shown
 
 DEFAULT = (0.55, 1.5)
-# The paper of the model; the configurations of DeepXML and NGAME; pyxclib's examples/evaluate.py.
-JAIN = "Jain et al. 2016"
+JAIN = "Jain et al. 2016"  # the paper of the model
+# configurations
 DEEPXML = "DeepXML"
 NGAME = "NGAME"
-PYXCLIB = "pyxclib"
+PYXCLIB = "pyxclib"  # its examples/evaluate.py
 
 
 class Published(NamedTuple):

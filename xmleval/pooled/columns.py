@@ -29,8 +29,8 @@ from xmleval.pooled.piles import (
     split_labels,
 )
 
-# cost of sorting in comparisons: fixed, and per score
-SORTED_FROM = 15_000
+# cost of sorting, in comparisons
+SORTED_FROM = 15_000  # fixed
 SORTED_PER_SCORE = 50
 LONG = 1 << 12  # scores of a label from which NumPy's sort is faster
 

@@ -27,11 +27,11 @@ MOST_ACROSS = 36  # characters of names below a panel; beyond these they are tur
 MOST_TICKS = 20  # of ranks, with a number
 FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
 CELLS = 48  # a side
-# Inches: of a panel, of one without others, of rows of dots, and of diagrams of ranks.
-SIZE = (3.4, 2.7)
-ALONE = (4.6, 3.6)
-WIDTH_OF_DOTS = 5.6
-WIDTH_OF_RANKS = 7.2
+# in inches
+SIZE = (3.4, 2.7)  # of a panel
+ALONE = (4.6, 3.6)  # of a panel without others
+WIDTH_OF_DOTS = 5.6  # of rows of dots
+WIDTH_OF_RANKS = 7.2  # of a diagram of ranks
 WIDE = 7.0  # from which on panels are below one another
 STEP = 0.36  # between names of models in a diagram of ranks
 BAR_STEP = 0.25  # between its bars

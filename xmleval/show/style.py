@@ -8,9 +8,8 @@ from typing import Any
 from xmleval.base.errors import printable
 
 LONGEST = 28  # characters of a name in a figure
-# of text and axes, and of the grid
-INK = "#1b1f24"
-RULE = "#d4d7dc"
+INK = "#1b1f24"  # of text and axes
+RULE = "#d4d7dc"  # of the grid
 # Each colour has a contrast of 3 or more on white, and they differ for colour-blind readers (Okabe
 # and Ito).
 COLOURS = ["#0072b2", "#c44e00", "#007f5f", "#a8458a", "#806a00", "#5b6470"]

@@ -48,9 +48,8 @@ COUNTS = (
 SEVERAL = 2  # labels in a list that has an order
 # as in `Metric.ties`; those of a label group depend on ties between relevant labels, too
 TIE_KINDS = ("hits", "any", "first", "order", "hits of group", "order of group")
-# cutoffs at the number of relevant labels of a row, and of the whole ranking
-N_RELEVANT = 0
-ALL_RANKS = 1 << 62
+N_RELEVANT = 0  # cutoff at the number of relevant labels of a row
+ALL_RANKS = 1 << 62  # cutoff of the whole ranking
 
 
 class DataHints(State):

@@ -209,13 +209,6 @@ class Fitting:
             raise _untuned_error(rule, at_k, measure)
         self.rule = rule
         self.unlisted = _read_unlisted(conventions)
-        is_used = {
-            "k": rule == "top" or (rule == "row" and not with_features),
-            "fbr": self.measure == "f1.macro" and rule == "label",
-            "fallback": fbr is not None,
-            "features": rule == "row",
-            "unlisted": rule not in ("rank", "top", "weighted"),
-        }
         arguments = {
             "k": k,
             "fbr": fbr,
@@ -223,12 +216,10 @@ class Fitting:
             "features": with_features or None,
             "unlisted": self.unlisted,
         }
+        used = _used_arguments(rule, self.measure, with_features, fbr is not None)
         for argument, value in arguments.items():
-            if value is not None and not is_used[argument]:
-                use = f"rule={shown(rule)}"
-                if measure is not None:
-                    use += f" and {measure}"
-                raise InputError(argument, f"not for {use}")
+            if value is not None and argument not in used:
+                raise _unused_error(argument, rule, measure)
         if rule == "top" and k is None:
             raise InputError("k", "rule='top' needs it: the number of labels to predict")
         self.k = LEADING
@@ -321,6 +312,28 @@ def _untuned_error(rule: str, at_k: object, measure: str | None) -> InputError:
         requirement = f"is tuned to {', '.join(RULES[rule].measures)}"
     value = "not given" if measure is None else repr(measure)
     return InputError("measure", f"{value}: rule={shown(rule)} {requirement}")
+
+
+def _used_arguments(
+    rule: str, measure: str | None, with_features: bool, with_fbr: bool
+) -> set[str]:
+    """Return the arguments that have an effect on a rule for a measure."""
+    is_used = {
+        "k": rule == "top" or (rule == "row" and not with_features),
+        "fbr": measure == "f1.macro" and rule == "label",
+        "fallback": with_fbr,
+        "features": rule == "row",
+        "unlisted": rule not in ("rank", "top", "weighted"),
+    }
+    return {argument for argument, has_effect in is_used.items() if has_effect}
+
+
+def _unused_error(argument: str, rule: str, measure: str | None) -> InputError:
+    """Return the error about an argument without effect on a rule and its measure."""
+    use = f"rule={shown(rule)}"
+    if measure is not None:
+        use += f" and {measure}"
+    return InputError(argument, f"not for {use}")
 
 
 def _read_unlisted(conventions: str | Conventions | Mapping[str, Any] | None) -> float | None:
