@@ -223,6 +223,16 @@ def test_check_fails_where_the_paired_interval_excludes_zero(conventions: str) -
     assert sum("95% interval" in reason for reason in reasons) == n_tested
 
 
+def test_check_holds_weighted_means_to_their_values() -> None:
+    """The intervals are of unweighted rows, on average of which the new model is better."""
+    hits = {name: report(name, ["p@1"]).per_row()["p@1"] for name in MODELS}
+    weight = np.where(hits["b"] > hits["a"], 99.0, 1.0)
+    assert check(report("a", ["p@1"]), no_worse_than=report("b", ["p@1"]))
+    new, last = (report(name, ["p@1"], sample_weight=weight) for name in MODELS)
+    (failure,) = check(new, no_worse_than=last).failures
+    assert failure.value == new["p@1"] < last["p@1"] == failure.limit
+
+
 def test_check_allows_a_margin_beyond_the_interval() -> None:
     new = report("b")
     last = report("a")

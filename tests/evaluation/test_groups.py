@@ -159,6 +159,18 @@ def test_groups_note_short_lists_and_refuse_changes() -> None:
     assert evaluator.compute().n_rows == 1000
 
 
+@pytest.mark.parametrize(("n_listed", "is_noted"), [(1, True), (2, False)])
+def test_lists_are_short_for_a_group_if_they_lack_some_of_its_labels(
+    n_listed: int, is_noted: bool
+) -> None:
+    """Lists hold the relevant label, and the other one of its group; k is larger than groups."""
+    ids = np.array([[0, 1], [1, 0], [2, 3], [3, 2]])[:, :n_listed]
+    lists = (ids, np.tile([2.0, 1.0], (4, 1))[:, :n_listed])
+    notes = evaluate(np.eye(4), lists, metrics="p@3", label_groups=[*"xxyy"]).notes
+    assert ("of a group" in str(notes)) == is_noted
+    assert ("few labels of a group (x 1 of 2, y 1 of 2 in" in str(notes)) == is_noted
+
+
 def test_label_groups_are_made_of_numbers_of_training_rows() -> None:
     counts = [0, 1, 10, 11, 100, 101, 0]
     train = (np.arange(101)[:, None] < counts).astype(int)

@@ -247,6 +247,15 @@ def test_scores_counted_by_value_give_the_results_of_sorted_scores(kind: str) ->
         np.testing.assert_array_equal(report.roc_curve(), expected.roc_curve())
 
 
+@pytest.mark.parametrize("memory", [1, "1GiB"])
+def test_peak_f1_is_reached_at_the_highest_threshold_in_any_memory(memory: Any) -> None:
+    truth = np.repeat([[1, 0, 1]], [1000, 2000, 1000], axis=1)  # F1 is 2/3 after 1000, and 4000
+    scores = np.arange(4000.0, 0, -1)[None]
+    report = evaluate(truth, scores, metrics="peak_f1.micro", memory=memory)
+    assert dict(report) == {"peak_f1.micro": 2 / 3}
+    assert report.thresholds == {"peak_f1.micro": 3001.0}
+
+
 FACTOR = st.integers(0, 62).flatmap(lambda bits: st.integers(0, 2**bits - 1))
 
 

@@ -165,6 +165,17 @@ def test_compare_has_p_values_of_scipy_for_tests_of_rows(
     assert "as no mean over rows: psp@3, f1.macro@3" in str(comparison)
 
 
+def test_compare_leaves_undefined_rows_out_of_the_sums_of_clusters() -> None:
+    is_defined = TRUTH.any(axis=1)
+    assert not is_defined.all()
+    clusters = np.arange(N) % 12
+    options: dict[str, Any] = {"metrics": ["p@1", "ndcg@3"], "test": "randomisation"}
+    options["conventions"] = "empty=skip"
+    whole = compared(clusters=clusters, **options)
+    defined = compared(rows=is_defined, clusters=clusters[is_defined], **options)
+    assert whole.differences == defined.differences
+
+
 @pytest.mark.parametrize(("confidence", "better"), [(1 - 2 / 2**5, None), (0.937, "good")])
 def test_compare_names_no_better_model_at_p_equal_to_alpha(
     confidence: float, better: str | None

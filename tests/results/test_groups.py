@@ -210,6 +210,18 @@ def test_compare_tests_label_groups_only_if_lists_are_equally_long() -> None:
     assert "are not tested for map@all within group frequent;" in note
 
 
+def test_compare_tests_row_groups_whose_lists_are_equally_long() -> None:
+    arguments = short_lists()
+    del arguments["label_groups"]
+    labels, scores = arguments["models"]["cut"]
+    shorter = labels.copy()
+    shorter[1::2, -1] = -1
+    arguments["models"] = {"a": (labels, scores), "b": (shorter, scores)}
+    comparison = compare(**arguments, metrics="map@all", row_groups=["like", "unlike"] * (N // 2))
+    is_tested = {each.group: not math.isnan(each.p_value) for each in comparison.differences}
+    assert is_tested == {"": False, "like": True, "unlike": False}
+
+
 def test_no_value_within_groups_is_marked_for_longer_lists() -> None:
     arguments = short_lists()
     models = arguments.pop("models")

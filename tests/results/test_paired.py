@@ -61,6 +61,16 @@ def test_sign_flip_p_and_wilcoxon_p_take_rounded_values_for_ties() -> None:
     assert sign_flip_p(many) == sign_flip_p(np.sign(many))
 
 
+def test_wilcoxon_p_ties_differences_in_neighbouring_units_alone() -> None:
+    """Below 1, units are of 2^-40, and both differences of a pair are rounded to whole ones."""
+    unit = 2.0**-40
+    near = 0.75 + unit * np.array([-0.01, 1.01])
+    apart = 0.625 + unit * np.array([0.49, 1.51])
+    differences = np.r_[0.25, -0.3, 0.5, apart * [1, -1], near * [1, -1], 0.875]
+    expected = scipy.stats.wilcoxon([1, -2, 3, 4, -5, 6, -6, 7]).pvalue
+    assert wilcoxon_p(differences) == expected
+
+
 @both_kinds
 def test_sign_flip_p_of_random_signs_is_near_that_of_all_signs(kind: Callable[..., Floats]) -> None:
     differences = kind(20, 3) + 0.3
