@@ -139,6 +139,15 @@ def test_documents_have_the_values_of_arrays(case: Case) -> None:
     assert values_of(metrics, case.line) == dict(expected)
 
 
+def test_score_field_of_one_file_is_that_of_predictions() -> None:
+    """In a truth of its own, it is a field of judgements, of which 0 is not relevant."""
+    for name in ("t.csv", "s.csv"):
+        Path(name).write_text("id,label,rank\n1,a,1\n1,b,0\n2,c,2\n")
+    for files, precision in (("t.csv s.csv", 0.5), ("s.csv ./s.csv", 0.75)):
+        values = values_of(["p@2"], f"{files} --instance-field id --score-field rank")
+        assert values == {"p@2": precision}
+
+
 class Cells(NamedTuple):
     """Cells of a column, options, and labels or labels with scores in each cell."""
 

@@ -23,7 +23,7 @@ from tests.problems import (
     label_sets,
     mend,
 )
-from xmleval import Evaluator
+from xmleval import Evaluator, evaluate
 from xmleval.metrics import TABLE, Setting
 from xmleval.thresholds import fit
 
@@ -190,6 +190,22 @@ def test_evaluate_gives_the_best_value_to_perfect_predictions(
             rows = spec.metric.best(n_relevant, Setting(spec.k, {}, problem.conventions, n))
             best = float(np.mean(rows[~np.isnan(rows)]))
             assert math.isclose(report[spec.name], best, abs_tol=1e-12), spec.name
+
+
+def test_rows_of_perfect_predictions_have_the_best_values_and_others_worse_ones() -> None:
+    truth = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0], [1, 0, 1, 1, 0, 0]])
+    scores = 10.0 * truth - np.arange(5, 11)
+    options: dict[str, Any] = {"metrics": "all", "k": 3, "per_row": True}
+    options |= {"inverse_propensity": np.arange(1, 7), "conventions": "link=sigmoid"}
+    report = evaluate(truth, scores, y_pred=truth, **options)
+    reverse = evaluate(truth, -scores, y_pred=1 - truth, **options)
+    for spec in report.specs:
+        if not spec.metric.best or spec.name not in report.per_row() or is_bounded_by_k(spec, 3):
+            continue
+        best = spec.metric.best(truth.sum(axis=1), Setting(spec.k, {}, report.conventions, 6))
+        assert report.per_row()[spec.name] == pytest.approx(best, abs=1e-12), spec.name
+        sign = {"up": 1, "down": -1}[spec.metric.direction]
+        assert sign * report[spec.name] > sign * reverse[spec.name], spec.name
 
 
 def perfect_row(relevant: set[int], q: list[float]) -> list[tuple[int, float | None]]:

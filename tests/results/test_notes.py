@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -188,6 +189,19 @@ def test_notes_on_all_batches_and_shards_are_not_repeated() -> None:
     assert notes == ["y_score: rows were brought in the order of y_true's index"]
 
 
+def test_saved_notes_name_arguments_as_those_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("id,label,relevance\n1,a,2\n")
+    Path("p.csv").write_text("id,predicted,my_score\n1,a,0.5\n")
+    assert answer(["evaluate", *shlex.split("t.csv p.csv --metrics ndcg@1 --save s")])[0] == 0
+    notes = Evaluator.load("s").compute().notes
+    assert notes == evaluate("t.csv", "p.csv", metrics="ndcg@1").notes
+    for words in ('unless conventions="gains=..." is given', "scan(path, score=...) reads scores"):
+        assert any(words in note for note in notes)
+
+
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("form", ["json", "table", "markdown", "latex"])
 @pytest.mark.parametrize(
@@ -216,6 +230,7 @@ def test_commands_write_notes_on_inputs_in_every_form(command: str, form: str) -
     "line",
     [
         "evaluate t.qrels m.run --format csv --metrics mrr@1",
+        "evaluate t.qrels m.run --format csv --output out.csv --metrics mrr@1",
         "compare t.qrels m.run n.run --format csv --metrics mrr@1",
         "diff t.qrels m.run n.run --format csv --metric mrr@1",
         "evaluate t.qrels n.run m.run --output out.json --metrics mrr@1",

@@ -104,6 +104,16 @@ def test_calibrator_apply_returns_probabilities_in_the_form_of_the_scores(form: 
         assert kind_of(applied) == kind_of(scores)
 
 
+@pytest.mark.parametrize("make", [list, tuple])
+def test_apply_takes_pairs_of_either_type_and_the_calibrator_keeps_it(make: Any) -> None:
+    scores = [[make(pair) for pair in row.items()] for row in SCORES.values()]
+    rule = fit(TRUTH, SCORES, "f1.micro")
+    assert rule.apply(scores) == [*rule.apply(SCORES).values()]
+    calibrator = calibrate.fit(TRUTH, SCORES, "platt")
+    expected = calibrator.apply(SCORES).values()
+    assert calibrator.apply(scores) == [[make(pair) for pair in row.items()] for row in expected]
+
+
 def map_rows(calibrator: calibrate.Calibrator) -> Rows:
     """Return the probabilities of all scores, mapped in one array."""
     values = [*dict.fromkeys(score for row in SCORES.values() for score in row.values())]

@@ -78,6 +78,19 @@ def test_fit_shares_the_weight_among_repeated_columns() -> None:
     assert dense[5] == 0
 
 
+@pytest.mark.parametrize(
+    ("unlisted", "second"), [(0, False), (-0.5, False), (-0.75, True), ("below", True)]
+)
+def test_rule_of_features_predicts_labels_above_unlisted_ones(unlisted: Any, second: bool) -> None:
+    """Thresholds, 0.6 and 0.8 of the rows that it is fitted to, fall with the feature below 0."""
+    truth = np.array([[1, 0], [1, 0]])
+    scores = np.array([[0.9, 0.3], [0.9, 0.7]])
+    conventions = {"unlisted": unlisted}
+    rule = fit(truth, scores, **ROW, features=[[1.0], [2.0]], conventions=conventions)
+    sets = rule.apply(np.array([[0.5, -0.5]]), features=[[-9.0]])
+    assert sets.toarray().tolist() == [[True, second]]
+
+
 @pytest.mark.parametrize("width", [3, 17, 100])
 def test_linear_values_do_not_depend_on_other_rows(width: int) -> None:
     rng = np.random.default_rng(width)

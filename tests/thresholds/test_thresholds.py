@@ -262,7 +262,7 @@ def test_fit_takes_middle_thresholds_of_rows_for_least_squares() -> None:
         np.testing.assert_array_equal(sets, scores > (design @ weights)[:, None])
 
 
-@pytest.mark.parametrize("unlisted", [-0.3, 0.25, 2.0, "below"])
+@pytest.mark.parametrize("unlisted", [-0.3, 0.0, 0.25, 2.0, "below"])
 def test_linear_rule_reads_all_labels_and_predicts_no_unlisted_one(unlisted: Any) -> None:
     rng = np.random.default_rng(11)
     truth = (rng.random((60, 6)) < 0.4).astype(int)
