@@ -46,7 +46,8 @@ TWO = {
 
 
 def of_demsar(**options: Any) -> Ranking:
-    return rank(VALUES, higher_is_better=True, **options)
+    ranking: Ranking = rank(VALUES, higher_is_better=True, **options)
+    return ranking
 
 
 def drawn(n: int, k: int, n_values: int, seed: int = 0) -> Any:
@@ -377,6 +378,6 @@ def test_ranking_has_the_same_ranks_in_every_form() -> None:
     assert ranks_of_records == RANKS
     assert "79.80 (1)" in rank(VALUES, "p@1").to_latex(percent=True)
     _, *columns = zip(*rows, strict=True)
-    turned = ranking.to_latex(models="rows")
+    turned = ranking.to_latex(rows="models")
     assert all(" & ".join(column) in turned for column in columns)
     assert max(map(len, ranking.to_text(40).splitlines())) <= 40
