@@ -132,7 +132,7 @@ def make_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
         arguments["conventions"] = ",".join(fields)
     if "input_format" in arguments:
         _scan_files(arguments)
-    if not arguments.keys().isdisjoint(STYLE):
+    if "percent" in arguments:  # of a command that prints tables of results
         arguments["style"] = _make_style(arguments)
     constants = _pop_options(arguments, PROPENSITY_OPTIONS)
     if any(value is not None for value in constants.values()):
