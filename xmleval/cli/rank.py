@@ -21,6 +21,7 @@ from xmleval.cli.types import NUMBER, Choice
 from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results import ranking as ranks
+from xmleval.results.data_sets import Comparisons
 from xmleval.results.ranking import Ranking
 from xmleval.results.rankings import Rankings
 from xmleval.results.result import TableStyle
@@ -79,7 +80,10 @@ def rank(
         files = [*files_by_name.values()]
         for file in files:
             refuse_input(file, [path for path in (output, html, plot) if path is not None])
-        data_sets, notes = ranks.by_short_names(ranks.by_data_set(files_by_name))
+        data_sets = files_by_name
+        if len(files) == 1:
+            data_sets = Comparisons.load(files[0])
+        data_sets, notes = ranks.by_short_names(ranks.by_data_set(data_sets))
         settings |= {name: options[name] for name in given_options(options)}
         if not is_chosen:
             names = ranks.shared_measures(data_sets) or []
