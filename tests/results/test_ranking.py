@@ -290,23 +290,23 @@ def with_reports(**down: Any) -> Any:
         (TWO, {**UP, "alpha": "0.05"}, "alpha: '0.05' is not a number"),
         (
             TWO,
-            {**UP, "metric": "coverage"},
+            {**UP, "metrics": "coverage"},
             "higher_is_better: True, and lower is better for coverage",
         ),
         (with_reports(), {}, "metric: not given; the models have p@1, ranking_loss"),
         (
             {"one": reports(), "two": reports("ranking_loss")},
-            {"metric": "p@1"},
+            {"metrics": "p@1"},
             "up on two: 'p@1' is not in this report; it has ranking_loss; down",
         ),
         (
             with_reports(rows=2),
-            {"metric": "p@1"},
+            {"metrics": "p@1"},
             "two: n_rows is 3 for up and 2 for down, whose values can",
         ),
         (
             with_reports(conventions={"empty": "skip"}),
-            {"metric": "p@1"},
+            {"metrics": "p@1"},
             "results: two: empty is zero for up and skip for down",
         ),
     ],

@@ -307,14 +307,22 @@ class Result(Protocol[AnyRecord]):
         """Return the first changes of a style with which a tabular fits; None if it never does."""
         narrow = TableStyle(**style)
         changes = TableStyle()
+        points = self._latex_points(narrow)
         for change in NARROWER:
-            if not narrow.items() >= change.items():
-                narrow.update(change)
+            changed = TableStyle(**narrow)
+            changed.update(change)
+            if self._latex_points(changed) < points:
+                narrow = changed
                 changes.update(change)
-                checked = self._style(one_number=True, **narrow)
-                if latex_points(self._paper(checked)[0]) <= limit:
-                    return changes
+                points = self._latex_points(narrow)
+            if points <= limit:
+                return changes
         return None
+
+    def _latex_points(self, style: TableStyle) -> int:
+        """Return the width of the widest tabular in a style."""
+        tables, _ = self._paper(self._style(one_number=True, **style))
+        return latex_points(tables)
 
     def to_csv(self) -> str:
         """Return CSV in full precision.
