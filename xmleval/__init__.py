@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # the names of `_NAMES`, for type checkers
     from xmleval.api.measures import ranking_loss as ranking_loss
     from xmleval.api.measures import recall_at_k as recall_at_k
     from xmleval.api.measures import subset_accuracy as subset_accuracy
+    from xmleval.api.rank import rank as rank
     from xmleval.api.sensitivity import Sensitivity as Sensitivity
     from xmleval.api.sensitivity import propensity_sensitivity as propensity_sensitivity
     from xmleval.api.write import write as write
@@ -65,9 +66,10 @@ if TYPE_CHECKING:  # the names of `_NAMES`, for type checkers
     from xmleval.labels.groups import label_groups as label_groups
     from xmleval.labels.propensity import inverse_propensity as inverse_propensity
     from xmleval.results.comparison import Comparison as Comparison
+    from xmleval.results.data_sets import Comparisons as Comparisons
     from xmleval.results.diff import Diff as Diff
     from xmleval.results.ranking import Ranking as Ranking
-    from xmleval.results.ranking import rank as rank
+    from xmleval.results.rankings import Rankings as Rankings
     from xmleval.results.report import Report as Report
 
 _MODULES = ("calibrate", "effectiveness", "io", "thresholds")
@@ -88,9 +90,12 @@ _NAMES = {  # in each module
     "labels.groups": "LabelGroups label_groups",
     "labels.propensity": "inverse_propensity",
     "results.comparison": "Comparison",
+    "results.data_sets": "Comparisons",
     "results.diff": "Diff",
-    "results.ranking": "Ranking rank",
+    "results.ranking": "Ranking",
+    "results.rankings": "Rankings",
     "results.report": "Report",
+    "api.rank": "rank",
     "api.measures": (
         "auc_macro auc_micro auc_samples coverage f1_macro f1_micro f1_samples hamming_loss "
         "hit_at_k hit_rate_at_k instance_auc instance_f1 label_ranking_average_precision lrap "

@@ -104,15 +104,16 @@ def test_rank_gives_what_python_gives(results: Path, run: Run, metric: str) -> N
     ranking = rank(values, metric, alpha=0.1, control="lr.npz")
     assert (ranking.ranks, ranking.groups) == (expected.ranks, expected.groups)
     for words in ("results", "'results/*.json'"):
-        line = f"rank {words} --metric {metric} --alpha 0.1 --control lr"
+        line = f"rank {words} --metrics {metric} --alpha 0.1 --control lr"
         assert run(line) == f"{expected}\n"
     assert run(f"{line} --format json") == expected.to_json() + "\n"
     run(f"{line} --output ranks.tex")
-    assert Path("ranks.tex").read_text() == expected.to_latex()
+    latex = expected.to_latex().replace("percent=True", "--percent").replace("digits=", "--digits ")
+    assert Path("ranks.tex").read_text() == latex
     rankings = json_of("rank results")["rankings"]
     # the label cardinality does not depend on the model
     assert [*rankings] == ["p@1", "p@3", "ranking_loss"]
-    assert rankings[metric] == json_of(f"rank results --metric {metric}")
+    assert rankings[metric] == json_of(f"rank results --metrics {metric}")
 
 
 def test_rank_refuses_a_file_of_one_model_as_python_does(
@@ -120,7 +121,7 @@ def test_rank_refuses_a_file_of_one_model_as_python_does(
 ) -> None:
     contents = json.loads((results / "bibtex.json").read_text())
     Path("one.json").write_text(json.dumps(contents["reports"]["lr.npz"]))
-    message = refused("rank one.json results --metric p@1")
+    message = refused("rank one.json results --metrics p@1")
     assert message.startswith(
         "one.json: has one model; expected `xmleval evaluate TRUTH A B --output"
     )
@@ -138,14 +139,14 @@ def test_rank_matches_names_and_names_data_sets(results: Path) -> None:
             reports[f"{model}_{path.stem}.npz"] = report
         contents["reports"] = reports
         path.write_text(json.dumps(contents))
-    ranking = json_of("rank results --metric p@1")
+    ranking = json_of("rank results --metrics p@1")
     assert {*ranking["average_ranks"]} == {"knn", "lr", "tree"}
     note = "models are matched by the part of their names that differs within a data set"
     assert ranking["notes"][0] == note
     for name in ("bibtex", "eurlex"):
         (results / name).mkdir()
         shutil.move(results / f"{name}.json", results / name / "all.json")
-    line = "rank results/bibtex/all.json results/eurlex/all.json --metric p@1"
+    line = "rank results/bibtex/all.json results/eurlex/all.json --metrics p@1"
     assert [*json_of(line)["ranks"]] == ["results/bibtex/all", "results/eurlex/all"]
 
 
@@ -174,7 +175,7 @@ def test_pages_show_their_inputs_and_changed_rows(figures: Path, results: Path, 
                 marked = [f"{name}*" if name in row["truth"] else name for name in names]
                 assert "; ".join(marked) in rows
     assert Path("c.png").read_bytes().startswith(BEGINS["png"])
-    run("rank results --metric p@1,p@3 --html r.html --plot r.svg")
+    run("rank results --metrics p@1,p@3 --html r.html --plot r.svg")
     assert Path("r.svg").read_text("utf-8").count(">  critical difference ") == 2
     page = Path("r.html").read_text("utf-8")
     for text in ("Critical differences by P@1", "SHA-256 of", "<dt>Command</dt>"):

@@ -120,10 +120,9 @@ def test_diff_has_the_forms_of_all_results() -> None:
     assert f"{share:.4f}" in changes.to_latex()
     assert f"{100 * share:.2f}" in changes.to_latex(percent=True)
     for result in (changes, evaluate(TRUTH, OLD, metrics="p@3")):
-        with pytest.raises(
-            ValueError, match=f"models: 'rows' is for .*, not a {type(result).__name__}"
-        ):
-            result.to_latex(models="rows")
+        name = type(result).__name__
+        with pytest.raises(ValueError, match=f"rows: 'models' have no rows in a {name}; "):
+            result.to_latex(rows="models")
     for kind in (None, "values"):
         with pytest.raises(ValueError, match="a Diff has no figures"):
             changes.plot(kind)
@@ -178,7 +177,7 @@ def test_latex_writes_rows_and_labels_with_digits_of_each_measure() -> None:
     assert changes.label_column == "margin"
     latex = changes.to_latex(percent=True)
     assert f"{100 * row.a:.2f} & {100 * row.b:.2f} &" in latex
-    assert f"{label.a:.6g} & {label.b:.6g} &" in latex
+    assert f"{label.a:.6g} & {label.b:.6g} &" in latex.replace("$-$", "-")
 
 
 @pytest.fixture

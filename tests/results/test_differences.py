@@ -410,13 +410,14 @@ def test_latex_marks_the_best_and_has_one_number_of_digits_a_measure(
     by_value = [records[n : n + n_models] for n in range(0, len(records), n_models)]
     for cells, records_of_value in zip(values, by_value, strict=True):
         check_latex_values(cells, records_of_value, bool(options))
-    turned = comparison.to_latex(models="rows", **options).splitlines()
+    turned = comparison.to_latex(rows="models", **options).splitlines()
     start = turned.index(r"\midrule") + 1
     rows = latex_cells(turned[start : start + len(columns)])
     turned_back = [[row[column] for row in rows] for column in range(4)]
     assert turned_back == [header[1:], *(cells[1:] for cells in body[:3])]
-    with pytest.raises(ValueError, match="models: 'column' is neither 'columns' nor 'rows'"):
-        comparison.to_latex(models="column")
+    message = "rows: 'columns' have no rows in a Comparison; expected 'measures' or 'models'"
+    with pytest.raises(ValueError, match=message):
+        comparison.to_latex(rows="columns")
 
 
 # ------------------------------------------------------------- measures with the same differences

@@ -192,11 +192,11 @@ def test_compare_prefers_no_model_to_itself_with_shorter_lists(form: str, test: 
 def test_compare_tests_label_groups_only_if_lists_are_equally_long() -> None:
     """One label of 1600 is not listed, in a row of frequent labels; of all labels, 1 % may lack."""
     arguments = short_lists()
-    labels, scores = arguments["models"]["cut"]
+    labels, scores = arguments.pop("models")["cut"]
     shorter = labels.copy()
     shorter[0, -1] = -1
     models = {"a": (labels, scores), "b": (shorter, scores)}
-    comparison = compare(**arguments | {"models": models}, metrics="map@all")
+    comparison = compare(arguments.pop("y_true"), models, **arguments, metrics="map@all")
     is_tested = {
         (difference.kind, difference.group): not math.isnan(difference.p_value)
         for difference in comparison.differences
@@ -235,11 +235,11 @@ def test_no_value_within_groups_is_marked_for_longer_lists() -> None:
 
 def test_compare_tests_equally_short_lists_within_groups() -> None:
     arguments = short_lists()
-    labels, scores = arguments["models"]["cut"]
+    labels, scores = arguments.pop("models")["cut"]
     models = {
         "a": (labels, scores),
         "b": (labels[:, ::-1].copy(), scores),
     }
-    comparison = compare(**arguments | {"models": models}, metrics="p@1")
+    comparison = compare(arguments.pop("y_true"), models, **arguments, metrics="p@1")
     within_groups = [each for each in comparison.differences if each.kind == "groups"]
     assert [difference.better for difference in within_groups] == ["a", "a"]

@@ -46,7 +46,8 @@ TWO = {
 
 
 def of_demsar(**options: Any) -> Ranking:
-    return rank(VALUES, higher_is_better=True, **options)
+    ranking: Ranking = rank(VALUES, higher_is_better=True, **options)
+    return ranking
 
 
 def drawn(n: int, k: int, n_values: int, seed: int = 0) -> Any:
@@ -289,23 +290,23 @@ def with_reports(**down: Any) -> Any:
         (TWO, {**UP, "alpha": "0.05"}, "alpha: '0.05' is not a number"),
         (
             TWO,
-            {**UP, "metric": "coverage"},
+            {**UP, "metrics": "coverage"},
             "higher_is_better: True, and lower is better for coverage",
         ),
         (with_reports(), {}, "metric: not given; the models have p@1, ranking_loss"),
         (
             {"one": reports(), "two": reports("ranking_loss")},
-            {"metric": "p@1"},
+            {"metrics": "p@1"},
             "up on two: 'p@1' is not in this report; it has ranking_loss; down",
         ),
         (
             with_reports(rows=2),
-            {"metric": "p@1"},
+            {"metrics": "p@1"},
             "two: n_rows is 3 for up and 2 for down, whose values can",
         ),
         (
             with_reports(conventions={"empty": "skip"}),
-            {"metric": "p@1"},
+            {"metrics": "p@1"},
             "results: two: empty is zero for up and skip for down",
         ),
     ],
@@ -377,6 +378,6 @@ def test_ranking_has_the_same_ranks_in_every_form() -> None:
     assert ranks_of_records == RANKS
     assert "79.80 (1)" in rank(VALUES, "p@1").to_latex(percent=True)
     _, *columns = zip(*rows, strict=True)
-    turned = ranking.to_latex(models="rows")
+    turned = ranking.to_latex(rows="models")
     assert all(" & ".join(column) in turned for column in columns)
     assert max(map(len, ranking.to_text(40).splitlines())) <= 40

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain, cycle, islice, zip_longest
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -38,15 +40,41 @@ from xmleval.input.vectors import match_row_values
 from xmleval.labels.groups import check_row_groups
 from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics, parse_spec
 from xmleval.results.comparison import Comparison
+from xmleval.results.data_sets import Comparisons
 from xmleval.results.diff import LISTED, Lists, refuse_no_labels
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
 from xmleval.states.plan import Settings, make_plan
 
 Models = Mapping[str, Any]  # scores or sets by name, or a list of those of seeds
+CHOOSING = ("metrics", "k")  # options that choose among computed results
+# a truth, models and, perhaps, options; or results
+DataSet = (
+    tuple[RowsLike, Mapping[str, Any]]
+    | tuple[RowsLike, Mapping[str, Any], Mapping[str, Any]]
+    | Comparison
+    | FilePath
+)
+DATA_SET = "expected (y_true, models), these with a dict of options, or results of compare"
 AFTER = "; they come after the truth: compare(y_true, models)"
 
 
+@overload
+def compare(
+    y_true: Mapping[str, DataSet] | FilePath,
+    *,
+    baseline: str | None = None,
+    test: str = JACKKNIFE,
+    confidence: float = 0.95,
+    clusters: ValuesLike | None = None,
+    seeds: bool = False,
+    worst: int = 0,
+    complete_lists: bool = False,
+    **options: Any,
+) -> Comparisons: ...
+
+
+@overload
 def compare(
     y_true: RowsLike,
     models: Mapping[str, Any] | None = None,
@@ -60,13 +88,32 @@ def compare(
     worst: int = 0,
     complete_lists: bool = False,
     **options: Any,
-) -> Comparison:
+) -> Comparison: ...
+
+
+def compare(
+    y_true: RowsLike | Mapping[str, DataSet],
+    models: Mapping[str, Any] | None = None,
+    *,
+    y_pred: Mapping[str, Any] | None = None,
+    baseline: str | None = None,
+    test: str = JACKKNIFE,
+    confidence: float = 0.95,
+    clusters: ValuesLike | None = None,
+    seeds: bool = False,
+    worst: int = 0,
+    complete_lists: bool = False,
+    **options: Any,
+) -> Comparison | Comparisons:
     """Compare models on the same rows: differences, their intervals and p-values, and wins by rows.
 
     Parameters
     ----------
     y_true
-        Relevant labels, as in `evaluate`.
+        Relevant labels, as in `evaluate`. Or several data sets by name, without ``models``: each a
+        pair ``(y_true, models)``; with options of its own, such as ``y_train``, in a dict as third
+        item; or what ``compare`` or ``evaluate`` of several models returned of it, or wrote as
+        JSON, which takes ``metrics`` and ``k`` alone. Or a file of such results.
     models : dict of str to y_score
         Scores of two or more models by name, each as in `evaluate`; None with ``y_pred`` alone.
         Files are read in one pass.
@@ -108,7 +155,8 @@ def compare(
     -------
     Comparison
         Prints as tables; ``differences`` has the numbers, those of groups with ``kind`` and
-        ``group``.
+        ``group``. Of several data sets, `Comparisons`: one table over all, and a `Comparison` of
+        each. p-values are then corrected within each data set.
 
     Raises
     ------
@@ -125,7 +173,23 @@ def compare(
     >>> found = compared.difference("p@1", "good", "poor")
     >>> round(found.value, 4), found.outcomes, found.better
     (0.19, Outcomes(wins=45, ties=148, losses=7), 'good')
+    >>> halves = {"first": (y_true[:100], {"good": good[:100], "poor": poor[:100]})}
+    >>> halves["second"] = (y_true[100:], {"good": good[100:], "poor": poor[100:]})
+    >>> print(compare(halves, metrics=["p@1"], confidence=0.9).to_text(intervals=False))
     """
+    if models is None and y_pred is None and isinstance(y_true, Mapping | str | os.PathLike):
+        settings: dict[str, Any] = {
+            "baseline": baseline,
+            "test": test,
+            "confidence": confidence,
+            "clusters": clusters,
+            "seeds": seeds,
+            "worst": worst,
+            "complete_lists": complete_lists,
+        }
+        data_sets: Mapping[Any, Any]
+        data_sets = y_true if isinstance(y_true, Mapping) else Comparisons.load(y_true)
+        return Comparisons(_compare_data_sets(data_sets, settings, options))
     names = names_of(models, y_pred)
     check_test(test, options.get("sample_weight") is not None, clusters)
     _refuse_other_baseline(baseline, names)
@@ -162,6 +226,65 @@ def compare(
         lists_of=evaluated.lists_of if shows_lists else None,
         **_checked_row_values(evaluated.row_values, first.n_rows),
     )
+
+
+def _compare_data_sets(
+    data_sets: Mapping[Any, Any], settings: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Comparison]:
+    """Return the comparison on each data set, by its name."""
+    comparisons = dict[str, Comparison]()
+    for name, data_set in data_sets.items():
+        if not isinstance(name, str):
+            raise InputError("y_true", f"{shown(name)} is not the name of a data set")
+        with naming_data_set(name):
+            if isinstance(data_set, tuple):
+                truth, models, own = inputs_of(data_set)
+                comparisons[name] = compare(truth, models, **{**settings, **options, **own})
+            else:
+                _refuse_settings_of_results({**settings, **options})
+                comparisons[name] = _finished_comparison(data_set, options)
+    return comparisons
+
+
+def inputs_of(data_set: tuple[Any, ...]) -> tuple[Any, Any, Mapping[str, Any]]:
+    """Return the truth, the models and the options of a data set, or refuse anything else."""
+    if len(data_set) == 2:
+        return *data_set, {}
+    if len(data_set) == 3 and isinstance(data_set[2], Mapping):
+        return data_set
+    raise InputError("y_true", f"a tuple of {len(data_set)}; {DATA_SET}")
+
+
+@contextmanager
+def naming_data_set(name: str) -> Iterator[None]:
+    """Put the name of a data set in front of errors on its input."""
+    try:
+        yield
+    except InputError as error:
+        reason = Message(f"of data set {shown(name)}: ", error.message)
+        raise InputError(error.argument, reason) from None
+    except ValueError as error:
+        raise ValueError(Message(f"data set {shown(name)}: ", *error.args)) from None
+
+
+def _refuse_settings_of_results(settings: Mapping[str, Any]) -> None:
+    """Refuse what changes results that were computed before."""
+    assert compare.__kwdefaults__ is not None
+    for name, value in settings.items():
+        if name not in CHOOSING and value is not compare.__kwdefaults__.get(name):
+            raise InputError(name, "is for truths and models; these are results, computed before")
+
+
+def _finished_comparison(result: object, options: Mapping[str, Any]) -> Comparison:
+    """Return the requested measures of a comparison that was made before, or is in a file."""
+    if is_file(result):
+        result = Comparison.load(result)
+    if not isinstance(result, Comparison):
+        raise InputError("y_true", f"{type(result).__name__} is no data set; {DATA_SET}")
+    if options.get("metrics") is None:
+        return result
+    requested = expand_metrics(options["metrics"], options.get("k", DEFAULT_K))
+    return result._only([spec.name for spec, _ in requested])
 
 
 def _refuse_other_baseline(baseline: str | None, names: Sequence[str]) -> None:

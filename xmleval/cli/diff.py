@@ -9,13 +9,22 @@ import click
 
 from xmleval.api.diff import diff as diff_files
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.files import FILE, Scanning
+from xmleval.cli.files import FILE, NamedFile, Scanning
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import COMPARED, MODEL_MEASURES, OUTPUT, Opt, command, format_option
+from xmleval.cli.options import (
+    COMPARED,
+    MODEL_MEASURES,
+    OUTPUT,
+    STYLE,
+    Opt,
+    command,
+    format_option,
+)
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import name_models
 from xmleval.cli.types import COUNT
 from xmleval.evaluation.request import EvaluateOptions
+from xmleval.results.result import TableStyle
 
 SECTIONS = {"Changes": {"metric": Opt(str, "NAME"), "worst": Opt(COUNT, "N")}} | COMPARED
 SECTIONS |= {
@@ -23,6 +32,8 @@ SECTIONS |= {
     "Output": {
         "output_format": format_option(["table", "json", "csv", "markdown"]),
         "output": OUTPUT,
+        "percent": STYLE["percent"],
+        "digits": STYLE["digits"],
     },
 }
 EXAMPLES = """\
@@ -41,6 +52,7 @@ def diff(
     scores: tuple[Path, Path],
     output_format: str,
     output: Path | None,
+    style: TableStyle,
     scanning: Scanning,
     metric: str,
     worst: int,
@@ -52,8 +64,8 @@ def diff(
     that --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate` except
     --pred; --labels names the columns, whatever their form.
     """
-    name_models(truth, scores)  # refuses likely mistakes
+    name_models(truth, [NamedFile("", path) for path in scores])  # refuses likely mistakes
     options["progress"] = on_terminal()
     old, new = map(scanning.scores, scores)
     result = diff_files(scanning.truth(truth), old, new, metric=metric, worst=worst, **options)
-    write_result(result, output_format, output)
+    write_result(result, output_format, output, style)

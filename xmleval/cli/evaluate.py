@@ -10,7 +10,7 @@ import click
 
 from xmleval.api.evaluate import evaluate as evaluate_files
 from xmleval.base.errors import InputError
-from xmleval.cli.files import FILE, TABLE, Scanning
+from xmleval.cli.files import FILE, MODEL_FILE, TABLE, NamedFile, Scanning
 from xmleval.cli.messages import on_terminal
 from xmleval.cli.options import EVALUATION, RESULT, RUNS, SAVE, Opt, command
 from xmleval.cli.output import write_details, write_result
@@ -20,6 +20,7 @@ from xmleval.evaluation.request import EvaluateOptions, Running
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.details import refuse_no_rows
+from xmleval.results.result import TableStyle
 
 EXAMPLES = """\
 xmleval evaluate Y.npz bert.npz \\
@@ -51,13 +52,14 @@ SECTIONS = EVALUATION | {
 
 @command(SECTIONS, evaluate_files, Running, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
-@click.argument("scores", type=FILE, nargs=-1)
+@click.argument("scores", type=MODEL_FILE, nargs=-1)
 @kept_until_written()
 def evaluate(
     truth: Path,
-    scores: tuple[Path, ...],
+    scores: tuple[NamedFile, ...],
     output_format: str,
     output: Path | None,
+    style: TableStyle,
     per_label_file: Path | None,
     per_row_file: Path | None,
     scanning: Scanning,
@@ -91,4 +93,4 @@ def evaluate(
         name = next(iter(models), str(truth))
         reports = {name: result}
     write_details(reports, per_label_file, per_row_file)
-    write_result(result, output_format, output)
+    write_result(result, output_format, output, style)

@@ -10,13 +10,13 @@ from fnmatch import fnmatch
 from glob import escape
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from xmleval.base.errors import KEYWORDS_OF_SCAN, InputError, import_optional
+from xmleval.base.errors import KEYWORDS_OF_SCAN, InputError, import_optional, shown
 from xmleval.files.output import ARCHIVE, refuse_ending, refuse_input, refuse_unwritable
-from xmleval.files.remote import RemotePath, as_path
+from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.scan import Scan, scan
 
 FIELD_OPTIONS = tuple(name for name in KEYWORDS_OF_SCAN if name != "input_format")
@@ -34,6 +34,50 @@ class FileName(click.Path):
     ) -> Path:
         """Return the path of a name."""
         return as_path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+class NamedFile(NamedTuple):
+    """A file and the name that stands before it, as in ``bert=runs/7.npz``; "" for none."""
+
+    name: str
+    path: Path
+
+
+class NamedFileName(click.ParamType[NamedFile]):
+    """The path of a file, or the address of a remote one, with a name before it.
+
+    Parameters
+    ----------
+    needs_name : bool
+        Whether a file without a name is refused.
+    """
+
+    name = "file"
+
+    def __init__(self, needs_name: bool = False) -> None:
+        self.needs_name = needs_name
+
+    def convert(
+        self,
+        value: str | NamedFile,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> NamedFile:
+        """Return the name and the path; a file whose own name has the ``=`` needs no other."""
+        if isinstance(value, NamedFile):
+            return value
+        name, sign, path = value.partition("=")
+        is_named = bool(sign and name and path) and not {*name} & {*"/\\:"}
+        if is_named and not self.needs_name and is_there(as_path(value)):
+            if is_there(as_path(path)):
+                text = f"{value}: is there, and {path} is, too"
+                raise ValueError(f"{text}; write ./{value} for the first, or rename it")
+            is_named = False
+        if is_named:
+            return NamedFile(name, as_path(path))
+        if self.needs_name:
+            self.fail(f"{shown(value)} has no name; expected NAME=FILE.", param, ctx)
+        return NamedFile("", as_path(value))
 
 
 class Output(FileName):
@@ -185,6 +229,8 @@ def _share_files(path: Path, others: Iterable[Path]) -> bool:
 
 
 FILE = FileName()
+MODEL_FILE = NamedFileName()
+NAMED_FILE = NamedFileName(needs_name=True)
 RESULT = Text("the result", None)  # --format decides on endings, too
 TABLE = Text("a table of labels or rows", ("", ".csv", ".jsonl"))
 STATE = Output("a state", ARCHIVE, others=True)
@@ -217,12 +263,14 @@ def _split_paths(
     inputs = list[Path]()
     for param in params:
         value = values.get(param.name or "")
-        paths = value if isinstance(value, tuple) else [value]
+        paths = value if type(value) is tuple else [value]
         for path in paths:
             if isinstance(param.type, Output) and path is not None:
                 outputs += param.type.files(path)
             elif isinstance(path, Path):
                 inputs.append(path)
+            elif isinstance(path, NamedFile):
+                inputs.append(path.path)
     return outputs, inputs
 
 

@@ -13,6 +13,7 @@ from xmleval.cli.files import FILE, STATE
 from xmleval.cli.options import Opt, command
 from xmleval.cli.output import write_details, write_result
 from xmleval.evaluation.evaluator import Evaluator
+from xmleval.results.result import TableStyle
 
 OPTIONS = {
     "save": Opt(STATE, None, "File for the state of all together."),
@@ -30,6 +31,7 @@ def merge(
     save: Path | None,
     output_format: str,
     output: Path | None,
+    style: TableStyle,
     per_label_file: Path | None,
     per_row_file: Path | None,
     memory: str,
@@ -62,4 +64,4 @@ def merge(
     write_details({str(first_state): report}, per_label_file, per_row_file)
     if save is not None:
         evaluator.save(save)
-    write_result(report, output_format, output)
+    write_result(report, output_format, output, style)

@@ -23,6 +23,7 @@ FLAGS = {  # spelling of the arguments of functions; a command adds its options
     "per_label": "--per-label",
     "per_row": "--per-row",
     "higher_is_better=False": "--lower-is-better",
+    "intervals=False": "--no-intervals",
 }
 ARGUMENT = re.compile(r"(?<![\w./-])(y_true|y_score|y_pred|y_train)(?![\w./=-])")  # in plain text
 LONGEST = 600  # a damaged header may be quoted whole

@@ -9,12 +9,22 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import click
 
 from xmleval.base.conventions import CHOICES, PRESETS, Conventions
-from xmleval.cli.files import FIELD_OPTIONS, FILE, STATE, FileName, Scanning, refuse_outputs
+from xmleval.base.errors import InputError
+from xmleval.cli.files import (
+    FIELD_OPTIONS,
+    FILE,
+    NAMED_FILE,
+    STATE,
+    FileName,
+    NamedFile,
+    Scanning,
+    refuse_outputs,
+)
 from xmleval.cli.files import RESULT as RESULT_FILE
 from xmleval.cli.messages import FLAGS
 from xmleval.cli.patterns import refuse_predictions
@@ -40,12 +50,24 @@ from xmleval.labels.datasets import PUBLISHED
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics import GROUPS
 from xmleval.metrics.spec import DEFAULT_K
+from xmleval.results.result import Result, TableStyle
 from xmleval.show.tables import FORMS
 
 Function = Callable[..., Any]
 # arguments that are files of rows
-SCANNED = ("truth", "scores", "source", "like", "y_train", "y_pred", "candidates")
+SCANNED = (
+    "truth",
+    "scores",
+    "truths",
+    "models",
+    "source",
+    "like",
+    "y_train",
+    "y_pred",
+    "candidates",
+)
 PLAIN_TEXT = ("", ".txt")  # endings of a result in any form
+EXACT = ("json", "csv")  # forms of results with numbers in full precision
 NARROW = 60  # columns below which the help of an option begins on a new line
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
 
@@ -94,6 +116,11 @@ def describe_field(field: str) -> str:
     return describe_arguments(Conventions, {})[field][0]
 
 
+def describe_style(name: str) -> str:
+    """Return the description of a keyword of `Result.tables`."""
+    return describe_arguments(Result.tables, {})[name][0]
+
+
 def make_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments of functions by the values of options; several may form one argument."""
     arguments = {**values}
@@ -105,6 +132,8 @@ def make_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
         arguments["conventions"] = ",".join(fields)
     if "input_format" in arguments:
         _scan_files(arguments)
+    if "percent" in arguments:  # of a command that prints tables of results
+        arguments["style"] = _make_style(arguments)
     constants = _pop_options(arguments, PROPENSITY_OPTIONS)
     if any(value is not None for value in constants.values()):
         arguments["y_train"] = TrainingLabels(arguments["y_train"], **constants)
@@ -113,10 +142,25 @@ def make_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
+def _make_style(arguments: dict[str, Any]) -> TableStyle:
+    """Remove the options on tables, and return what they ask for; refuse them where none are."""
+    given = dict[str, Any]()
+    for name, value in _pop_options(arguments, STYLE).items():
+        if value is not STYLE[name].extra.get("default"):
+            given[name] = value
+    style = cast(TableStyle, given)
+    form = arguments["output_format"]
+    if style and form in EXACT:
+        FLAGS.update({name: flag_of(name, STYLE[name]) for name in style})
+        raise InputError(next(iter(style)), f"is for tables; {form} has all values as they are")
+    return style
+
+
 def _scan_files(arguments: dict[str, Any]) -> None:
     """Replace options of reading by a `Scanning` for commands, and scan files that are options."""
     predictions = (
         *_as_sequence(arguments.get("scores")),
+        *_as_sequence(arguments.get("models")),
         *_as_sequence(arguments.get("y_pred")),
     )
     scanning = Scanning(**_pop_options(arguments, FORMAT), predictions=predictions)
@@ -143,12 +187,14 @@ def _make_running(values: dict[str, Any]) -> Running:
     return Running(**values, executor=workers or scheduler)
 
 
-def _as_sequence(value: Path | tuple[Path, ...] | None) -> Sequence[Path]:
+def _as_sequence(
+    value: Path | tuple[Path, ...] | tuple[NamedFile, ...] | None,
+) -> Sequence[Path]:
     """Return the files of an argument as a sequence."""
     if value is None:
         return []
     if isinstance(value, tuple):
-        return value
+        return [file.path if isinstance(file, NamedFile) else file for file in value]
     return [value]
 
 
@@ -189,6 +235,25 @@ DISTANCES = {"flag_value": False, "default": True}
 LIST = {"multiple": True}
 REQUIRED = {"required": True}
 COMPLETE_LISTS = Opt(None, extra=SWITCH)
+FILES = {"multiple": True, "callback": lambda context, parameter, files: files}
+DATA_SETS = {
+    "truths": Opt(
+        NAMED_FILE,
+        "NAME=FILE",
+        "Relevant labels of a data set and its name; once for each data set, in place of TRUTH.",
+        "--truth",
+        FILES,
+    ),
+    "models": Opt(
+        NAMED_FILE,
+        "NAME=FILE",
+        "Predictions of a model and its name, with {} for the name of the data set, as in "
+        "tree='runs/{}/tree.npz'; once for each model. {} may stand in the files of --truth and "
+        "other options, too.",
+        "--model",
+        FILES,
+    ),
+}
 INPUTS = {
     "y_train": Opt(FILE, "Y_TRAIN", flag="--train"),
     "exclude": Opt(FILE),
@@ -353,7 +418,15 @@ OUTPUT = Opt(
     "File for the result, written whole or not at all; default stdout.",
     extra={"is_eager": True},
 )
-RESULT = {"output_format": format_option([*FORMS]), "output": OUTPUT}
+STYLE = {
+    "rows": Opt(Choice(["measures", "models", "data_sets"]), None, describe_style("rows")),
+    "percent": Opt(None, None, describe_style("percent"), extra=SWITCH),
+    "digits": Opt(Whole(min=0), "N", describe_style("digits")),
+    "intervals": Opt(
+        None, None, "Leave confidence intervals out of tables.", "--no-intervals", DISTANCES
+    ),
+}
+RESULT = {"output_format": format_option([*FORMS]), "output": OUTPUT, **STYLE}
 Sections = Mapping[str, Mapping[str, Opt]]
 
 

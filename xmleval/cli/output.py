@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ from xmleval.cli.files import list_files
 from xmleval.cli.messages import print_notes, spell_options, write_stdout
 from xmleval.files.input import digest
 from xmleval.files.output import naming_output, replacing
+from xmleval.results.comparison import Comparison
+from xmleval.results.data_sets import Comparisons
 from xmleval.results.details import (
     csv_lines,
     json_lines,
@@ -28,7 +30,7 @@ from xmleval.results.details import (
     without_labels,
 )
 from xmleval.results.report import Report
-from xmleval.results.result import Result
+from xmleval.results.result import Result, TableStyle
 
 if TYPE_CHECKING:
     from xmleval.show.drawing import SomeAxes
@@ -100,7 +102,7 @@ def write_lines(lines: Iterable[str], path: Path) -> None:
                 file.writelines(encoded_lines)
 
 
-def write_result(result: Result[Any], form: str, path: Path | None) -> None:
+def write_result(result: Result[Any], form: str, path: Path | None, style: TableStyle) -> None:
     """Write a result in a form; on a terminal, a table fits its width.
 
     CSV is a table alone: notes and a list of measures that were not computed go to standard error.
@@ -115,16 +117,21 @@ def write_result(result: Result[Any], form: str, path: Path | None) -> None:
         for line in result.footnotes():
             if "note: " in line or line.startswith("not computed"):
                 print_notes([line])
-    write_text(format_result(form, result, path), path)
+    write_text(format_result(form, result, path, style), path)
 
 
-def format_result(form: str, result: Result[Any], path: Path | None) -> str:
+def format_result(form: str, result: Result[Any], path: Path | None, style: TableStyle) -> str:
     """Return a result in a form; a table that goes to a terminal fits its width."""
-    if form != "table":
-        return str(getattr(result, f"to_{form}")())
-    if path is None:
-        return str(result.to_text(*screen()))
-    return str(result)
+    if form == "json":
+        return result.to_json()
+    if form == "csv":
+        return result.to_csv()
+    if form == "markdown":
+        return result.to_markdown(**style)
+    if form == "latex":
+        return result.to_latex(**style)
+    width, has_colours = screen() if path is None else (None, False)
+    return result.to_text(width, has_colours, **style)
 
 
 def write_details(
@@ -150,8 +157,12 @@ def _format_lines(
 
 def print_counts(result: Result[Any]) -> None:
     """Print the notes with a count on standard error, for results that go to a file."""
-    reports = result.reports.values() if hasattr(result, "reports") else [result]
-    notes = [note for report in reports for note in report.notes if isinstance(note, Note)]
+    results: Collection[Result[Any]] = [result]
+    if isinstance(result, Comparisons):
+        results = [report for comparison in result.values() for report in comparison.values()]
+    elif isinstance(result, Comparison):
+        results = [*result.values()]
+    notes = [note for each in results for note in each.notes if isinstance(note, Note)]
     print_notes(dict.fromkeys(notes))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xmleval.base.budget import OverLimitError
+from xmleval.cli.files import NamedFile
 from xmleval.input.formats.arrays import files_of_list
 from xmleval.input.shards import holds_predictions
 from xmleval.show.tables import names_of_files
@@ -17,18 +18,19 @@ from xmleval.show.tables import names_of_files
 NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")  # the last number in a name
 
 
-def name_models(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
-    """Return SCORES by their names in tables, or refuse likely mistakes.
+def name_models(truth: Path, scores: Sequence[NamedFile]) -> dict[str, Path]:
+    """Return SCORES by the names that they were given, else of files, or refuse likely mistakes.
 
     These are a file that is given twice; both files of a list of arrays, as a shell gives them for
     topk_*, although either names the list; and shards of TRUTH, if a shell expanded the patterns.
     """
+    paths = [path for _, path in scores]
     if len(scores) == 1:
-        return {scores[0].name: scores[0]}
-    _refuse_expanded([str(truth), *map(str, scores)])
+        return {scores[0].name or paths[0].name: paths[0]}
+    _refuse_expanded([str(truth), *map(str, paths)])
     earlier_paths = dict[str, Path]()  # by the first file of a list
-    for place, path in enumerate(scores):
-        if path in scores[:place]:
+    for place, path in enumerate(paths):
+        if path in paths[:place]:
             raise ValueError(f"{path}: given twice; expected different SCORES")
         first_file = files_of_list(path)[0]
         earlier = earlier_paths.setdefault(str(first_file), path)
@@ -36,7 +38,14 @@ def name_models(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
             raise ValueError(
                 f"{path}: given with {earlier}, which stands for both; expected one of them"
             )
-    return dict(zip(names_of_files(scores), scores, strict=True))
+    names_by_path = dict(zip(paths, names_of_files(paths), strict=True))
+    models = dict[str, Path]()
+    for given_name, path in scores:
+        name = given_name or names_by_path[path]
+        if name in models:
+            raise ValueError(f"{path}: has the name {name}, as {models[name]} has; give another")
+        models[name] = path
+    return models
 
 
 def _refuse_expanded(names: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import click
 
 from xmleval.api.compare import compare
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.files import FIGURE, FILE, Scanning
+from xmleval.cli.files import FIGURE, FILE, MODEL_FILE, NamedFile, Scanning
 from xmleval.cli.options import (
     COMPARED,
     COMPLETE_LISTS,
@@ -46,10 +46,10 @@ xmleval plot Y.npz bert.npz tree.npz \\
 
 @command({"Figure": OPTIONS} | COMPARED, compare, evaluate, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
-@click.argument("scores", type=FILE, nargs=-1, required=True)
+@click.argument("scores", type=MODEL_FILE, nargs=-1, required=True)
 def plot(
     truth: Path,
-    scores: tuple[Path, ...],
+    scores: tuple[NamedFile, ...],
     kind: str,
     output: Path,
     scanning: Scanning,

@@ -11,7 +11,7 @@ import click
 from xmleval.api.compare import compare
 from xmleval.api.evaluate import evaluate
 from xmleval.api.figure_options import evaluate_for_figures
-from xmleval.cli.files import FILE, PAGE, Scanning
+from xmleval.cli.files import FILE, MODEL_FILE, PAGE, NamedFile, Scanning
 from xmleval.cli.messages import on_terminal, spell_options
 from xmleval.cli.options import (
     COMPARED,
@@ -43,10 +43,10 @@ xmleval report Y.npz bert.npz tree.npz \\
 
 @command({"Page": OPTIONS} | COMPARED, compare, evaluate, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
-@click.argument("scores", type=FILE, nargs=-1, required=True)
+@click.argument("scores", type=MODEL_FILE, nargs=-1, required=True)
 def report(
     truth: Path,
-    scores: tuple[Path, ...],
+    scores: tuple[NamedFile, ...],
     output: Path,
     title: str | None,
     scanning: Scanning,
@@ -60,14 +60,14 @@ def report(
     and, with --train, groups of labels by training frequency. Inputs are those of `xmleval
     evaluate` except --pred.
     """
-    files = [truth, *scores, training_file(options)]
+    files = [truth, *(file.path for file in scores), training_file(options)]
     result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)
     write_text(result.to_html(title, about=describe_run(files)), output)
 
 
 def evaluate_files_for_figures(
     truth: Path,
-    scores: Sequence[Path],
+    scores: Sequence[NamedFile],
     scanning: Scanning,
     complete_lists: bool,
     options: EvaluateOptions,

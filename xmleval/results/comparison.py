@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import chain, combinations, product
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.cached import cached
-from xmleval.base.errors import Keyword, Message, counted, shown, shown_names
+from xmleval.base.errors import InputError, Keyword, Message, counted, shown, shown_names
+from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import (
@@ -29,16 +33,18 @@ from xmleval.results.differences import (
 from xmleval.results.fairness import WHOLE, Fairness, grouped_measures
 from xmleval.results.places import GROUPS_OF, KINDS, Place
 from xmleval.results.record import (
+    AS_SHOWN,
     Lines,
     Number,
     Record,
-    as_shown,
     measure_lines,
     members,
     symbols_of,
 )
-from xmleval.results.report import Report, mean_of
-from xmleval.results.result import Result
+from xmleval.results.report import Report, load_results, mean_of
+from xmleval.results.result import Result, Style
+from xmleval.results.saved_comparisons import Tests, read_comparison
+from xmleval.results.saved_results import naming_file, read_contents
 from xmleval.results.shown import FigureData
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
 from xmleval.states.results import Results
@@ -84,6 +90,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
     lists_of : callable, optional
         Takes two reports by name, a measure and numbers of rows, and returns what to show of these
         rows.
+    tests : Tests, optional
+        Differences that were tested before, and the number of tests; default: they are found.
 
     Attributes
     ----------
@@ -126,14 +134,14 @@ class Comparison(Result[Record], Mapping[str, Report]):
         within: bool = True,
         complete_lists: bool = False,
         lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
+        tests: Tests | None = None,
     ) -> None:
         self.seeds = {name: _seed_reports(report) for name, report in reports.items()}
-        self._say: Callable[[str], str] = str
         self.reports = {name: mean_of(seeds) for name, seeds in self.seeds.items()}
         self._has_seeds = max(map(len, self.seeds.values())) > 1
         names = [*self.reports]
         self.names = dict(zip(names, short_names(names), strict=True))
-        self.letters = _letters_of(names)
+        self.letters = letters_of(names)
         self.test = test
         self.baseline = baseline
         self.worst = worst
@@ -147,21 +155,27 @@ class Comparison(Result[Record], Mapping[str, Report]):
         self._place_reports = {WHOLE: self.reports, **dict(self._group_means())}
         self._fairness = Fairness(self._place_reports, complete_lists)
         self._tested = self._tested_places(within)
-        differences = [*self._find_differences(weight, clusters, row_groups)]
-        self.differences = correct(differences, self.level or 0.0)
+        if tests is None:
+            tests = self._run_tests([*self._find_differences(weight, clusters, row_groups)])
+        self.differences = [*tests.differences]
+        self.n_tests = tests.n_tests
         self._row_counts = {
             sum(difference.outcomes)
             for difference in self.differences
             if difference.outcomes and not difference.kind
         }
-        self.n_tests = sum(
-            not (math.isnan(difference.p_value) or difference.same_as)
-            for difference in self.differences
-        )
         notes = {name: report.notes for name, report in self.reports.items()}
-        self.notes = self._shared_first(notes, names)
+        self.notes = shared_first(notes, names)
         self.notes += self._comparability_notes({name: name for name in names})
         self.labels = [*self._find_labels()] if worst else []
+
+    def _run_tests(self, differences: Sequence[Difference]) -> Tests:
+        """Return differences with corrected p-values, and the number of tests."""
+        n_tests = 0
+        for difference in differences:
+            if not (math.isnan(difference.p_value) or difference.same_as):
+                n_tests += 1
+        return Tests(correct(differences, self.level or 0.0), n_tests)
 
     def _shared_specs(self) -> list[Spec]:
         """Return the measures that all reports have."""
@@ -192,6 +206,57 @@ class Comparison(Result[Record], Mapping[str, Report]):
         if not self.test:
             return []
         return [place for place in self._place_reports if within or place == WHOLE]
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Comparison:
+        """Read a comparison from JSON written by `to_json` or ``xmleval compare --output C.json``.
+
+        Values by row and by label, curves and names are not in it.
+
+        Parameters
+        ----------
+        path : path
+            The file, which holds several reports, and the differences if they were compared.
+
+        Raises
+        ------
+        ValueError
+            If the file holds anything else, or results of another version of the schema.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> compared = compare(np.eye(40), models, metrics=["p@1"])
+        >>> Path("compared.json").write_text(compared.to_json()) > 0
+        True
+        >>> Comparison.load("compared.json").difference("p@1", "a", "b").better
+        'a'
+        """
+        file = as_path(path)
+        with naming_file(file):
+            return Comparison._of_contents(read_contents(file))
+
+    @staticmethod
+    def _of_contents(contents: dict[str, Any]) -> Comparison:
+        """Return the comparison in the contents of a file."""
+        reports = load_results(contents)
+        if [*reports] == [""]:
+            raise ValueError("holds one report without a name; expected several models")
+        saved = read_comparison(contents)
+        if saved is None:
+            return Comparison(reports)
+        comparison = Comparison(
+            reports,
+            test=saved.test,
+            baseline=saved.baseline,
+            complete_lists=saved.complete_lists,
+            tests=saved.tests,
+        )
+        for name, seeds in contents["comparison"].get("seeds", {}).items():
+            comparison.seeds[name] = [load_results(seed)[""] for seed in seeds]
+            comparison._has_seeds = True
+        return comparison
 
     def __getitem__(self, name: str) -> Report:
         """Return the report of a model by its name."""
@@ -357,9 +422,10 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def worded(self, say: Callable[[str], str]) -> Self:
         changed = super().worded(say)
-        changed._say = say
         changed.reports = {name: report.worded(say) for name, report in self.reports.items()}
         return changed
+
+    _has_rows: ClassVar[Sequence[str]] = ("measures", "models")
 
     def _specs(self, in_tables: bool = True) -> Sequence[Spec]:
         return self.specs if in_tables else self._shared
@@ -380,28 +446,32 @@ class Comparison(Result[Record], Mapping[str, Report]):
         lines = {
             name: replace(report, specs=specs).footnotes() for name, report in self.reports.items()
         }
-        shared = self._shared_first(lines, self.names.values())
+        shared = shared_first(lines, self.names.values())
         notes = self._comparability_notes(self.names)
         return [*self._test_lines(), *shared, *(f"note: {self._say(note)}" for note in notes)]
 
-    def _shared_first(self, lines: Mapping[str, list[str]], names: Collection[str]) -> list[str]:
-        """Return the lines that all reports have, then the others, with the names of reports.
+    def _only(self, names: Collection[str]) -> Comparison:
+        """Return a comparison whose tables show the measures of some canonical names."""
+        known = [spec.name for spec in self.specs]
+        for name in names:
+            if name not in known:
+                raise InputError("metrics", not_there(name, known))
+        changed = copy(self)
+        changed.specs = [spec for spec in self.specs if spec.name in names]
+        changed.differences = [each for each in self.differences if each.name in names]
+        vars(changed).pop("_by_place", None)
+        return changed
 
-        ``lines`` are by model; ``names`` are the names to show. A line that has the name of its
-        model already is not changed.
-        """
-        first_lines = next(iter(lines.values()))
-        shared = [
-            line
-            for line in first_lines
-            if all(line in model_lines for model_lines in lines.values())
-        ]
-        named = list[str]()
-        for shown_name, (name, model_lines) in zip(names, lines.items(), strict=True):
-            for line in model_lines:
-                if line not in shared:
-                    named.append(line if f"{name}: " in line else f"{shown_name}: {line}")
-        return [*shared, *named]
+    def _lines_below(self) -> list[str]:
+        """Return the footnotes without the one on what marks mean."""
+        return self.footnotes()[1 if self.test else 0 :]
+
+    def _renamed(self, names: Mapping[str, str], letters: Mapping[str, str]) -> Self:
+        """Return a copy that shows models by other names and letters."""
+        changed = copy(self)
+        changed.names = {name: names[name] for name in self.reports}
+        changed.letters = {name: letters[name] for name in self.reports}
+        return changed
 
     def _test_lines(self) -> list[str]:
         """Return lines on the marks, the test and the measures that it cannot test."""
@@ -559,34 +629,38 @@ class Comparison(Result[Record], Mapping[str, Report]):
                 records[place].append(record._replace(better_than=better_than))
         return records
 
-    def tables(self, number: Number = as_shown) -> list[Table]:
+    def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
         tables = list[Table]()
         for kind in GROUPS_OF:
             places = [place for place in self._place_reports if place[0] == kind]
             if kind == "shares" and places:
                 tables.append(self._share_table(places, number))
             else:
-                tables += [self._value_table(place, number) for place in places]
+                for place in places:
+                    table = self._value_table(place, number)
+                    tables.append(table.turned("model") if rows == "models" else table)
             if self._has_seeds and not kind:
                 tables.append(self._seed_table(number))
             tables += self._pair_tables(kind, number)
         return tables
 
-    def _value_table(self, place: Place, number: Number, models: str = "") -> Table:
-        """Return the values of all models at a place; with ``models``, in the form for papers."""
+    def _value_table(self, place: Place, number: Number, paper_rows: str = "") -> Table:
+        """Return the values of all models at a place, a row for each measure.
+
+        With ``paper_rows``, in the form for papers, where these become the rows.
+        """
         specs = self._specs_of(place)
-        if models == "rows":
+        if paper_rows == "models":
             specs = self.specs
-        columns = self._model_heads(WHOLE if models else place)
-        cells = self._cells(place, number, bool(models))
-        if models and len(self.pairs) == 1:
+        columns = self._model_heads(WHOLE if paper_rows else place)
+        cells = self._cells(place, number, bool(paper_rows))
+        if paper_rows and len(self.pairs) == 1:
             columns[""] = Cell("p (Holm)")
             for difference in self.differences:
                 if (difference.kind, difference.group) == place:
                     cells[difference.name, ""] = Cell(_p_text(difference.corrected_p))
-        corner = "model" if models == "rows" else "measure"
         figure = "groups" if place[0] else ""
-        return table_of(self._caption(place), corner, symbols_of(specs), columns, cells, figure)
+        return table_of(self._caption(place), "measure", symbols_of(specs), columns, cells, figure)
 
     def _share_table(self, places: Sequence[Place], number: Number) -> Table:
         """Return the shares of all groups of labels in the values of all models."""
@@ -639,21 +713,33 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def _mark(self, place: Place, record: Record, in_paper: bool) -> str:
         """Return the mark of a value: best, second best or other; "" if letters mark it."""
-        if place in self._tested and not in_paper:
-            if self._has_letters(place):
-                return ""
-            return "best" if record.better_than else "other"
+        if in_paper or place not in self._tested:
+            mark = self._paper_mark(place, record)
+            return mark if in_paper or mark == "best" else "other"
+        if self._has_letters(place):
+            return ""
+        return "best" if record.better_than else "other"
+
+    def _paper_mark(self, place: Place, record: Record) -> str:
+        """Return the mark of a value in papers: best, second best of three or more, or other."""
         best, second = self._best_two(place, record.spec)
-        if in_paper and len(self.reports) > 2 and subtract(record.value, second) == 0:
+        if subtract(record.value, best) == 0:
+            return "best"
+        if len(self.reports) > 2 and subtract(record.value, second) == 0:
             return "second"
-        return "best" if subtract(record.value, best) == 0 else "other"
+        return "other"
 
     def _superscript(self, place: Place, record: Record, in_paper: bool) -> str:
         """Return the letters of the models that a value beats; of two models in papers, a star."""
         if self._has_letters(place):
-            separator = "" if len(self.reports) <= len(LETTERS) else ","
-            return separator.join(self.letters[name] for name in record.better_than)
+            return self._letters_below(record)
         return "*" if in_paper and record.better_than else ""
+
+    def _letters_below(self, record: Record) -> str:
+        """Return the letters of the models that a value beats."""
+        letters = [self.letters[name] for name in record.better_than]
+        separator = "" if all(len(letter) == 1 and letter.isalpha() for letter in letters) else ","
+        return separator.join(letters)
 
     def _best_two(self, place: Place, spec: Spec) -> tuple[float, float]:
         """Return the best and the second best value of a measure, NaN if these are not marked."""
@@ -759,13 +845,14 @@ class Comparison(Result[Record], Mapping[str, Report]):
         labels = ", ".join(f"{n} ({name})" for name, n in widths.items())
         return f"{counted(self._first.n_rows, 'rows')} x {labels} labels"
 
-    def _paper(self, number: Number, models: str, percent: bool) -> tuple[list[Table], str]:
+    def _paper(self, style: Style) -> tuple[list[Table], str]:
+        number = style.number
         rows = list[Sequence[Cell]]()
         for place in self._place_reports:
-            table = self._value_table(place, number, models)
+            table = self._value_table(place, number, style.rows)
+            if style.rows == "models":
+                table = table.turned("model")
             lines = [*table.rows]
-            if models == "rows":
-                lines = [*zip(*table.rows, strict=True)]
             if place != WHOLE:  # values within groups follow under their headings
                 lines[0] = [Cell(table.caption)]
             rows += lines
@@ -778,7 +865,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         if len(self.reports) > 2:
             legend.append("underlined: second best")
         legend += self._test_lines()[:1]
-        if percent:
+        if style.times_100:
             legend.append("values times 100")
         text = LATEX.text("; ".join(legend)).replace("* better", "$^*$ better", 1)
         return tables, f"\n\\smallskip{{\\footnotesize {text}\\par}}\n"
@@ -847,7 +934,25 @@ def _seed_reports(reports: Report | Sequence[Report]) -> list[Report]:
     return [*reports]
 
 
-def _letters_of(names: Sequence[str]) -> dict[str, str]:
+def shared_first(lines: Mapping[str, list[str]], names: Collection[str]) -> list[str]:
+    """Return the lines that all have, then the others, with the names of whose they are.
+
+    ``lines`` are by model or data set; ``names`` are the names to show. A line that has the name
+    already is not changed.
+    """
+    first_lines = next(iter(lines.values()))
+    shared = [
+        line for line in first_lines if all(line in model_lines for model_lines in lines.values())
+    ]
+    named = list[str]()
+    for shown_name, (name, model_lines) in zip(names, lines.items(), strict=True):
+        for line in model_lines:
+            if line not in shared:
+                named.append(line if f"{name}: " in line else f"{shown_name}: {line}")
+    return [*shared, *named]
+
+
+def letters_of(names: Sequence[str]) -> dict[str, str]:
     """Return a letter for each model; a number if there are more models than letters."""
     if len(names) <= len(LETTERS):
         return dict(zip(names, LETTERS, strict=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, counted, printable
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.record import Lines, Number, as_shown, fields_of, signed
+from xmleval.results.record import AS_SHOWN, Lines, Number, fields_of, signed
 from xmleval.results.report import Report
-from xmleval.results.result import Result
+from xmleval.results.result import Result, TableStyle
 from xmleval.show.tables import ARROWS, MARKDOWN, Table, folded, rows_of, short
 from xmleval.version import SCHEMA
 
@@ -188,21 +188,27 @@ class Diff(Result[Change]):
     def _kinds(self) -> Mapping[str, Kind]:
         return {}
 
-    def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        blocks = [[self._title()], *map(self._row_block, self.rows or [])]
+    def to_text(
+        self, width: int | None = None, colour: bool = False, **style: Unpack[TableStyle]
+    ) -> str:
+        checked = self._style(**style)
+        write = partial(checked.number, self.spec)
+        blocks = [[self._title()]]
+        blocks += [self._row_block(row, write) for row in self.rows or []]
         if self.labels:
-            lines = [*map(self._label_line, self.labels)]
+            write_label = write if self._is_by_label else short
+            lines = [self._label_line(label, write_label) for label in self.labels]
             blocks.append([f"labels by {self.label_column}:", *lines])
-        blocks.append(self.footnotes())
+        blocks.append([*checked.lines, *self.footnotes()])
         texts = []
         for block in blocks:
             if block:
                 texts.append("\n".join(folded(printable(line), width) for line in block))
         return "\n\n".join(texts)
 
-    def _row_block(self, row: Change) -> list[str]:
+    def _row_block(self, row: Change, write: Callable[[float], str]) -> list[str]:
         """Return the lines of a row: its change, and its lists if known."""
-        before, after, change = row.texts(short)
+        before, after, change = row.texts(write)
         name = "" if row.name is None else f" {row.name}"
         lines = [f"row {row.number}{name}: {before} -> {after}, {change}"]
         widest = max(len("truth"), len(self.a), len(self.b))
@@ -211,23 +217,23 @@ class Diff(Result[Change]):
             lines.append(f"  {title.ljust(widest)}  {text}")
         return lines
 
-    def _label_line(self, label: Change) -> str:
+    def _label_line(self, label: Change, write: Callable[[float], str]) -> str:
         """Return a line on the change of a label."""
-        before, after, change = label.texts(short, self.label_column)
+        before, after, change = label.texts(write, self.label_column)
         n = label.support or 0
         rows = f"rows of weight {short(n)}"
         if isinstance(n, int):
             rows = counted(n, "rows")
         return f"  {label.title}: {before} -> {after}, {change} ({rows} with it)"
 
-    def to_markdown(self) -> str:
-        return f"{MARKDOWN.text(self._title())}\n\n{super().to_markdown()}"
+    def to_markdown(self, **style: Unpack[TableStyle]) -> str:
+        return f"{MARKDOWN.text(self._title())}\n\n{super().to_markdown(**style)}"
 
-    def tables(self, number: Number = as_shown) -> list[Table]:
+    def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
         first, *following = self.change_tables(number)
         return [first._replace(caption=self._title()), *following]
 
-    def change_tables(self, number: Number = as_shown) -> list[Table]:
+    def change_tables(self, number: Number = AS_SHOWN) -> list[Table]:
         """Return the tables of rows and of labels that the measure has values for (@private)."""
         changed = f"that changed most from {self.a} to {self.b} by"
         tables = list[Table]()
@@ -264,7 +270,7 @@ class Diff(Result[Change]):
             yield Section("Rows that changed most", tables[:1], lines)
 
     def label_lines(
-        self, a: str, b: str, number: Number = as_shown, sign: int = 1
+        self, a: str, b: str, number: Number = AS_SHOWN, sign: int = 1
     ) -> list[list[str]]:
         """Return the header and the lines of the table of labels (@private).
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations, compress, product
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from xmleval.results.checks import differing_settings
 from xmleval.results.fairness import MOST_TIED
 from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
 from xmleval.results.pages import page_of_ranks
-from xmleval.results.record import Lines, Number, as_shown
+from xmleval.results.record import AS_SHOWN, Lines, Number
 from xmleval.results.report import Report, load_results
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec
@@ -119,6 +119,8 @@ class Ranking(Result[Rank]):
     groups: list[list[str]]
     notes: list[str]
 
+    _has_rows: ClassVar[Sequence[str]] = ("data_sets", "models")
+
     @property
     def symbol(self) -> str:
         """The measure as tables and figures name it."""
@@ -144,22 +146,17 @@ class Ranking(Result[Rank]):
             for record in self.records():
                 yield spec, record.value
 
-    def tables(self, number: Number = as_shown) -> list[Table]:
+    def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
         spec = next(iter(self._specs()), None)
         head = Cell(self.symbol, "up" if self.higher_is_better else "down")
-        rows = {data_set: [Cell(data_set)] for data_set in self.ranks}
+        values = {data_set: [Cell(data_set)] for data_set in self.ranks}
         for data_set, _, value, rank in self.records():
             text = short(value) if spec is None else number(spec, value)
-            rows[data_set].append(Cell(f"{text} ({rank:g})"))
+            values[data_set].append(Cell(f"{text} ({rank:g})"))
         header = [head, *map(Cell, self.names.values())]
         last = [Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())]
-        return [Table(self._title(), [header, *rows.values(), last])]
-
-    def _paper(self, number: Number, models: str, percent: bool) -> tuple[list[Table], str]:
-        (table,) = self.tables(number)
-        if models == "rows":
-            table = table._replace(rows=[*zip(*table.rows, strict=True)])
-        return [table], ""
+        table = Table(self._title(), [header, *values.values(), last])
+        return [table.turned(self.symbol) if rows == "models" else table]
 
     def footnotes(self) -> list[str]:
         lines = [_test_text(self.friedman, self.iman_davenport)]
@@ -225,62 +222,19 @@ def rank_lines(rankings: Sequence[Ranking]) -> Lines:
     return header, lines
 
 
-def rank(
-    results: object,
-    metric: str | None = None,
+def rank_by(
+    by_name: Mapping[str, Models],
+    metric: str | None,
     *,
-    higher_is_better: bool | None = None,
-    control: str | None = None,
-    alpha: float = 0.05,
-    leave_out: str | None = None,
+    higher_is_better: bool | None,
+    control: str | None,
+    alpha: float,
+    leave_out: str | None,
 ) -> Ranking:
-    """Compare models over several data sets by their average ranks (Demsar 2006).
-
-    Parameters
-    ----------
-    results : mapping of data sets to mappings of models, or frame of shape (data sets, models)
-        For each model a `Report`, values by measure, or a number; in place of models, a file of
-        results as JSON. Each model needs a value on each data set.
-    metric : str, optional
-        Measure, in any accepted spelling; default the only one that all models have. Of numbers
-        alone, it tells the direction.
-    higher_is_better : bool, optional
-        Whether higher values are better, for a measure of your own.
-    control : str, optional
-        Model with which the others are compared, by the test of Bonferroni and Dunn, which sees
-        smaller differences. Default: all pairs are compared, by that of Nemenyi.
-    alpha : float, default 0.05
-        Level of significance, within (0, 1).
-    leave_out : {"data_sets", "models"}, optional
-        Leave out the data sets on which some model has no value, or the models without a value on
-        some data set. Default: missing and undefined values are refused.
-
-    Returns
-    -------
-    Ranking
-        Average ranks, tests, critical difference, and the groups of models that do not differ
-        significantly.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two data sets or models; if a value is missing, or was computed on
-        other rows or under other conventions than those beside it; if the measure or its direction
-        is not known.
-
-    Examples
-    --------
-    >>> values = {"bibtex": {"lr": 0.64, "knn": 0.58}, "delicious": {"lr": 0.69, "knn": 0.66}}
-    >>> found = rank(values, "p@1")
-    >>> found.average_ranks
-    {'lr': 1.0, 'knn': 2.0}
-    >>> found.groups
-    [['lr', 'knn']]
-    """
+    """Return the ranking of models by one measure; see `rank`."""
     level = real_number("alpha", alpha)
     if not 0 < level < 1:
         raise InputError("alpha", f"{shown(alpha)} is not between 0 and 1")
-    by_name = by_data_set(results)
     measure, is_up = _measure_of(by_name, metric, higher_is_better)
     (data_sets, names), values, notes = _whole_values(by_name, measure, leave_out)
     ranks = friedman.ranks_within_rows(values, is_up)
@@ -467,7 +421,7 @@ def shared_measures(results: Mapping[str, Models]) -> list[str] | None:
 
 
 def _measure_of(
-    by_name: dict[str, Models], metric: object, higher_is_better: bool | None
+    by_name: Mapping[str, Models], metric: object, higher_is_better: bool | None
 ) -> tuple[Measure, bool]:
     """Return the requested or the only measure, and whether higher values are better."""
     names: Sequence[object] | None = [metric]

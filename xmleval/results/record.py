@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,13 +17,40 @@ from xmleval.show.tables import Cell, short
 from xmleval.statistics.jackknife import Estimate
 
 SIGNS = {"up": 1, "down": -1, "none": 0}  # by the direction of a measure
-Number = Callable[[Spec, float], str]  # how a value of a measure is written
+DIGITS = 4  # after the point
 UNKNOWN: Floats = np.empty(0)  # values without each jackknife group of a measure that has none
 
 
-def as_shown(spec: Spec, value: float) -> str:
-    """Return a value of a measure as tables on a terminal show it."""
-    return short(value)
+@dataclass(frozen=True)
+class Number:
+    """How tables write the value of a measure.
+
+    Parameters
+    ----------
+    digits : dict of str to int, optional
+        Digits after the point, by family of measures; default as `short` writes a value.
+    times_100 : collection of str
+        Names of the measures whose values are shown times 100.
+    intervals : bool
+        Whether half the width of a confidence interval follows a value.
+    """
+
+    digits: Mapping[str, int] | None = None
+    times_100: Collection[str] = ()
+    intervals: bool = True
+
+    def __call__(self, spec: Spec, value: float) -> str:
+        """Return a value of a measure as text."""
+        if self.digits is None:
+            return short(value)
+        if math.isnan(value):
+            return "undefined"
+        if spec.name in self.times_100:
+            value = 100 * value
+        return f"{value:.{self.digits.get(spec.family, DIGITS)}f}"
+
+
+AS_SHOWN = Number()  # as tables on a terminal write values
 
 
 class Record(NamedTuple):
@@ -38,8 +66,9 @@ class Record(NamedTuple):
     bounds: tuple[float, float] | None = None
     estimate: Estimate | None = None  # confidence interval and standard error
     better_than: tuple[str, ...] = ()  # the models that this one is significantly better than
+    data_set: str = ""  # of several
 
-    def text(self, number: Number = as_shown, bounded: bool = False) -> str:
+    def text(self, number: Number = AS_SHOWN, bounded: bool = False) -> str:
         """Return the value with half the width of its confidence interval, and bounds if asked."""
         text = f"{number(self.spec, self.value)}{half_width(self.spec, self.estimate, number)}"
         if bounded and self.bounds:
@@ -120,7 +149,7 @@ def members(records: Iterable[Any], fields: Fields) -> list[dict[str, Any]]:
 
 def half_width(spec: Spec, estimate: Estimate | None, number: Number) -> str:
     """Return half the width of a confidence interval, as it follows a value; nothing without."""
-    if estimate is None:
+    if estimate is None or not number.intervals:
         return ""
     return f" ±{number(spec, estimate.half_width)}"
 
@@ -136,31 +165,30 @@ def listed(names: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"{text}: {', '.join(text_names)}" for text, text_names in names.items() if text_names]
 
 
-def one_number_of_digits(
-    values: Iterable[tuple[Spec, float]], times_100: Collection[Spec]
-) -> Number:
-    """Return a function that writes all values of a measure with as many digits.
+def digits_of(
+    values: Iterable[tuple[Spec, float]], times_100: Collection[str], digits: int | None
+) -> dict[str, int]:
+    """Return the digits after the point of the values of each family of measures.
 
-    Values of some measures are multiplied by 100.
+    ``digits`` is the number for all; default four, three digits of small values, six of large ones,
+    and two less for values that are shown times 100.
     """
-    sizes: dict[str, float] = {}
+    largest = defaultdict[str, float](float)
+    are_times_100 = dict[str, bool]()
     for spec, value in values:
-        if math.isfinite(value):
-            sizes[spec.family] = max(abs(value), sizes.get(spec.family, 0.0))
-
-    def number(spec: Spec, value: float) -> str:
-        if math.isnan(value):
-            return "undefined"
-        size = sizes.get(spec.family, 0.0)
-        n_digits = 4
-        if 0 < size < 0.001 or size > 99.99995:  # three digits of a small value, six of a large one
+        are_times_100[spec.family] = spec.name in times_100
+        largest[spec.family] = max(largest[spec.family], abs(value) if math.isfinite(value) else 0)
+    if digits is not None:
+        return dict.fromkeys(largest, digits)
+    by_family = dict[str, int]()
+    for family, size in largest.items():
+        n_digits = DIGITS
+        if 0 < size < 0.001 or size > 99.99995:
             n_digits = max(0, (2 if size < 1 else 5) - math.floor(math.log10(size)))
-        if spec in times_100:
-            value = 100 * value
+        if are_times_100[family]:
             n_digits = max(0, n_digits - 2)
-        return f"{value:.{n_digits}f}"
-
-    return number
+        by_family[family] = n_digits
+    return by_family
 
 
 def symbols_of(specs: Iterable[Spec]) -> dict[Any, Cell]:

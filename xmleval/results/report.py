@@ -22,12 +22,12 @@ from xmleval.metrics.spec import Spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.places import KINDS, SIZES, Place
 from xmleval.results.record import (
+    AS_SHOWN,
     BOUNDS,
     UNKNOWN,
     Lines,
     Number,
     Record,
-    as_shown,
     listed,
     measure_lines,
     symbols_of,
@@ -466,8 +466,10 @@ class Report(Result[Record], Mapping[str, float]):
         return " ".join(texts) or self.propensity
 
     def worded(self, say: Callable[[str], str]) -> Report:
+        changed = super().worded(say)
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
-        return replace(super().worded(say), not_computed=missing)
+        vars(changed)["not_computed"] = missing
+        return changed
 
     def _figure_data(self, specs: Sequence[Spec]) -> FigureData:
         return FigureData({"": self}, specs)
@@ -562,7 +564,7 @@ class Report(Result[Record], Mapping[str, float]):
                 reports[kind, name] = report
         return reports
 
-    def tables(self, number: Number = as_shown) -> list[Table]:
+    def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
         kinds = [kind for kind in KINDS if getattr(self.results, kind)]
         group_tables = [self._group_table(kind, number) for kind in kinds]
         return [self._value_table(number), *group_tables]

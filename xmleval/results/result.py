@@ -7,12 +7,31 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from dataclasses import replace
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
 
-from xmleval.base.errors import InputError, Message, did_you_mean, import_optional, shown
+from xmleval.base.errors import (
+    InputError,
+    Keyword,
+    Message,
+    did_you_mean,
+    import_optional,
+    positive_integer,
+    shown,
+)
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
-from xmleval.results.record import Lines, Number, as_shown, listed, one_number_of_digits
+from xmleval.results.record import AS_SHOWN, Lines, Number, digits_of, listed
 from xmleval.results.shown import FigureData
 from xmleval.show.tables import (
     Table,
@@ -22,6 +41,7 @@ from xmleval.show.tables import (
     as_latex,
     as_markdown,
     as_text,
+    latex_points,
 )
 
 if TYPE_CHECKING:
@@ -30,12 +50,48 @@ if TYPE_CHECKING:
     from xmleval.show.panels import Panel
 
 AnyRecord = TypeVar("AnyRecord")
+# points of a column of a page with two, and of both
+COLUMN = 241
+PAGE = 505
+
+
+class TableStyle(TypedDict, total=False):
+    """How tables show values: the keywords of `Result.tables`."""
+
+    rows: str | None
+    percent: bool
+    digits: int | None
+    intervals: bool
+
+
+# what makes a tabular narrower, in the order in which it is tried
+NARROWER: Sequence[TableStyle] = ({"intervals": False}, {"percent": True}, {"digits": 1})
+
+
+class Style(NamedTuple):
+    """How tables show values, checked.
+
+    number : writes the value of a measure
+    rows : what has a row
+    times_100 : measures whose values are shown times 100
+    """
+
+    number: Number
+    rows: str
+    times_100: Sequence[Spec]
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines below the tables about the style."""
+        return listed({"values times 100": [*map(str, self.times_100)]})
 
 
 class Result(Protocol[AnyRecord]):
     """A `Report`, `Comparison`, `Diff` or `Ranking`, with all printed forms of its records."""
 
     notes: list[str]
+    _say: Callable[[str], str] = str  # how notes are worded
+    _has_rows: ClassVar[Sequence[str]] = ("measures",)  # what has a row in tables; first by default
 
     def records(self) -> list[AnyRecord]:
         """Return the records of all printed values.
@@ -60,25 +116,42 @@ class Result(Protocol[AnyRecord]):
         [('a', 1.0, ('b',)), ('b', 0.5, ())]
         """
 
-    def tables(self, number: Number = as_shown) -> list[Table]:
+    def tables(self, **style: Unpack[TableStyle]) -> list[Table]:
         """Return what all printed forms show.
 
         Parameters
         ----------
-        number : callable, optional
-            Takes a measure and a value, and returns the text of the value.
+        rows : {"measures", "models", "data_sets"}, optional
+            What has a row: of a `Comparison` measures (default) or models, of a `Ranking` and of
+            `Comparisons` data sets (default) or models.
+        percent : bool, default False
+            Whether to print values times 100, of measures that are at most 1.
+        digits : int, optional
+            Number of digits after the point; default four, and fewer of large values.
+        intervals : bool, default True
+            Whether half the width of a confidence interval follows each value.
 
         Returns
         -------
         list of Table
             Each has a ``caption`` and ``rows`` of cells, the first of which are its head.
 
+        Raises
+        ------
+        ValueError
+            If a result of this kind has no such rows, or digits are no whole number.
+
         Examples
         --------
-        >>> (table,) = evaluate(np.eye(3), np.eye(3), metrics=["p@1"]).tables()
+        >>> report = evaluate(np.eye(3), np.eye(3), metrics=["p@1"])
+        >>> (table,) = report.tables()
         >>> table.caption, [[cell.text for cell in row] for row in table.rows]
         ('3 rows x 3 labels', [['measure', '@1'], ['P', '1.0000']])
+        >>> report.tables(percent=True, digits=1)[0].rows[1][1].text
+        '100.0'
         """
+        checked = self._style(**style)
+        return self._tables(checked.number, checked.rows)
 
     def footnotes(self) -> list[str]:
         """Return the lines below the tables: settings that affect values, exclusions, `notes`.
@@ -128,7 +201,9 @@ class Result(Protocol[AnyRecord]):
         """Return `to_text`."""
         return self.to_text()
 
-    def to_text(self, width: int | None = None, colour: bool = False) -> str:
+    def to_text(
+        self, width: int | None = None, colour: bool = False, **style: Unpack[TableStyle]
+    ) -> str:
         """Return the tables for a terminal, with the footnotes below.
 
         Parameters
@@ -137,6 +212,8 @@ class Result(Protocol[AnyRecord]):
             Number of columns of the terminal; default no limit.
         colour : bool, default False
             Whether to colour.
+        style
+            Keywords of `tables`.
 
         Examples
         --------
@@ -148,10 +225,12 @@ class Result(Protocol[AnyRecord]):
         P ↑      0.3333
         empty=zero unlisted=below
         """
-        return as_text(self.tables(), self.footnotes(), width, colour)
+        checked = self._style(**style)
+        tables = self._tables(checked.number, checked.rows)
+        return as_text(tables, [*checked.lines, *self.footnotes()], width, colour)
 
-    def to_markdown(self) -> str:
-        """Return the tables as Markdown, with the footnotes below.
+    def to_markdown(self, **style: Unpack[TableStyle]) -> str:
+        """Return the tables as Markdown, with the footnotes below; ``style`` as for `tables`.
 
         Examples
         --------
@@ -159,31 +238,32 @@ class Result(Protocol[AnyRecord]):
         >>> report.to_markdown().splitlines()
         ['| measure | @1 |', '|---|---:|', '| P ↑ | 0.3333 |', '', 'empty=zero unlisted=below']
         """
-        return as_markdown(self.tables(), self.footnotes())
+        checked = self._style(**style)
+        tables = self._tables(checked.number, checked.rows)
+        return as_markdown(tables, [*checked.lines, *self.footnotes()])
 
     def _repr_html_(self) -> str:
         """Return the tables for a notebook."""
         return as_html(self.tables(), self.footnotes())
 
-    def to_latex(self, *, percent: bool = False, models: str = "columns") -> str:
+    def to_latex(self, **style: Unpack[TableStyle]) -> str:
         r"""Return the tables as LaTeX tabulars (package booktabs), with the footnotes as comments.
 
         All values of a measure have as many digits after the point. Of several models, the best
         value is bold and the second best of three or more is underlined; values within groups stand
         below those of the whole. Where models were compared, the better of two has a star, and
-        there is a column of p-values; of more, each has the letters of those that it beats.
+        there is a column of p-values; of more, each has the letters of those that it beats. A
+        comment tells how a tabular becomes narrower that does not fit one of two columns of a page.
 
         Parameters
         ----------
-        percent : bool, default False
-            Whether to print values times 100, of measures that are at most 1.
-        models : {"columns", "rows"}, default "columns"
-            Whether each model of a `Comparison` or `Ranking` has a column, or a row.
+        style
+            Keywords of `tables`.
 
         Raises
         ------
         InputError
-            If ``models`` is neither, or ``"rows"`` of a `Report` or `Diff`.
+            As `tables` does.
 
         Examples
         --------
@@ -200,15 +280,49 @@ class Result(Protocol[AnyRecord]):
         \end{tabular}
         <BLANKLINE>
         """
-        if models not in ("columns", "rows"):
-            raise InputError("models", f"{shown(models)} is neither 'columns' nor 'rows'")
-        times_100 = [
-            spec for spec in self._specs() if percent and max(map(abs, spec.metric.range)) <= 1
-        ]
-        number = one_number_of_digits(self._printed(), times_100)
-        about = listed({"values times 100": [*map(str, times_100)]})
-        tables, legend = self._paper(number, models, bool(about))
-        return as_latex(tables, [*about, *self.footnotes()]) + legend
+        checked = self._style(one_number=True, **style)
+        tables, legend = self._paper(checked)
+        lines = [*checked.lines, *self._width_lines(tables, style), *self.footnotes()]
+        return as_latex(tables, lines) + legend
+
+    def _width_lines(self, tables: Sequence[Table], style: TableStyle) -> list[str]:
+        """Return a line on how a tabular becomes narrower, if it is wider than a column."""
+        points = latex_points(tables)
+        if points <= COLUMN:
+            return []
+        sizes = f"a column of a page with two has {COLUMN}, both have {PAGE}"
+        text = f"about {points} pt wide; {sizes}"
+        for limit, place in ((COLUMN, "a column"), (PAGE, "both, as table*")):
+            if points <= limit:
+                return [f"{text}: it fits {place}"]
+            changes = self._narrower(style, limit)
+            if changes is not None:
+                keywords = list[str | Keyword]()
+                for name, value in changes.items():
+                    keywords += [" and " if keywords else "", Keyword(name, str(value))]
+                return [self._say(Message(text, f": it fits {place}, with ", *keywords))]
+        return [f"{text}: too wide for either, leave out some columns"]
+
+    def _narrower(self, style: TableStyle, limit: int) -> TableStyle | None:
+        """Return the first changes of a style with which a tabular fits; None if it never does."""
+        narrow = TableStyle(**style)
+        changes = TableStyle()
+        points = self._latex_points(narrow)
+        for change in NARROWER:
+            changed = TableStyle(**narrow)
+            changed.update(change)
+            if self._latex_points(changed) < points:
+                narrow = changed
+                changes.update(change)
+                points = self._latex_points(narrow)
+            if points <= limit:
+                return changes
+        return None
+
+    def _latex_points(self, style: TableStyle) -> int:
+        """Return the width of the widest tabular in a style."""
+        tables, _ = self._paper(self._style(one_number=True, **style))
+        return latex_points(tables)
 
     def to_csv(self) -> str:
         """Return CSV in full precision.
@@ -372,7 +486,37 @@ class Result(Protocol[AnyRecord]):
         """Return a copy with notes and missing inputs in other words (@private)."""
         changed = copy(self)
         vars(changed)["notes"] = [*map(say, self.notes)]
+        vars(changed)["_say"] = say
         return changed
+
+    def _style(
+        self,
+        *,
+        rows: str | None = None,
+        percent: bool = False,
+        digits: int | None = None,
+        intervals: bool = True,
+        one_number: bool = False,
+    ) -> Style:
+        """Return how tables show values; with ``one_number``, of one number of digits a measure."""
+        if rows is None:
+            rows = self._has_rows[0]
+        if rows not in self._has_rows:
+            kinds = " or ".join(map(repr, self._has_rows))
+            text = f"{shown(rows)} have no rows in a {type(self).__name__}; expected {kinds}"
+            raise InputError("rows", text)
+        if digits is not None:
+            digits = positive_integer("digits", digits, at_least=0)
+        times_100 = list[Spec]()
+        if percent:
+            times_100 = [spec for spec in self._specs() if max(map(abs, spec.metric.range)) <= 1]
+        number = Number(intervals=bool(intervals))
+        if one_number or percent or digits is not None:
+            names = frozenset(spec.name for spec in times_100)
+            number = replace(
+                number, digits=digits_of(self._printed(), names, digits), times_100=names
+            )
+        return Style(number, rows, times_100)
 
     # Methods that classes define or override
 
@@ -381,6 +525,9 @@ class Result(Protocol[AnyRecord]):
 
     def _specs(self, in_tables: bool = True) -> Sequence[Spec]:
         """Return the measures of tables; with ``in_tables`` False, those of figures."""
+
+    def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
+        """Return the tables, with what has a row; by default as on a terminal."""
 
     def _members(self) -> dict[str, Any]:
         """Return everything as one object, before undefined and infinite numbers are replaced."""
@@ -393,13 +540,9 @@ class Result(Protocol[AnyRecord]):
         records: list[Any] = self.records()
         return [(record.spec, record.value) for record in records]
 
-    def _paper(self, number: Number, models: str, percent: bool) -> tuple[list[Table], str]:
+    def _paper(self, style: Style) -> tuple[list[Table], str]:
         """Return the tables of `to_latex`, and the text below them."""
-        if models == "rows":
-            raise InputError(
-                "models", f"'rows' is for a Comparison or Ranking, not a {type(self).__name__}"
-            )
-        return self.tables(number), ""
+        return self._tables(style.number, style.rows), ""
 
     def _kinds(self) -> Mapping[str, Kind]:
         from xmleval.results.figures import KINDS

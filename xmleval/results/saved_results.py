@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from xmleval.statistics.jackknife import Estimate
 from xmleval.version import SCHEMA
 
 MOST_BYTES = 1 << 26
+BEGINNING = re.compile(rb'\s*\{\s*"schema"\s*:')  # of results
 NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # by their values in JSON
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
 TYPES: dict[str, tuple[Any, str]] = {  # of members of a report, with their names in messages
@@ -39,23 +42,42 @@ def read_results(source: Path | dict[str, Any]) -> dict[str, dict[str, Any]]:
     """
     if isinstance(source, dict):
         return _arguments_of(source)
+    with naming_file(source):
+        return _arguments_of(read_contents(source))
+
+
+@contextlib.contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Put the name of a file in front of errors on what it holds."""
     try:
-        with InputFile(source).open() as file:
-            text = file.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            raise ValueError(f"more than {MOST_BYTES >> 20} MiB; {EXPECTED}")
-        return _arguments_of(parse_json(text.decode("utf-8-sig")))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{source}: not JSON ({error}); {EXPECTED}") from None
+        yield
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise ValueError(f"{source}: {error}") from None
+        text = str(error)
+        if text.startswith(f"{path}: "):
+            raise
+        raise ValueError(f"{path}: {text}") from None
 
 
-def _arguments_of(contents: object) -> dict[str, dict[str, Any]]:
+def read_contents(path: Path) -> dict[str, Any]:
+    """Return the JSON of a file of results, or refuse what is no object."""
+    with naming_file(path):
+        try:
+            with InputFile(path).open() as file:
+                text = file.read(MOST_BYTES + 1)
+            if len(text) > MOST_BYTES:
+                raise ValueError(f"more than {MOST_BYTES >> 20} MiB; {EXPECTED}")
+            contents = parse_json(text.decode("utf-8-sig"))
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise ValueError(f"not JSON ({error}); {EXPECTED}") from None
+    return contents if isinstance(contents, dict) else {}
+
+
+def _arguments_of(members: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the arguments of the reports in the contents of a file, by name."""
-    members: dict[str, Any] = contents if isinstance(contents, dict) else {}
+    if "data_sets" in members:
+        raise ValueError("results of several data sets; expected those of one")
     if {"average_ranks", "rankings"} & members.keys():
         raise ValueError(f"a ranking of models, and no results; {EXPECTED}")
     if not {"values", "reports"} & members.keys():

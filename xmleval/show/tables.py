@@ -22,7 +22,8 @@ FORMS: dict[str, tuple[str, ...]] = {
     "markdown": (".md", ".markdown"),
     "latex": (".tex", ".latex"),
 }
-# Marks of cells: the direction of better values, or that a value is the best or second best.
+# Marks of cells: the direction of better values, or that a value is better than another, the first
+# or the second of all.
 ARROWS = {"up": "↑", "down": "↓", "none": ""}
 TEXT_TAILS = {
     "": "",
@@ -30,6 +31,7 @@ TEXT_TAILS = {
     "up": " ↑",
     "down": " ↓",
     "best": " *",
+    "first": " *",
     "second": "  ",
     "other": "  ",
 }
@@ -50,8 +52,13 @@ LATEX_ESCAPES = str.maketrans(
 HTML_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 MARKDOWN_ESCAPES = str.maketrans({c: f"\\{c}" for c in r"\`*_{}[]<>|~$&"})
 LETTER = re.compile("[^\\W\\d_]")
+MINUS = re.compile("(?<![^ (\\[{},])-(?=[.0-9])")  # of a number
 SEPARATORS = "._-/"  # of words in the name of a file
 GAP = "  "
+# points of LaTeX, at ten points: half the space between columns, a digit, and a superscript
+SEPARATION = 6
+CHARACTER = 5
+SUPERSCRIPT = 3.7
 # bold and green
 BEST = "\x1b[1;32m"
 PLAIN = "\x1b[0m"
@@ -77,11 +84,36 @@ Cells = Mapping[tuple[Any, Any], Cell]  # by row and column
 
 
 class Table(NamedTuple):
-    """A header and rows under a caption; ``kind`` is that of the figure they belong to, if any."""
+    """A header and rows under a caption.
+
+    rows : the header, then rows; an empty one is a rule
+    kind : of the figure they belong to, if any
+    n_heads : number of first columns that hold heads of rows
+    spans : heads of as many further columns each, above the header
+    """
 
     caption: str
     rows: Rows
     kind: str = ""
+    n_heads: int = 1
+    spans: Sequence[tuple[str, int]] = ()
+
+    @property
+    def lines(self) -> list[Sequence[Cell]]:
+        """The rows without rules, with the spans within the header, for forms of text."""
+        lines = [row for row in self.rows if row]
+        if not self.spans:
+            return lines
+        heads = [text for text, n_columns in self.spans for _ in range(n_columns)]
+        header = [*lines[0][: self.n_heads]]
+        for text, cell in zip(heads, lines[0][self.n_heads :], strict=True):
+            header.append(cell._replace(text=f"{text} {cell.text}"))
+        return [header, *lines[1:]]
+
+    def turned(self, corner: str) -> Table:
+        """Return the table with its columns as rows, under another head of the first column."""
+        (_, *heads), *rows = self.rows
+        return self._replace(rows=[*zip([Cell(corner), *heads], *rows, strict=True)])
 
 
 def rows_of(lines: Iterable[Iterable[str]]) -> Rows:
@@ -139,10 +171,13 @@ LATEX_MARKS = MARKS | {
     "up": r"{} $\uparrow$",
     "down": r"{} $\downarrow$",
     "best": r"\textbf{{{}}}",
+    "first": r"\textbf{{{}}}",
     "second": r"\underline{{{}}}",
 }
-MARKDOWN = TableForm(MARKDOWN_ESCAPES, MARKS, "<sup>{}</sup>")
-HTML = TableForm(HTML_ESCAPES, MARKS, MARKDOWN.above)
+MARKDOWN_MARKS = MARKS | {"first": "**{}**", "second": "<u>{}</u>"}
+HTML_MARKS = MARKS | {"first": "<b>{}</b>", "second": "<u>{}</u>"}
+MARKDOWN = TableForm(MARKDOWN_ESCAPES, MARKDOWN_MARKS, "<sup>{}</sup>")
+HTML = TableForm(HTML_ESCAPES, HTML_MARKS, MARKDOWN.above)
 LATEX = TableForm(LATEX_ESCAPES, LATEX_MARKS, "$^{{{}}}$")
 
 
@@ -213,10 +248,12 @@ def as_text(
 ) -> str:
     """Return tables for a terminal; lines are no wider than ``width``, as far as words allow."""
     texts = []
-    for caption, rows, _ in tables:
-        blocks = [rows] if width is None else _fitted(rows, width)
-        lines = "\n\n".join(_lined_up(block, colour) for block in blocks)
-        texts.append("\n".join([folded(printable(caption), width), lines]))
+    for table in tables:
+        blocks: list[Rows] = [table.lines]
+        if width is not None:
+            blocks = _fitted(table, width)
+        lines = "\n\n".join(_lined_up(block, table.n_heads, colour) for block in blocks)
+        texts.append("\n".join([folded(printable(table.caption), width), lines]))
     notes = [folded(printable(line), width) for line in footnotes]
     return "\n".join(["\n\n".join(texts), *notes])
 
@@ -230,39 +267,45 @@ def folded(text: str, width: int | None) -> str:
     )
 
 
-def _fitted(rows: Rows, width: int) -> list[Rows]:
+def _fitted(table: Table, width: int) -> list[Rows]:
     """Return a table or its transpose, in blocks of columns: the narrower, or the fewer blocks."""
-    turned = [*zip([EMPTY, *rows[0][1:]], *rows[1:], strict=True)]
-    forms = [_blocks(rows, width), _blocks(turned, width)]
+    rows = table.lines
+    forms = [_blocks(rows, table.n_heads, width)]
+    if table.n_heads == 1:
+        turned = [*zip([EMPTY, *rows[0][1:]], *rows[1:], strict=True)]
+        forms.append(_blocks(turned, 1, width))
 
     def size(blocks: list[Rows]) -> tuple[int, int]:
         """Return the width of the widest block, if above the limit, and the number of blocks."""
-        return max(width, *(sum(_widths(block)) for block in blocks)), len(blocks)
+        return max(width, *(sum(_widths(block, table.n_heads)) for block in blocks)), len(blocks)
 
     return min(forms, key=size)
 
 
-def _blocks(rows: Rows, width: int) -> list[Rows]:
-    """Cut a table into the fewest even blocks of columns that fit, each with the first column."""
-    first, *widths = _widths(rows)
+def _blocks(rows: Rows, n_heads: int, width: int) -> list[Rows]:
+    """Cut a table into the fewest even blocks of columns that fit, each with the heads of rows."""
+    all_widths = _widths(rows, n_heads)
+    heads = sum(all_widths[:n_heads])
+    widths = all_widths[n_heads:]
     for n_blocks in range(1, len(widths) + 1):
         size = -(-len(widths) // n_blocks)
         starts = range(0, len(widths), size)
         widest = max(sum(widths[start : start + size]) for start in starts)
-        if size == 1 or first + widest <= width:
+        if size == 1 or heads + widest <= width:
             break
     blocks = list[Rows]()
     for start in starts:
-        blocks.append([[row[0], *row[1 + start : 1 + start + size]] for row in rows])
+        columns = slice(n_heads + start, n_heads + start + size)
+        blocks.append([[*row[:n_heads], *row[columns]] for row in rows])
     return blocks
 
 
-def _widths(rows: Rows) -> list[int]:
+def _widths(rows: Rows, n_heads: int) -> list[int]:
     """Return the widths of columns in characters."""
-    return [len(column[0]) for column in _columns(rows)]
+    return [len(column[0]) for column in _columns(rows, n_heads)]
 
 
-def _columns(rows: Rows) -> list[list[str]]:
+def _columns(rows: Rows, n_heads: int) -> list[list[str]]:
     """Return columns of texts, each padded to one width, with superscripts aligned.
 
     All columns but the first start with a gap.
@@ -277,18 +320,19 @@ def _columns(rows: Rows) -> list[list[str]]:
                 for text, cell in zip(texts, cells, strict=True)
             ]
         width = max(map(len, texts))
-        if place:
-            columns.append([GAP + text.rjust(width) for text in texts])
+        gap = GAP if place else ""
+        if place < n_heads:
+            columns.append([gap + text.ljust(width) for text in texts])
         else:
-            columns.append([text.ljust(width) for text in texts])
+            columns.append([gap + text.rjust(width) for text in texts])
     return columns
 
 
-def _lined_up(rows: Rows, colour: bool) -> str:
+def _lined_up(rows: Rows, n_heads: int, colour: bool) -> str:
     """Return a table in lines, with a rule below the header."""
     lines = list[str]()
     n_rule = 0
-    for row, texts in zip(rows, zip(*_columns(rows), strict=True), strict=True):
+    for row, texts in zip(rows, zip(*_columns(rows, n_heads), strict=True), strict=True):
         line = "".join(texts).rstrip()
         n_rule = max(n_rule, len(line))
         if colour:
@@ -299,16 +343,17 @@ def _lined_up(rows: Rows, colour: bool) -> str:
 
 def _coloured(cell: Cell, text: str) -> str:
     """Return the text of a cell, in colour if its value is the best."""
-    return f"{BEST}{text}{PLAIN}" if cell.tail == "best" else text
+    return f"{BEST}{text}{PLAIN}" if cell.tail in ("best", "first") else text
 
 
 def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     """Return Markdown tables, all but the first under their captions."""
     blocks = []
-    for caption, rows, _ in tables:
-        header, *body = [f"| {' | '.join(map(MARKDOWN.written, row))} |" for row in rows]
-        rule = f"|---|{'---:|' * (len(rows[0]) - 1)}"
-        blocks += [MARKDOWN.text(caption), "\n".join([header, rule, *body])]
+    for table in tables:
+        header, *body = [f"| {' | '.join(map(MARKDOWN.written, row))} |" for row in table.lines]
+        n_columns = len(table.rows[0])
+        rule = f"|{'---|' * table.n_heads}{'---:|' * (n_columns - table.n_heads)}"
+        blocks += [MARKDOWN.text(table.caption), "\n".join([header, rule, *body])]
     below = "\n".join(f"{MARKDOWN.text(line)}  " for line in footnotes)
     return "\n\n".join([*blocks[1:], below]).rstrip() + "\n"
 
@@ -322,39 +367,84 @@ def as_latex(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     blocks = list[str]()
     for table in tables:
         caption = table.caption if blocks else None
-        blocks.append(_as_tabular(table.rows, caption))
+        blocks.append(_as_tabular(table, caption))
     return "\n".join([*comments, "\n\n".join(blocks)]) + "\n"
 
 
-def _as_tabular(rows: Rows, caption: str | None) -> str:
+def _as_tabular(table: Table, caption: str | None) -> str:
     """Return a tabular, under its caption if there is one."""
-    n_columns = len(rows[0])
+    n_columns = len(table.rows[0])
     over_all = rf"\multicolumn{{{n_columns}}}{{l}}"
     lines = list[str]()
-    for row in rows:
+    for n, row in enumerate(table.rows):
         texts = [*map(LATEX.written, row)]
-        if len(row) == 1:
+        if n:
+            texts[table.n_heads :] = [MINUS.sub("$-$", text) for text in texts[table.n_heads :]]
+        if not row:
+            lines.append(r"\midrule")
+        elif len(row) == 1:
             lines.append(rf"\midrule {over_all}{{{texts[0]}}} \\")
         else:
             lines.append(rf"{' & '.join(texts)} \\")
     header, *body = lines
-    top = [rf"\begin{{tabular}}{{l{'r' * (n_columns - 1)}}}", r"\toprule"]
+    alignment = "l" * table.n_heads + "r" * (n_columns - table.n_heads)
+    top = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule"]
     if caption is not None:
         top.append(rf"{over_all}{{{LATEX.text(caption)}}} \\")
+    top += _span_lines(table)
     return "\n".join([*top, header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"])
+
+
+def _span_lines(table: Table) -> list[str]:
+    """Return the line of LaTeX with heads of several columns, and that with the rules below."""
+    if not table.spans:
+        return []
+    texts = [""] * table.n_heads
+    rules = list[str]()
+    first = table.n_heads + 1
+    for text, n_columns in table.spans:
+        texts.append(rf"\multicolumn{{{n_columns}}}{{c}}{{{LATEX.text(text)}}}")
+        rules.append(rf"\cmidrule(lr){{{first}-{first + n_columns - 1}}}")
+        first += n_columns
+    return [rf"{' & '.join(texts)} \\", " ".join(rules)]
+
+
+def latex_points(tables: Sequence[Table]) -> int:
+    """Return about how wide the widest tabular is, at ten points, in points."""
+    widest = 0.0
+    for table in tables:
+        rows = [row for row in table.rows if len(row) > 1]
+        n_columns = len(rows[0])
+        width = 2.0 * SEPARATION * (n_columns - 1)
+        for column in zip(*rows, strict=True):
+            width += max(_latex_width(cell) for cell in column)
+        widest = max(widest, width)
+    return round(widest)
+
+
+def _latex_width(cell: Cell) -> float:
+    """Return about how wide a cell is, in points."""
+    width = CHARACTER * len(cell.text) + SUPERSCRIPT * len(cell.above)
+    if cell.tail in ("up", "down"):
+        width += 2 * CHARACTER
+    return width
 
 
 def as_html(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     """Return HTML tables, with their captions above and the footnotes below."""
     blocks = list[str]()
-    for caption, rows, _ in tables:
+    for table in tables:
         lines = []
+        rows = table.lines
         for tag, row in zip(["th", *["td"] * len(rows)], rows, strict=False):
-            name, *texts = map(HTML.written, row)
-            cells = "".join(f"<{tag}>{text}</{tag}>" for text in texts)
-            lines.append(f'<tr><th style="text-align: left">{name}</th>{cells}</tr>')
+            texts = [*map(HTML.written, row)]
+            heads = "".join(
+                f'<th style="text-align: left">{text}</th>' for text in texts[: table.n_heads]
+            )
+            cells = "".join(f"<{tag}>{text}</{tag}>" for text in texts[table.n_heads :])
+            lines.append(f"<tr>{heads}{cells}</tr>")
         blocks += [
-            f"<p>{HTML.text(caption)}</p>",
+            f"<p>{HTML.text(table.caption)}</p>",
             "<table>",
             "<thead>",
             lines[0],

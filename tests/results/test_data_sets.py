@@ -1,0 +1,242 @@
+"""One table over models and data sets: from truths and models, results, or files of these."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.results.models import LANGUAGES, MODELS, TOPICS, TRUTH, Q
+from tests.results.test_schema import follows
+from xmleval import Comparison, Comparisons, Ranking, Rankings, compare, evaluate, rank
+
+HALVES = {"first": slice(0, 150), "second": slice(150, 400)}
+METRICS = ["p@1", "ndcg@3", "ranking_loss"]
+
+
+def models_on(rows: slice) -> dict[str, Any]:
+    return {name: scores[rows] for name, scores in MODELS.items()}
+
+
+def pairs() -> dict[str, Any]:
+    return {name: (TRUTH[rows], models_on(rows)) for name, rows in HALVES.items()}
+
+
+def saved(text: str) -> str:
+    """Return a text without what JSON does not hold: the number of groups of the jackknife."""
+    return re.sub(r" \(jackknife of \d+ groups of (rows|clusters)\)", "", text)
+
+
+def compared_alone(**options: Any) -> dict[str, Comparison]:
+    return {name: compare(TRUTH[rows], models_on(rows), **options) for name, rows in HALVES.items()}
+
+
+@pytest.fixture(scope="module")
+def both() -> Comparisons:
+    result: Comparisons = compare(pairs(), metrics=METRICS)
+    return result
+
+
+def test_each_data_set_is_compared_as_alone(both: Comparisons) -> None:
+    for name, alone in compared_alone(metrics=METRICS).items():
+        assert both[name].to_dict() == alone.to_dict()
+        assert str(both[name]) == str(alone)
+    assert [*both] == [*HALVES]
+    assert both.models == [*MODELS]
+
+
+def test_results_and_their_files_give_the_same_table(
+    both: Comparisons, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    alone = compared_alone(metrics=METRICS)
+    for name, comparison in alone.items():
+        Path(f"{name}.json").write_text(comparison.to_json())
+    Path("all.json").write_text(both.to_json())
+    others: list[Any] = [alone, {name: f"{name}.json" for name in alone}, "all.json"]
+    for other in others:
+        table = compare(other)
+        assert saved(str(table)) == saved(str(both))
+        assert saved(table.to_latex()) == saved(both.to_latex())
+        assert table.to_csv() == both.to_csv()
+        assert table.to_json() == both.to_json()
+
+
+@pytest.mark.parametrize("options", [{}, {"row_groups": LANGUAGES}, {"label_groups": TOPICS}])
+def test_a_loaded_comparison_prints_as_the_saved_one(options: Any, tmp_path: Path) -> None:
+    for models in (MODELS, {name: MODELS[name] for name in ("good", "fair")}):
+        comparison = compare(TRUTH, models, metrics=METRICS, **options)
+        path = tmp_path / "compared.json"
+        path.write_text(comparison.to_json())
+        loaded = Comparison.load(path)
+        assert loaded.to_json() == comparison.to_json()
+        style: Any = {"intervals": "label_groups" not in options}  # JSON has none of shares
+        assert saved(loaded.to_text(**style)) == saved(comparison.to_text(**style))
+        assert saved(loaded.to_latex(**style)) == saved(comparison.to_latex(**style))
+
+
+def test_comparison_of_seeds_is_loaded_with_its_seeds(tmp_path: Path) -> None:
+    models = {"a": [MODELS["good"], MODELS["fair"]], "b": [MODELS["same"], MODELS["fair"]]}
+    comparison = compare(TRUTH, models, metrics=METRICS, seeds=True)
+    path = tmp_path / "seeds.json"
+    path.write_text(comparison.to_json())
+    assert saved(str(Comparison.load(path))) == saved(str(comparison))
+
+
+def test_values_marks_and_letters_are_those_of_each_data_set(both: Comparisons) -> None:
+    (table,) = both.tables()
+    rows = iter([row for row in table.rows[1:] if row])
+    for comparison in both.values():
+        for model in MODELS:
+            cells = next(rows)
+            assert cells[1].text.endswith(f": {model}")
+            for cell, name in zip(cells[2:], METRICS, strict=True):
+                values = {other: report[name] for other, report in comparison.items()}
+                best = min(values.values()) if name == "ranking_loss" else max(values.values())
+                assert (cell.tail == "first") == (values[model] == best)
+                beaten = {
+                    difference.a if difference.better == difference.b else difference.b
+                    for difference in comparison.differences
+                    if difference.name == name and difference.better == model
+                }
+                assert {*cell.above} == {both.letters[other] for other in beaten}
+    assert next(rows, None) is None
+
+
+def test_tables_have_a_row_for_each_model_if_asked(both: Comparisons) -> None:
+    (by_data_set,) = both.tables()
+    (by_model,) = both.tables(rows="models")
+    assert by_model.spans == [(name, len(METRICS)) for name in HALVES]
+    lines = [row[2:] for row in by_data_set.rows[1:] if row]
+    n = len(MODELS)
+    for place, row in enumerate(by_model.rows[1:]):
+        assert [*row[1:]] == [*lines[place], *lines[n + place]]
+    latex = both.to_latex(rows="models")
+    assert r" & \multicolumn{3}{c}{first} & \multicolumn{3}{c}{second} \\" in latex
+    assert r"\cmidrule(lr){2-4} \cmidrule(lr){5-7}" in latex
+    with pytest.raises(ValueError, match="rows: 'measures' have no rows in a Comparisons; "):
+        both.to_text(rows="measures")
+
+
+def test_csv_has_all_values_by_data_set_and_model(both: Comparisons) -> None:
+    lines = [*csv.DictReader(io.StringIO(both.to_csv()))]
+    assert [(line["data_set"], line["model"]) for line in lines] == [
+        (name, model) for name in HALVES for model in MODELS
+    ]
+    for line in lines:
+        report = both[line["data_set"]][line["model"]]
+        for name in METRICS:
+            assert float(line[name]) == report[name]
+            assert float(line[f"{name} standard_error"]) == report.estimates[name].standard_error
+
+
+def test_json_follows_the_schema(both: Comparisons) -> None:
+    for data_set in json.loads(both.to_json())["data_sets"].values():
+        follows(json.dumps(data_set))
+
+
+def test_a_data_set_may_lack_models_and_have_own_options() -> None:
+    rows = HALVES["second"]
+    few = {name: scores for name, scores in models_on(rows).items() if name != "fair"}
+    data_sets: Any = {
+        "first": (TRUTH[HALVES["first"]], models_on(HALVES["first"]), Q),
+        "second": (TRUTH[rows], dict(reversed(few.items())), {**Q, "conventions": "unlisted=-9"}),
+    }
+    both = compare(data_sets, metrics=["psp@3"])
+    assert both.models == [*MODELS]
+    (table,) = both.tables()
+    assert [row[1].text for row in table.rows if row] == [
+        "model",
+        "a: good",
+        "b: fair",
+        "c: same",
+        "a: good",
+        "c: same",
+    ]
+    assert any(line.startswith("second: unlisted=-9") for line in both.footnotes())
+
+
+def test_of_two_models_the_better_has_a_star() -> None:
+    two = {
+        name: (truth, {model: models[model] for model in ("good", "fair")})
+        for name, (truth, models) in pairs().items()
+    }
+    result = compare(two, metrics=["p@1"])
+    latex = result.to_latex(percent=True)
+    assert "$^{*}$" in latex
+    assert "$^*$ better, p" in latex
+    assert "model & P@1" in latex
+
+
+def test_measures_are_chosen_among_results(both: Comparisons) -> None:
+    chosen = compare(dict(both), metrics=["p@1", "ranking_loss"])
+    assert [cell.text for cell in chosen.tables()[0].rows[0]] == [
+        "data set",
+        "model",
+        "P@1",
+        "Ranking loss",
+    ]
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"metrics": "p@5"}, "metrics: of data set 'first': "),
+        ({"test": "wilcoxon"}, "test: of data set 'first': is for truths and models; these are"),
+        ({"conventions": "sklearn"}, "conventions: of data set 'first': is for truths and"),
+    ]
+    for options, message in refused:
+        with pytest.raises(ValueError) as caught:
+            compare(dict(both), **options)
+        error = caught.value
+        text = f"{error.argument}: {error.reason}" if hasattr(error, "argument") else str(error)
+        assert text.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("data_sets", "message"),
+    [
+        ({"a": (TRUTH,)}, "of data set 'a': a tuple of 1; expected (y_true, models)"),
+        ({"a": 3}, "of data set 'a': int is no data set; expected (y_true, models)"),
+        ({"a": (TRUTH, {"m": TRUTH})}, "of data set 'a': 1 given; expected two or more"),
+        ({3: (TRUTH, MODELS)}, "3 is not the name of a data set"),
+        ({}, "no data set given; expected one or more"),
+    ],
+)
+def test_what_is_no_data_set_is_refused(data_sets: Any, message: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        compare(data_sets)
+    assert message in str(caught.value.args[-1])
+
+
+def test_rank_evaluates_data_sets_and_ranks_by_several_measures(both: Comparisons) -> None:
+    by_values = {
+        name: {
+            model: dict(evaluate(TRUTH[rows], scores[rows], metrics=METRICS))
+            for model, scores in MODELS.items()
+        }
+        for name, rows in HALVES.items()
+    }
+    expected = rank(by_values, "p@1")
+    ranking: Ranking = rank(pairs(), "p@1")
+    assert (ranking.values, ranking.groups) == (expected.values, expected.groups)
+    rankings: Rankings = rank(both, METRICS)
+    assert [*rankings] == METRICS
+    assert rankings["P@1"].average_ranks == expected.average_ranks
+    (table,) = rankings.tables()
+    for row in table.rows[1:-2]:
+        for cell, ranking in zip(row[1:], rankings.values(), strict=True):
+            ranks = ranking.average_ranks
+            model = row[0].text
+            assert float(cell.text) == pytest.approx(ranks[model], abs=1e-4)
+            assert (cell.tail == "first") == (ranks[model] == min(ranks.values()))
+            shared = [model in group for group in ranking.groups]
+            assert len(cell.above) == sum(shared)
+    (turned,) = rankings.tables(rows="measures")
+    assert turned.rows[0][0].text == "measure"
+
+
+def test_rank_refuses_options_of_an_evaluation_with_results(both: Comparisons) -> None:
+    with pytest.raises(ValueError, match="is for truths and models; these are results"):
+        rank(both, "p@1", conventions="sklearn")
+    with pytest.raises(TypeError, match="convention"):
+        rank(pairs(), "p@1", convention="sklearn")

@@ -1,0 +1,132 @@
+"""Several data sets on the command line: truths and models by name, or files of results."""
+
+from __future__ import annotations
+
+import glob
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from xmleval.cli.files import NamedFile, Scanning
+from xmleval.files.input import InputFile
+from xmleval.files.remote import RemotePath, as_path, is_file
+from xmleval.input.scan import Scan
+from xmleval.labels.propensity import TrainingLabels
+from xmleval.results import ranking as ranks
+from xmleval.results.saved_results import BEGINNING
+
+PLACE = "{}"  # of the name of a data set, in a path
+DataSets = dict[str, tuple[Any, dict[str, Any], dict[str, Any]]]
+
+
+def data_sets_of(
+    truths: Sequence[NamedFile],
+    models: Sequence[NamedFile],
+    scanning: Scanning,
+    options: Mapping[str, Any],
+) -> DataSets:
+    """Return the truth, the models and the options with own files of each data set, by its name."""
+    _refuse_half(truths, models)
+    data_sets: DataSets = {}
+    for name, truth in truths:
+        if name in data_sets:
+            raise click.UsageError(f"--truth {name} is given twice")
+        files = {model: scanning.scores(_filled(path, name)) for model, path in models}
+        own = {option: _filled(value, name) for option, value in options.items()}
+        own = {option: value for option, value in own.items() if value is not options[option]}
+        data_sets[name] = scanning.truth(_filled(truth, name)), files, own
+    return data_sets
+
+
+def _refuse_half(truths: Sequence[NamedFile], models: Sequence[NamedFile]) -> None:
+    """Refuse truths without models, models without truths, and models of one name or one file."""
+    if not truths or not models:
+        lacking = "--model" if truths else "--truth"
+        raise click.UsageError(f"{lacking} is missing; expected data sets and models by name")
+    for name, n in Counter(name for name, _ in models).items():
+        if n > 1:
+            raise click.UsageError(f"--model {name} is given twice")
+    for name, path in models:
+        if len(truths) > 1 and PLACE not in str(path):
+            text = f"--model {name}={path} is one file for {len(truths)} data sets"
+            raise click.UsageError(f"{text}; expected {PLACE} where their names differ")
+
+
+def _filled(value: Any, name: str) -> Any:
+    """Return a value with the name of a data set in the path that it may be."""
+    if isinstance(value, Scan):
+        path = _filled(value.path, name)
+        return value if path is value.path else replace(value, path=path)
+    if isinstance(value, TrainingLabels):
+        labels = _filled(value.labels, name)
+        return value if labels is value.labels else replace(value, labels=labels)
+    if is_file(value) and not isinstance(value, str) and PLACE in str(value):
+        return as_path(str(value).replace(PLACE, name))
+    return value
+
+
+def files_of(truths: Iterable[NamedFile], models: Iterable[NamedFile]) -> list[Path]:
+    """Return the files of all data sets."""
+    files = list[Path]()
+    for name, truth in truths:
+        files.append(_filled(truth, name))
+        files += [_filled(path, name) for _, path in models]
+    return files
+
+
+def given_options(names: Iterable[str]) -> set[str]:
+    """Return the options of the current command that were given, among some names."""
+    context = click.get_current_context()
+    return {
+        name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+    }
+
+
+def hold_results(paths: Sequence[Path]) -> bool:
+    """Return whether paths are files of results, folders of these, or patterns."""
+    files = [file for path in paths for file in _match_files(path)]
+    return bool(files) and all(map(_holds_results, files))
+
+
+def _holds_results(path: Path) -> bool:
+    """Return whether a file begins as results in JSON do."""
+    if isinstance(path, RemotePath) or path.suffix.lower() != ".json" or not path.is_file():
+        return False
+    with InputFile(path).open() as file:
+        return BEGINNING.match(file.read(100)) is not None
+
+
+def files_by_data_set(paths: Iterable[Path]) -> dict[str, Path]:
+    """Return files by data set, with folders in the names only if these are needed.
+
+    A folder stands for all of its .json files, and a pattern for all files that match.
+    """
+    files = list[Path]()
+    for path in paths:
+        matching = _match_files(path)
+        if not matching:
+            raise ValueError(f"{path}: no .json file is there; {ranks.SEVERAL}")
+        files += matching
+    counts = Counter(file.resolve() for file in files)
+    for file in files:
+        if counts[file.resolve()] > 1:
+            raise ValueError(f"{file}: given twice; expected a file for each data set")
+    names = [file.stem for file in files]
+    if len({*names}) < len(names):
+        names = [str(file.with_suffix("")) for file in files]
+    return dict(zip(names, files, strict=True))
+
+
+def _match_files(path: Path) -> list[Path]:
+    """Return the files of a folder or a pattern in order, or else the path itself."""
+    if path.is_dir():
+        return sorted(path.glob("*.json"))
+    is_pattern = not path.exists() and glob.escape(str(path)) != str(path)
+    if is_pattern:
+        return sorted(map(Path, glob.glob(str(path))))
+    return [path]
