@@ -58,6 +58,8 @@ def _arguments_of(contents: object) -> dict[str, dict[str, Any]]:
     members: dict[str, Any] = contents if isinstance(contents, dict) else {}
     if {"average_ranks", "rankings"} & members.keys():
         raise ValueError(f"a ranking of models, and no results; {EXPECTED}")
+    if "trend" in members:
+        raise ValueError(f"a trend over days, and no results; {EXPECTED}")
     if not {"values", "reports"} & members.keys():
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
     version = _count(members.get("schema"), "'schema'")
