@@ -6,6 +6,7 @@ import contextlib
 import glob
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from xmleval.base.errors import InputError, shown
 from xmleval.files.input import InputFile
-from xmleval.files.remote import as_path
+from xmleval.files.remote import RemotePath, as_path
+from xmleval.files.saved import is_state
 from xmleval.results.report import Report, load_results
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ ResultsLike: TypeAlias = "Evaluator | Mapping[str, object] | FilePath"
 FORMS = "expected a report, reports by name, an evaluator, what to_dict() returns, or a path"
 ARCHIVE = b"PK\x03\x04"  # first bytes of a saved evaluator
 ENDINGS = (".json", ".state")  # of files of results in a folder
+FIRST_BYTES = 1 << 12  # that show whether JSON is of results
+FIRST_MEMBER = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(schema|reports|values)"\s*:')
 
 
 def load_reports(argument: str, value: object) -> tuple[str, Mapping[str, Report]]:
@@ -61,15 +65,30 @@ def _reports_by_name(argument: str, value: object) -> Mapping[str, Report]:
 
 def load_file(path: Path) -> Evaluator | Mapping[str, Report]:
     """Return the evaluator or the results that a file contains."""
-    start = b""
-    # an empty file is refused as results
-    with contextlib.suppress(ValueError), InputFile(path).open() as file:
-        start = file.read(len(ARCHIVE))
-    if start != ARCHIVE:
+    if not _first_bytes(path).startswith(ARCHIVE):
         return load_results(path)
     from xmleval.evaluation.evaluator import Evaluator  # only here: slow to import
 
     return Evaluator.load(path)
+
+
+def _first_bytes(path: Path) -> bytes:
+    """Return the first bytes of a file; of an empty one none, which is refused as results."""
+    with contextlib.suppress(ValueError), InputFile(path).open() as file:
+        return file.read(FIRST_BYTES)
+    return b""
+
+
+def holds_results(path: Path) -> bool:
+    """Return whether a file, or the first of a folder or pattern, is JSON of results or a state."""
+    files = [path] if isinstance(path, RemotePath) else _match_files(path)
+    try:
+        start = _first_bytes(files[0]) if files else b""
+    except OSError:  # raised again where it is read
+        return False
+    if start.startswith(ARCHIVE):
+        return is_state(files[0])
+    return b'"schema"' in start and FIRST_MEMBER.match(start) is not None
 
 
 def files_by_name(argument: str, paths: Iterable[FilePath]) -> dict[str, Path]:

@@ -92,6 +92,18 @@ def load_state(path: Path, form: StateForm = STATE) -> Saved:
     )
 
 
+def is_state(path: Path) -> bool:
+    """Return whether an archive is a saved evaluator, of any version."""
+    try:
+        archive = Archive(InputFile(path))
+        memory_limit().take(archive["meta"].n_bytes)
+        (text,) = read_arrays([archive.pop("meta")])
+        meta = parse_json(text.tobytes().decode())
+    except (OSError, *DAMAGE):
+        return False
+    return isinstance(meta, dict) and meta.get("format") == STATE.mark
+
+
 def _load_arrays(archive: Archive) -> dict[str, Any]:
     """Return the arrays of an archive, the large ones first, as chunks to read later."""
     small = [name for name in archive if not is_large(name)]
