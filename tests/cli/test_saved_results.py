@@ -69,4 +69,6 @@ def test_what_saved_results_lack_is_refused(
 def test_other_numbers_of_rows_are_noted(saved: Path, run: Run) -> None:
     run("evaluate Y_train.npz sets.npz --metrics p --k 1,2 --output other.json")
     shown = saved_results.load_saved([Path("day2.json"), Path("other.json")], None)
-    assert "note: values are of different rows, of which there are 4 (day2), 6 (other)" in str(shown)
+    assert "note: values are of different rows, of which there are 4 (day2), 6 (other)" in str(
+        shown
+    )

@@ -35,8 +35,8 @@ class StateForm(NamedTuple):
     name: str
 
 
-STATE = StateForm("xmleval state", 15, "saved evaluator")
-CHECKPOINT = StateForm("xmleval checkpoint", 14, "checkpoint")
+STATE = StateForm("xmleval state", 16, "saved evaluator")
+CHECKPOINT = StateForm("xmleval checkpoint", 15, "checkpoint")
 RULE = StateForm("xmleval rule", 2, "saved rule")
 
 

@@ -14,8 +14,9 @@ from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.states.parts import Parts
 from xmleval.states.plan import Plan
 from xmleval.states.rank_profile import RankProfile
+from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import ListLength, Part, Results
-from xmleval.states.state import State, States, new_states, state_class
+from xmleval.states.state import Arrays, State, States, new_states, state_class
 from xmleval.view.parts import LabelParts
 from xmleval.view.view import View
 
@@ -111,6 +112,28 @@ class LabelGroupStates(Parts):
         if f"{SHARE}/{names[0]}" in self.parts:
             for name, credited in zip(names, self.splits.credited(view), strict=True):
                 yield f"{SHARE}/{name}", credited
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save, with new numbers of labels, also within groups."""
+        assert labels.groups is not None
+        arrays = self.own_arrays()
+        new_labels = LabelParts(labels.groups).labels
+        within = {}
+        for name, old, new in zip(self.groups.names, self.splits.labels, new_labels, strict=True):
+            within[name] = labels.within(old, new)
+        for number, (name, states) in enumerate(self.parts.items()):
+            kind, _, group = name.partition("/")
+            relabelled = states.relabelled_arrays(labels if kind == SHARE else within[group])
+            arrays |= {f"{number}/{key}": array for key, array in relabelled.items()}
+        depths = {
+            name: labels.n_labels if self.plan.reads[name] is None else depth
+            for name, depth in self.depths.items()
+        }
+        columns = {depth: column for column, depth in enumerate(sorted({*depths.values()}))}
+        sums = np.zeros((*self.sums.shape[:2], len(columns)), np.int64)
+        for name, depth in depths.items():
+            sums[..., columns[depth]] = self.sums[..., self.columns[self.depths[name]]]
+        return {**arrays, "sums": sums}
 
     def finish(self) -> Results:
         """Return the results of each group, and a note on short lists."""
