@@ -16,7 +16,7 @@ SETS = ("y_pred", "exclude", "candidates")
 VECTORS = ("label_groups", "inverse_propensity")
 REFUSED = re.compile(
     r"merge: (.+ cannot be merged by name of labels: .+; evaluate each state with labels=, "
-    r"the names of all|label_groups differs.*|input differs.*|scores are .*)"
+    r"the names of all|(propensity|label_groups) differs.*|input differs.*|scores are .*)"
 )
 
 

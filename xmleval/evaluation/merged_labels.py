@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import Resources
-from xmleval.base.errors import InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, counted, shown_names
 from xmleval.base.notes import Note
 from xmleval.evaluation.counts import Counted
 from xmleval.evaluation.settings import plan_of
@@ -42,12 +43,14 @@ def refuse_other_settings(settings: Settings, others: Settings) -> None:
     there = others.as_dict()
     have_names = settings.labels is not None and others.labels is not None
     if have_names and settings.labels != others.labels:
-        for name in ("n_labels", "labels"):
+        _refuse_arguments_of_labels(settings)
+        for name in ("n_labels", "labels", "label_groups"):
             del here[name]
             del there[name]
         difference = first_difference(here, there)
         if settings.constants != others.constants:
             difference = difference or "propensity differs"
+        difference = difference or _difference_of_groups(settings, others)
     elif settings.n_labels != others.n_labels:
         text = f"{settings.n_labels} labels here, {others.n_labels} there; give "
         reason = Message(text, Keyword("labels"), ", their names, to merge labels by name")
@@ -56,6 +59,23 @@ def refuse_other_settings(settings: Settings, others: Settings) -> None:
         difference = first_difference(here, there) or settings.unlike(others)
     if difference:
         raise InputError("merge", difference)
+
+
+def _difference_of_groups(settings: Settings, others: Settings) -> str | None:
+    """Return a message if the groups of labels differ in more than the order of their names."""
+    here = _ranges_of(settings.label_groups)
+    there = _ranges_of(others.label_groups)
+    if here == there:
+        return None
+    names = [shown_names(sorted(groups or ())) or "none" for groups in (here, there)]
+    return f"label_groups differs: {names[0]} here, {names[1]} there"
+
+
+def _ranges_of(groups: Groups | None) -> dict[str, str] | None:
+    """Return the ranges of groups by name, empty where they have none."""
+    if groups is None:
+        return None
+    return dict(zip_longest(groups.names, groups.ranges, fillvalue=""))
 
 
 def joined_settings(first: Settings, second: Settings) -> Settings | None:
@@ -67,7 +87,6 @@ def joined_settings(first: Settings, second: Settings) -> Settings | None:
         return None
     known = {*first.labels}
     labels = [*first.labels, *(label for label in second.labels if label not in known)]
-    _refuse_arguments_of_labels(first)
     settings = replace(first, n_labels=len(labels), labels=labels)
     numbers = [numbers_among(each.labels or [], labels) for each in (first, second)]
     return replace(
@@ -130,9 +149,10 @@ def _joined_groups(first: Settings, second: Settings, numbers: Sequence[Ints]) -
     """Return the groups of all labels, if both have groups of the same names."""
     if first.label_groups is None or second.label_groups is None:
         return first.label_groups
-    pair = (first.label_groups, second.label_groups)
-    of = _joined_vector("label_groups", [each.of for each in pair], numbers)
-    return first.label_groups._replace(of=of)
+    number = {name: place for place, name in enumerate(first.label_groups.names)}
+    place_of = np.array([number[name] for name in second.label_groups.names], np.uint16)
+    vectors = [first.label_groups.of, place_of[second.label_groups.of]]
+    return first.label_groups._replace(of=_joined_vector("label_groups", vectors, numbers))
 
 
 def with_all_labels(settings: Settings, resources: Resources, counts: Counted) -> Counted:

@@ -116,14 +116,18 @@ class LabelGroupStates(Parts):
     def relabelled_arrays(self, labels: Relabelling) -> Arrays:
         """Return the arrays to save, with new numbers of labels, also within groups."""
         assert labels.groups is not None
-        arrays = self.own_arrays()
-        new_labels = LabelParts(labels.groups).labels
-        within = {}
-        for name, old, new in zip(self.groups.names, self.splits.labels, new_labels, strict=True):
-            within[name] = labels.within(old, new)
-        for number, (name, states) in enumerate(self.parts.items()):
-            kind, _, group = name.partition("/")
-            relabelled = states.relabelled_arrays(labels if kind == SHARE else within[group])
+        names = labels.groups.names
+        order = [self.groups.names.index(name) for name in names]
+        parts = [f"{kind}/{name}" for name in names for kind in (*KINDS, SHARE)]
+        parts = [part for part in parts if part in self.parts]
+        within = dict[str, Relabelling]()
+        for name, place, new in zip(names, order, LabelParts(labels.groups).labels, strict=True):
+            within[name] = labels.within(self.splits.labels[place], new)
+        arrays: Arrays = {"n_rows": np.array([self.n_rows[part] for part in parts], np.int64)}
+        for number, part in enumerate(parts):
+            kind, _, name = part.partition("/")
+            part_labels = labels if kind == SHARE else within[name]
+            relabelled = self.parts[part].relabelled_arrays(part_labels)
             arrays |= {f"{number}/{key}": array for key, array in relabelled.items()}
         depths = {
             name: labels.n_labels if self.plan.reads[name] is None else depth
@@ -132,7 +136,7 @@ class LabelGroupStates(Parts):
         columns = {depth: column for column, depth in enumerate(sorted({*depths.values()}))}
         sums = np.zeros((*self.sums.shape[:2], len(columns)), np.int64)
         for name, depth in depths.items():
-            sums[..., columns[depth]] = self.sums[..., self.columns[self.depths[name]]]
+            sums[..., columns[depth]] = self.sums[:, order, self.columns[self.depths[name]]]
         return {**arrays, "sums": sums}
 
     def finish(self) -> Results:
