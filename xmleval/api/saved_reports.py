@@ -75,7 +75,8 @@ def load_file(path: Path) -> Evaluator | Mapping[str, Report]:
 def _first_bytes(path: Path) -> bytes:
     """Return the first bytes of a file; of an empty one none, which is refused as results."""
     with contextlib.suppress(ValueError), InputFile(path).open() as file:
-        return file.read(FIRST_BYTES)
+        start: bytes = file.read(FIRST_BYTES)
+        return start
     return b""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def refuse_evaluation_options(allowed: Collection[str]) -> None:
             raise click.UsageError(text, context)
 
 
-def load_saved(paths: Sequence[Path], metrics: Sequence[str] | None) -> Comparison:
+def load_saved(paths: Sequence[Path], metrics: Iterable[str] | None) -> Comparison:
     """Return the reports of files of results, side by side, with the measures to show."""
     files = files_by_name("results", paths)
     reports = dict[str, Report]()
@@ -75,7 +75,7 @@ def _notes_on(reports: Mapping[str, Report]) -> list[str]:
     return [f"values are of different rows, of which there are {', '.join(n_rows)}"]
 
 
-def _names_of(metrics: Sequence[str], specs: Sequence[Spec]) -> list[str]:
+def _names_of(metrics: Iterable[str], specs: Sequence[Spec]) -> list[str]:
     """Return the measures that names select among those that all reports have."""
     shared = [spec.name for spec in specs]
     cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Chunks, Ints
 from xmleval.files.spill import Keys
-from xmleval.pooled.piles import HALF, label_of
+from xmleval.kernels.keys import HALF
+from xmleval.pooled.piles import label_of
 from xmleval.view.block import Groups
 
 SCORE = (1 << HALF) - 1  # bits of a score in a key of a label and a score
