@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.commands import Run
-from xmleval import Comparison, Evaluator, Report
+from xmleval import Comparison, Evaluator, Report, evaluate
 from xmleval.cli import saved_results
 
 EVALUATE = "evaluate Y_test.npz m_indices.npy --k 1,2 --metrics"
@@ -66,8 +67,9 @@ def test_what_saved_results_lack_is_refused(
     assert re.match(re.escape(REFUSED[line]), refused(line))
 
 
-def test_other_numbers_of_rows_are_noted(saved: Path, run: Run) -> None:
-    run("evaluate Y_train.npz sets.npz --metrics p --k 1,2 --output other.json")
+def test_other_numbers_of_rows_are_noted(saved: Path) -> None:
+    other = evaluate(np.eye(6), np.eye(6), metrics="p", k=[1, 2])
+    Path("other.json").write_text(other.to_json())
     shown = saved_results.load_saved([Path("day2.json"), Path("other.json")], None)
     assert "note: values are of different rows, of which there are 4 (day2), 6 (other)" in str(
         shown
