@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # the names of `_NAMES`, for type checkers
     from xmleval.api.rank import rank as rank
     from xmleval.api.sensitivity import Sensitivity as Sensitivity
     from xmleval.api.sensitivity import propensity_sensitivity as propensity_sensitivity
+    from xmleval.api.trend import trend as trend
     from xmleval.api.write import write as write
     from xmleval.base.conventions import Conventions as Conventions
     from xmleval.evaluation.evaluator import Evaluator as Evaluator
@@ -71,6 +72,7 @@ if TYPE_CHECKING:  # the names of `_NAMES`, for type checkers
     from xmleval.results.ranking import Ranking as Ranking
     from xmleval.results.rankings import Rankings as Rankings
     from xmleval.results.report import Report as Report
+    from xmleval.results.trend import Trend as Trend
 
 _MODULES = ("calibrate", "effectiveness", "io", "thresholds")
 _NAMES = {  # in each module
@@ -81,6 +83,7 @@ _NAMES = {  # in each module
     "api.fuse": "fuse",
     "api.label_statistics": "label_statistics",
     "api.sensitivity": "Sensitivity propensity_sensitivity",
+    "api.trend": "trend",
     "api.write": "write",
     "base.conventions": "Conventions",
     "evaluation.evaluator": "Evaluator",
@@ -96,6 +99,7 @@ _NAMES = {  # in each module
     "results.rankings": "Rankings",
     "results.report": "Report",
     "api.rank": "rank",
+    "results.trend": "Trend",
     "api.measures": (
         "auc_macro auc_micro auc_samples coverage f1_macro f1_micro f1_samples hamming_loss "
         "hit_at_k hit_rate_at_k instance_auc instance_f1 label_ranking_average_precision lrap "

@@ -311,7 +311,7 @@ def test_update_counts_nothing_if_refused(change: dict[str, Any], message: str) 
         (
             {"n_labels": 5, "inverse_propensity": None},
             M,
-            "merge: n_labels differs: 4 here, 5 there",
+            "merge: 4 labels here, 5 there",
         ),
         ({"k": [1, 2]}, M, "merge: metrics differs"),
         ({"conventions": "sklearn"}, M, "merge: ndcg_ties differs"),

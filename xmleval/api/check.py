@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
+from xmleval.api.saved_reports import ResultsLike, load_reports
 from xmleval.base.errors import (
     InputError,
     Keyword,
@@ -21,20 +17,9 @@ from xmleval.base.errors import (
     shown,
     shown_names,
 )
-from xmleval.files.input import InputFile
-from xmleval.files.remote import as_path
 from xmleval.metrics.spellings import not_there
 from xmleval.results import checks
-from xmleval.results.report import Report, load_results
-
-if TYPE_CHECKING:
-    from xmleval.evaluation.evaluator import Evaluator
-    from xmleval.input.argument_types import FilePath
-
-# anything that contains a report, or several by name
-ResultsLike: TypeAlias = "Evaluator | Mapping[str, object] | FilePath"
-FORMS = "expected a report, reports by name, an evaluator, what to_dict() returns, or a path"
-ARCHIVE = b"PK\x03\x04"  # first bytes of a saved evaluator
+from xmleval.results.report import Report
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,15 +112,15 @@ def check(
     """
     if no_worse_than is None:
         _refuse_without_earlier(min, max, margin)
-    limits = {"minimum": _check_limits("min", min), "maximum": _check_limits("max", max)}
+    limits = {"minimum": check_limits("min", min), "maximum": check_limits("max", max)}
     if not isinstance(margin, Mapping):
         margin = {"": margin}
-    margins = _check_limits("margin", margin, are_margins=True)
-    place, reports = _load_reports("results", results, model)
+    margins = check_limits("margin", margin, are_margins=True)
+    place, reports = _select_reports("results", results, model)
     earlier_place = ""
     earlier: Mapping[str, Report] = {}
     if no_worse_than is not None:
-        earlier_place, earlier = _load_reports("no_worse_than", no_worse_than, model)
+        earlier_place, earlier = _select_reports("no_worse_than", no_worse_than, model)
     if model is not None and {*reports, *earlier} == {""}:
         nameless = f": {place} holds one report, which has no name"
         raise ValueError(Message(Keyword("model", shown(model)), nameless))
@@ -168,7 +153,7 @@ def _refuse_without_earlier(min: object, max: object, margin: object) -> None:
         raise InputError("margin", Message("needs the earlier results, ", Keyword("no_worse_than")))
 
 
-def _check_limits(argument: str, values: object, are_margins: bool = False) -> dict[str, float]:
+def check_limits(argument: str, values: object, are_margins: bool = False) -> dict[str, float]:
     """Return limits by measure as numbers, or refuse an invalid one."""
     if values is None:
         values = {}
@@ -180,57 +165,20 @@ def _check_limits(argument: str, values: object, are_margins: bool = False) -> d
     return checks.limits_of(argument, pairs, are_margins)
 
 
-def _load_reports(
+def _select_reports(
     argument: str, value: object, model: str | None
 ) -> tuple[str, Mapping[str, Report]]:
     """Return the name of results for messages, and the reports by name.
 
     With ``model``, only its report is returned. The name of a report alone is ``""``.
     """
-    if isinstance(value, str | os.PathLike):
-        path = as_path(value)
-        value = _load_file(path)
-        argument = str(path)
-    reports = _reports_by_name(argument, value)
+    argument, reports = load_reports(argument, value)
     if model is None or [*reports] == [""]:
         return argument, reports
     if model not in reports:
         text = f"has no report {shown(model)}; it has {shown_names(reports)}"
         raise ValueError(f"{argument}: {text}")
     return argument, {model: reports[model]}
-
-
-def _reports_by_name(argument: str, value: object) -> Mapping[str, Report]:
-    """Return the reports of results by name, or refuse anything else."""
-    if hasattr(value, "compute"):  # an evaluator
-        value = value.compute()
-    if isinstance(value, Report):
-        return {"": value}
-    reports = getattr(value, "reports", value)
-    if not isinstance(reports, Mapping):
-        raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")
-    if not any(isinstance(report, Report) for report in reports.values()):
-        try:
-            reports = load_results(json.loads(json.dumps(reports)))
-        except (TypeError, ValueError) as error:
-            raise InputError(argument, f"{error}; {FORMS}") from None
-    for name, report in reports.items():
-        if not isinstance(report, Report):
-            raise InputError(argument, f"{shown(name)} is {type(report).__name__}, and no report")
-    return reports
-
-
-def _load_file(path: Path) -> object:
-    """Return the evaluator or the results that a file contains."""
-    start = b""
-    # an empty file is refused as results
-    with contextlib.suppress(ValueError), InputFile(path).open() as file:
-        start = file.read(len(ARCHIVE))
-    if start != ARCHIVE:
-        return load_results(path)
-    from xmleval.evaluation.evaluator import Evaluator  # only here: slow to import
-
-    return Evaluator.load(path)
 
 
 def _with_names_of(

@@ -40,6 +40,7 @@ COMMANDS = {
     "report": "Write a page with tables and figures of models.",
     "stats": "Describe a data set by its labels.",
     "threshold": "Tune a rule that turns scores into sets, or apply it.",
+    "trend": "Show measures over days, with limits.",
     "warmup": "Compile and keep what other commands would wait for.",
 }
 LIGHT = {"metrics"}  # commands that load no kernels

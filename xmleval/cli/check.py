@@ -35,17 +35,18 @@ def read_limits(text: str, form: str = "NAME=VALUE") -> Limits:
 
 
 LIMITS = Parsed(read_limits)
+LIMIT_OPTIONS = {
+    "min": Opt(
+        LIMITS,
+        "NAME=VALUE",
+        "Least value of a measure that holds, or within a group, tail:p@5=0.3; repeat it for "
+        "others.",
+        extra=LIST,
+    ),
+    "max": Opt(LIMITS, "NAME=VALUE", "Likewise the largest, as for losses.", extra=LIST),
+}
 SECTIONS = {
-    "Limits": {
-        "min": Opt(
-            LIMITS,
-            "NAME=VALUE",
-            "Least value of a measure that holds, or within a group, tail:p@5=0.3; repeat it for "
-            "others.",
-            extra=LIST,
-        ),
-        "max": Opt(LIMITS, "NAME=VALUE", "Likewise the largest, as for losses.", extra=LIST),
-    },
+    "Limits": LIMIT_OPTIONS,
     "Earlier results": {
         "no_worse_than": Opt(FILE, "LAST"),
         "margin": Opt(

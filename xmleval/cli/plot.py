@@ -21,6 +21,7 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import write_figure
 from xmleval.cli.report import evaluate_files_for_figures
+from xmleval.cli.saved_results import is_saved, load_saved, refuse_evaluation_options
 from xmleval.cli.types import Choice
 from xmleval.evaluation.request import EvaluateOptions
 from xmleval.metrics.spec import expand_metrics
@@ -41,12 +42,14 @@ OPTIONS = {
 EXAMPLES = """\
 xmleval plot Y.npz bert.npz tree.npz \\
     --kind cutoffs --output cutoffs.pdf
+xmleval plot results.json --kind values \\
+    --output values.png
 """
 
 
 @command({"Figure": OPTIONS} | COMPARED, compare, evaluate, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
-@click.argument("scores", type=MODEL_FILE, nargs=-1, required=True)
+@click.argument("scores", type=MODEL_FILE, nargs=-1)
 def plot(
     truth: Path,
     scores: tuple[NamedFile, ...],
@@ -58,9 +61,17 @@ def plot(
 ) -> None:
     """Draw a figure of the predictions in one or more SCORES.
 
+    In place of TRUTH and SCORES, files of saved results are drawn: JSON, or states of `xmleval
+    evaluate` or `merge`, if they hold what the figure needs.
+
     Several SCORES are compared as by `xmleval compare`. Inputs are those of `xmleval evaluate`
     except --pred.
     """
+    if is_saved(truth, scores):
+        refuse_evaluation_options({"output", "kind", "metrics"})
+        saved = load_saved([truth, *(file.path for file in scores)], options["metrics"])
+        write_figure(saved.plot(kind, metrics=[spec.name for spec in saved.specs]), output)
+        return
     if kind == "ranks":
         options["metrics"] = ["p"]  # the figure draws no other measure
     names = [*dict.fromkeys(options["metrics"] or ())]

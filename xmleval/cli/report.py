@@ -25,6 +25,7 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import describe_run, print_counts, write_text
 from xmleval.cli.patterns import name_models
+from xmleval.cli.saved_results import is_saved, load_saved, refuse_evaluation_options
 from xmleval.evaluation.request import EvaluateOptions
 from xmleval.results.comparison import Comparison
 
@@ -38,12 +39,14 @@ OPTIONS = {
 EXAMPLES = """\
 xmleval report Y.npz bert.npz tree.npz \\
     --train Y_train.npz --output report.html
+xmleval report day1.state day2.json \\
+    --output report.html
 """
 
 
 @command({"Page": OPTIONS} | COMPARED, compare, evaluate, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
-@click.argument("scores", type=MODEL_FILE, nargs=-1, required=True)
+@click.argument("scores", type=MODEL_FILE, nargs=-1)
 def report(
     truth: Path,
     scores: tuple[NamedFile, ...],
@@ -55,13 +58,20 @@ def report(
 ) -> None:
     """Write a page with the result in a sentence, tables and figures of one or more SCORES.
 
+    In place of TRUTH and SCORES, files of saved results are shown side by side: JSON, or states of
+    `xmleval evaluate` or `merge`, as far as they hold what figures need.
+
     The page is one HTML file that needs no network. Several SCORES are compared as by `xmleval
     compare`. Figures show measures against k, precision-recall and ROC curves, scores, calibration
     and, with --train, groups of labels by training frequency. Inputs are those of `xmleval
     evaluate` except --pred.
     """
     files = [truth, *(file.path for file in scores), training_file(options)]
-    result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)
+    if is_saved(truth, scores):
+        refuse_evaluation_options({"output", "title", "metrics"})
+        result = load_saved([truth, *(file.path for file in scores)], options["metrics"])
+    else:
+        result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)
     write_text(result.to_html(title, about=describe_run(files)), output)
 
 

@@ -22,6 +22,7 @@ from xmleval.evaluation.settings import KEYED, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, Spans, united
 from xmleval.input.label_filter import NAMES, excluded_inputs
 from xmleval.input.plausibility import unread_grades
+from xmleval.input.rows import Rows
 from xmleval.input.scores import has_scores
 from xmleval.input.vectors import keys_of_groups
 from xmleval.labels.groups import refuse_many_groups
@@ -55,6 +56,7 @@ class Counted:
     notes: tuple[str, ...] = ()
     waiting_bytes: int = 0  # size of the waiting rows
     row_keys: Kept = ()  # hashes of the keys of rows that have keys
+    ranks_by_id: bool = False  # whether equal scores of any rows rank by label id
     # counts of the same rows as lists without scores, while no row lists a label
     unscored: Counted | None = None
 
@@ -181,7 +183,20 @@ def _add_rows(
         row_groups=row_groups,
         notes=all_notes,
         row_keys=row_keys,
+        ranks_by_id=counted.ranks_by_id or (n_rows > 0 and _ranks_by_id(batch.y_score)),
     )
+
+
+def _ranks_by_id(y_score: object) -> bool:
+    """Return whether equal scores rank by label id, and neither by name nor as listed."""
+    if isinstance(y_score, tuple):
+        return isinstance(y_score, Rows) and not (y_score.best_first or _has_texts(y_score.names))
+    return y_score is not None
+
+
+def _has_texts(names: Sequence[Any] | None) -> bool:
+    """Return whether names are texts."""
+    return names is not None and len(names) > 0 and isinstance(names[0], str)
 
 
 def _are_keyed(counted: Counted, batch: Batch) -> bool:
@@ -291,6 +306,7 @@ def add_counts(
         row_groups=row_groups,
         notes=joined_notes(counted.notes, added.notes),
         row_keys=row_keys,
+        ranks_by_id=counted.ranks_by_id or added.ranks_by_id,
     )
 
 

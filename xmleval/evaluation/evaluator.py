@@ -19,11 +19,16 @@ from xmleval.evaluation.counts import (
     make_report,
     with_waiting_counted,
 )
+from xmleval.evaluation.merged_labels import (
+    joined_settings,
+    refuse_other_settings,
+    with_all_labels,
+)
 from xmleval.evaluation.request import Data, Metrics, Options, Question, refuse_unknown
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import check_settings
 from xmleval.files.remote import as_path
-from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
+from xmleval.files.saved import Saved, load_state, naming_damage, save_state
 from xmleval.input.argument_types import RowsLike, ValuesLike
 from xmleval.input.match_values import MatchOptions
 from xmleval.input.opened import labels_of
@@ -207,15 +212,18 @@ class Evaluator:
         Parameters
         ----------
         other : Evaluator
-            With the same labels, metrics, conventions, propensities and kinds of input.
+            With the same metrics, conventions, propensities and kinds of input. Labels of names are
+            merged by name: those of this evaluator come first, then the new ones of the other.
 
         Raises
         ------
         TypeError
             If ``other`` is no evaluator.
         ValueError
-            If they differ (the message names the first difference), or rows of the other are
-            counted already: it is this evaluator, a copy, or holds rows that this one was merged
+            If they differ (the message names the first difference), if the numbers of labels
+            without names differ, or where labels differ in names, if the counts do not tell the
+            values of a measure for the labels of both. Likewise if rows of the other are counted
+            already: it is this evaluator, a copy, or holds rows that this one was merged
             from, or rows with the same keys. With ``confidence``, also if rows have neither
             ``first_row`` nor ``clusters`` nor keys.
 
@@ -226,6 +234,11 @@ class Evaluator:
         >>> second.update(np.eye(3), np.eye(3)[::-1])
         >>> first.merge(second).n_rows
         6
+        >>> days = [Evaluator(["p@1"], labels=labels) for labels in (["a", "b"], ["c", "a"])]
+        >>> for day in days:
+        ...     day.update([["a"], ["a"]], [{"a": 0.9}, {"a": 0.5}])
+        >>> days[0].merge(days[1]).n_labels
+        3
         """
         if not isinstance(other, Evaluator):
             raise TypeError(
@@ -237,16 +250,20 @@ class Evaluator:
                 known = other._settings
             settings = self._settings_for(known.n_labels, known.labels)
             other_settings = other._settings_for(known.n_labels, known.labels)
-        difference = first_difference(settings.as_dict(), other_settings.as_dict())
-        difference = difference or settings.unlike(other_settings)
-        if difference:
-            raise InputError("merge", difference)
+        refuse_other_settings(settings, other_settings)
         added = with_waiting_counted(other._resources, other._counted)
+        joined = joined_settings(settings, other_settings)
 
         def change(counted: Counted) -> Counted:
-            after = add_counts(settings, self._resources, counted, added)
+            if joined is None:
+                after = add_counts(settings, self._resources, counted, added)
+            else:
+                here = with_waiting_counted(self._resources, counted)
+                here = with_all_labels(joined, self._resources, here)
+                there = with_all_labels(joined, other._resources, added)
+                after = add_counts(joined, self._resources, here, there)
             if known.n_labels:
-                self._keep_settings(settings)
+                self._keep_settings(joined or settings)
             return after
 
         self.change(change)
@@ -334,6 +351,11 @@ class Evaluator:
         """
         with self._lock:
             save_state(as_path(path), self.as_saved())
+
+    def with_label_names(self, labels: list[Any]) -> Evaluator:
+        """Return an evaluator to save, whose labels have these names (@private)."""
+        settings = replace(self._settings, labels=labels)
+        return Evaluator.of(settings, self._resources, self._counted)
 
     def as_saved(self) -> Saved:
         """Return the contents of a saved file (@private)."""

@@ -389,8 +389,18 @@ def evaluate_files(
         if states:
             keep_row_keys(run)
         for evaluator, path in zip(run.evaluators, states, strict=False):
-            evaluator.save(path)
+            _with_label_names(evaluator, run.rows.label_names).save(path)
     return run, dict(zip(run.names, reports, strict=True))
+
+
+def _with_label_names(evaluator: Evaluator, names: list[Any] | None) -> Evaluator:
+    """Return an evaluator to save with the names of labels, if a list of them can have these."""
+    if not names or len(names) != evaluator.n_labels:
+        return evaluator
+    try:
+        return evaluator.with_label_names(check_labels(names, None))
+    except InputError:
+        return evaluator
 
 
 def _refuse_running(request: Request) -> None:

@@ -120,6 +120,7 @@ def saved_counts(counted: Counted) -> Saved:
         "spans": counted.spans,
         "place": counted.place,
         "notes": notes_as_json(counted.notes),
+        "ranks_by_id": counted.ranks_by_id,
     }
     if counted.unscored is not None:
         unscored = saved_counts(counted.unscored)
@@ -167,6 +168,7 @@ def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted
         row_groups=states.row_groups,
         notes=notes,
         row_keys=kept,
+        ranks_by_id=meta["ranks_by_id"] is True,
     )
 
 

@@ -35,8 +35,8 @@ class StateForm(NamedTuple):
     name: str
 
 
-STATE = StateForm("xmleval state", 15, "saved evaluator")
-CHECKPOINT = StateForm("xmleval checkpoint", 14, "checkpoint")
+STATE = StateForm("xmleval state", 16, "saved evaluator")
+CHECKPOINT = StateForm("xmleval checkpoint", 15, "checkpoint")
 RULE = StateForm("xmleval rule", 2, "saved rule")
 
 
@@ -90,6 +90,18 @@ def load_state(path: Path, form: StateForm = STATE) -> Saved:
     raise ValueError(
         f"{path}: saved as version {version}; this program reads version {form.version}"
     )
+
+
+def is_state(path: Path) -> bool:
+    """Return whether an archive is a saved evaluator, of any version."""
+    try:
+        archive = Archive(InputFile(path))
+        memory_limit().take(archive["meta"].n_bytes)
+        (text,) = read_arrays([archive.pop("meta")])
+        meta = parse_json(text.tobytes().decode())
+    except (OSError, *DAMAGE):
+        return False
+    return isinstance(meta, dict) and meta.get("format") == STATE.mark
 
 
 def _load_arrays(archive: Archive) -> dict[str, Any]:

@@ -254,7 +254,7 @@ def differing_settings(
 ) -> dict[str, tuple[object, object]]:
     """Return the settings that both have and that differ, as messages show them."""
     return {
-        name: (_setting_text(settings[name]), _setting_text(setting))
+        name: (setting_text(settings[name]), setting_text(setting))
         for name, setting in earlier.items()
         if name in settings and not _is_same(settings[name], setting)
     }
@@ -280,7 +280,7 @@ def _is_file(setting: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(setting, dict) and DIGEST in setting
 
 
-def _setting_text(setting: object) -> object:
+def setting_text(setting: object) -> object:
     """Return a setting as messages show it."""
     if _is_file(setting):
         text = str(setting["file"] or "given")

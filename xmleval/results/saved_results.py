@@ -80,6 +80,8 @@ def _arguments_of(members: dict[str, Any]) -> dict[str, dict[str, Any]]:
         raise ValueError("results of several data sets; expected those of one")
     if {"average_ranks", "rankings"} & members.keys():
         raise ValueError(f"a ranking of models, and no results; {EXPECTED}")
+    if "trend" in members:
+        raise ValueError(f"a trend over days, and no results; {EXPECTED}")
     if not {"values", "reports"} & members.keys():
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
     version = _count(members.get("schema"), "'schema'")

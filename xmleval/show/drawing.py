@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.errors import InputError, counted, import_optional
-from xmleval.show.panels import DotPanel, LinePanel, Panel, PointPanel, RankPanel, Series
+from xmleval.show.panels import (
+    DotPanel,
+    LinePanel,
+    Panel,
+    PointPanel,
+    RankPanel,
+    Series,
+    TrendPanel,
+)
 from xmleval.show.style import COLOURS, INK, SETTINGS, abridged, look
 
 if TYPE_CHECKING:
@@ -25,6 +33,7 @@ MOST_BANDS = 6  # series whose intervals are drawn; more cover each other
 MOST_BELOW = 4  # wide panels in one column
 MOST_ACROSS = 36  # characters of names below a panel; beyond these they are turned
 MOST_TICKS = 20  # of ranks, with a number
+MOST_DAYS = 14  # with a name, of a trend
 FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
 CELLS = 48  # a side
 # in inches
@@ -182,6 +191,21 @@ def _draw_lines(axes: Any, panel: LinePanel) -> None:
         _draw_diagonal(axes, 0, 1)
 
 
+def _draw_trend(axes: Any, panel: TrendPanel) -> None:
+    """Draw lines over days, dashed lines at limits, and the names of some days if they are many."""
+    n_before = len(axes.containers)
+    _draw_lines(axes, panel)
+    for n, (_, x, y, _, is_full) in enumerate(panel.series, n_before):
+        style = {**look(n), "linestyle": ""}
+        axes.plot(x, np.where(is_full, np.nan, y), **style, markerfacecolor="white", zorder=3)
+    for limit in panel.limits:
+        axes.axhline(limit, color=INK, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
+    step = -(-len(panel.ticks) // MOST_DAYS)
+    if step > 1:
+        places = range(0, len(panel.ticks), step)
+        axes.set_xticks(places, panel.ticks[::step], rotation=40, ha="right")
+
+
 def _draw_dots(axes: Any, panel: DotPanel) -> None:
     """Draw a row of dots for each tick, with their intervals."""
     n_rows = len(panel.ticks)
@@ -321,6 +345,7 @@ def _height_of(panel: RankPanel) -> float:
 
 DRAWERS: dict[type[Panel], Callable[[Axes, Any], None]] = {
     LinePanel: _draw_lines,
+    TrendPanel: _draw_trend,
     DotPanel: _draw_dots,
     PointPanel: _draw_points,
     RankPanel: _draw_ranks,

@@ -85,6 +85,13 @@ class LinePanel(Panel):
 
 
 @dataclass(frozen=True, eq=False)
+class TrendPanel(LinePanel):
+    """Lines over days, with the limits that values are held to; marks beyond them are hollow."""
+
+    limits: Sequence[float] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class DotPanel(Panel):
     """Dots with intervals: a row for each tick, in which each series has a dot."""
 

@@ -18,6 +18,7 @@ from xmleval.states.contents import Contents
 from xmleval.states.effects import OF_GAINS, are_gains_idle, idle_note
 from xmleval.states.list_lengths import ListLengths, measure_lengths
 from xmleval.states.plan import NO_GAPS, Plan
+from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import ListLength, Results
 from xmleval.states.state import Arrays, State
 from xmleval.view.block import Block, Hierarchy
@@ -297,6 +298,13 @@ class DataHints(State):
         """Return the arrays to save."""
         lists = np.array([*self.lengths, self.missing, self.highest])
         return {"counts": np.array([*self.n.values()]), "lists": lists, "ties": self.n_tied}
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save; with new numbers, nothing is known of ids."""
+        arrays = self.arrays()
+        if not labels.keeps_numbers:
+            arrays["lists"] = np.array([*self.lengths, 0, -1])
+        return arrays
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""

@@ -12,6 +12,7 @@ from xmleval.metrics.spec import SETS_OF_LABELS, Spec
 from xmleval.numerics.exact import ABOUT_LARGE, LARGE, NO_WEIGHT, exact_mean
 from xmleval.states.contents import Contents, expect
 from xmleval.states.plan import Plan, select_kept
+from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
 from xmleval.view.facts import Extremes
@@ -124,6 +125,13 @@ class LabelExtremes(State):
         """Return the arrays to save."""
         sizes = np.array([self.n_rows, self.dtype.itemsize])
         return {"ends": self.ends, "counts": self.counts, "sizes": sizes}
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save, with new numbers of labels."""
+        arrays = self.arrays()
+        lowest, highest = self.ends
+        ends = [labels.spread(lowest, 0, np.inf), labels.spread(highest, 0, -np.inf)]
+        return {**arrays, "ends": np.stack(ends), "counts": labels.spread(self.counts, 1)}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""

@@ -14,8 +14,9 @@ from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.states.parts import Parts
 from xmleval.states.plan import Plan
 from xmleval.states.rank_profile import RankProfile
+from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import ListLength, Part, Results
-from xmleval.states.state import State, States, new_states, state_class
+from xmleval.states.state import Arrays, State, States, new_states, state_class
 from xmleval.view.parts import LabelParts
 from xmleval.view.view import View
 
@@ -111,6 +112,32 @@ class LabelGroupStates(Parts):
         if f"{SHARE}/{names[0]}" in self.parts:
             for name, credited in zip(names, self.splits.credited(view), strict=True):
                 yield f"{SHARE}/{name}", credited
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save, with new numbers of labels, also within groups."""
+        assert labels.groups is not None
+        names = labels.groups.names
+        order = [self.groups.names.index(name) for name in names]
+        parts = [f"{kind}/{name}" for name in names for kind in (*KINDS, SHARE)]
+        parts = [part for part in parts if part in self.parts]
+        within = dict[str, Relabelling]()
+        for name, place, new in zip(names, order, LabelParts(labels.groups).labels, strict=True):
+            within[name] = labels.within(self.splits.labels[place], new)
+        arrays: Arrays = {"n_rows": np.array([self.n_rows[part] for part in parts], np.int64)}
+        for number, part in enumerate(parts):
+            kind, _, name = part.partition("/")
+            part_labels = labels if kind == SHARE else within[name]
+            relabelled = self.parts[part].relabelled_arrays(part_labels)
+            arrays |= {f"{number}/{key}": array for key, array in relabelled.items()}
+        depths = {
+            name: labels.n_labels if self.plan.reads[name] is None else depth
+            for name, depth in self.depths.items()
+        }
+        columns = {depth: column for column, depth in enumerate(sorted({*depths.values()}))}
+        sums = np.zeros((*self.sums.shape[:2], len(columns)), np.int64)
+        for name, depth in depths.items():
+            sums[..., columns[depth]] = self.sums[:, order, self.columns[self.depths[name]]]
+        return {**arrays, "sums": sums}
 
     def finish(self) -> Results:
         """Return the results of each group, and a note on short lists."""

@@ -26,6 +26,7 @@ from xmleval.kernels.labels import (
 )
 from xmleval.numerics.exact import NO_WEIGHT, as_floats
 from xmleval.states.contents import Contents, expect
+from xmleval.states.relabelling import Relabelling
 from xmleval.view.decision import Decision
 from xmleval.view.facts import Counts
 from xmleval.view.view import View
@@ -331,6 +332,15 @@ class LabelTable:
         """Return the arrays to save, a byte for each count that did not overflow."""
         places, times = self.join()
         return {"held": self.cells, "places": places, "times": times, "rows": self.rows}
+
+    def relabelled_arrays(self, labels: Relabelling) -> dict[str, Any]:
+        """Return the arrays to save, with new numbers of labels."""
+        places, times = self.join()
+        kinds, old = np.divmod(places, self.n_labels)
+        places = kinds * labels.n_labels + labels.numbers[old]
+        order = np.argsort(places)
+        cells = labels.spread(self.cells, 1)
+        return {"held": cells, "places": places[order], "times": times[order], "rows": self.rows}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""

@@ -19,6 +19,7 @@ from xmleval.states.contents import Contents
 from xmleval.states.label_slots import KINDS, slot_values
 from xmleval.states.label_table import LabelTable
 from xmleval.states.plan import Plan
+from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
 from xmleval.view.decision import Decision
@@ -123,6 +124,14 @@ class LabelTotals(State):
             f"{decision}/{key}": array
             for decision, table in self.tables.items()
             for key, array in table.arrays().items()
+        }
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save, with new numbers of labels."""
+        return {
+            f"{decision}/{key}": array
+            for decision, table in self.tables.items()
+            for key, array in table.relabelled_arrays(labels).items()
         }
 
     def from_contents(self, contents: Contents) -> None:

@@ -13,6 +13,7 @@ from xmleval.base.budget import Resources
 from xmleval.metrics.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.plan import Plan
+from xmleval.states.relabelling import Relabelling
 from xmleval.states.state import Arrays, State, States
 from xmleval.view.view import View
 
@@ -93,10 +94,22 @@ class Parts(State):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        n_rows = np.array([self.n_rows[name] for name in self.counted], np.int64)
-        arrays: Arrays = {"n_rows": n_rows, "sums": self.sums}
+        arrays = self.own_arrays()
         for number, states in enumerate(self.counted.values()):
             arrays |= {f"{number}/{key}": array for key, array in states.arrays().items()}
+        return arrays
+
+    def own_arrays(self) -> Arrays:
+        """Return the arrays to save, without those of the parts."""
+        n_rows = np.array([self.n_rows[name] for name in self.counted], np.int64)
+        return {"n_rows": n_rows, "sums": self.sums}
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save, with new numbers of labels."""
+        arrays = self.own_arrays()
+        for number, states in enumerate(self.counted.values()):
+            relabelled = states.relabelled_arrays(labels)
+            arrays |= {f"{number}/{key}": array for key, array in relabelled.items()}
         return arrays
 
     def from_contents(self, contents: Contents) -> None:

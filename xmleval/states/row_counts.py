@@ -6,10 +6,11 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.metrics.spec import Spec
-from xmleval.numerics.exact import SCALE, as_integer
+from xmleval.numerics.exact import SCALE, as_integer, limbs_of
 from xmleval.states.plan import Plan
+from xmleval.states.relabelling import Relabelling
 from xmleval.states.row_sums import RowSums, carry_sums, count_cells
-from xmleval.states.state import MOST_CELLS
+from xmleval.states.state import MOST_CELLS, Arrays
 from xmleval.view.facts import Counts
 from xmleval.view.view import View
 
@@ -73,6 +74,21 @@ class RowCounts(RowSums):
             return super().add(values, weight, total, total_weight)
         total[0] += values.astype(np.int64).sum()
         return values.size
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save; each added label is a true negative of every row."""
+        n_added = labels.n_labels - labels.numbers.size
+        totals = self.totals.copy()
+        for group in range(self.n_groups):
+            n_rows = int(self.n_rows[group]) * SCALE
+            for i, key in enumerate(self.keys):
+                if key.endswith(" tn"):
+                    weight = n_rows
+                    if self.plan.weighted:
+                        weight = as_integer(totals[group, i, 1])
+                    total = as_integer(totals[group, i, 0]) + n_added * weight
+                    totals[group, i, 0] = limbs_of(total)
+        return {**self.arrays(), "totals": totals}
 
     def _means(self, totals: Ints, n_large: Ints, n_defined: Ints) -> dict[str, float]:
         """Return the value of each measure, its formula applied to sums; they are carried first."""

@@ -81,10 +81,10 @@ class RowGroups(Parts):
             results.row_groups[name] = Part(group, self.n_rows[name], self.plan.n_labels)
         return results
 
-    def arrays(self) -> Arrays:
-        """Return the arrays to save."""
+    def own_arrays(self) -> Arrays:
+        """Return the arrays to save, without those of the groups."""
         names = np.frombuffer(json.dumps([*self.counted]).encode(), np.uint8)
-        return {**super().arrays(), "names": names}
+        return {**super().own_arrays(), "names": names}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""

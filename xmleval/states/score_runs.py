@@ -27,6 +27,7 @@ from xmleval.states.contents import Contents, expect
 from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.jackknife_values import entries_without, labels_without
 from xmleval.states.plan import Plan
+from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import Results
 from xmleval.states.saved_keys import checked_counts, checked_keys, checked_order, join_chunks
 from xmleval.states.state import MOST_CELLS, Arrays, State
@@ -373,6 +374,23 @@ class ScoreRuns(State):
                 arrays[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
         if self.needs.bounds:
             arrays["last"], arrays["n_left"] = self._join_bounds()
+        return arrays
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save, with new numbers of labels; runs are no longer sorted."""
+        arrays = dict[str, Any]()
+        n_held = 0
+        for name, array in self.arrays().items():
+            if name.startswith(f"{COLUMNS}."):
+                _, kind, _ = name.split(".")
+                arrays[f"{COLUMNS}.{kind}.held{n_held}"] = labels.keys(array)
+                n_held += 1
+            else:
+                arrays[name] = array
+        if self.needs.columns:
+            arrays["n_true"] = labels.spread(self.n_true, 0)
+        if self.needs.bounds:
+            arrays["n_left"] = arrays["n_left"] + labels.n_labels - self.n_labels
         return arrays
 
     def from_contents(self, contents: Contents) -> None:

@@ -19,6 +19,7 @@ from xmleval.metrics.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.kept_rows import KeptRows
 from xmleval.states.plan import ROW_GROUPS, Plan
+from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import Results
 from xmleval.view.block import Block
 from xmleval.view.view import View, add_jackknife_groups
@@ -122,6 +123,13 @@ class State:
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         raise NotImplementedError
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save, with new numbers of labels.
+
+        A subclass overrides this if its arrays depend on the labels.
+        """
+        return self.arrays()
 
     def from_contents(self, contents: Contents) -> None:
         """Restore an empty state from what `arrays` returned; raise ValueError if it is invalid.
@@ -292,10 +300,12 @@ class States:
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        arrays = {name: state.arrays() for name, state in self._states.items()}
-        return {
-            f"{name}/{key}": array for name, saved in arrays.items() for key, array in saved.items()
-        }
+        return _with_names({name: state.arrays() for name, state in self._states.items()})
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save, with new numbers of labels."""
+        arrays = {name: state.relabelled_arrays(labels) for name, state in self._states.items()}
+        return _with_names(arrays)
 
     def from_contents(self, contents: Contents) -> None:
         """Restore empty states from what `arrays` returned."""
@@ -307,6 +317,13 @@ class States:
             except ValueError as error:
                 raise ValueError(f"{name}/{error}") from None
         contents.done()
+
+
+def _with_names(arrays: Mapping[str, Arrays]) -> Arrays:
+    """Return the arrays of several states, with the name of the state in front of theirs."""
+    return {
+        f"{name}/{key}": array for name, saved in arrays.items() for key, array in saved.items()
+    }
 
 
 def _make_states(plan: Plan, resources: Resources) -> dict[str, State]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.base.arrays import Floats, as_score, row_sizes
@@ -15,6 +17,7 @@ from xmleval.pooled.weighted_curves import sweep_columns, sweep_entries
 from xmleval.states.contents import Contents, expect
 from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.plan import Plan
+from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import Results
 from xmleval.states.state import Arrays
 from xmleval.states.summed_keys import SummedKeys
@@ -147,6 +150,16 @@ class WeightedScores(SummedKeys):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         return {"totals": self.totals, "width": np.array([self.dtype.itemsize]), **super().arrays()}
+
+    def relabelled_arrays(self, labels: Relabelling) -> Arrays:
+        """Return the arrays to save, with new numbers of labels."""
+        arrays = dict[str, Any]()
+        for name, array in self.arrays().items():
+            arrays[name] = array
+            if name.startswith(f"{COLUMNS}."):
+                sums = self.sums[name.rpartition(".")[0]]
+                arrays[name] = labels.table(array, sums.n_words + SUM)
+        return arrays
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""

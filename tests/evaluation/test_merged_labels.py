@@ -1,0 +1,179 @@
+"""Merging by name: orders of labels, groups, propensities, unknown labels, files and messages."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.commands import json_of
+from tests.damage import answer
+from xmleval import Evaluator
+
+DAY1 = ["a", "b", "c"]
+DAY2 = ["d", "b", "a"]
+UNION = ["a", "b", "c", "d"]
+TRUTHS = {"first": [["a"], ["b", "c"], []], "second": [["d", "a"], ["b"]]}
+SCORES: dict[str, list[dict[str, float]]] = {
+    "first": [{"a": 0.5, "b": 0.5}, {"c": 0.9, "a": 0.1}, {"b": 0.2}],
+    "second": [{"d": 0.5, "a": 0.5, "b": 0.5}, {"a": 0.4, "d": 0.3}],
+}
+METRICS = ["p@1", "psp@2", "ndcg@2", "f1.macro@1", "f1.micro@1", "auc.micro", "auc.macro"]
+PROPENSITY = {"a": 1.5, "b": 2.0, "c": 3.0, "d": 4.0}
+GROUPS = {"a": "head", "b": "tail", "c": "tail", "d": "head"}
+
+
+def evaluator_of(labels: list[str], *days: str, **options: Any) -> Evaluator:
+    options = {
+        "metrics": METRICS,
+        "inverse_propensity": [PROPENSITY[label] for label in labels],
+        "label_groups": GROUPS,
+        "per_label": True,
+        "confidence": 0.9,
+        **options,
+    }
+    evaluator = Evaluator(labels=labels, **options)
+    for day in days:
+        first_row = 0 if day == "first" else 3
+        evaluator.update(TRUTHS[day], SCORES[day], first_row=first_row)
+    return evaluator
+
+
+@pytest.mark.parametrize("labels", [DAY1, ["c", "b", "a"]])
+def test_equal_scores_of_names_rank_alike_in_any_order_of_labels(labels: list[str]) -> None:
+    merged = evaluator_of(labels, "first").merge(evaluator_of(DAY2, "second")).compute()
+    whole = evaluator_of([*labels, "d"], "first", "second").compute()
+    assert merged.to_json() == whole.to_json()
+    columns = whole.per_label()
+    for name, values in merged.per_label().items():
+        assert [*values] == [*columns[name]]
+    assert [*columns["name"]] == [*labels, "d"]
+
+
+def test_order_of_states_changes_the_order_of_labels_alone() -> None:
+    one = evaluator_of(DAY1, "first").merge(evaluator_of(DAY2, "second"))
+    other = evaluator_of(DAY2, "second").merge(evaluator_of(DAY1, "first"))
+    assert one.settings["labels"] == UNION
+    assert other.settings["labels"] == ["d", "b", "a", "c"]
+    assert dict(one.compute()) == dict(other.compute())
+
+
+def test_merged_state_goes_on_and_is_saved(tmp_path: Path) -> None:
+    merged = evaluator_of(DAY1, "first").merge(evaluator_of(DAY2))
+    merged.update(TRUTHS["second"], SCORES["second"], first_row=3)
+    merged.save(tmp_path / "state")
+    whole = evaluator_of(UNION, "first", "second")
+    assert Evaluator.load(tmp_path / "state").compute().to_json() == whole.compute().to_json()
+
+
+REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "propensity differs": (
+        {"inverse_propensity": [1.5, 2.0, 3.0]},
+        {"inverse_propensity": [4.0, 2.5, 1.5]},
+    ),
+    "label_groups differs: head, tail here, head, torso there": (
+        {"label_groups": ["head", "tail", "tail"]},
+        {"label_groups": ["head", "torso", "head"]},
+    ),
+    "label_groups differs": (
+        {"label_groups": ["head", "tail", "tail"]},
+        {"label_groups": ["head", "head", "tail"]},
+    ),
+    "confidence differs: 0.9 here, None there": ({}, {"confidence": None}),
+    "hamming_loss cannot be merged by name of labels: its value of a row depends": (
+        {"metrics": ["p@1", "hamming_loss"], "decision": "top1"},
+        {"metrics": ["p@1", "hamming_loss"], "decision": "top1"},
+    ),
+    "p@1 cannot be merged by name of labels: labels without a score have one": (
+        {"metrics": ["p@1"], "conventions": "unlisted=0"},
+        {"metrics": ["p@1"], "conventions": "unlisted=0"},
+    ),
+    "hierarchy= is for the labels of one state": (
+        {"metrics": ["p@1"], "hierarchy": [("a", "x")]},
+        {"metrics": ["p@1"], "hierarchy": [("a", "x")]},
+    ),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_cannot_be_merged_exactly_is_refused_and_nothing_counted(message: str) -> None:
+    options, others = REFUSED[message]
+    evaluator = evaluator_of(DAY1, "first", **options)
+    before = evaluator.compute().to_json()
+    with pytest.raises(ValueError, match=re.escape(f"merge: {message}")):
+        evaluator.merge(evaluator_of(DAY2, "second", **others))
+    assert evaluator.settings["labels"] == DAY1
+    assert evaluator.compute().to_json() == before
+
+
+def test_equal_scores_of_columns_in_another_order_are_refused() -> None:
+    def evaluator(labels: list[str], scores: list[float]) -> Evaluator:
+        evaluator = Evaluator(["p@1"], labels=labels)
+        evaluator.update(np.array([[1, 0]]), np.array([scores]))
+        return evaluator
+
+    tied = [0.5, 0.5]
+    message = "merge: p@1 cannot be merged by name of labels: equal scores rank by the numbers"
+    with pytest.raises(ValueError, match=message):
+        evaluator(["a", "b"], tied).merge(evaluator(["b", "a"], tied))
+    merged = evaluator(["a", "b"], tied).merge(evaluator(["a", "c"], tied))
+    assert merged.compute()["p@1"] == 1.0
+    assert evaluator(["a", "b"], tied).merge(evaluator(["b", "a"], [0.1, 0.2])).n_rows == 2
+
+
+def test_predictions_of_unknown_labels_count_as_wrong_where_that_is_exact() -> None:
+    def day(labels: list[str], metrics: list[str]) -> Evaluator:
+        evaluator = Evaluator(metrics, labels=labels)
+        evaluator.update([["a"], ["a"]], [{"x": 0.9, "a": 0.5}, {"a": 0.9}])
+        return evaluator
+
+    metrics = ["p@1", "ndcg@2", "f1.micro@1"]
+    merged = day(["a", "b"], metrics).merge(day(["x", "a"], metrics)).compute()
+    whole = Evaluator(metrics, labels=["a", "b", "x"])
+    for _ in range(2):
+        whole.update([["a"], ["a"]], [{"x": 0.9, "a": 0.5}, {"a": 0.9}])
+    assert dict(merged) == dict(whole.compute())
+    note = "labels that one of the merged states predicted and did not know count as wrong"
+    assert any(note in each for each in merged.notes)
+    for metric in ("f1.macro@1", "auc.micro"):
+        message = f"{metric} cannot be merged by name of labels: a state predicted labels that"
+        with pytest.raises(ValueError, match=message):
+            day(["a", "b"], [metric]).merge(day(["x", "a"], [metric]))
+
+
+def test_numbers_of_labels_without_names_must_agree(
+    folder: Path, refused: Callable[..., str]
+) -> None:
+    evaluators = []
+    for n_labels in (3, 4):
+        evaluator = Evaluator(["p@1"])
+        evaluator.update(np.eye(n_labels), np.eye(n_labels))
+        evaluator.save(f"{n_labels}.state")
+        evaluators.append(evaluator)
+    message = "3 labels here, 4 there; give labels=, their names, to merge labels by name"
+    with pytest.raises(ValueError, match=message):
+        evaluators[0].merge(evaluators[1])
+    expected = "4.state: 3 labels here, 4 there; give --labels, their names"
+    assert refused("merge 3.state 4.state").startswith(expected)
+
+
+def test_states_of_files_with_names_merge_by_name(folder: Path) -> None:
+    Path("y1.csv").write_text("id,labels\n1,a;b\n2,c\n")
+    Path("y2.csv").write_text("id,labels\n3,d\n4,b;a\n")
+    Path("m1.csv").write_text("id,label,score\n1,a,0.9\n1,c,0.3\n2,b,0.8\n2,c,0.8\n")
+    Path("m2.csv").write_text("id,label,score\n3,d,0.9\n3,a,0.3\n4,d,0.8\n4,b,0.8\n")
+    Path("y.csv").write_text("id,labels\n1,a;b\n2,c\n3,d\n4,b;a\n")
+    both = Path("m1.csv").read_text() + Path("m2.csv").read_text().partition("\n")[2]
+    Path("m.csv").write_text(both)
+    options = "--metrics p@1,ndcg@2,f1.macro@1,f1.micro@1 --confidence 0.9 --separator ;"
+    for day in (1, 2):
+        line = f"evaluate y{day}.csv m{day}.csv {options} --save {day}.state"
+        assert answer(line.split())[0] == 0
+    merged = json_of("merge 1.state 2.state")
+    assert answer(f"evaluate y.csv m.csv {options} --output whole.json".split())[0] == 0
+    whole = json.loads(Path("whole.json").read_text())
+    for name in ("values", "confidence", "n_rows", "n_labels"):
+        assert merged[name] == whole[name]

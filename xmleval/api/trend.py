@@ -1,0 +1,216 @@
+"""`trend`: measures of saved results over days."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from xmleval.api.check import check_limits
+from xmleval.api.saved_reports import ResultsLike, files_by_name, load_reports
+from xmleval.base.conventions import Conventions
+from xmleval.base.errors import InputError, shown, shown_names
+from xmleval.input.argument_types import FilePath
+from xmleval.metrics.spec import expand_metrics, parse_spec
+from xmleval.metrics.spellings import not_there
+from xmleval.results.checks import setting_text
+from xmleval.results.ranking import by_short_names
+from xmleval.results.report import Report
+from xmleval.results.trend import Reports, Trend, TrendMeasure
+
+FORMS = "expected results by day, or a list of their files"
+MAY_DIFFER = ("higher_is_better",)  # values are comparable, as in `rank`
+OF_ROWS = ("exclude", "candidates")  # files that each day has its own of
+
+
+def trend(
+    results: Mapping[str, ResultsLike] | Iterable[FilePath] | FilePath,
+    metrics: str | Iterable[str] | None = None,
+    *,
+    min: Mapping[str, float] | None = None,
+    max: Mapping[str, float] | None = None,
+    model: str | None = None,
+) -> Trend:
+    """Show measures over days, with their intervals and the limits that they are held to.
+
+    Parameters
+    ----------
+    results : dict of str to results, or list of paths, or path
+        The results of each day, in order: a `Report`, a comparison, an `Evaluator`, what
+        ``to_dict`` returns, or a file of results as JSON or of a saved evaluator. Files in a list
+        are named without their ending; a folder stands for its .json and .state files, a pattern
+        for all files that match, day2 before day10.
+    metrics : str or iterable of str, optional
+        Measures and groups of them, within a group of labels or rows with its name in front, as in
+        ``"tail:p@5"``; default all that every day has. Those with limits are shown, too.
+    min, max : dict of str to float, optional
+        Least and largest value of measures, by name, as in `check`.
+    model : str, optional
+        Show only this one of several reports of each day.
+
+    Returns
+    -------
+    Trend
+        Values by day, with all printed forms; ``failures`` has what is beyond a limit.
+
+    Raises
+    ------
+    ValueError
+        If there are no results, a measure is on no day, a limit is none that the measure can have,
+        or values of two days were computed under different conventions.
+
+    Examples
+    --------
+    >>> first = evaluate(np.eye(4), np.eye(4), metrics=["p@1"])
+    >>> second = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 2]], metrics=["p@1"])
+    >>> result = trend({"day1": first, "day2": second}, min={"p@1": 0.6})
+    >>> result.failures["day2"][0].reason
+    'p@1 0.5 is below the minimum 0.6'
+    """
+    limits = {"min": check_limits("min", min), "max": check_limits("max", max)}
+    loaded = {day: load_reports(day, value)[1] for day, value in _results_by_day(results).items()}
+    notes = list[str]()
+    days: Mapping[str, Reports]
+    if model is None:
+        days, notes = _with_models_matched(loaded)
+    else:
+        days = {day: _select_model(day, reports, model) for day, reports in loaded.items()}
+    measures, left_out = _measures_of(days, metrics, [*limits["min"], *limits["max"]])
+    notes += left_out
+    notes += _notes_on_settings(days, measures)
+    return Trend(days=days, measures=measures, notes=notes, **limits)
+
+
+def _results_by_day(results: object) -> dict[str, Any]:
+    """Return the results of each day by its name, or refuse anything else."""
+    if isinstance(results, Report) or hasattr(results, "reports"):
+        reason = f"{type(results).__name__} is the results of one day; {FORMS}"
+        raise InputError("results", reason)
+    if isinstance(results, str | os.PathLike):
+        results = [results]
+    by_day: Mapping[Any, Any]
+    if isinstance(results, Mapping):
+        by_day = results
+    elif isinstance(results, Iterable):
+        paths = [*results]
+        wrong = [path for path in paths if not isinstance(path, str | os.PathLike)]
+        if wrong:
+            raise InputError("results", f"{type(wrong[0]).__name__} has no name of a day; {FORMS}")
+        by_day = files_by_name("results", paths)
+    else:
+        raise InputError("results", f"{type(results).__name__} is no results; {FORMS}")
+    if not by_day:
+        raise InputError("results", f"there are none; {FORMS}")
+    return {str(day): value for day, value in by_day.items()}
+
+
+def _with_models_matched(days: Mapping[str, Reports]) -> tuple[Mapping[str, Reports], list[str]]:
+    """Return reports with one name for a model on all days, and notes."""
+    if all(len(reports) == 1 for reports in days.values()):
+        names = {name for reports in days.values() for name in reports}
+        alone = {day: {"": report} for day, (report,) in _values_of(days)}
+        notes = []
+        if len(names) > 1:
+            notes = [f"the report of each day is shown as that of one model: {shown_names(names)}"]
+        return alone, notes
+    nameless = [day for day, reports in days.items() if "" in reports]
+    if nameless:
+        text = f"{nameless[0]}: its report has no name, and other days have several reports"
+        raise InputError("results", text)
+    matched, notes = by_short_names({day: dict(reports) for day, reports in days.items()})
+    models = [*dict.fromkeys(model for reports in matched.values() for model in reports)]
+    for model in models:
+        missing = [day for day, reports in matched.items() if model not in reports]
+        if missing:
+            notes.append(f"no report of {model} on {shown_names(missing)}")
+    return matched, notes
+
+
+def _values_of(days: Mapping[str, Reports]) -> Iterator[tuple[str, tuple[Report, ...]]]:
+    """Yield the names of days, and their reports."""
+    for day, reports in days.items():
+        yield day, (*reports.values(),)
+
+
+def _select_model(day: str, reports: Reports, model: str) -> Reports:
+    """Return the report of a model on a day."""
+    if model in reports:
+        return {"": reports[model]}
+    if [*reports] == [""]:
+        return reports
+    reason = f"{shown(model)} is no report of {day}; it has {shown_names(reports)}"
+    raise InputError("model", reason)
+
+
+def _measures_of(
+    days: Mapping[str, Reports], metrics: str | Iterable[str] | None, limited: list[str]
+) -> tuple[list[TrendMeasure], list[str]]:
+    """Return the measures to show, those with limits included, and notes on those left out."""
+    reports = [report for of_day in days.values() for report in of_day.values()]
+    notes = list[str]()
+    measures = dict[TrendMeasure, None]()
+    if metrics is None:
+        all_specs = dict.fromkeys(spec for report in reports for spec in report.specs)
+        shared = [spec for spec in all_specs if all(spec.name in report for report in reports)]
+        if not shared and not limited:
+            raise InputError("results", "no measure is on all days; give metrics of some days")
+        measures = dict.fromkeys(map(TrendMeasure, shared))
+        others = [spec.name for spec in all_specs if spec not in shared]
+        if others:
+            notes.append(f"left out, as not on all days: {', '.join(others)}")
+    names = [metrics] if isinstance(metrics, str) else metrics or ()
+    for name in names:
+        measures |= dict.fromkeys(_expand(name, reports))
+    for name in limited:
+        group, _, measure = name.rpartition(":")
+        measures[TrendMeasure(parse_spec(measure), group)] = None
+    for each in measures:
+        missing = [
+            day
+            for day, of_day in days.items()
+            if any(each.report_of(report) is None for report in of_day.values())
+        ]
+        if missing:
+            notes.append(f"{each.name} has no value on {shown_names(missing)}")
+    return [*measures], notes
+
+
+def _expand(name: str, reports: list[Report]) -> list[TrendMeasure]:
+    """Return the measures that a name selects, within a group if it has one in front."""
+    group, _, measure = name.rpartition(":")
+    specs = dict.fromkeys(spec for report in reports for spec in report.specs)
+    cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
+    selected = [TrendMeasure(spec, group) for spec, _ in expand_metrics(measure, cutoffs)]
+    present = [
+        each for each in selected if any(each.report_of(report) is not None for report in reports)
+    ]
+    if not present:
+        raise InputError("metrics", not_there(name, [spec.name for spec in specs]))
+    return present
+
+
+def _notes_on_settings(days: Mapping[str, Reports], measures: list[TrendMeasure]) -> list[str]:
+    """Return notes on settings that differ between reports; refuse other conventions."""
+    specs = [*dict.fromkeys(measure.spec for measure in measures)]
+    places = defaultdict[str, dict[str, list[str]]](dict)  # by setting and its text
+    for day, reports in days.items():
+        for model, report in reports.items():
+            place = f"{model} on {day}" if model else day
+            settings = {"number of labels": report.n_labels, **report.settings_of(specs)}
+            settings["confidence"] = report.confidence_level
+            for name, value in settings.items():
+                text = str(setting_text(value))
+                if name in OF_ROWS:
+                    text = "none" if value is None else "given"
+                if name not in MAY_DIFFER:
+                    places[name].setdefault(text, []).append(place)
+    notes = list[str]()
+    for name, places_by_text in places.items():
+        if len(places_by_text) > 1:
+            texts = [f"{text} ({shown_names(of)})" for text, of in places_by_text.items()]
+            if name in Conventions.__dataclass_fields__:
+                reason = f"{name} is {' and '.join(texts)}, whose values cannot be compared"
+                raise InputError("results", reason)
+            notes.append(f"{name} differs: {', '.join(texts)}")
+    return notes

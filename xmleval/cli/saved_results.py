@@ -1,0 +1,88 @@
+"""Pages and figures of saved results, in place of TRUTH and SCORES."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from xmleval.api.saved_reports import files_by_name, holds_results, load_reports
+from xmleval.base.errors import InputError
+from xmleval.cli.messages import FLAGS, spell_options
+from xmleval.metrics.spec import Spec, expand_metrics
+from xmleval.metrics.spellings import not_there
+from xmleval.results.comparison import Comparison
+from xmleval.results.report import Report
+
+
+def is_saved(truth: Path, scores: Sequence[object]) -> bool:
+    """Return whether the files are saved results; refuse TRUTH without SCORES."""
+    is_missing = not truth.exists() and not scores  # refused where it is read
+    if is_missing or holds_results(truth):
+        return True
+    if not scores:
+        raise click.UsageError("Missing argument 'SCORES...'.", click.get_current_context())
+    return False
+
+
+def refuse_evaluation_options(allowed: Collection[str]) -> None:
+    """Refuse options that say how to evaluate, which saved results are past."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        is_given = source is click.core.ParameterSource.COMMANDLINE
+        if is_given and isinstance(parameter, click.Option) and name not in allowed:
+            flag = FLAGS.get(name, parameter.opts[0])
+            text = f"{flag} is for TRUTH and SCORES; saved results are computed already"
+            raise click.UsageError(text, context)
+
+
+def load_saved(paths: Sequence[Path], metrics: Iterable[str] | None) -> Comparison:
+    """Return the reports of files of results, side by side, with the measures to show."""
+    files = files_by_name("results", paths)
+    reports = dict[str, Report]()
+    for name, path in files.items():
+        _, loaded = load_reports("results", path)
+        for model, report in loaded.items():
+            reports[_name_of(name, model, len(files))] = report
+    notes = _notes_on(reports)
+    reports = {
+        name: replace(report, notes=[*notes, *report.notes]) for name, report in reports.items()
+    }
+    result = Comparison(reports)
+    if metrics is not None:
+        result = Comparison(reports, only=_names_of(metrics, result.specs))
+    return result.worded(spell_options)
+
+
+def _name_of(file: str, model: str, n_files: int) -> str:
+    """Return the name of a report: that of its model, of its file, or of both."""
+    if not model:
+        return file
+    if n_files == 1:
+        return model
+    return f"{file}: {model}"
+
+
+def _notes_on(reports: Mapping[str, Report]) -> list[str]:
+    """Return a note if reports are of other numbers of rows, whose values are of other data."""
+    n_rows = [f"{report.n_rows} ({name})" for name, report in reports.items()]
+    if len({report.n_rows for report in reports.values()}) == 1:
+        return []
+    return [f"values are of different rows, of which there are {', '.join(n_rows)}"]
+
+
+def _names_of(metrics: Iterable[str], specs: Sequence[Spec]) -> list[str]:
+    """Return the measures that names select among those that all reports have."""
+    shared = [spec.name for spec in specs]
+    cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
+    chosen = list[str]()
+    for metric in metrics:
+        names = [spec.name for spec, _ in expand_metrics(metric, cutoffs) if spec.name in shared]
+        if not names:
+            raise InputError("metrics", not_there(metric, shared))
+        chosen += names
+    return chosen
