@@ -1,9 +1,11 @@
 """Pages are whole, need no network, show names as text, and stay small."""
 
+import errno
 import html.parser
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +45,7 @@ class Parsed(html.parser.HTMLParser):
 
 @pytest.fixture(scope="module")
 def page() -> Parsed:
-    return Parsed(compared().to_html("Three models"))
+    return Parsed(compared().to_html(title="Three models"))
 
 
 @pytest.mark.slow
@@ -134,6 +136,32 @@ def test_summary_names_the_best_model_and_the_tests() -> None:
         assert absent not in summary
 
 
+def test_to_html_writes_a_file_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = evaluate(np.eye(3), np.eye(3), metrics=["p@1"])
+    path = tmp_path / "page.html"
+    assert report.to_html(path, title="Identity") is None
+    assert path.read_text() == report.to_html(title="Identity")
+    ranking = rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1")
+    ranking.to_html(str(path))
+    assert path.read_text() == ranking.to_html()
+
+    with pytest.raises(ValueError, match=r"x\.png: a page is written as \.html, \.htm"):
+        report.to_html(tmp_path / "x.png")
+    with pytest.raises(FileNotFoundError, match="its folder does not exist"):
+        report.to_html(tmp_path / "no" / "page.html")
+
+    def fail(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "disk is full")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="disk is full"):
+        report.to_html(path)
+    assert path.read_text() == ranking.to_html()
+    assert [*tmp_path.iterdir()] == [path]
+
+
 def test_to_html_takes_undefined_and_mixed_results() -> None:
     truth = np.zeros((3, 4), int)
     scores = np.arange(12.0).reshape(3, 4)
@@ -154,7 +182,7 @@ def test_to_html_shows_names_as_text() -> None:
     reports = {}
     for name, report in zip(HOSTILE, compared(12).reports.values(), strict=False):
         reports[name] = replace(report, label_names=label_names)
-    text = Comparison(reports).to_html(HOSTILE[0])
+    text = Comparison(reports).to_html(title=HOSTILE[0])
     assert [tag for tag, _ in Parsed(text).tags].count("script") == 1
     assert "<script>alert" not in text
     assert "\x1b" not in text

@@ -62,7 +62,7 @@ def report(
     """
     files = [truth, *scores, training_file(options)]
     result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)
-    write_text(result.to_html(title, about=describe_run(files)), output)
+    write_text(result.to_html(title=title, about=describe_run(files)), output)
 
 
 def evaluate_files_for_figures(

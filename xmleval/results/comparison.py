@@ -13,7 +13,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.cached import cached
-from xmleval.base.errors import Keyword, Message, counted, shown, shown_names
+from xmleval.base.errors import Keyword, Message, counted, printable, shown, shown_names
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
@@ -25,6 +25,7 @@ from xmleval.results.differences import (
     Difference,
     correct,
     find_differences,
+    p_text,
 )
 from xmleval.results.fairness import WHOLE, Fairness, grouped_measures
 from xmleval.results.places import GROUPS_OF, KINDS, Place
@@ -210,8 +211,15 @@ class Comparison(Result[Record], Mapping[str, Report]):
         return len(self.reports)
 
     def __repr__(self) -> str:
-        """Return a short description."""
-        return f"<Comparison: {', '.join(self.reports)}, {self._title()}>"
+        """Return the size of the data and the values of the first measure, on one line."""
+        names = [*self.names.values()]
+        measure = ""
+        if self.specs:
+            spec = self.specs[0]
+            measure = f"{spec.symbol} of "
+            reports = zip(names, self.reports.values(), strict=True)
+            names = [f"{name} {report.record(spec).text()}" for name, report in reports]
+        return f"<Comparison: {self._title()}, {measure}{printable(shown_names(names))}>"
 
     def _group_means(self) -> Iterator[tuple[Place, dict[str, Report]]]:
         """Yield each group that all reports have, with the mean reports of models within it."""
@@ -583,7 +591,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
             columns[""] = Cell("p (Holm)")
             for difference in self.differences:
                 if (difference.kind, difference.group) == place:
-                    cells[difference.name, ""] = Cell(_p_text(difference.corrected_p))
+                    cells[difference.name, ""] = Cell(p_text(difference.corrected_p))
         corner = "model" if models == "rows" else "measure"
         figure = "groups" if place[0] else ""
         return table_of(self._caption(place), corner, symbols_of(specs), columns, cells, figure)
@@ -710,7 +718,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def _difference_texts(self, difference: Difference, number: Number) -> dict[str, str]:
         """Return the texts of a difference by the heads of their columns."""
-        p = _p_text(difference.corrected_p)
+        p = p_text(difference.corrected_p)
         verdict = ""
         if p and difference.better:
             verdict = f"{self.names[difference.better]} better"
@@ -870,10 +878,3 @@ def _label_members(pair: Diff) -> dict[str, Any]:
         "labels_by": pair.label_column,
         "labels": members(pair.labels or (), OF_PAIR),
     }
-
-
-def _p_text(p: float) -> str:
-    """Return a p-value as tables show it; nothing if there is no test."""
-    if math.isnan(p):
-        return ""
-    return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -116,6 +116,10 @@ class Diff(Result[Change]):
     label_names: Sequence[Sequence[Any]] | None = None
     notes: list[str] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        """Return the values of both models and the numbers of rows that changed, on one line."""
+        return printable(f"<Diff of {self._title()}>")
+
     def _title(self) -> str:
         a, b = self.values
         name = f"{self.spec.symbol} {ARROWS[self.spec.metric.direction]}".strip()

@@ -19,6 +19,7 @@ from xmleval.base.errors import (
     Keyword,
     Message,
     counted,
+    printable,
     real_number,
     shown,
     shown_names,
@@ -119,6 +120,13 @@ class Ranking(Result[Rank]):
     groups: list[list[str]]
     notes: list[str]
 
+    def __repr__(self) -> str:
+        """Return the sizes of the data and the average ranks, on one line."""
+        ranks = [f"{self.names[model]} {rank:.3g}" for model, rank in self.average_ranks.items()]
+        size = counted(self.n_data_sets, "data sets")
+        text = f"average ranks by {self.symbol} on {size}: {shown_names(ranks)}"
+        return printable(f"<Ranking: {text}>")
+
     @property
     def symbol(self) -> str:
         """The measure as tables and figures name it."""
@@ -191,7 +199,7 @@ class Ranking(Result[Rank]):
             "average_ranks": Kind(lambda _: dots_of_average_ranks([self])),
         }
 
-    def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
+    def _page(self, title: str | None, about: Mapping[str, str] | None) -> str:
         return page_of_ranks([self], title, about)
 
     def _lines(self, bounded: bool) -> Lines:

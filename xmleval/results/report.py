@@ -16,7 +16,7 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import ALL_LABELS, counted, shown
+from xmleval.base.errors import ALL_LABELS, counted, shown, shown_names
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
 from xmleval.metrics.spellings import not_there
@@ -48,6 +48,7 @@ INPUTS_OF_SETTINGS = {
     "hierarchy": {"hierarchy"},
 }
 ROUNDING = 2.0**-40
+MOST_VALUES = 3  # on one line
 FEW_GROUPS = 10  # of rows, below which a standard error is rough
 
 
@@ -174,8 +175,9 @@ class Report(Result[Record], Mapping[str, float]):
         return len(self.results.values)
 
     def __repr__(self) -> str:
-        """Return a short description."""
-        return f"<Report: {counted(len(self), 'values')}, {self._title()}>"
+        """Return the size of the data and the first values, on one line."""
+        values = [f"{spec.symbol} {self.record(spec).text()}" for spec in self.specs]
+        return f"<Report: {self._title()}, {shown_names(values, MOST_VALUES)}>"
 
     def per_row(self) -> dict[str, Any]:
         """Return the row values by measure.
