@@ -13,7 +13,8 @@ import pytest
 import scipy.sparse as sp
 
 from tests.figures.test_figures import HOSTILE, compared
-from xmleval import Comparison, compare, evaluate, label_groups, rank
+from xmleval import Comparison, Conventions, compare, evaluate, label_groups, rank
+from xmleval.base.conventions import CHOICES
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -71,6 +72,75 @@ def test_page_has_a_text_and_the_numbers_of_each_figure(page: Parsed) -> None:
     assert {"Labels that changed most", "Rows that changed most"} <= {*page.texts}
     for report in compared().reports.values():
         assert f"{report['lrap']:.4f}" in "".join(page.texts)
+
+
+def section_of(page: str, heading: str) -> str:
+    """Return the HTML of the section under a heading."""
+    return page[page.index(f"<h2>{heading}</h2>") :].partition("</section>")[0]
+
+
+def test_page_marks_the_values_that_tables_mark() -> None:
+    truth = np.eye(40)
+    half = np.eye(40)[np.arange(40) // 2 * 2]
+    models = {"a": truth + 1, "b": half + 1}
+    for comparison in (
+        compare(truth, models, metrics=["p@1", "auc.samples"]),
+        Comparison({name: evaluate(truth, each, metrics="p@1") for name, each in models.items()}),
+    ):
+        results = section_of(comparison.to_html(), "Results")
+        marked = str(comparison).count("1.0000 *")
+        assert marked
+        assert results.count('class="number best">1.0000') == marked
+        assert results.count('aria-label="best"') == marked
+
+
+def test_notes_stand_in_the_section_that_they_are_about() -> None:
+    truth = np.eye(4)[[0, 1, 2, 3] * 3]
+    lists = (np.tile([0, 2], (12, 1)), np.tile([0.9, 0.5], (12, 1)))
+    options: dict[str, Any] = {"metrics": ["p@1", "p@3"], "label_groups": ["x", "x", "y", "y"]}
+    report = evaluate(truth, lists, **options)
+    page = report.to_html()
+    on_group = [note for note in report.notes if "of a group" in note]
+    on_lists = [note for note in report.notes if "lists hold at most" in note]
+    assert on_group
+    assert on_lists
+    assert on_group[0] in section_of(page, "Groups of labels")
+    assert on_lists[0] in section_of(page, "Results")
+    for note in report.notes:
+        assert page.count(f"note: {note}") == 1
+    # without their figure, they are beside the values
+    alone = evaluate(truth, lists, **{**options, "metrics": ["dcg@3"]})
+    assert all(note in alone.to_html() for note in alone.notes)
+    tested = compare(truth, {"a": lists, "b": lists}, test="randomisation", **options)
+    (line,) = [line for line in tested.footnotes() if "within groups of labels, whose" in line]
+    assert line in section_of(tested.to_html(), "Groups of labels")
+
+
+def test_page_explains_settings_at_its_end() -> None:
+    report = evaluate(np.eye(3), np.eye(3) + 1, metrics=["p@1"], conventions="empty=skip")
+    page = report.to_html()
+    end = section_of(page, "How it was computed")
+    words = "rows without relevant labels are left out of measures at k"
+    assert f"<dt>empty=skip</dt><dd>{words}</dd>" in end
+    assert page.count("empty=skip") == 1
+    unweighted = evaluate(np.eye(3), np.eye(3) + 1, metrics=["p@1"])
+    page = Comparison({"a": report, "b": unweighted}).to_html()
+    assert "<dt>a: empty=skip</dt>" in page
+    assert "<dt>b: empty=zero</dt>" in page
+    assert "<dt>unlisted=below</dt>" in page
+    weights = {"sample_weight": np.ones(3), "higher_is_better": False}
+    page = evaluate(np.eye(3), np.eye(3) + 1, metrics=["p@1"], **weights).to_html()
+    assert "<dt>higher_is_better=False</dt><dd>the lowest scores rank first</dd>" in page
+    assert "<dt>sample_weight=given</dt><dd>rows count by their weights</dd>" in page
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_every_convention_is_explained_in_other_words(name: str) -> None:
+    explanations = list[str]()
+    for choice in CHOICES[name]:
+        conventions = Conventions(**{"gains": "linear", name: choice})
+        explanations += conventions.explained([name]).values()
+    assert len({*explanations}) == len(explanations) >= len(CHOICES[name]) - (name == "gains")
 
 
 class Summary(NamedTuple):

@@ -30,6 +30,7 @@ from xmleval.results.differences import (
 from xmleval.results.fairness import WHOLE, Fairness, grouped_measures
 from xmleval.results.places import GROUPS_OF, KINDS, Place
 from xmleval.results.record import (
+    Footnote,
     Lines,
     Number,
     Record,
@@ -159,9 +160,10 @@ class Comparison(Result[Record], Mapping[str, Report]):
             not (math.isnan(difference.p_value) or difference.same_as)
             for difference in self.differences
         )
-        notes = {name: report.notes for name, report in self.reports.items()}
-        self.notes = self._shared_first(notes, names)
-        self.notes += self._comparability_notes({name: name for name in names})
+        notes = {name: [*map(Footnote, report.notes)] for name, report in self.reports.items()}
+        all_notes = self._shared_first(notes, names)
+        all_notes += self._comparability_notes({name: name for name in names})
+        self.notes = [note.text for note in all_notes]
         self.labels = [*self._find_labels()] if worst else []
 
     def _shared_specs(self) -> list[Spec]:
@@ -383,16 +385,32 @@ class Comparison(Result[Record], Mapping[str, Report]):
             models[shown_name] = report
         return FigureData(models, specs, self)
 
-    def footnotes(self) -> list[str]:
-        specs = tuple(self.specs)
-        lines = {
-            name: replace(report, specs=specs).footnotes() for name, report in self.reports.items()
-        }
+    def placed_footnotes(self) -> list[Footnote]:
+        lines = {name: report.placed_footnotes() for name, report in self._table_reports().items()}
         shared = self._shared_first(lines, self.names.values())
         notes = self._comparability_notes(self.names)
-        return [*self._test_lines(), *shared, *(f"note: {self._say(note)}" for note in notes)]
+        said = [Footnote(f"note: {self._say(note.text)}", note.about) for note in notes]
+        return [*self._test_lines(), *shared, *said]
 
-    def _shared_first(self, lines: Mapping[str, list[str]], names: Collection[str]) -> list[str]:
+    def explained_settings(self) -> dict[str, str]:
+        reports = self._table_reports()
+        settings = {name: report.explained_settings() for name, report in reports.items()}
+        shared = set.intersection(*map(set, settings.values()))
+        words = dict[str, str]()
+        for name, model_settings in settings.items():
+            for setting, text in model_settings.items():
+                head = setting if setting in shared else f"{self.names[name]}: {setting}"
+                words[head] = text
+        return words
+
+    def _table_reports(self) -> dict[str, Report]:
+        """Return the reports with the measures that tables show, by model."""
+        specs = tuple(self.specs)
+        return {name: replace(report, specs=specs) for name, report in self.reports.items()}
+
+    def _shared_first(
+        self, lines: Mapping[str, list[Footnote]], names: Collection[str]
+    ) -> list[Footnote]:
         """Return the lines that all reports have, then the others, with the names of reports.
 
         ``lines`` are by model; ``names`` are the names to show. A line that has the name of its
@@ -404,30 +422,34 @@ class Comparison(Result[Record], Mapping[str, Report]):
             for line in first_lines
             if all(line in model_lines for model_lines in lines.values())
         ]
-        named = list[str]()
+        named = list[Footnote]()
         for shown_name, (name, model_lines) in zip(names, lines.items(), strict=True):
             for line in model_lines:
                 if line not in shared:
-                    named.append(line if f"{name}: " in line else f"{shown_name}: {line}")
+                    has_name = f"{name}: " in line.text
+                    text = line.text if has_name else f"{shown_name}: {line.text}"
+                    named.append(line._replace(text=text))
         return [*shared, *named]
 
-    def _test_lines(self) -> list[str]:
+    def _test_lines(self) -> list[Footnote]:
         """Return lines on the marks, the test and the measures that it cannot test."""
         if self.test is None:
             return []
         test = TESTS[self.test]
-        lines = [self._mark_line(test)]
+        lines = [Footnote(self._mark_line(test))]
         if self.complete_lists:
-            lines.append("lists are compared as complete, however long they are")
+            text = "lists are compared as complete, however long they are"
+            lines.append(Footnote(text, "differences"))
         if self.test == JACKKNIFE:
             return lines
         row_values = self._first.results.rows
         without = [str(spec) for spec in self.specs if spec.name not in row_values]
         if without:
-            lines.append(f"no {test}, as no mean over rows: {', '.join(without)}")
+            text = f"no {test}, as no mean over rows: {', '.join(without)}"
+            lines.append(Footnote(text, "differences"))
         if any(kind == "groups" for kind, _ in self._place_reports):
             kept = "within groups of labels, whose values and shares by row are not kept"
-            lines.append(f"no {test} {kept}")
+            lines.append(Footnote(f"no {test} {kept}", "groups"))
         return lines
 
     def _mark_line(self, test: str) -> str:
@@ -444,7 +466,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         alpha = 1 - (self.level or 0.0)
         return f"{mark}, p < {alpha:.4g}: {test}, Holm over {tests}, n = {n_rows} rows"
 
-    def _comparability_notes(self, names: Mapping[str, str]) -> list[str]:
+    def _comparability_notes(self, names: Mapping[str, str]) -> list[Footnote]:
         """Return notes on measures that are not tested, or whose best value is not marked."""
         return [*self._list_notes(names), *self._tie_notes(names)]
 
@@ -454,7 +476,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         names = [*self.reports]
         return [spec for spec in specs if not self._fairness.have_like_lists(place, spec, names)]
 
-    def _list_notes(self, names: Mapping[str, str]) -> list[str]:
+    def _list_notes(self, names: Mapping[str, str]) -> list[Footnote]:
         """Return a note on measures whose lists differ in length, with the lengths by model."""
         specs_at = {
             place: self._specs_with_unlike_lists(place) for place in self._compared_places()
@@ -476,7 +498,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
         if tested:
             note += f"; shares of groups are tested for {tested}"
         keyword = Keyword("complete_lists", "True")
-        return [Message(note, f"; if none of them was cut, {advice}", keyword)]
+        message = Message(note, f"; if none of them was cut, {advice}", keyword)
+        return [Footnote(message, "" if specs_at[WHOLE] else "groups")]
 
     def _specs_with_tested_shares(self, specs_at: Mapping[Place, Collection[Spec]]) -> list[Spec]:
         """Return the measures whose shares are tested although lists differ within label groups."""
@@ -498,14 +521,16 @@ class Comparison(Result[Record], Mapping[str, Report]):
         """Return the first label group whose shares are compared; all groups are as comparable."""
         return next((place for place in self._tested if place[0] == "shares"), None)
 
-    def _tie_notes(self, names: Mapping[str, str]) -> list[str]:
+    def _tie_notes(self, names: Mapping[str, str]) -> list[Footnote]:
         """Return notes on the measures of models that depend on the order of equal scores."""
         models_of = defaultdict[str, list[str]](list)
         for name, shown_name in names.items():
             measures = self._tied_measures(name)
             if measures:
                 models_of[measures].append(shown_name)
-        return [self._tie_note(measures, models) for measures, models in models_of.items()]
+        return [
+            Footnote(self._tie_note(measures, models)) for measures, models in models_of.items()
+        ]
 
     def _tied_measures(self, name: str) -> str:
         """Return the measures and shares of a model that ties decide, as text."""
@@ -785,7 +810,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         legend = ["bold: best"]
         if len(self.reports) > 2:
             legend.append("underlined: second best")
-        legend += self._test_lines()[:1]
+        legend += [line.text for line in self._test_lines()[:1]]
         if percent:
             legend.append("values times 100")
         text = LATEX.text("; ".join(legend)).replace("* better", "$^*$ better", 1)

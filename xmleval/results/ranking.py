@@ -32,7 +32,7 @@ from xmleval.results.checks import differing_settings
 from xmleval.results.fairness import MOST_TIED
 from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
 from xmleval.results.pages import page_of_ranks
-from xmleval.results.record import Lines, Number, as_shown
+from xmleval.results.record import Footnote, Lines, Number, as_shown
 from xmleval.results.report import Report, load_results
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec
@@ -169,7 +169,7 @@ class Ranking(Result[Rank]):
             table = table._replace(rows=[*zip(*table.rows, strict=True)])
         return [table], ""
 
-    def footnotes(self) -> list[str]:
+    def placed_footnotes(self) -> list[Footnote]:
         lines = [_test_text(self.friedman, self.iman_davenport)]
         if self.corrected:
             lines.append(f"corrected for ties: {_test_text(**self.corrected)}")
@@ -186,7 +186,8 @@ class Ranking(Result[Rank]):
             lines.append(f"not significantly different{reference}: {similar}")
         if not self.groups:
             lines.append(f"all significantly different{reference}")
-        return [*lines, *(f"note: {note}" for note in self.notes)]
+        lines += [f"note: {note}" for note in self.notes]
+        return [*map(Footnote, lines)]
 
     @property
     def names(self) -> dict[str, str]:

@@ -25,6 +25,16 @@ def as_shown(spec: Spec, value: float) -> str:
     return short(value)
 
 
+class Footnote(NamedTuple):
+    """A line below the tables, and what it is about."""
+
+    text: str
+    about: str = ""  # a kind of figure, or `SETTINGS`; empty for the values
+
+
+SETTINGS = "settings"
+
+
 class Record(NamedTuple):
     """The value of a measure, with its model and its group."""
 

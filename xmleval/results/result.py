@@ -15,7 +15,7 @@ from xmleval.files.output import HTML_ENDINGS, refuse_ending, refuse_unwritable,
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
-from xmleval.results.record import Lines, Number, as_shown, listed, one_number_of_digits
+from xmleval.results.record import Footnote, Lines, Number, as_shown, listed, one_number_of_digits
 from xmleval.results.shown import FigureData
 from xmleval.show.tables import (
     Table,
@@ -92,6 +92,14 @@ class Result(Protocol[AnyRecord]):
         >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
         ['ndcg_ties=order empty=zero unlisted=below']
         """
+        return [footnote.text for footnote in self.placed_footnotes()]
+
+    def placed_footnotes(self) -> list[Footnote]:
+        """Return the footnotes with what they are about (@private)."""
+
+    def explained_settings(self) -> dict[str, str]:
+        """Return the settings that affect values, with what they do, in words (@private)."""
+        return {}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but row values and curves as JSON values.
@@ -446,7 +454,8 @@ class Result(Protocol[AnyRecord]):
             self._figure_data([]),
             self._specs(),
             self.tables(),
-            self.footnotes(),
+            self.placed_footnotes(),
+            self.explained_settings(),
             {name: (kind, self.panels(name)) for name, kind in self._kinds().items()},
         )
         return page_of(contents, title, about)
