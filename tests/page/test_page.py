@@ -18,7 +18,7 @@ from xmleval.base.conventions import CHOICES
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
-VOID = {"meta", "link", "input", "br", "img"}
+VOID = {"meta", "link", "input", "br", "img", "wbr"}
 
 
 class Parsed(html.parser.HTMLParser):

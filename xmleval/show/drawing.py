@@ -96,7 +96,7 @@ def _check_axes(ax: SomeAxes, n_panels: int) -> list[Axes]:
     return all_axes
 
 
-class Layout(NamedTuple):
+class PanelLayout(NamedTuple):
     """Panels in rows and columns, each with its width and height in inches."""
 
     n_columns: int
@@ -108,14 +108,14 @@ class Layout(NamedTuple):
         return self.n_columns * max(width for row in self.rows for width, _ in row)
 
 
-def layout_of(panels: Sequence[Panel]) -> Layout:
+def layout_of(panels: Sequence[Panel]) -> PanelLayout:
     """Return how panels are placed."""
     sizes = [_size_of(panel, len(panels) == 1) for panel in panels]
     n_columns = _n_columns(len(panels))
     if max(width for width, _ in sizes) >= WIDE:
         n_columns = 1 if len(panels) <= MOST_BELOW else 2
     starts = range(0, len(sizes), n_columns)
-    return Layout(n_columns, [sizes[start : start + n_columns] for start in starts])
+    return PanelLayout(n_columns, [sizes[start : start + n_columns] for start in starts])
 
 
 def _size_of(panel: Panel, is_alone: bool) -> tuple[float, float]:
@@ -135,7 +135,7 @@ def _n_columns(n_panels: int) -> int:
     return min(3, n_panels)
 
 
-def _arrange(axes: Sequence[Any], layout: Layout) -> None:
+def _arrange(axes: Sequence[Any], layout: PanelLayout) -> None:
     """Place panels in rows and columns, with one legend of all series below them."""
     figure = axes[0].figure
     heights = [max(height for _, height in row) for row in layout.rows]

@@ -18,9 +18,9 @@ MOST_TABLES = 3  # below a figure; more are folded
 # in pixels, as page.css sets them
 COLUMN = 590  # of two columns on a screen of 1280
 SHRUNK = 1.2  # times its column, up to which a figure is shrunk to fit into it
-CHARACTER = 8.2  # of a number
-PADDING = 18  # of a cell
-LEAST_NAME = 120  # of the first column
+CHARACTER = 7.9  # of a number
+PADDING = 15  # of a cell
+LEAST_NAME = 105  # of the first column
 LEAST_TEXT = 130  # of a column of texts, whose lines break
 INCH = 96
 WORDS = re.compile(r"[^ /]+")  # of a head, between which lines break
