@@ -128,7 +128,7 @@ def test_page_explains_settings_at_its_end() -> None:
     assert "<dt>a: empty=skip</dt>" in page
     assert "<dt>b: empty=zero</dt>" in page
     assert "<dt>unlisted=below</dt>" in page
-    weights = {"sample_weight": np.ones(3), "higher_is_better": False}
+    weights: dict[str, Any] = {"sample_weight": np.ones(3), "higher_is_better": False}
     page = evaluate(np.eye(3), np.eye(3) + 1, metrics=["p@1"], **weights).to_html()
     assert "<dt>higher_is_better=False</dt><dd>the lowest scores rank first</dd>" in page
     assert "<dt>sample_weight=given</dt><dd>rows count by their weights</dd>" in page
@@ -138,7 +138,8 @@ def test_page_explains_settings_at_its_end() -> None:
 def test_every_convention_is_explained_in_other_words(name: str) -> None:
     explanations = list[str]()
     for choice in CHOICES[name]:
-        conventions = Conventions(**{"gains": "linear", name: choice})
+        fields: dict[str, Any] = {"gains": "linear", name: choice}
+        conventions = Conventions(**fields)
         explanations += conventions.explained([name]).values()
     assert len({*explanations}) == len(explanations) >= len(CHOICES[name]) - (name == "gains")
 
