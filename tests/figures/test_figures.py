@@ -103,6 +103,8 @@ def test_plot_shows_the_numbers_of_the_report(kind: str) -> None:
         assert [*points] == [*comparison.reports]
         for model, report in comparison.reports.items():
             x, y = points[model]
+            if kind == "groups":  # a row of dots for each group, without a line between them
+                x, y = y, x
             if kind == "roc":
                 false_positives, true_positives, *_ = report.roc_curve()
                 assert x.tolist() == false_positives.tolist()
@@ -380,6 +382,14 @@ def test_plot_orders_groups_from_head_to_tail() -> None:
     assert ticks_of_groups(by_name) == [*by_name.groups]
 
 
+def test_plot_draws_groups_as_dots_with_intervals() -> None:
+    for axes in panels_of(compared(), "groups"):
+        for dots, _, intervals in axes.containers:
+            assert dots.get_linestyle() == "None"
+            assert dots.get_marker() != "None"
+            assert len(intervals[0].get_segments()) == len(compared()["model_0"].groups)
+
+
 def ticks_of_groups(report: Report) -> list[str]:
     axes = panels_of(report, "groups")[0]
-    return [text.get_text() for text in axes.get_xticklabels()]
+    return [text.get_text() for text in axes.get_yticklabels()]

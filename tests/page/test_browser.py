@@ -51,8 +51,11 @@ const violations = window.axe ? (await axe.run()).violations : [];
 const checked = violations.map((each) => [each.id, each.impact]);
 const requests = performance.getEntriesByType("resource").map((entry) => entry.name);
 const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+const sides = new Set([...document.querySelectorAll("section, .part")].map((part) =>
+  Math.round(part.getBoundingClientRect().left)));
 const answer = document.createElement("pre"); answer.id = "answer";
-const results = { problems, requests, rising, falling, state, left, checked, wide };
+const results = { problems, requests, rising, falling, state, left, checked, wide,
+  columns: sides.size };
 answer.textContent = JSON.stringify(results);
 document.body.append(answer); })();</script>"""
 
@@ -74,6 +77,7 @@ def test_page_has_no_problems_in_a_browser(tmp_path: Path, width: int) -> None:
     answer: dict[str, Any] = json.loads(html.unescape(match[1]))
     assert answer["problems"] == answer["requests"] == answer["checked"] == []
     assert not answer["wide"]
+    assert answer["columns"] == (2 if width == 1280 else 1)
     numbers = [float(re.split(r"[^\d.]", value)[0]) for value in answer["rising"]]
     assert numbers == sorted(numbers)
     assert answer["falling"] == answer["rising"][::-1]

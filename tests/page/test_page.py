@@ -1,9 +1,11 @@
 """Pages are whole, need no network, show names as text, and stay small."""
 
+import errno
 import html.parser
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +13,12 @@ import pytest
 import scipy.sparse as sp
 
 from tests.figures.test_figures import HOSTILE, compared
-from xmleval import Comparison, compare, evaluate, label_groups, rank
+from xmleval import Comparison, Conventions, compare, evaluate, label_groups, rank
+from xmleval.base.conventions import CHOICES
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
-VOID = {"meta", "link", "input", "br", "img"}
+VOID = {"meta", "link", "input", "br", "img", "wbr"}
 
 
 class Parsed(html.parser.HTMLParser):
@@ -43,7 +46,7 @@ class Parsed(html.parser.HTMLParser):
 
 @pytest.fixture(scope="module")
 def page() -> Parsed:
-    return Parsed(compared().to_html("Three models"))
+    return Parsed(compared().to_html(title="Three models"))
 
 
 @pytest.mark.slow
@@ -69,6 +72,76 @@ def test_page_has_a_text_and_the_numbers_of_each_figure(page: Parsed) -> None:
     assert {"Labels that changed most", "Rows that changed most"} <= {*page.texts}
     for report in compared().reports.values():
         assert f"{report['lrap']:.4f}" in "".join(page.texts)
+
+
+def section_of(page: str, heading: str) -> str:
+    """Return the HTML of the section under a heading."""
+    return page[page.index(f"<h2>{heading}</h2>") :].partition("</section>")[0]
+
+
+def test_page_marks_the_values_that_tables_mark() -> None:
+    truth = np.eye(40)
+    half = np.eye(40)[np.arange(40) // 2 * 2]
+    models = {"a": truth + 1, "b": half + 1}
+    for comparison in (
+        compare(truth, models, metrics=["p@1", "auc.samples"]),
+        Comparison({name: evaluate(truth, each, metrics="p@1") for name, each in models.items()}),
+    ):
+        results = section_of(comparison.to_html(), "Results")
+        marked = str(comparison).count("1.0000 *")
+        assert marked
+        assert results.count('class="number best">1.0000') == marked
+        assert results.count('aria-label="best"') == marked
+
+
+def test_notes_stand_in_the_section_that_they_are_about() -> None:
+    truth = np.eye(4)[[0, 1, 2, 3] * 3]
+    lists = (np.tile([0, 2], (12, 1)), np.tile([0.9, 0.5], (12, 1)))
+    options: dict[str, Any] = {"metrics": ["p@1", "p@3"], "label_groups": ["x", "x", "y", "y"]}
+    report = evaluate(truth, lists, **options)
+    page = report.to_html()
+    on_group = [note for note in report.notes if "of a group" in note]
+    on_lists = [note for note in report.notes if "lists hold at most" in note]
+    assert on_group
+    assert on_lists
+    assert on_group[0] in section_of(page, "Groups of labels")
+    assert on_lists[0] in section_of(page, "Results")
+    for note in report.notes:
+        assert page.count(f"note: {note}") == 1
+    # without their figure, they are beside the values
+    alone = evaluate(truth, lists, **{**options, "metrics": ["dcg@3"]})
+    assert all(note in alone.to_html() for note in alone.notes)
+    tested = compare(truth, {"a": lists, "b": lists}, test="randomisation", **options)
+    (line,) = [line for line in tested.footnotes() if "within groups of labels, whose" in line]
+    assert line in section_of(tested.to_html(), "Groups of labels")
+
+
+def test_page_explains_settings_at_its_end() -> None:
+    report = evaluate(np.eye(3), np.eye(3) + 1, metrics=["p@1"], conventions="empty=skip")
+    page = report.to_html()
+    end = section_of(page, "How it was computed")
+    words = "rows without relevant labels are left out of measures at k"
+    assert f"<dt>empty=skip</dt><dd>{words}</dd>" in end
+    assert page.count("empty=skip") == 1
+    unweighted = evaluate(np.eye(3), np.eye(3) + 1, metrics=["p@1"])
+    page = Comparison({"a": report, "b": unweighted}).to_html()
+    assert "<dt>a: empty=skip</dt>" in page
+    assert "<dt>b: empty=zero</dt>" in page
+    assert "<dt>unlisted=below</dt>" in page
+    weights: dict[str, Any] = {"sample_weight": np.ones(3), "higher_is_better": False}
+    page = evaluate(np.eye(3), np.eye(3) + 1, metrics=["p@1"], **weights).to_html()
+    assert "<dt>higher_is_better=False</dt><dd>the lowest scores rank first</dd>" in page
+    assert "<dt>sample_weight=given</dt><dd>rows count by their weights</dd>" in page
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_every_convention_is_explained_in_other_words(name: str) -> None:
+    explanations = list[str]()
+    for choice in CHOICES[name]:
+        fields: dict[str, Any] = {"gains": "linear", name: choice}
+        conventions = Conventions(**fields)
+        explanations += conventions.explained([name]).values()
+    assert len({*explanations}) == len(explanations) >= len(CHOICES[name]) - (name == "gains")
 
 
 class Summary(NamedTuple):
@@ -134,6 +207,32 @@ def test_summary_names_the_best_model_and_the_tests() -> None:
         assert absent not in summary
 
 
+def test_to_html_writes_a_file_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = evaluate(np.eye(3), np.eye(3), metrics=["p@1"])
+    path = tmp_path / "page.html"
+    assert report.to_html(path, title="Identity") is None
+    assert path.read_text() == report.to_html(title="Identity")
+    ranking = rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1")
+    ranking.to_html(str(path))
+    assert path.read_text() == ranking.to_html()
+
+    with pytest.raises(ValueError, match=r"x\.png: a page is written as \.html, \.htm"):
+        report.to_html(tmp_path / "x.png")
+    with pytest.raises(FileNotFoundError, match="its folder does not exist"):
+        report.to_html(tmp_path / "no" / "page.html")
+
+    def fail(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "disk is full")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="disk is full"):
+        report.to_html(path)
+    assert path.read_text() == ranking.to_html()
+    assert [*tmp_path.iterdir()] == [path]
+
+
 def test_to_html_takes_undefined_and_mixed_results() -> None:
     truth = np.zeros((3, 4), int)
     scores = np.arange(12.0).reshape(3, 4)
@@ -154,7 +253,7 @@ def test_to_html_shows_names_as_text() -> None:
     reports = {}
     for name, report in zip(HOSTILE, compared(12).reports.values(), strict=False):
         reports[name] = replace(report, label_names=label_names)
-    text = Comparison(reports).to_html(HOSTILE[0])
+    text = Comparison(reports).to_html(title=HOSTILE[0])
     assert [tag for tag, _ in Parsed(text).tags].count("script") == 1
     assert "<script>alert" not in text
     assert "\x1b" not in text

@@ -12,6 +12,7 @@ import pytest
 from tests.results.models import LANGUAGES, MODELS, TOPICS, TRUTH, Q
 from tests.results.test_schema import follows
 from xmleval import Comparison, Comparisons, Ranking, Rankings, compare, evaluate, rank
+from xmleval.base.errors import InputError
 
 HALVES = {"first": slice(0, 150), "second": slice(150, 400)}
 METRICS = ["p@1", "ndcg@3", "ranking_loss"]
@@ -185,11 +186,10 @@ def test_measures_are_chosen_among_results(both: Comparisons) -> None:
         ({"conventions": "sklearn"}, "conventions: of data set 'first': is for truths and"),
     ]
     for options, message in refused:
-        with pytest.raises(ValueError) as caught:
+        with pytest.raises(InputError) as caught:
             compare(dict(both), **options)
-        error = caught.value
-        text = f"{error.argument}: {error.reason}" if hasattr(error, "argument") else str(error)
-        assert text.startswith(message)
+        argument, reason = caught.value.args
+        assert f"{argument}: {reason}".startswith(message)
 
 
 @pytest.mark.parametrize(

@@ -539,7 +539,7 @@ def test_difference_prints_its_measure_models_and_interval() -> None:
     (difference,) = compare(truth, models, metrics=["p@1"]).differences
     estimate = difference.estimate
     assert estimate is not None
-    interval = f"interval {estimate.lower:.6g} to {estimate.upper:.6g}"
-    expected = f"<Difference of p@1: bert - tree = {difference.value:+.6g}, {interval}, "
-    assert str(difference).startswith(expected)
-    assert str(difference).endswith(f"corrected p {difference.corrected_p:.3g}, tree better>")
+    interval = f"[{estimate.lower:.4f}, {estimate.upper:.4f}]"
+    expected = f"P@1: bert - tree = {difference.value:+.4f} {interval}, p <0.001 (tree better)"
+    assert str(difference) == expected
+    assert repr(difference) == f"<Difference of {expected}>"

@@ -60,7 +60,7 @@ def test_comparison_is_a_mapping_of_reports(files: dict[str, str]) -> None:
         assert "c" not in comparison
         with pytest.raises(KeyError, match="no model 'p@1'; there are 'a', 'b'"):
             _ = comparison["p@1"]
-        assert repr(comparison) == "<Comparison: a, b, 4 rows x 4 labels>"
+        assert repr(comparison) == "<Comparison: 4 rows x 4 labels, P@1 of a 1.0000, b 0.0000>"
     assert isinstance(evaluate("y.npy", {"a": scans["a"]}, metrics="p@1"), Report)
 
 

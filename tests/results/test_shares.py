@@ -127,7 +127,7 @@ def test_model_that_is_better_in_one_group_has_a_star_there() -> None:
         assert "new better" in pair
     assert "share of group of labels rare" in comparison.to_latex()
     assert "shares of groups of labels in the values of all" in comparison.to_html()
-    assert repr(share).startswith("<Difference of r@5, share of rare: old - new = -")
+    assert repr(share).startswith("<Difference of R@5, share of rare: old - new = -")
 
 
 def test_shares_are_tested_where_lists_hold_other_numbers_of_labels_of_a_group() -> None:

@@ -189,6 +189,6 @@ def test_page_and_figure_show_limits(reports: dict[str, Report]) -> None:
     assert [each.get_title(loc="left") for each in axes] == ["P@1 ↑, minimum 0.9", "P@3 ↑"]
     dashed = [line for line in axes[0].lines if [*line.get_ydata()] == [0.9, 0.9]]
     assert len(dashed) == 1
-    page = result.to_html("Trend of <days>")
+    page = result.to_html(title="Trend of <days>")
     assert "<title>Trend of &lt;days&gt;</title>" in page
     assert f"Beyond a limit: {', '.join(result.failures)}." in page

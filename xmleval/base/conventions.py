@@ -3,25 +3,75 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from xmleval.base.errors import Field, Keyword, Message, did_you_mean, shown
 from xmleval.base.numerals import decimal_number
 
-CHOICES: dict[str, tuple[object, ...]] = {
-    "auc_ties": ("half", "full", "none"),
-    "loss_ties": ("full", "half", "none"),
-    "ndcg_ties": ("order", "average"),
-    "empty": ("zero", "skip", "one"),
-    "ap_empty": ("skip", "zero"),
-    "no_pairs": ("skip", "perfect", "perfect_except_auc", "perfect_if_relevant"),
-    "zero_division": (0.0, 1.0, math.nan, "both_empty"),
-    "labels": ("all", "present", "seen"),
-    "map_norm": ("capped", "relevant"),
-    "gains": ("binary", "linear", "exp"),
-    "link": ("none", "sigmoid"),
+# values of each field, with what they do
+CHOICES: dict[str, dict[str | float, str]] = {
+    "auc_ties": {
+        "half": "tied pairs of a relevant and an irrelevant label count half in AUC",
+        "full": "tied pairs of a relevant and an irrelevant label count as correct in AUC",
+        "none": "tied pairs of a relevant and an irrelevant label count as wrong in AUC",
+    },
+    "loss_ties": {
+        "full": "tied pairs count as errors in ranking loss, is-error and error-set size",
+        "half": "tied pairs count as half an error in ranking loss, is-error and error-set size",
+        "none": "tied pairs count as no error in ranking loss, is-error and error-set size",
+    },
+    "ndcg_ties": {
+        "order": "tied labels keep the order of the ranking in DCG and nDCG",
+        "average": "tied labels share the mean discount of their ranks in DCG and nDCG",
+    },
+    "empty": {
+        "zero": "rows without relevant labels count 0 in measures at k",
+        "skip": "rows without relevant labels are left out of measures at k",
+        "one": "rows without relevant labels count 1 in measures at k whose formula is 0/0, else 0",
+    },
+    "ap_empty": {
+        "skip": "labels without relevant rows are left out of average precision",
+        "zero": "labels without relevant rows count 0 in average precision",
+    },
+    "no_pairs": {
+        "skip": "rows without a pair of a relevant and an irrelevant label are left out",
+        "perfect": "rows without a pair of a relevant and an irrelevant label count as perfect",
+        "perfect_except_auc": "rows without a pair of a relevant and an irrelevant label count as "
+        "perfect, but are left out of AUC",
+        "perfect_if_relevant": "rows without a pair of a relevant and an irrelevant label count as "
+        "perfect, but are left out of AUC, and without relevant labels also of LRAP",
+    },
+    "zero_division": {
+        0.0: "0/0 is 0 in measures of sets",
+        1.0: "0/0 is 1 in measures of sets",
+        math.nan: "rows and labels with 0/0 are left out of measures of sets",
+        "both_empty": "0/0 is 1 in measures of sets where truth and prediction are both empty, "
+        "else 0",
+    },
+    "labels": {
+        "all": "macro averages are over all labels",
+        "present": "macro averages are over the labels with a relevant row",
+        "seen": "macro averages are over the labels with a relevant or a predicted row",
+    },
+    "map_norm": {
+        "capped": "MAP at k divides by min(k, R), for R relevant labels",
+        "relevant": "MAP at k divides by R, the number of all relevant labels",
+    },
+    "gains": {
+        "binary": "a relevant label has a gain of 1 in DCG and nDCG",
+        "linear": "a relevant label has its grade as gain in DCG and nDCG",
+        "exp": "a relevant label has a gain of 2^grade - 1 in DCG and nDCG",
+    },
+    "link": {
+        "none": "scores are probabilities for measures of calibration",
+        "sigmoid": "scores are logits of probabilities for measures of calibration",
+    },
+}
+UNLISTED = {
+    "below": "labels without a score rank below all others, tied with one another",
+    "score": "labels without a score have this score",
 }
 TIE_CREDIT = {"full": 1.0, "half": 0.5, "none": 0.0}
 
@@ -128,7 +178,7 @@ class Conventions:
         """
         return self.gains != "binary"
 
-    def signature(self, names: list[str]) -> str:
+    def signature(self, names: Collection[str]) -> str:
         """Return the named fields on one line, in the order of the class.
 
         Gains are shown only if the truth has grades.
@@ -138,14 +188,23 @@ class Conventions:
         >>> Conventions(empty="skip").signature(["empty", "unlisted"])
         'empty=skip unlisted=below'
         """
-        shown_names = {*names}
-        if not self.graded:
-            shown_names.discard("gains")
-        return " ".join(
-            f"{field.name}={_plain(getattr(self, field.name))}"
-            for field in fields(self)
-            if field.name in shown_names
-        )
+        return " ".join(self.explained(names))
+
+    def explained(self, names: Collection[str]) -> dict[str, str]:
+        """Return what the named fields do, in words, by the texts of `signature`.
+
+        Examples
+        --------
+        >>> Conventions(empty="skip").explained(["empty"])
+        {'empty=skip': 'rows without relevant labels are left out of measures at k'}
+        """
+        words = dict[str, str]()
+        for field in fields(self):
+            is_shown = field.name != "gains" or self.graded
+            if field.name in names and is_shown:
+                value = getattr(self, field.name)
+                words[f"{field.name}={_plain(value)}"] = _explain(field.name, value)
+        return words
 
     def as_dict(self) -> dict[str, str | float]:
         """Return all fields as JSON values; non-finite numbers are strings.
@@ -156,6 +215,14 @@ class Conventions:
         'skip'
         """
         return {name: _plain(value) for name, value in asdict(self).items()}
+
+
+def _explain(name: str, value: str | float) -> str:
+    """Return what a field does at a value, in words."""
+    if name == "unlisted":
+        return UNLISTED["below" if value == "below" else "score"]
+    words = {_plain(choice): text for choice, text in CHOICES[name].items()}
+    return words[_plain(value)]
 
 
 def _check_unlisted(value: object) -> float:

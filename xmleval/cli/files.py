@@ -15,7 +15,13 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.base.errors import KEYWORDS_OF_SCAN, InputError, import_optional, shown
-from xmleval.files.output import ARCHIVE, refuse_ending, refuse_input, refuse_unwritable
+from xmleval.files.output import (
+    ARCHIVE,
+    HTML_ENDINGS,
+    refuse_ending,
+    refuse_input,
+    refuse_unwritable,
+)
 from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.scan import Scan, scan
 
@@ -236,7 +242,7 @@ TABLE = Text("a table of labels or rows", ("", ".csv", ".jsonl"))
 STATE = Output("a state", ARCHIVE, others=True)
 RULE = Output("a rule", ARCHIVE, others=True)
 MODEL = Text("a calibrator", ("", ".json"), others=True)
-PAGE = Drawing("a page", "html", ("", ".html", ".htm"), ["jinja2", "matplotlib"])
+PAGE = Drawing("a page", "html", HTML_ENDINGS, ["jinja2", "matplotlib"])
 FIGURE = Drawing("a figure", "plot", (".png", ".svg", ".pdf"), ["matplotlib"])
 
 

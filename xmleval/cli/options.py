@@ -216,7 +216,7 @@ def _pop_options(values: dict[str, Any], names: Iterable[str]) -> dict[str, Any]
 FIELDS_ALONE = {
     "gains": Opt(Choice(["linear", "exp"]), "RULE", describe_field("gains")),
     "unlisted": Opt(str, "SCORE", describe_field("unlisted")),
-    "link": Opt(Choice(CHOICES["link"]), None, describe_field("link")),
+    "link": Opt(Choice([*CHOICES["link"]]), None, describe_field("link")),
 }
 # options of the model of inverse propensities
 PROPENSITY_OPTIONS = {

@@ -72,7 +72,7 @@ def report(
         result = load_saved([truth, *(file.path for file in scores)], options["metrics"])
     else:
         result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)
-    write_text(result.to_html(title, about=describe_run(files)), output)
+    write_text(result.to_html(title=title, about=describe_run(files)), output)
 
 
 def evaluate_files_for_figures(

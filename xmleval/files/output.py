@@ -71,6 +71,7 @@ ARCHIVE = (
     ".npz",
     ".zip",
 )
+HTML_ENDINGS = ("", ".html", ".htm")
 PREFIX = 50  # characters of a name that its hidden name begins with, which must not be too long
 
 

@@ -38,6 +38,10 @@ class Spec:
     params: tuple[tuple[str, float], ...] = ()
     k: int | None = None
 
+    def __repr__(self) -> str:
+        """Return the name in angle brackets."""
+        return f"<Spec {self.name}>"
+
     @cached
     def name(self) -> str:
         """The name that parses to this spec."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.cached import cached
-from xmleval.base.errors import InputError, Keyword, Message, counted, shown, shown_names
+from xmleval.base.errors import InputError, Keyword, Message, counted, printable, shown, shown_names
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
@@ -29,11 +29,13 @@ from xmleval.results.differences import (
     Difference,
     correct,
     find_differences,
+    p_text,
 )
 from xmleval.results.fairness import WHOLE, Fairness, grouped_measures
 from xmleval.results.places import GROUPS_OF, KINDS, Place
 from xmleval.results.record import (
     AS_SHOWN,
+    Footnote,
     Lines,
     Number,
     Record,
@@ -164,9 +166,10 @@ class Comparison(Result[Record], Mapping[str, Report]):
             for difference in self.differences
             if difference.outcomes and not difference.kind
         }
-        notes = {name: report.notes for name, report in self.reports.items()}
-        self.notes = shared_first(notes, names)
-        self.notes += self._comparability_notes({name: name for name in names})
+        notes = {name: [*map(Footnote, report.notes)] for name, report in self.reports.items()}
+        all_notes = shared_first(notes, names)
+        all_notes += self._comparability_notes({name: name for name in names})
+        self.notes = [note.text for note in all_notes]
         self.labels = [*self._find_labels()] if worst else []
 
     def _run_tests(self, differences: Sequence[Difference]) -> Tests:
@@ -275,8 +278,15 @@ class Comparison(Result[Record], Mapping[str, Report]):
         return len(self.reports)
 
     def __repr__(self) -> str:
-        """Return a short description."""
-        return f"<Comparison: {', '.join(self.reports)}, {self._title()}>"
+        """Return the size of the data and the values of the first measure, on one line."""
+        names = [*self.names.values()]
+        measure = ""
+        if self.specs:
+            spec = self.specs[0]
+            measure = f"{spec.symbol} of "
+            reports = zip(names, self.reports.values(), strict=True)
+            names = [f"{name} {report.record(spec).text()}" for name, report in reports]
+        return f"<Comparison: {self._title()}, {measure}{printable(shown_names(names))}>"
 
     def _group_means(self) -> Iterator[tuple[Place, dict[str, Report]]]:
         """Yield each group that all reports have, with the mean reports of models within it."""
@@ -441,14 +451,12 @@ class Comparison(Result[Record], Mapping[str, Report]):
             models[shown_name] = report
         return FigureData(models, specs, self)
 
-    def footnotes(self) -> list[str]:
-        specs = tuple(self.specs)
-        lines = {
-            name: replace(report, specs=specs).footnotes() for name, report in self.reports.items()
-        }
+    def placed_footnotes(self) -> list[Footnote]:
+        lines = {name: report.placed_footnotes() for name, report in self._table_reports().items()}
         shared = shared_first(lines, self.names.values())
         notes = self._comparability_notes(self.names)
-        return [*self._test_lines(), *shared, *(f"note: {self._say(note)}" for note in notes)]
+        said = [Footnote(f"note: {self._say(note.text)}", note.about) for note in notes]
+        return [*self._test_lines(), *shared, *said]
 
     def _only(self, names: Collection[str]) -> Comparison:
         """Return a comparison whose tables show the measures of some canonical names."""
@@ -462,9 +470,9 @@ class Comparison(Result[Record], Mapping[str, Report]):
         vars(changed).pop("_by_place", None)
         return changed
 
-    def _lines_below(self) -> list[str]:
+    def _lines_below(self) -> list[Footnote]:
         """Return the footnotes without the one on what marks mean."""
-        return self.footnotes()[1 if self.test else 0 :]
+        return self.placed_footnotes()[1 if self.test else 0 :]
 
     def _renamed(self, names: Mapping[str, str], letters: Mapping[str, str]) -> Self:
         """Return a copy that shows models by other names and letters."""
@@ -473,23 +481,41 @@ class Comparison(Result[Record], Mapping[str, Report]):
         changed.letters = {name: letters[name] for name in self.reports}
         return changed
 
-    def _test_lines(self) -> list[str]:
+    def explained_settings(self) -> dict[str, str]:
+        reports = self._table_reports()
+        settings = {name: report.explained_settings() for name, report in reports.items()}
+        shared = set.intersection(*map(set, settings.values()))
+        words = dict[str, str]()
+        for name, model_settings in settings.items():
+            for setting, text in model_settings.items():
+                head = setting if setting in shared else f"{self.names[name]}: {setting}"
+                words[head] = text
+        return words
+
+    def _table_reports(self) -> dict[str, Report]:
+        """Return the reports with the measures that tables show, by model."""
+        specs = tuple(self.specs)
+        return {name: replace(report, specs=specs) for name, report in self.reports.items()}
+
+    def _test_lines(self) -> list[Footnote]:
         """Return lines on the marks, the test and the measures that it cannot test."""
         if self.test is None:
             return []
         test = TESTS[self.test]
-        lines = [self._mark_line(test)]
+        lines = [Footnote(self._mark_line(test))]
         if self.complete_lists:
-            lines.append("lists are compared as complete, however long they are")
+            text = "lists are compared as complete, however long they are"
+            lines.append(Footnote(text, "differences"))
         if self.test == JACKKNIFE:
             return lines
         row_values = self._first.results.rows
         without = [str(spec) for spec in self.specs if spec.name not in row_values]
         if without:
-            lines.append(f"no {test}, as no mean over rows: {', '.join(without)}")
+            text = f"no {test}, as no mean over rows: {', '.join(without)}"
+            lines.append(Footnote(text, "differences"))
         if any(kind == "groups" for kind, _ in self._place_reports):
             kept = "within groups of labels, whose values and shares by row are not kept"
-            lines.append(f"no {test} {kept}")
+            lines.append(Footnote(f"no {test} {kept}", "groups"))
         return lines
 
     def _mark_line(self, test: str) -> str:
@@ -506,7 +532,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         alpha = 1 - (self.level or 0.0)
         return f"{mark}, p < {alpha:.4g}: {test}, Holm over {tests}, n = {n_rows} rows"
 
-    def _comparability_notes(self, names: Mapping[str, str]) -> list[str]:
+    def _comparability_notes(self, names: Mapping[str, str]) -> list[Footnote]:
         """Return notes on measures that are not tested, or whose best value is not marked."""
         return [*self._list_notes(names), *self._tie_notes(names)]
 
@@ -516,7 +542,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         names = [*self.reports]
         return [spec for spec in specs if not self._fairness.have_like_lists(place, spec, names)]
 
-    def _list_notes(self, names: Mapping[str, str]) -> list[str]:
+    def _list_notes(self, names: Mapping[str, str]) -> list[Footnote]:
         """Return a note on measures whose lists differ in length, with the lengths by model."""
         specs_at = {
             place: self._specs_with_unlike_lists(place) for place in self._compared_places()
@@ -538,7 +564,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
         if tested:
             note += f"; shares of groups are tested for {tested}"
         keyword = Keyword("complete_lists", "True")
-        return [Message(note, f"; if none of them was cut, {advice}", keyword)]
+        message = Message(note, f"; if none of them was cut, {advice}", keyword)
+        return [Footnote(message, "" if specs_at[WHOLE] else "groups")]
 
     def _specs_with_tested_shares(self, specs_at: Mapping[Place, Collection[Spec]]) -> list[Spec]:
         """Return the measures whose shares are tested although lists differ within label groups."""
@@ -560,14 +587,16 @@ class Comparison(Result[Record], Mapping[str, Report]):
         """Return the first label group whose shares are compared; all groups are as comparable."""
         return next((place for place in self._tested if place[0] == "shares"), None)
 
-    def _tie_notes(self, names: Mapping[str, str]) -> list[str]:
+    def _tie_notes(self, names: Mapping[str, str]) -> list[Footnote]:
         """Return notes on the measures of models that depend on the order of equal scores."""
         models_of = defaultdict[str, list[str]](list)
         for name, shown_name in names.items():
             measures = self._tied_measures(name)
             if measures:
                 models_of[measures].append(shown_name)
-        return [self._tie_note(measures, models) for measures, models in models_of.items()]
+        return [
+            Footnote(self._tie_note(measures, models)) for measures, models in models_of.items()
+        ]
 
     def _tied_measures(self, name: str) -> str:
         """Return the measures and shares of a model that ties decide, as text."""
@@ -658,7 +687,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
             columns[""] = Cell("p (Holm)")
             for difference in self.differences:
                 if (difference.kind, difference.group) == place:
-                    cells[difference.name, ""] = Cell(_p_text(difference.corrected_p))
+                    cells[difference.name, ""] = Cell(p_text(difference.corrected_p))
         figure = "groups" if place[0] else ""
         return table_of(self._caption(place), "measure", symbols_of(specs), columns, cells, figure)
 
@@ -796,7 +825,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def _difference_texts(self, difference: Difference, number: Number) -> dict[str, str]:
         """Return the texts of a difference by the heads of their columns."""
-        p = _p_text(difference.corrected_p)
+        p = p_text(difference.corrected_p)
         verdict = ""
         if p and difference.better:
             verdict = f"{self.names[difference.better]} better"
@@ -864,7 +893,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         legend = ["bold: best"]
         if len(self.reports) > 2:
             legend.append("underlined: second best")
-        legend += self._test_lines()[:1]
+        legend += [line.text for line in self._test_lines()[:1]]
         if style.times_100:
             legend.append("values times 100")
         text = LATEX.text("; ".join(legend)).replace("* better", "$^*$ better", 1)
@@ -934,7 +963,7 @@ def _seed_reports(reports: Report | Sequence[Report]) -> list[Report]:
     return [*reports]
 
 
-def shared_first(lines: Mapping[str, list[str]], names: Collection[str]) -> list[str]:
+def shared_first(lines: Mapping[str, Sequence[Footnote]], names: Collection[str]) -> list[Footnote]:
     """Return the lines that all have, then the others, with the names of whose they are.
 
     ``lines`` are by model or data set; ``names`` are the names to show. A line that has the name
@@ -942,13 +971,15 @@ def shared_first(lines: Mapping[str, list[str]], names: Collection[str]) -> list
     """
     first_lines = next(iter(lines.values()))
     shared = [
-        line for line in first_lines if all(line in model_lines for model_lines in lines.values())
+        line for line in first_lines if all(line in other_lines for other_lines in lines.values())
     ]
-    named = list[str]()
-    for shown_name, (name, model_lines) in zip(names, lines.items(), strict=True):
-        for line in model_lines:
+    named = list[Footnote]()
+    for shown_name, (name, own_lines) in zip(names, lines.items(), strict=True):
+        for line in own_lines:
             if line not in shared:
-                named.append(line if f"{name}: " in line else f"{shown_name}: {line}")
+                has_name = f"{name}: " in line.text
+                text = line.text if has_name else f"{shown_name}: {line.text}"
+                named.append(line._replace(text=text))
     return [*shared, *named]
 
 
@@ -975,10 +1006,3 @@ def _label_members(pair: Diff) -> dict[str, Any]:
         "labels_by": pair.label_column,
         "labels": members(pair.labels or (), OF_PAIR),
     }
-
-
-def _p_text(p: float) -> str:
-    """Return a p-value as tables show it; nothing if there is no test."""
-    if math.isnan(p):
-        return ""
-    return "<0.001" if p < 0.001 else f"{p:.3f}"

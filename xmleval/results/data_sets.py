@@ -19,6 +19,7 @@ from xmleval.results.record import (
     AS_SHOWN,
     BOUNDS,
     ESTIMATED,
+    Footnote,
     Lines,
     Number,
     Record,
@@ -79,8 +80,8 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
             name: comparison._renamed(self.names, self.letters)
             for name, comparison in comparisons.items()
         }
-        notes = {name: comparison.notes for name, comparison in self.comparisons.items()}
-        self.notes = shared_first(notes, [*notes])
+        notes = {name: [*map(Footnote, each.notes)] for name, each in self.comparisons.items()}
+        self.notes = [note.text for note in shared_first(notes, [*notes])]
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Comparisons:
@@ -255,9 +256,9 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
             cells[record.spec.name, record.model] = Cell(text, RANKS[mark], above)
         return cells
 
-    def footnotes(self) -> list[str]:
-        lines = {name: comparison._lines_below() for name, comparison in self.comparisons.items()}
-        return [*self._mark_lines(), *shared_first(lines, [*lines])]
+    def placed_footnotes(self) -> list[Footnote]:
+        lines = {name: each._lines_below() for name, each in self.comparisons.items()}
+        return [*map(Footnote, self._mark_lines()), *shared_first(lines, [*lines])]
 
     def _mark_lines(self) -> list[str]:
         """Return a line on what letters or stars mean, for each test that was made."""

@@ -13,7 +13,7 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, counted, printable
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.record import AS_SHOWN, Lines, Number, fields_of, signed
+from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number, fields_of, signed
 from xmleval.results.report import Report
 from xmleval.results.result import Result, TableStyle
 from xmleval.show.tables import ARROWS, MARKDOWN, Table, folded, rows_of, short
@@ -116,6 +116,10 @@ class Diff(Result[Change]):
     label_names: Sequence[Sequence[Any]] | None = None
     notes: list[str] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        """Return the values of both models and the numbers of rows that changed, on one line."""
+        return printable(f"<Diff of {self._title()}>")
+
     def _title(self) -> str:
         a, b = self.values
         name = f"{self.spec.symbol} {ARROWS[self.spec.metric.direction]}".strip()
@@ -126,7 +130,7 @@ class Diff(Result[Change]):
         better, same, worse = self.n_changed
         return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
 
-    def footnotes(self) -> list[str]:
+    def placed_footnotes(self) -> list[Footnote]:
         lines = list[str]()
         if self._has_lists:
             lines.append("* relevant")
@@ -135,7 +139,8 @@ class Diff(Result[Change]):
         if self.labels is None:
             missing = "no values by label, and no cutoff to count hits at"
             lines.append(f"no labels: {self.spec} has {missing}")
-        return [*lines, *(f"note: {note}" for note in self.notes)]
+        lines += [f"note: {note}" for note in self.notes]
+        return [*map(Footnote, lines)]
 
     def _specs(self, in_tables: bool = True) -> list[Spec]:
         return [self.spec]

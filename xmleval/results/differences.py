@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.base.errors import InputError, Keyword, Message, shown
+from xmleval.base.errors import InputError, Keyword, Message, printable, shown
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import bound_rounding, subtract
 from xmleval.results.places import GROUPS_OF
@@ -25,6 +25,7 @@ from xmleval.results.record import (
     half_width,
     signed,
 )
+from xmleval.show.tables import short
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import (
@@ -69,21 +70,24 @@ class Difference(NamedTuple):
     # an earlier measure with the same differences, corrected as one test with it
     same_as: str | None = None
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the measure, the models and their difference, with any interval and p-value."""
-        subject = self.name
+        subject = self.spec.symbol
         if self.kind == "shares":
             subject += f", share of {self.group}"
         elif self.kind:
             subject += f" within {self.group}"
-        texts = [f"{self.a} - {self.b} = {self.value:+.6g}"]
+        text = f"{subject}: {self.a} - {self.b} = {signed(self.value)}"
         if self.estimate is not None:
-            texts.append(f"interval {self.estimate.lower:.6g} to {self.estimate.upper:.6g}")
+            text += f" [{short(self.estimate.lower)}, {short(self.estimate.upper)}]"
         if not math.isnan(self.corrected_p):
-            texts.append(f"corrected p {self.corrected_p:.3g}")
-        if self.better is not None:
-            texts.append(f"{self.better} better")
-        return f"<Difference of {subject}: {', '.join(texts)}>"
+            verdict = "no difference seen" if self.better is None else f"{self.better} better"
+            text += f", p {p_text(self.corrected_p)} ({verdict})"
+        return printable(text)
+
+    def __repr__(self) -> str:
+        """Return the same in angle brackets."""
+        return f"<Difference of {self}>"
 
     @property
     def name(self) -> str:
@@ -113,6 +117,13 @@ PLACE: Fields = {
     "group_of": lambda difference: GROUPS_OF[difference.kind],
     **fields_of(group="group"),
 }
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as tables show it; nothing if there is no test."""
+    if math.isnan(p):
+        return ""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def check_test(test: str, weighted: bool, clusters: object) -> None:

@@ -152,8 +152,8 @@ def _precision_by_rank(name: str, report: Reported, measures: Sequence[str]) -> 
     return Series(name, ranks, values[:, 0], _interval_ends(estimates))
 
 
-def lines_of_groups(data: FigureData) -> list[Panel]:
-    """Make a panel for each measure, at its last cutoff, within groups of labels in their order."""
+def dots_of_groups(data: FigureData) -> list[Panel]:
+    """Make a panel for each measure, at its last cutoff, with a row of dots for each group."""
     model_groups = {model: report.groups for model, report in data.models.items()}
     first_model = next(iter(model_groups))
     first_groups = model_groups[first_model]
@@ -163,16 +163,16 @@ def lines_of_groups(data: FigureData) -> list[Panel]:
         return []
     reports = {model: [groups[name] for name in names] for model, groups in model_groups.items()}
     ticks = [abridged(ranges.get(name, name), LONGEST_RANGE) for name in names]
-    x_label = "labels"
+    y_label = "group"
     if ranges:
-        x_label = "labels by training rows"
+        y_label = "training rows"
     panels = list[Panel]()
     for spec in _specs_of_groups(data.specs, reports.values())[:MOST_PANELS]:
-        lines = [
+        series = [
             _value_series(model, range(len(names)), [(report, spec) for report in group_reports])
             for model, group_reports in reports.items()
         ]
-        panels.append(LinePanel(lines, spec.symbol, x_label, "value", ticks))
+        panels.append(DotPanel(series, spec.symbol, "value", y_label, ticks))
     return panels
 
 
@@ -460,12 +460,12 @@ KINDS = {
         against_k=True,
     ),
     "groups": Kind(
-        lines_of_groups,
+        dots_of_groups,
         "measures within groups of labels",
         Keyword("label_groups"),
         "Groups of labels",
         "Measures within groups of labels: truth and ranking are restricted to the group, "
-        "and rows without its labels are left out.",
+        "and rows without its labels are left out. Lines are confidence intervals.",
         in_tables=True,
     ),
     "precision_recall": Kind(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
+from xmleval.results.record import SETTINGS, Footnote
 from xmleval.results.shown import Compared, FigureData, Ranked
 from xmleval.show.page import Section, as_page
 from xmleval.show.panels import Panel
@@ -27,7 +29,8 @@ class PageContents(NamedTuple):
     figure_data: FigureData
     specs: Sequence[Spec]  # of the tables
     tables: Sequence[Table]
-    footnotes: Sequence[str]
+    footnotes: Sequence[Footnote]
+    settings: Mapping[str, str]  # that affect values, with what they do
     figures: Mapping[str, tuple[Kind, Sequence[Panel]]]
 
 
@@ -38,31 +41,53 @@ def page_of(contents: PageContents, title: str | None, about: Mapping[str, str] 
         title = "Evaluation"
         if any(models):
             title += f" of {', '.join(models)}"
-    facts = {"Data": contents.data, **(about or {})}
+    facts = {"Data": contents.data, **contents.settings, **(about or {})}
     return as_page(title, summary_of(contents), _sections(contents), facts)
 
 
 def _sections(contents: PageContents) -> Iterator[Section]:
-    """Yield the results, the figures that they suffice for, and further tables."""
+    """Yield the results, the figures that they suffice for, and further tables.
+
+    Each has the footnotes that are about it.
+    """
     comparison = contents.figure_data.comparison
     tables = contents.tables
     if comparison is not None:
         tables = [table for table in tables if table.kind != "labels"]
     figures = {name: (kind, panels) for name, (kind, panels) in contents.figures.items() if panels}
     first = [table for table in tables if table.kind not in figures]
-    yield Section("Results", first, contents.footnotes)
+    lines = _lines_by_figure(contents.footnotes, figures)
+    yield Section("Results", first, lines[""])
     for name, (kind, panels) in figures.items():
-        yield _figure_section(kind, panels, [table for table in tables if table.kind == name])
+        figure_tables = [table for table in tables if table.kind == name]
+        yield _figure_section(kind, panels, figure_tables, lines[name])
     if comparison is not None:
         yield from comparison.change_sections()
     yield from _truth_sections(contents)
 
 
-def _figure_section(kind: Kind, panels: Sequence[Panel], tables: Sequence[Table]) -> Section:
-    """Return a figure with the first of its tables."""
+def _lines_by_figure(
+    footnotes: Iterable[Footnote], figures: Collection[str]
+) -> defaultdict[str, list[str]]:
+    """Return the footnotes by the figure that they are about; by "" those on all values.
+
+    Settings are told at the end of the page.
+    """
+    lines = defaultdict[str, list[str]](list)
+    for footnote in footnotes:
+        if footnote.about != SETTINGS:
+            figure = footnote.about if footnote.about in figures else ""
+            lines[figure].append(footnote.text)
+    return lines
+
+
+def _figure_section(
+    kind: Kind, panels: Sequence[Panel], tables: Sequence[Table], notes: Sequence[str]
+) -> Section:
+    """Return a figure with the first of its tables, and the notes on it."""
     n_rows = accumulate(len(table.rows) for table in tables)
     n_listed = sum(n <= MOST_ROWS for n in n_rows)
-    lines = []
+    lines = [*notes]
     if n_listed < len(tables):
         more = counted(len(tables) - n_listed, "more tables", "more table")
         lines.append(f"{more}; CSV and JSON have all.")

@@ -19,6 +19,7 @@ from xmleval.base.errors import (
     Keyword,
     Message,
     counted,
+    printable,
     real_number,
     shown,
     shown_names,
@@ -31,7 +32,7 @@ from xmleval.results.checks import differing_settings
 from xmleval.results.fairness import MOST_TIED
 from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
 from xmleval.results.pages import page_of_ranks
-from xmleval.results.record import AS_SHOWN, Lines, Number
+from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number
 from xmleval.results.report import Report, load_results
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec
@@ -121,6 +122,13 @@ class Ranking(Result[Rank]):
 
     _has_rows: ClassVar[Sequence[str]] = ("data_sets", "models")
 
+    def __repr__(self) -> str:
+        """Return the sizes of the data and the average ranks, on one line."""
+        ranks = [f"{self.names[model]} {rank:.3g}" for model, rank in self.average_ranks.items()]
+        size = counted(self.n_data_sets, "data sets")
+        text = f"average ranks by {self.symbol} on {size}: {shown_names(ranks)}"
+        return printable(f"<Ranking: {text}>")
+
     @property
     def symbol(self) -> str:
         """The measure as tables and figures name it."""
@@ -158,7 +166,7 @@ class Ranking(Result[Rank]):
         table = Table(self._title(), [header, *values.values(), last])
         return [table.turned(self.symbol) if rows == "models" else table]
 
-    def footnotes(self) -> list[str]:
+    def placed_footnotes(self) -> list[Footnote]:
         lines = [_test_text(self.friedman, self.iman_davenport)]
         if self.corrected:
             lines.append(f"corrected for ties: {_test_text(**self.corrected)}")
@@ -175,7 +183,8 @@ class Ranking(Result[Rank]):
             lines.append(f"not significantly different{reference}: {similar}")
         if not self.groups:
             lines.append(f"all significantly different{reference}")
-        return [*lines, *(f"note: {note}" for note in self.notes)]
+        lines += [f"note: {note}" for note in self.notes]
+        return [*map(Footnote, lines)]
 
     @property
     def names(self) -> dict[str, str]:
@@ -188,7 +197,7 @@ class Ranking(Result[Rank]):
             "average_ranks": Kind(lambda _: dots_of_average_ranks([self])),
         }
 
-    def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
+    def _page(self, title: str | None, about: Mapping[str, str] | None) -> str:
         return page_of_ranks([self], title, about)
 
     def _lines(self, bounded: bool) -> Lines:

@@ -12,8 +12,8 @@ from xmleval.results.comparison import LETTERS, shared_first
 from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
 from xmleval.results.pages import page_of_ranks
 from xmleval.results.ranking import Rank, Ranking, rank_lines
-from xmleval.results.record import AS_SHOWN, Lines, Number
-from xmleval.results.result import Result, Style
+from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number
+from xmleval.results.result import Facts, Result, Style
 from xmleval.results.saved_results import known_spec
 from xmleval.show.tables import LATEX, Cell, Table, short
 from xmleval.version import __version__
@@ -55,8 +55,8 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
             self.names |= {
                 model: name for model, name in ranking.names.items() if model not in self.names
             }
-        notes = {name: ranking.notes for name, ranking in self.rankings.items()}
-        self.notes = shared_first(notes, [*notes])
+        notes = {name: [*map(Footnote, each.notes)] for name, each in self.rankings.items()}
+        self.notes = [note.text for note in shared_first(notes, [*notes])]
 
     def __getitem__(self, name: str) -> Ranking:
         """Return the ranking by a measure, in any spelling of its name."""
@@ -109,9 +109,9 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
         table = Table(f"{self._title()}; * best", [header, *lines.values(), differences, p_values])
         return [table.turned("measure") if rows == "measures" else table]
 
-    def footnotes(self) -> list[str]:
-        lines = {ranking.symbol: ranking.footnotes() for ranking in self.rankings.values()}
-        return [f"letters: {FEW_WAYS}", *shared_first(lines, [*lines])]
+    def placed_footnotes(self) -> list[Footnote]:
+        lines = {each.symbol: each.placed_footnotes() for each in self.rankings.values()}
+        return [Footnote(f"letters: {FEW_WAYS}"), *shared_first(lines, [*lines])]
 
     def _paper(self, style: Style) -> tuple[list[Table], str]:
         legend = f"bold: best; underlined: second best; letters: {FEW_WAYS}"
@@ -133,7 +133,7 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
             "average_ranks": Kind(lambda _: dots_of_average_ranks(rankings)),
         }
 
-    def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
+    def _page(self, title: str | None, about: Facts | None) -> str:
         return page_of_ranks([*self.rankings.values()], title, about)
 
 

@@ -53,6 +53,16 @@ class Number:
 AS_SHOWN = Number()  # as tables on a terminal write values
 
 
+class Footnote(NamedTuple):
+    """A line below the tables, and what it is about."""
+
+    text: str
+    about: str = ""  # a kind of figure, or `SETTINGS`; empty for the values
+
+
+SETTINGS = "settings"
+
+
 class Record(NamedTuple):
     """The value of a measure, with its model and its group."""
 

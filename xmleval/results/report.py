@@ -16,7 +16,7 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import ALL_LABELS, counted, shown
+from xmleval.base.errors import ALL_LABELS, counted, shown, shown_names
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
 from xmleval.metrics.spellings import not_there
@@ -24,7 +24,9 @@ from xmleval.results.places import KINDS, SIZES, Place
 from xmleval.results.record import (
     AS_SHOWN,
     BOUNDS,
+    SETTINGS,
     UNKNOWN,
+    Footnote,
     Lines,
     Number,
     Record,
@@ -47,7 +49,19 @@ INPUTS_OF_SETTINGS = {
     "propensity": {"propensity", "training"},
     "hierarchy": {"hierarchy"},
 }
+# what settings besides the conventions do, by their names in `Report.signature`
+SETTING_WORDS = {
+    "decision": "how scores become predicted sets; pred: the sets are given",
+    "propensity": "what inverse propensities of labels are computed from",
+    "y_train": "training rows, in which labels are counted",
+    "hierarchy": "what is known of the hierarchy of labels",
+    "higher_is_better": "the lowest scores rank first",
+    "sample_weight": "rows count by their weights",
+}
+# kinds of figures that notes of `Results` are about, where not all values are concerned
+NOTED_FIGURES = {"groups": "groups", "shares": "groups", "points": "precision_recall"}
 ROUNDING = 2.0**-40
+MOST_VALUES = 3  # on one line
 FEW_GROUPS = 10  # of rows, below which a standard error is rough
 
 
@@ -174,8 +188,9 @@ class Report(Result[Record], Mapping[str, float]):
         return len(self.results.values)
 
     def __repr__(self) -> str:
-        """Return a short description."""
-        return f"<Report: {counted(len(self), 'values')}, {self._title()}>"
+        """Return the size of the data and the first values, on one line."""
+        values = [f"{spec.symbol} {self.record(spec).text()}" for spec in self.specs]
+        return f"<Report: {self._title()}, {shown_names(values, MOST_VALUES)}>"
 
     def per_row(self) -> dict[str, Any]:
         """Return the row values by measure.
@@ -440,22 +455,32 @@ class Report(Result[Record], Mapping[str, float]):
         >>> report.signature()
         'empty=zero unlisted=below'
         """
+        return " ".join(self.explained_settings())
+
+    def explained_settings(self) -> dict[str, str]:
         conventions = [name for spec in self.specs for name in spec.conventions(self.decision)]
+        words = self.conventions.explained(conventions)
+        for name, text in self._signed_settings().items():
+            words[f"{name}={text}"] = SETTING_WORDS[name]
+        return words
+
+    def _signed_settings(self) -> dict[str, str]:
+        """Return the settings in the signature besides the conventions, as text by name."""
         needs = {need for spec in self.specs for need in spec.needs}
-        texts = [self.conventions.signature(conventions)]
+        texts = dict[str, str]()
         if self.decision and "sets" in needs:
-            texts.append(f"decision={self.decision}")
+            texts["decision"] = self.decision
         if "propensity" in needs:
-            texts.append(f"propensity=({self._propensity_text()})")
+            texts["propensity"] = f"({self._propensity_text()})"
         elif "training" in needs and "n" in self.constants:
-            texts.append(f"y_train=({self.constants['n']:.0f} rows)")
+            texts["y_train"] = f"({self.constants['n']:.0f} rows)"
         if "hierarchy" in needs:
-            texts.append(f"hierarchy=({self.hierarchy})")
+            texts["hierarchy"] = f"({self.hierarchy})"
         if not self.higher_is_better:
-            texts.append("higher_is_better=False")
+            texts["higher_is_better"] = "False"
         if self.weighted:
-            texts.append("sample_weight=given")
-        return " ".join(filter(None, texts))
+            texts["sample_weight"] = "given"
+        return texts
 
     def _propensity_text(self) -> str | None:
         """Return the constants of the propensity model, or else a description of propensities."""
@@ -468,15 +493,28 @@ class Report(Result[Record], Mapping[str, float]):
     def worded(self, say: Callable[[str], str]) -> Report:
         changed = super().worded(say)
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
+        notes = {kind: say(note) for kind, note in self.results.notes.items()}
         vars(changed)["not_computed"] = missing
+        vars(changed)["results"] = replace(self.results, notes=notes)
         return changed
 
     def _figure_data(self, specs: Sequence[Spec]) -> FigureData:
         return FigureData({"": self}, specs)
 
-    def footnotes(self) -> list[str]:
+    def placed_footnotes(self) -> list[Footnote]:
+        about = {note: NOTED_FIGURES.get(kind, "") for kind, note in self.results.notes.items()}
+        signatures = [*filter(None, [self.signature()])]
+        notes = [Footnote(f"note: {note}", about.get(note, "")) for note in self.notes]
+        return [
+            *[Footnote(line, SETTINGS) for line in signatures],
+            *map(Footnote, self._value_lines()),
+            *notes,
+        ]
+
+    def _value_lines(self) -> list[str]:
+        """Return lines on bounds, intervals, thresholds, and what is undefined or missing."""
         results = self.results
-        lines = [*filter(None, [self.signature()])]
+        lines = list[str]()
         bounded = [spec.name for spec in self.specs if spec.name in results.intervals]
         lines += listed({"lower and upper bounds for any scores of unlisted labels": bounded})
         if self.confidence_level is not None:
@@ -490,7 +528,7 @@ class Report(Result[Record], Mapping[str, float]):
         ]
         for name, missing_input in self.not_computed.items():
             texts.setdefault(f"not computed without {missing_input}", []).append(name)
-        return [*lines, *listed(texts), *(f"note: {note}" for note in self.notes)]
+        return [*lines, *listed(texts)]
 
     def _threshold_texts(self) -> dict[str, list[str]]:
         """Return measures with their thresholds, of labels and of rows, by a description."""
@@ -778,6 +816,7 @@ def mean_of(reports: Sequence[Report]) -> Report:
         short=_mean_lengths(reports),
         tied=_largest_shares([report.results.tied for report in reports]),
         tied_shares=_largest_shares([report.results.tied_shares for report in reports]),
+        notes=first.results.notes,
     )
     notes = list(dict.fromkeys(note for report in reports for note in report.notes))
     return replace(first, results=results, notes=notes)

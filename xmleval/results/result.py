@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -15,9 +16,11 @@ from typing import (
     NamedTuple,
     Protocol,
     Self,
+    TypeAlias,
     TypedDict,
     TypeVar,
     Unpack,
+    overload,
 )
 
 from xmleval.base.errors import (
@@ -29,9 +32,11 @@ from xmleval.base.errors import (
     positive_integer,
     shown,
 )
+from xmleval.files.output import HTML_ENDINGS, refuse_ending, refuse_unwritable, replacing
+from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
-from xmleval.results.record import AS_SHOWN, Lines, Number, digits_of, listed
+from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number, digits_of, listed
 from xmleval.results.shown import FigureData
 from xmleval.show.tables import (
     Table,
@@ -50,6 +55,7 @@ if TYPE_CHECKING:
     from xmleval.show.panels import Panel
 
 AnyRecord = TypeVar("AnyRecord")
+Facts: TypeAlias = Mapping[str, str]  # lines on how results were computed, by their heads
 # points of a column of a page with two, and of both
 COLUMN = 241
 PAGE = 505
@@ -161,6 +167,14 @@ class Result(Protocol[AnyRecord]):
         >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
         ['ndcg_ties=order empty=zero unlisted=below']
         """
+        return [footnote.text for footnote in self.placed_footnotes()]
+
+    def placed_footnotes(self) -> list[Footnote]:
+        """Return the footnotes with what they are about (@private)."""
+
+    def explained_settings(self) -> dict[str, str]:
+        """Return the settings that affect values, with what they do, in words (@private)."""
+        return {}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but row values and curves as JSON values.
@@ -443,44 +457,76 @@ class Result(Protocol[AnyRecord]):
             specs = _chosen(specs, metrics, kinds[kind].against_k)
         return kinds[kind].make(self._figure_data(specs))
 
-    def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
-        """Return a page with tables and figures, as one HTML file that needs no network.
+    @overload
+    def to_html(
+        self, path: None = None, *, title: str | None = None, about: Facts | None = None
+    ) -> str: ...
+
+    @overload
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        about: Facts | None = None,
+    ) -> None: ...
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        about: Facts | None = None,
+    ) -> str | None:
+        """Write a page with tables and figures, as one HTML file that needs no network.
 
         Figures are those of `plot` for which there are results: evaluate with ``confidence``,
         several cutoffs, ``label_groups``, ``curve_points`` and ``per_label`` to have all of them.
 
         Parameters
         ----------
+        path : path, optional
+            The file to write or replace, such as ``report.html``; where that fails with an OSError,
+            an existing file is unchanged. Default: the page is returned.
         title : str, optional
             Title of the page; default ``Evaluation of`` the models, as far as they have names, and
             of a `Ranking` ``Ranking of models``.
         about : dict of str to str, optional
             Lines on how the results were computed.
 
+        Returns
+        -------
+        str or None
+            The page, if no ``path`` is given.
+
         Raises
         ------
         ImportError
             If jinja2 or matplotlib is not installed.
+        OSError
+            If the file cannot be written.
+        ValueError
+            If the ending of the file's name is that of another format.
 
         Examples
         --------
-        >>> page = evaluate(np.eye(4), np.eye(4), metrics=["p@1", "p@3"]).to_html("Identity")
+        >>> report = evaluate(np.eye(4), np.eye(4), metrics=["p@1", "p@3"])
+        >>> report.to_html("report.html")
+        >>> page = report.to_html(title="Identity")
         >>> page[page.index("<title>") :].splitlines()[0]
         '<title>Identity</title>'
         """
-        from xmleval.results.pages import PageContents, page_of
-
         import_optional("jinja2", "to_html()", "html")  # before anything is made for it
         import_optional("matplotlib", "to_html()", "html")
-        contents = PageContents(
-            self._title(),
-            self._figure_data([]),
-            self._specs(),
-            self.tables(),
-            self.footnotes(),
-            {name: (kind, self.panels(name)) for name, kind in self._kinds().items()},
-        )
-        return page_of(contents, title, about)
+        if path is None:
+            return self._page(title, about)
+        file = as_path(path)
+        refuse_ending(file, "a page", HTML_ENDINGS, others=False)
+        refuse_unwritable(file)
+        page = self._page(title, about)
+        with replacing(file) as output:
+            output.write(page.encode())
+        return None
 
     def worded(self, say: Callable[[str], str]) -> Self:
         """Return a copy with notes and missing inputs in other words (@private)."""
@@ -543,6 +589,21 @@ class Result(Protocol[AnyRecord]):
     def _paper(self, style: Style) -> tuple[list[Table], str]:
         """Return the tables of `to_latex`, and the text below them."""
         return self._tables(style.number, style.rows), ""
+
+    def _page(self, title: str | None, about: Facts | None) -> str:
+        """Return the page of `to_html`."""
+        from xmleval.results.pages import PageContents, page_of
+
+        contents = PageContents(
+            self._title(),
+            self._figure_data([]),
+            self._specs(),
+            self.tables(),
+            self.placed_footnotes(),
+            self.explained_settings(),
+            {name: (kind, self.panels(name)) for name, kind in self._kinds().items()},
+        )
+        return page_of(contents, title, about)
 
     def _kinds(self) -> Mapping[str, Kind]:
         from xmleval.results.figures import KINDS

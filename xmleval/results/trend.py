@@ -16,9 +16,18 @@ from xmleval.metrics.spec import Spec
 from xmleval.results.checks import Failure, find_violations
 from xmleval.results.figures import Kind
 from xmleval.results.places import KINDS
-from xmleval.results.record import Fields, Lines, Number, Record, AS_SHOWN, fields_of, members
+from xmleval.results.record import (
+    AS_SHOWN,
+    Fields,
+    Footnote,
+    Lines,
+    Number,
+    Record,
+    fields_of,
+    members,
+)
 from xmleval.results.report import Report
-from xmleval.results.result import Result
+from xmleval.results.result import Facts, Result
 from xmleval.results.shown import FigureData
 from xmleval.show.page import Section, as_page
 from xmleval.show.panels import Panel, Series, TrendPanel
@@ -239,7 +248,7 @@ class Trend(Result[DayValue]):
         caption = f"{model}: {self._title()}" if model else self._title()
         return table_of(caption, "day", rows, columns, cells)
 
-    def footnotes(self) -> list[str]:
+    def placed_footnotes(self) -> list[Footnote]:
         reports = [report for of_day in self.days.values() for report in of_day.values()]
         lines = [*filter(None, [_conventions_text(reports[0], self._specs())])]
         levels = {report.confidence_level for report in reports} - {None}
@@ -255,7 +264,8 @@ class Trend(Result[DayValue]):
             for failure in failures:
                 model = f"{failure.model}: " if failure.model else ""
                 lines.append(f"{day}: {model}{failure.reason}")
-        return [*lines, *(f"note: {note}" for note in self.notes)]
+        lines += [f"note: {note}" for note in self.notes]
+        return [*map(Footnote, lines)]
 
     def _kinds(self) -> Mapping[str, Kind]:
         return {"trend": Kind(self._panels_of, "values over days")}
@@ -299,7 +309,7 @@ class Trend(Result[DayValue]):
         places = range(len(numbers))
         return Series(model, places, np.array(numbers), ends, np.array(is_full))
 
-    def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
+    def _page(self, title: str | None, about: Facts | None) -> str:
         sections = [
             Section("Results", self.tables(), self.footnotes()),
             Section("Trend", panels=self.panels("trend"), caption=CAPTION),

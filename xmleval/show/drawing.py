@@ -7,7 +7,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 MOST_MARKERS = 25  # of a line; longer lines have none
 MOST_BANDS = 6  # series whose intervals are drawn; more cover each other
 MOST_BELOW = 4  # wide panels in one column
-MOST_ACROSS = 36  # characters of names below a panel; beyond these they are turned
 MOST_TICKS = 20  # of ranks, with a number
 MOST_DAYS = 14  # with a name, of a trend
 FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
@@ -86,7 +85,7 @@ def draw(
             panel_axes.set(**{name: text for name, text in labels.items() if text})
             DRAWERS[type(panel)](panel_axes, panel)
         if ax is None:
-            _arrange(axes, [*map(_size_of, panels)])
+            _arrange(axes, layout_of(panels))
         elif len(_legend(axes)) > 1:
             axes[0].legend(_legend(axes).values(), _legend(axes))
     return axes
@@ -106,32 +105,54 @@ def _check_axes(ax: SomeAxes, n_panels: int) -> list[Axes]:
     return all_axes
 
 
-def _size_of(panel: Panel) -> tuple[float, float]:
+class PanelLayout(NamedTuple):
+    """Panels in rows and columns, each with its width and height in inches."""
+
+    n_columns: int
+    rows: Sequence[Sequence[tuple[float, float]]]
+
+    @property
+    def width(self) -> float:
+        """Width of all columns."""
+        return self.n_columns * max(width for row in self.rows for width, _ in row)
+
+
+def layout_of(panels: Sequence[Panel]) -> PanelLayout:
+    """Return how panels are placed."""
+    sizes = [_size_of(panel, len(panels) == 1) for panel in panels]
+    n_columns = _n_columns(len(panels))
+    if max(width for width, _ in sizes) >= WIDE:
+        n_columns = 1 if len(panels) <= MOST_BELOW else 2
+    starts = range(0, len(sizes), n_columns)
+    return PanelLayout(n_columns, [sizes[start : start + n_columns] for start in starts])
+
+
+def _size_of(panel: Panel, is_alone: bool) -> tuple[float, float]:
     """Return width and height of a panel in inches."""
     if isinstance(panel, RankPanel):
         return WIDTH_OF_RANKS, _height_of(panel) + MARGIN
     if isinstance(panel, DotPanel):
         height = 1.0 + max(0.3, 0.1 * len(panel.series)) * len(panel.ticks)
-        return WIDTH_OF_DOTS, max(height, 1.8)
-    return SIZE
+        return WIDTH_OF_DOTS if is_alone else SIZE[0], max(height, 1.8)
+    return ALONE if is_alone else SIZE
 
 
-def _arrange(axes: Sequence[Any], sizes: Sequence[tuple[float, float]]) -> None:
+def _n_columns(n_panels: int) -> int:
+    """Return how many panels of common size stand side by side."""
+    if n_panels == 4:
+        return 2
+    return min(3, n_panels)
+
+
+def _arrange(axes: Sequence[Any], layout: PanelLayout) -> None:
     """Place panels in rows and columns, with one legend of all series below them."""
-    if sizes == [SIZE]:
-        sizes = [ALONE]
     figure = axes[0].figure
-    width = max(width for width, _ in sizes)
-    n_columns = columns_of(len(axes))
-    if width >= WIDE:
-        n_columns = 1 if len(axes) <= MOST_BELOW else 2
-    rows = [sizes[start : start + n_columns] for start in range(0, len(sizes), n_columns)]
-    heights = [max(height for _, height in row) for row in rows]
-    grid = figure.add_gridspec(len(heights), n_columns, height_ratios=heights)
+    heights = [max(height for _, height in row) for row in layout.rows]
+    grid = figure.add_gridspec(len(heights), layout.n_columns, height_ratios=heights)
     for panel_axes, place in zip(axes, grid, strict=False):
         panel_axes.set_subplotspec(place)
-    n_legend_lines = _add_legend(figure, _legend(axes), width * n_columns)
-    figure.set_size_inches(width * n_columns, sum(heights) + 0.2 * n_legend_lines)
+    n_legend_lines = _add_legend(figure, _legend(axes), layout.width)
+    figure.set_size_inches(layout.width, sum(heights) + 0.2 * n_legend_lines)
 
 
 def _add_legend(figure: Any, series: Mapping[str, Any], width: float) -> int:
@@ -143,13 +164,6 @@ def _add_legend(figure: Any, series: Mapping[str, Any], width: float) -> int:
     n_columns = min(len(series), n_fitting)
     figure.legend(series.values(), series, loc="outside lower center", ncols=n_columns)
     return -(-len(series) // n_columns)
-
-
-def columns_of(n_panels: int) -> int:
-    """Return how many panels of common size stand side by side."""
-    if n_panels == 4:
-        return 2
-    return min(3, n_panels)
 
 
 def _legend(axes: Iterable[Any]) -> Mapping[str, Any]:
@@ -180,11 +194,6 @@ def _draw_lines(axes: Any, panel: LinePanel) -> None:
             band = {"color": style["color"], "alpha": 0.15, "linewidth": 0, "visible": has_bands}
             bands = [axes.fill_between(x, *ends, **band)]
         _add_series(axes, name, axes.plot(x, y, **style), bands)
-    if panel.ticks:
-        rotation = {}
-        if len(panel.ticks) * max(map(len, panel.ticks)) > MOST_ACROSS:
-            rotation = {"rotation": 40, "ha": "right"}
-        axes.set_xticks(range(len(panel.ticks)), panel.ticks, **rotation)
     if panel.are_whole:
         axes.xaxis.get_major_locator().set_params(integer=True)
     if panel.has_diagonal:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from xmleval.base.errors import import_optional, printable
-from xmleval.show.drawing import as_image, columns_of
+from xmleval.show.drawing import as_image, layout_of
 from xmleval.show.panels import Panel
-from xmleval.show.tables import ARROWS, Table, rows_of
+from xmleval.show.tables import ARROWS, Cell, Table, rows_of
 from xmleval.version import __version__
 
 SPOKEN = {"up": "higher is better", "down": "lower is better"}
 MOST_ROWS = 1200  # of the numbers below a figure
+MOST_TABLES = 3  # below a figure; more are folded
+# in pixels, as page.css sets them
+COLUMN = 590  # of two columns on a screen of 1280
+SHRUNK = 1.2  # times its column, up to which a figure is shrunk to fit into it
+CHARACTER = 7.9  # of a number
+PADDING = 15  # of a cell
+LEAST_NAME = 105  # of the first column
+LEAST_TEXT = 130  # of a column of texts, whose lines break
+INCH = 96
+WORDS = re.compile(r"[^ /]+")  # of a head, between which lines break
 
 
 class Section(NamedTuple):
@@ -23,6 +34,17 @@ class Section(NamedTuple):
     lines: Sequence[str] = ()  # notes on the tables
     panels: Sequence[Panel] = ()  # of the figure
     caption: str = ""  # what the figure shows
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether tables are shown on request."""
+        return bool(self.panels) and len(self.tables) > MOST_TABLES
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it needs the width of both columns of a page."""
+        n_parts = len(self.tables) + bool(self.panels)
+        return n_parts > 1 or has_wide_figure(self) or any(map(is_wide_table, self.tables))
 
     @property
     def numbers(self) -> list[Table]:
@@ -38,6 +60,30 @@ class Section(NamedTuple):
                 caption += f" ({len(rows)} of {n_rows} rows)"
             tables.append(Table(caption, rows_of([header, *rows])))
         return tables
+
+
+def has_wide_figure(section: Section) -> bool:
+    """Return whether a figure does not fit into one of two columns, even if it is shrunk."""
+    return bool(section.panels) and INCH * layout_of(section.panels).width > SHRUNK * COLUMN
+
+
+def is_wide_table(table: Table) -> bool:
+    """Return whether a table seems not to fit into one of two columns."""
+    _, *columns = zip(*table.rows, strict=True)
+    width = float(LEAST_NAME)
+    for head, *cells in columns:
+        if cells and not is_number(cells[0]):
+            width += LEAST_TEXT
+            continue
+        sizes = [len(word) for word in WORDS.findall(head.text)]
+        sizes += [len(cell.text) + len(cell.above) for cell in cells]
+        width += CHARACTER * max(sizes, default=0) + PADDING
+    return width > COLUMN
+
+
+def is_number(cell: Cell) -> bool:
+    """Return whether a cell has a number, which is aligned on the right."""
+    return cell.text.startswith(tuple("+-0123456789<"))
 
 
 def as_page(
@@ -60,10 +106,12 @@ def as_page(
         sections=[*sections],
         about={"xmleval": __version__, **about},
         as_image=as_image,
-        columns_of=columns_of,
+        layout_of=layout_of,
+        has_wide_figure=has_wide_figure,
+        is_wide_table=is_wide_table,
         arrows=ARROWS,
         spoken=SPOKEN,
-        is_number=lambda cell: cell.text.startswith(tuple("+-0123456789<")),
+        is_number=is_number,
         version=__version__,
     )
     return str(page)

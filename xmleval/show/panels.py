@@ -93,15 +93,18 @@ class TrendPanel(LinePanel):
 
 @dataclass(frozen=True, eq=False)
 class DotPanel(Panel):
-    """Dots with intervals: a row for each tick, in which each series has a dot."""
+    """Dots with intervals: a row for each tick, in which each series has a dot.
+
+    Ticks are measures, unless ``y_label`` says what they are.
+    """
 
     has_zero: bool = False  # whether there is a line at 0
 
     def _column_names(self) -> list[str]:
-        return ["series", "measure", self.x_label]
+        return ["series", self.y_label or "measure", self.x_label]
 
     def _subject(self) -> str:
-        return self.x_label
+        return f"{self.x_label} by {self.y_label}" if self.y_label else self.x_label
 
 
 @dataclass(frozen=True, eq=False)
