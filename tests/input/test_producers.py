@@ -88,6 +88,14 @@ def fast_text() -> str:
     return f"{write('test.lines', lines)} {write('pred.lines', pairs('__label__{} {}'))}"
 
 
+def beir_folder() -> str:
+    for name in ("corpus", "queries"):
+        write(f"{name}.jsonl", objects([{"_id": "0", "text": "t"}]))
+    Path("qrels").mkdir()
+    beir_qrels(Path("Y"), Y).rename("qrels/test.tsv")
+    return "."
+
+
 def faiss_search() -> Any:
     """The nearest of five points by their squared distance."""
     faiss = pytest.importorskip("faiss")
@@ -121,6 +129,11 @@ FILES: list[tuple[str, str, Callable[[], str]]] = [
         "BEIR",
         "three columns, and JSON",
         lambda: f"{beir_qrels(Path('Y'), Y)} {json_run(Path('S'), S)}",
+    ),
+    (
+        "BEIR",
+        "folder of a data set",
+        lambda: f"{beir_folder()} {json_run(Path('S'), S)}",
     ),
     (
         "MTEB",

@@ -271,8 +271,8 @@ NAMED_ROWS: list[Case] = [
         {"y_score": [{0: 0.5}] * 4},
     ),
     (
-        "does not tell what labels there are; give n_labels=",
-        {"y_true": {"q1": [0, 2]}, "y_score": {"q1": {0: 0.5}}},
+        "row 0: label -1 is not an integer id from 0 up",
+        {"y_true": {"q1": [0, -1]}, "y_score": {"q1": {0: 0.5}}},
     ),
     (
         "rows of y_score have names and those of y_true have none",

@@ -158,7 +158,8 @@ class FileMatch:
         self.match = self.truth.match
         if not fits:
             self.match.add_nodes(list_nodes(question.hierarchy))
-        self.shared = notes_of(inputs.truth.name, self.match.origin)
+        truth = inputs.truth
+        self.shared = notes_of(truth.name, self.match.origin, *truth.remarks)
         self.sets = dict[str, NamedPieces]()
 
     def matched(self) -> MatchedInputs:

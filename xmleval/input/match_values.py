@@ -11,7 +11,14 @@ import numpy as np
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming, shown
 from xmleval.files.remote import is_file
 from xmleval.input.columns import INSTANCE, is_written_index, named_as
-from xmleval.input.match import Match, as_scores, as_sets, names_of_truth, refuse_scores
+from xmleval.input.match import (
+    Match,
+    as_scores,
+    as_sets,
+    have_ids,
+    names_of_truth,
+    refuse_scores,
+)
 from xmleval.input.objects.named import (
     CLASS_ONE_NOTE,
     PAIRED,
@@ -24,6 +31,12 @@ from xmleval.input.plausibility import refuse_vectors
 from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
 from xmleval.input.sets import list_sets, refuse_ids
 from xmleval.input.tensors import shape_of
+
+IDS_AS_NAMES = (
+    "integer labels are read as names, as ",
+    Keyword("n_labels"),
+    " is not given",
+)
 
 
 class MatchOptions(NamedTuple):
@@ -194,6 +207,9 @@ class _ValueMatch:
     def _new_match(self) -> Match:
         """Return a match with the labels that are known before the rows."""
         names = self._known_names()
+        if names is None and self._are_ids_names():
+            names = []
+            self.notes.append(Message(*IDS_AS_NAMES))
         match = Match(
             "y_true", names, listed=self.options.labels is not None, fits=self.options.fits
         )
@@ -218,6 +234,21 @@ class _ValueMatch:
             if value is not None and argument != "y_true"
         }
         return names_of_truth(truth, other_rows, self.notes)
+
+    def _are_ids_names(self) -> bool:
+        """Return whether label ids are names: nothing tells their number, and all rows list them.
+
+        Labels that have names must be the texts of ids.
+        """
+        given = [argument for argument, value in self.values.items() if value is not None]
+        if self.n_labels is not None or not self.rows.keys() >= {*given}:
+            return False
+        if any(rows.are_columns for rows in self.rows.values()):
+            return False
+        return all(
+            rows.names is None or not len(rows.names) or have_ids(rows.names)
+            for rows in self.rows.values()
+        )
 
     def _read_dense_lists(self, match: Match) -> None:
         """Turn lists of rows of an array into arrays; with ``n_labels``, all lists are of ids."""

@@ -52,11 +52,13 @@ class Opened:
     name : its name in messages
     kind : "truth", "scores", "candidates", or "grades" for a truth with grades of relevance
     argument : the name of the argument
+    remarks : how its files were chosen, for a note
     """
 
     name: str
     kind: str
     argument: str = ""
+    remarks: Sequence[str] = ()
 
     @property
     def files(self) -> list[Path]:
@@ -326,3 +328,8 @@ def has_label_names(argument: str, value: object) -> bool:
     """Return whether a truth names its labels."""
     rows = OpenedValue(argument, "truth", argument, value=value).rows
     return rows is not None and (rows.are_columns or rows.named)
+
+
+def lists_names(argument: str, value: object) -> bool:
+    """Return whether a truth names its labels, or lists ids that can be names."""
+    return OpenedValue(argument, "truth", argument, value=value).rows is not None

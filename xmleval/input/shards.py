@@ -18,6 +18,7 @@ from xmleval.base.numerals import whole_number
 from xmleval.files.input import InputFile, version_of
 from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.argument_types import FilePath
+from xmleval.input.beir import find_judgements
 from xmleval.input.columns import is_other_order
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, holds_list, is_named_list_file
@@ -37,6 +38,7 @@ FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, J
 T = TypeVar("T", bound=Opened | None)
 BY_NAME = {form.name: form for form in FORMATS}
 ENDINGS = [(form, end) for form in FORMATS for end in form.extensions]
+KNOWN_ENDINGS = tuple(end for _, end in ENDINGS)
 
 
 class Shard(NamedTuple):
@@ -254,8 +256,20 @@ def takes_fields(path: Path, input_format: str | None) -> bool:
 
 
 def find_scan(argument: str, value: FilePath) -> OpenedFiles:
-    """Find the files of an argument of `evaluate`, given as a path or `scan`."""
-    return replace(find_scan_of(kind_of(argument), value), argument=argument)
+    """Find the files of an argument of `evaluate`, given as a path or `scan`.
+
+    As a truth, a folder of BEIR stands for its judgements.
+    """
+    judgements = None
+    if argument == "y_true" and not as_path(value).name.lower().endswith(KNOWN_ENDINGS):
+        judgements = find_judgements(as_path(value))
+    if judgements is None:
+        return replace(find_scan_of(kind_of(argument), value), argument=argument)
+    file, remarks = judgements
+    path: FilePath = file
+    if isinstance(value, Scan):
+        path = replace(value, path=file)
+    return replace(find_scan_of("truth", path), remarks=remarks)
 
 
 def find_scan_of(kind: str | None, value: FilePath) -> OpenedFiles:
@@ -295,7 +309,7 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Opened
 
 def read_sets(path: FilePath) -> Any:
     """Read label sets as a sparse or dense array, or as `Named` if they have names."""
-    (label_sets,) = with_fields(True, find_scan("y_true", path))
+    (label_sets,) = with_fields(True, find_scan_of("truth", path))
     read_rows = label_sets.format.rows
     if label_sets.named and read_rows:
         batches = partial(read_rows, label_sets.paths, "truth")
