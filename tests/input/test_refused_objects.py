@@ -295,6 +295,14 @@ NAMED_ROWS: list[Case] = [
         {"y_pred": [[*row.items()] for row in SCORED], "y_score": None},
     ),
     (
+        "row 1: {'query_id': 'q2'} has other fields than row 0",
+        {"y_score": [{"query_id": "q1", "results": []}, {"query_id": "q2"}]},
+    ),
+    (
+        "row 1: no 'results', as row 0 has",
+        {"y_score": [{"query_id": "q1", "results": []}, {"query_id": "q2", "hits": []}]},
+    ),
+    (
         "row 0: {'corpus_id': 1} is not a label with its score",
         {"y_score": [[{"corpus_id": 1}]] * 4},
     ),

@@ -31,6 +31,7 @@ from xmleval.input.canonical import LEAST_STEPS, RankedRows, RawScores
 from xmleval.input.csr import rows_at_a_time, sorted_part
 from xmleval.input.match import Match, join_models
 from xmleval.input.objects.named import without_labels
+from xmleval.input.objects.records import list_records
 from xmleval.input.opened import Opened, OpenedValue
 from xmleval.input.pieces import RowReader
 from xmleval.input.rows import Rows, no_labels, pointer, rows_by_id
@@ -186,7 +187,7 @@ def _read_models(predictions: Sequence[Any], n_labels: int | None) -> _Models:
     """Return predictions of models, matched by the names of rows and labels if there are any."""
     arguments = [f"predictions[{number}]" for number in range(len(predictions))]
     opened = [
-        open_input("y_score", value, n_labels, argument)
+        open_input("y_score", list_records(argument, value), n_labels, argument)
         for argument, value in zip(arguments, predictions, strict=True)
     ]
     models = with_fields(True, *opened)

@@ -180,7 +180,7 @@ class Evaluator:
         )
         first_labels = None
         if not self._settings.n_labels:
-            first_labels = labels_of(y_true)
+            first_labels = labels_of(data.y_true)
 
         def change(counted: Counted) -> Counted:
             settings = self._settings

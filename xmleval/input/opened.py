@@ -31,6 +31,7 @@ from xmleval.input.objects.named import (
     read_pair,
     read_rows,
 )
+from xmleval.input.objects.records import table_of_records
 from xmleval.input.pieces import Pieces, whole
 from xmleval.input.rows import BY_KEY, Named, Rows
 from xmleval.input.scores import by_number, is_pair, list_rows, refuse_padding
@@ -107,7 +108,10 @@ class OpenedValue(Opened):
 
     @cached_property
     def plain(self) -> Any:
-        """The value, with objects of other libraries converted to lists and dicts."""
+        """The value, with objects of other libraries as lists and dicts, and records as a table."""
+        table = table_of_records(self.argument, self.value)
+        if table is not None:
+            return table
         return as_plain_rows(self.argument, self.value)
 
     @cached_property

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Ints
 from xmleval.base.errors import InputError
-from xmleval.input.columns import ChosenColumns, TableColumns
+from xmleval.input.columns import HIT_LABELS, ChosenColumns, TableColumns
 from xmleval.input.match import Match, as_scores
 from xmleval.input.objects.frames import (
     Frame,
@@ -313,7 +313,7 @@ def _score_like(row: Iterable[Any], names: Sequence[Any], scores: Sequence[float
     first = next(iter(row), None)
     pairs: list[Any] = [*zip(names, scores, strict=True)]
     if isinstance(first, Mapping):
-        key = "corpus_id" if "corpus_id" in first else "label"
+        key = next(name for name in HIT_LABELS if name in first)
         pairs = [{key: name, "score": score} for name, score in pairs]
     elif isinstance(first, list):
         pairs = [*map(list, pairs)]
