@@ -156,6 +156,7 @@ class FileMatch:
             self.requested = expand_metrics(question.metrics, question.k)
         self.truth = read_truth(inputs.truth, labels, inputs.predictions, fits)
         self.match = self.truth.match
+        self.match.higher_is_better = question.higher_is_better
         if not fits:
             self.match.add_nodes(list_nodes(question.hierarchy))
         truth = inputs.truth

@@ -62,6 +62,7 @@ class Match:
     n_nodes, nodes_named : how many of the first unknown labels are nodes of a hierarchy, and the
         numbers of those that occur in an input
     closed : whether all labels were known before the rows
+    higher_is_better : whether the highest score of a label that is listed several times is the best
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Match:
         self.n_unmatched_pairs = 0
         self.n_bytes = 0  # of names of rows and labels
         self.origin: Origin | None = None
+        self.higher_is_better = True
         self.of_file = False  # whether the truth is read from a file
 
     def fork(self) -> Match:
@@ -226,7 +228,8 @@ class Match:
         n_rows = progress.n_rows
         if progress.present is not None:
             n_rows = self.n_rows or 0
-        placed.close(n_rows)
+        placed.close(n_rows, lowest=role == "y_score" and not self.higher_is_better)
+        self.note(argument, "repeated labels", placed.n_repeated)
         memory_limit().take(placed.n_bytes, f"{argument}: ")
         return placed
 

@@ -47,6 +47,7 @@ class MatchOptions(NamedTuple):
     fits : whether something is fitted, which needs all labels: unknown ones are refused if the
         caller gives ``labels``, and become labels otherwise
     nodes : nodes of a hierarchy; those that are not labels are numbered right after the labels
+    higher_is_better : whether higher scores are better
     """
 
     n_labels: int | None = None
@@ -54,6 +55,7 @@ class MatchOptions(NamedTuple):
     graded: bool | None = None
     fits: bool = False
     nodes: Collection[Any] = ()
+    higher_is_better: bool = True
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,7 @@ class _ValueMatch:
             "y_true", names, listed=self.options.labels is not None, fits=self.options.fits
         )
         match.notes = self.notes
+        match.higher_is_better = self.options.higher_is_better
         match.n_labels = max(self.n_labels or 0, match.n_labels)
         if "y_true" not in self.rows and any(rows.match == BY_KEY for rows in self.rows.values()):
             match.n_rows = _count_rows(self.truth)

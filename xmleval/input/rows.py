@@ -109,6 +109,7 @@ class Rows(NamedTuple):
     is_written : whether the caller chose this order of labels, so that rising scores may be
         distances
     are_columns : whether names are columns, including those without an entry; rows then have values
+    keep : "best" if the best value is kept of a label that a row lists several times; see `scan`
     """
 
     keys: Sequence[Any] | None
@@ -124,6 +125,7 @@ class Rows(NamedTuple):
     origin: Origin | None = None
     is_written: bool = False
     are_columns: bool = False
+    keep: str | None = None
 
     @property
     def n_rows(self) -> int:

@@ -116,8 +116,18 @@ class OpenedFiles(Opened):
             paths += shard.format.companions(shard.path)
         return paths
 
+    @property
+    def keep(self) -> str | None:
+        """What is kept of a label that a row lists several times, by `scan`."""
+        return None if self.scan is None else self.scan.keep
+
     def pieces(self) -> Pieces:
         """Return the rows by number."""
+        if self.keep is not None:
+            option = ScanField("keep", self.keep)
+            raise ValueError(
+                Message(f"{self.name}: ", option, " is for rows and labels with names")
+            )
         if len(self.each) < len(self.shards):
             return self.each[0][1]
         return joined_pieces([(str(shard.path), pieces) for shard, pieces in self.each])
@@ -130,7 +140,10 @@ class OpenedFiles(Opened):
         if form.are_ids and not self.named:
             return None
         kind_of_rows = self.kind if kind == "truth" else kind
-        return partial(form.rows, self.paths, kind_of_rows)
+        read_rows = partial(form.rows, self.paths, kind_of_rows)
+        if self.keep is None:
+            return read_rows
+        return lambda: (rows._replace(keep=self.keep) for rows in read_rows())
 
     def numbers_labels(self, names: Sequence[str]) -> bool:
         """Return whether its labels are positions in ``names`` and not names themselves."""

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -64,11 +63,10 @@ def read_predictions(value: str | os.PathLike[str]) -> Any:
         if rows.best_first:
             return rows_as_lists(rows)
         return rows_as_csr(rows, opened.pieces().n_labels)
-    file_format = opened.shards[0].format
-    if file_format.rows is None:
+    read = opened.batches("scores")
+    if read is None:
         raise ValueError(f"{opened.name}: expected predictions with names")
     match = Match(opened.name, ())
-    read = partial(file_format.rows, opened.paths, "scores")
     placed = match.place("y_true", opened.name, read)
     rows = as_scores(placed.rows(), match.label_names)
     return _make_lists(rows._replace(keys=match.keys, names=match.label_names))
