@@ -43,7 +43,7 @@ def test_fuse_has_the_values_of_the_definition(rule: str, norm: str | None, k: i
     weights = [1.0, 0.5, 2.0]
     lists = [lists_of(scores) for scores in matrices]
     longest = max(len(row) for model in lists for row in model)
-    options = {"norm": norm, "k": k, "weights": weights}
+    options: dict[str, Any] = {"norm": norm, "k": k, "weights": weights}
     by_matrix = fuse(matrices, rule, **options)
     labels, scores = fuse([as_list(scores) for scores in matrices], rule, **options)
     for i, matrix_row in enumerate(by_matrix.toarray()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +89,14 @@ FILES: dict[str, Callable[[], str]] = {
     "jsonl": write_lists,
     "parquet": write_parquet,
 }
+
+
+def kept_file(name: str) -> Any:
+    return scan(FILES[name](), keep="best")
+
+
 KEEPING: dict[str, Callable[[], Any]] = {
-    **{name: lambda write=write: scan(write(), keep="best") for name, write in FILES.items()},
+    **{name: partial(kept_file, name) for name in FILES},
     "frame": lambda: from_df(frame(), keep="best"),
 }
 
@@ -98,7 +105,7 @@ KEEPING: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("higher", [True, False])
 @pytest.mark.parametrize("name", KEEPING)
 def test_keep_best_keeps_the_best_score_of_a_label(name: str, higher: bool, limits: Any) -> None:
-    options = {"metrics": METRICS, "higher_is_better": higher, "labels": LABELS}
+    options: dict[str, Any] = {"metrics": METRICS, "higher_is_better": higher, "labels": LABELS}
     rows = best_of(ENTRIES, max if higher else min)
     expected = evaluate(TRUTH, rows, **options)
     with limits():

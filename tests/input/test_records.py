@@ -7,7 +7,6 @@ import pytest
 
 from tests.input.test_producers import JUDGED, QRELS, RUN, SCORED
 from xmleval import Evaluator, calibrate, compare, diff, evaluate, fuse, thresholds
-from xmleval.results.result import Result
 
 LABELS = [f"t{label}" for label in [*range(5), 9]]
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -23,7 +22,7 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
-def updated(truth: Any, run: Any) -> Result:
+def updated(truth: Any, run: Any) -> Any:
     evaluator = Evaluator(["p@1"], labels=LABELS)
     evaluator.update(truth, run)
     return evaluator.compute()
@@ -40,10 +39,9 @@ def test_iterator_of_records_is_read_as_the_list(name: str) -> None:
     others = JUDGED if name in ("y_pred", "candidates") else SCORED[:-2]
     call = CALLS[name]
     expected = text_of(call(JUDGED, SCORED, others))
-    iterated = (record for record in JUDGED), iter(SCORED), iter(others)
-    if name == "compare":
-        iterated = iterated[0], SCORED, iterated[2]
-    assert text_of(call(*iterated)) == expected
+    run: Any = SCORED if name == "compare" else iter(SCORED)  # it takes a run for two models
+    truth = (record for record in JUDGED)
+    assert text_of(call(truth, run, iter(others))) == expected
 
 
 def test_compare_reads_an_iterator_for_each_model() -> None:

@@ -440,11 +440,11 @@ class _Rule(NamedTuple):
         return scores
 
 
-def _ranks_of(ranking: RankedRows) -> Ints:
-    """Return the rank of each entry in its row, from 1."""
+def _ranks_of(ranking: RankedRows) -> Floats:
+    """Return the rank of each entry in its row, from 1, as float64."""
     starts = np.repeat(ranking.ptr[:-1], row_sizes(ranking.ptr))
     ranks: Ints = np.arange(1, starts.size + 1) - starts
-    return ranks
+    return ranks.astype(np.float64)
 
 
 def _min_max(scores: Floats, ptr: Ints) -> Floats:
@@ -457,7 +457,8 @@ def _min_max(scores: Floats, ptr: Ints) -> Floats:
     lowest = np.minimum.reduceat(scores, starts)
     spread = np.maximum.reduceat(scores, starts) - lowest
     spread = np.maximum(spread, LEAST_SPREAD)
-    return (scores - np.repeat(lowest, filled)) / np.repeat(spread, filled)
+    scaled: Floats = (scores - np.repeat(lowest, filled)) / np.repeat(spread, filled)
+    return scaled
 
 
 def _zero_mean_unit_variance(scores: Floats, ptr: Ints) -> Floats:
