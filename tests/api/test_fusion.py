@@ -12,11 +12,12 @@ import scipy.sparse as sp
 
 import xmleval
 from tests.made_files import as_list, items_of
-from tests.oracles.fusion import Listed, best_first, fused_row
+from tests.oracles.fusion import Listed, best_first, fused_row, normalized
 from xmleval import fuse
 
 PEERS = json.loads((Path(__file__).parent / "fusion_peers.json").read_text())
-RULES = ["rrf", "mean", "rank"]
+RULES = ["rrf", "mean", "rank", "sum", "mnz"]
+NORMED = [(rule, norm) for rule in ("mean", "sum", "mnz") for norm in ("min-max", "zmuv", "rank")]
 N_LABELS = 12
 
 
@@ -36,20 +37,22 @@ def lists_of(scores: Any) -> list[Listed]:
 
 
 @pytest.mark.parametrize("k", [None, 3])
-@pytest.mark.parametrize("rule", RULES)
-def test_fuse_has_the_values_of_the_definition(rule: str, k: int | None) -> None:
+@pytest.mark.parametrize(("rule", "norm"), [*((rule, None) for rule in RULES), *NORMED])
+def test_fuse_has_the_values_of_the_definition(rule: str, norm: str | None, k: int | None) -> None:
     matrices = models(0)
     weights = [1.0, 0.5, 2.0]
     lists = [lists_of(scores) for scores in matrices]
     longest = max(len(row) for model in lists for row in model)
-    by_matrix = fuse(matrices, rule, k=k, weights=weights)
-    labels, scores = fuse([as_list(scores) for scores in matrices], rule, k=k, weights=weights)
+    options: dict[str, Any] = {"norm": norm, "k": k, "weights": weights}
+    by_matrix = fuse(matrices, rule, **options)
+    labels, scores = fuse([as_list(scores) for scores in matrices], rule, **options)
     for i, matrix_row in enumerate(by_matrix.toarray()):
-        expected = fused_row(rule, [model[i] for model in lists], weights, longest)
+        rows = [normalized(norm, model[i]) for model in lists]
+        expected = fused_row(rule, rows, weights, longest)
         best = labels[i][labels[i] >= 0].tolist()
         best_scores = scores[i, : len(best)]
         expected_scores = [expected[label] for label in best]
-        np.testing.assert_allclose(best_scores, expected_scores, rtol=1e-14)
+        np.testing.assert_allclose(best_scores, expected_scores, rtol=1e-14, atol=1e-15)
         if k is None:
             exact = {label: float(matrix_row[label]) for label in expected}
             assert best == best_first(exact, None)  # ties, too
@@ -57,21 +60,57 @@ def test_fuse_has_the_values_of_the_definition(rule: str, k: int | None) -> None
         start, stop = by_matrix.indptr[i : i + 2]
         assert sorted(best) == by_matrix.indices[start:stop].tolist()
         highest = sorted(expected.values(), reverse=True)[: len(best)]
-        np.testing.assert_allclose(best_scores, highest, rtol=1e-14)
+        np.testing.assert_allclose(best_scores, highest, rtol=1e-14, atol=1e-15)
 
 
 @pytest.mark.parametrize("case", PEERS["fused"], ids=lambda case: f"{case['of']} {case['n']}")
 def test_fuse_has_the_values_of_ranx_and_pecos(case: dict[str, Any]) -> None:
-    fused = fuse(PEERS["runs"][: case["n"]], case["rule"], weights=case["weights"])
+    norm = case.get("norm")
+    fused = fuse(PEERS["runs"][: case["n"]], case["rule"], norm=norm, weights=case["weights"])
     for row, expected in case["fused"].items():
-        if case["n"] == 3:  # sums of three in another order differ in a bit
+        if case["n"] == 3 or norm:  # sums of three in another order differ in a bit
             expected = pytest.approx(expected, rel=1e-15, abs=1e-15)
         assert fused[row] == expected
 
 
+def test_fuse_takes_models_by_name_and_names_of_ranx() -> None:
+    first, second, _ = PEERS["runs"]
+    by_name = {"bm25": first, "dense": second}
+    expected = fuse([first, second], "sum", norm="min-max")
+    for rule in ("sum", "wsum", "CombSUM", "comb_sum"):
+        for norm in ("min-max", "min_max", "MinMax"):
+            assert fuse(by_name, rule, norm=norm) == expected
+    assert fuse(by_name, "combmnz", norm="z-score") == fuse(by_name, "mnz", norm="zmuv")
+    with pytest.raises(ValueError, match=r"^predictions\['dense'\]: no row is one of"):
+        fuse({"bm25": first, "dense": {"other": {"d00": 1.0}}})
+
+
+def test_fuse_of_distances_with_a_norm_has_the_lowest_first() -> None:
+    first, second, _ = PEERS["runs"]
+    distances = [
+        {key: {label: -score for label, score in row.items()} for key, row in run.items()}
+        for run in (first, second)
+    ]
+    for norm in ("min-max", "zmuv", "rank"):
+        expected = fuse([first, second], "sum", norm=norm)
+        assert fuse(distances, "sum", norm=norm, higher_is_better=False) == expected
+
+
+def test_fuse_with_a_norm_takes_rows_of_one_score_and_none() -> None:
+    models = [{"q": {"a": 3.0}, "r": {}}, {"q": {"a": 2.0, "b": 2.0}, "r": {}}]
+    for norm, expected in (("min-max", 0.0), ("zmuv", 0.0), ("rank", 1.5)):
+        fused = fuse(models, "sum", norm=norm)
+        assert fused["q"]["a"] == expected
+        assert fused["r"] == {}
+    labels, scores = fuse([(np.array([[4, 2]]), None)] * 2, "sum", norm="rank")
+    assert (labels.tolist(), scores.tolist()) == ([[4, 2]], [[2.0, 1.0]])
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", RULES)
-def test_fuse_has_the_same_bits_in_any_blocks_threads_and_order_of_models(rule: str) -> None:
+@pytest.mark.parametrize(("rule", "norm"), [*((rule, None) for rule in RULES), *NORMED])
+def test_fuse_has_the_same_bits_in_any_blocks_threads_and_order_of_models(
+    rule: str, norm: str | None
+) -> None:
     rng = np.random.default_rng(5)
     n_rows = 90_000  # more than a block
     # ranks count from the end of the longest list
@@ -80,7 +119,7 @@ def test_fuse_has_the_same_bits_in_any_blocks_threads_and_order_of_models(rule: 
     for rows in models(3, rows=n_rows):
         scores.append(sp.vstack([full, rows]).multiply(rng.random()).tocsr())
     weights = rng.random(3)
-    whole = fuse(scores, rule, weights=weights, k=4, threads=2)
+    whole = fuse(scores, rule, norm=norm, weights=weights, k=4, threads=2)
     parts = [
         [*range(9)],
         [0, *range(81_900, 81_950)],
@@ -89,7 +128,8 @@ def test_fuse_has_the_same_bits_in_any_blocks_threads_and_order_of_models(rule: 
     for part in parts:
         for order in permutations(range(3)):
             part_scores = [scores[n][part] for n in order]
-            actual = fuse(part_scores, rule, weights=weights[[*order]], k=4, threads=1)
+            order_weights = weights[[*order]]
+            actual = fuse(part_scores, rule, norm=norm, weights=order_weights, k=4, threads=1)
             np.testing.assert_array_equal(actual.toarray(), whole[part].toarray())
 
 
@@ -157,8 +197,15 @@ TWO = [MATRIX] * 2
 @pytest.mark.parametrize(
     ("predictions", "options", "message"),
     [
-        ([MATRIX], {}, "predictions: expected those of two models or more, in a list"),
-        (TWO, {"rule": "rff"}, "rule: 'rff' is not one of mean, rrf, rank; did you mean rrf"),
+        ([MATRIX], {}, "predictions: expected those of two models or more, in a list or a dict"),
+        (TWO, {"rule": "rff"}, "rule: 'rff' is not one of mean, sum, mnz, rrf, rank; did you mean"),
+        (TWO, {"rule": "sum", "norm": "zmvu"}, "norm: 'zmvu' is not one of .*; did you mean zmuv"),
+        (TWO, {"norm": "zmuv"}, r"norm: is for rules that add scores \(mean, sum, mnz\), not rrf"),
+        (
+            [MATRIX, LIST],
+            {"rule": "mnz", "norm": "min-max"},
+            r"predictions\[1\]: lists without scores; the rule mnz adds scores",
+        ),
         (
             [MATRIX, MATRIX[:1]],
             {},
@@ -178,7 +225,7 @@ TWO = [MATRIX] * 2
         (
             TWO,
             {"rule": "mean", "higher_is_better": False},
-            "higher_is_better: the rule mean adds scores",
+            "higher_is_better: the rule mean adds scores, .* rrf or rank for distances, or norm=",
         ),
         (
             [MATRIX, MATRIX * [1, np.inf, 1]],

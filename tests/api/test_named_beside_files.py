@@ -203,13 +203,15 @@ def test_candidates_are_a_matrix_or_padded_ids_if_the_width_is_unknown(tmp_path:
         assert report["p@1"] == expected
 
 
-def test_evaluate_refuses_numbered_columns_for_names_and_takes_numbered_rows(
+def test_numbered_columns_are_names_beside_digits_and_refused_beside_words(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "T.qrels").write_text("0 0 a 1\n1 0 b 1\n")
     assert evaluate(tmp_path / "T.qrels", SCORES, metrics=["p@1"])["p@1"] == 1
-    (tmp_path / "T.qrels").write_text("x 0 7 1\ny 0 8 1\n")
     numbered = SCORES.set_axis([7, 8], axis=1).assign(**IDS)
+    (tmp_path / "T.qrels").write_text("x 0 7 1\ny 0 8 1\n")
+    assert evaluate(tmp_path / "T.qrels", numbered, metrics=["p@1"])["p@1"] == 1
+    (tmp_path / "T.qrels").write_text("x 0 a 1\ny 0 b 1\n")
     with pytest.raises(ValueError, match=r"labels of .* have names and those of y_score have none"):
         evaluate(tmp_path / "T.qrels", numbered, metrics=["p@1"])
 

@@ -124,15 +124,15 @@ CASES: dict[str, Callable[[], Case]] = {
         "of one label, give y_true[:, None]",
         {"y_true": Y[:, :1], "y_score": S[:, :1], "metrics": ["auc.micro"]},
     ),
-    "integer ids without a number of labels": lambda: Case(
-        {"y_true": NUMBERED_TRUTH, "y_score": NUMBERED},
+    "lists of integer ids without a number of labels": lambda: Case(
+        {"y_true": [*NUMBERED_TRUTH.values()], "y_score": [*NUMBERED.values()]},
         "does not tell what labels there are; "
         "give n_labels=, their number, or labels=, a list of all",
         {"y_true": NUMBERED_TRUTH, "y_score": NUMBERED, "labels": [10, 20, 30]},
     ),
-    "integer ids that may be names": lambda: Case(
-        {"y_true": NUMBERED_TRUTH, "y_score": NUMBERED},
-        "or ids as text, '30' for 30, which are names",
+    "lists of integer ids that may be names": lambda: Case(
+        {"y_true": [*NUMBERED_TRUTH.values()], "y_score": [*NUMBERED.values()]},
+        "or ids as text, '10' for 10, which are names",
         {"y_true": TEXT_TRUTH, "y_score": run_with(["10", "20", "30"])},
     ),
     "digits for ids": lambda: Case(

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -38,6 +38,41 @@ TAGS = [[f"t{label}" for label in row] for row in TRUE]
 TAG_HITS = [[(f"t{label}", score) for label, score in row] for row in HITS]
 QRELS = {f"q{i}": dict.fromkeys(row, 1) for i, row in enumerate(TAGS)}
 RUN = {f"q{i}": dict(row) for i, row in enumerate(TAG_HITS)}
+
+
+class Qrel(NamedTuple):
+    """A judgement of ir_measures."""
+
+    query_id: str
+    doc_id: str
+    relevance: int
+    iteration: str = "0"
+
+
+class ScoredDoc(NamedTuple):
+    """An entry of a run of ir_measures."""
+
+    query_id: str
+    doc_id: str
+    score: float
+
+
+JUDGED = [Qrel(key, label, 1) for key, row in QRELS.items() for label in row]
+JUDGED += [Qrel(key, "t9", 0) for key in QRELS]
+SCORED = [ScoredDoc(key, label, score) for key, row in RUN.items() for label, score in row.items()]
+
+
+def results(document: str) -> list[dict[str, Any]]:
+    """Return a record for each query with the list of its documents."""
+    return [
+        {"query_id": key, "results": [{document: name, "score": row[name]} for name in row]}
+        for key, row in RUN.items()
+    ]
+
+
+def lines_of_results() -> str:
+    qrels = (f"{key} 0 {label} 1" for key, row in QRELS.items() for label in row)
+    return f"{write('Y.qrels', qrels)} {write('S.jsonl', objects(results('id')))}"
 
 
 def write(name: str, lines: Iterable[str]) -> str:
@@ -88,6 +123,14 @@ def fast_text() -> str:
     return f"{write('test.lines', lines)} {write('pred.lines', pairs('__label__{} {}'))}"
 
 
+def beir_folder() -> str:
+    for name in ("corpus", "queries"):
+        write(f"{name}.jsonl", objects([{"_id": "0", "text": "t"}]))
+    Path("qrels").mkdir()
+    beir_qrels(Path("Y"), Y).rename("qrels/test.tsv")
+    return "."
+
+
 def faiss_search() -> Any:
     """The nearest of five points by their squared distance."""
     faiss = pytest.importorskip("faiss")
@@ -123,10 +166,16 @@ FILES: list[tuple[str, str, Callable[[], str]]] = [
         lambda: f"{beir_qrels(Path('Y'), Y)} {json_run(Path('S'), S)}",
     ),
     (
+        "BEIR",
+        "folder of a data set",
+        lambda: f"{beir_folder()} {json_run(Path('S'), S)}",
+    ),
+    (
         "MTEB",
         "JSON",
         lambda: f"{write('Y.json', objects([QRELS]))} {write('S.json', objects([RUN]))}",
     ),
+    ("search engines", "records of results in JSON Lines", lines_of_results),
     ("tags", "CSV", csv_of_tags),
     ("tags", "JSON Lines", json_lines),
     (
@@ -167,6 +216,10 @@ OBJECTS: list[tuple[str, str, Any, Callable[[], Any], dict[str, Any]]] = [
         {},
     ),
     ("BEIR, MTEB, ranx", "dict of dict", QRELS, lambda: RUN, {}),
+    ("ir_measures, ir_datasets", "lists of named tuples", JUDGED, lambda: SCORED, {}),
+    ("ir_measures, ir_datasets", "iterators", JUDGED, lambda: iter(SCORED), {}),
+    ("search engines", "records of results", QRELS, lambda: results("doc_id"), {}),
+    ("search engines", "records of results", JUDGED, lambda: results("id"), {}),
     ("tags", "lists of strings", TAGS, lambda: [[name for name, _ in row] for row in TAG_HITS], {}),
 ]
 

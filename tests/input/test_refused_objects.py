@@ -271,8 +271,8 @@ NAMED_ROWS: list[Case] = [
         {"y_score": [{0: 0.5}] * 4},
     ),
     (
-        "does not tell what labels there are; give n_labels=",
-        {"y_true": {"q1": [0, 2]}, "y_score": {"q1": {0: 0.5}}},
+        "row 0: label -1 is not an integer id from 0 up",
+        {"y_true": {"q1": [0, -1]}, "y_score": {"q1": {0: 0.5}}},
     ),
     (
         "rows of y_score have names and those of y_true have none",
@@ -293,6 +293,14 @@ NAMED_ROWS: list[Case] = [
     (
         f"row 0: value 0.75 {NO_JUDGEMENT}",
         {"y_pred": [[*row.items()] for row in SCORED], "y_score": None},
+    ),
+    (
+        "row 1: {'query_id': 'q2'} has other fields than row 0",
+        {"y_score": [{"query_id": "q1", "results": []}, {"query_id": "q2"}]},
+    ),
+    (
+        "row 1: no 'results', as row 0 has",
+        {"y_score": [{"query_id": "q1", "results": []}, {"query_id": "q2", "hits": []}]},
     ),
     (
         "row 0: {'corpus_id': 1} is not a label with its score",

@@ -28,7 +28,7 @@ def parsed(text: str) -> Any:
     ("texts", "name"),
     [
         ("p@5 P@5 precision@5 prec@5 p@05 p5 prec5", "p@5"),
-        ("nDCG@5", "ndcg@5"),
+        ("nDCG@5 N@5 n5", "ndcg@5"),
         ("nDCG10", "ndcg@10"),
         ("RR@all", "mrr@all"),
         ("RR@10", "mrr@10"),
@@ -38,7 +38,7 @@ def parsed(text: str) -> Any:
         ("Rcap@3", "rcap@3"),
         ("PSP@3 psprecision@3", "psp@3"),
         ("PSRecall@3", "psr@3"),
-        ("PSnDCG@3", "psndcg@3"),
+        ("PSnDCG@3 PSN@3 psn_3", "psndcg@3"),
         ("psndcg_repo@3", "psdcg@3"),
         ("psndcg_raw@3", "psndcg_raw@3"),
         ("ap.samples label_ranking_average_precision", "lrap"),
@@ -119,6 +119,32 @@ def test_map_with_a_cutoff_is_that_of_rows() -> None:
     assert names("map@k", k=[2, 9]) == names(" mAP @ K ", k=[2, 9]) == ["map@2", "map@9"]
     assert names(["map_cut_5", "map_cut.5", "map_cut@5"]) == ["map_r@5"]
     assert names("map@all") == ["map@all"]
+
+
+CAPPED = "map@2 divides by min(k, R), and trec_eval's map_cut_2 by R"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "conventions", "is_noted"),
+    [
+        (["map@2", "P_2"], None, True),
+        (["ndcg_cut_2", "map@k"], None, True),
+        (iter(["recip_rank", "map@2"]), None, True),
+        (["map@2", "p@2"], None, False),
+        (["map@all", "P_2"], None, False),
+        (["map_r@2", "P_2"], None, False),
+        (["map@2", "P_2"], "map_norm=relevant", False),
+    ],
+)
+def test_map_beside_names_of_trec_eval_is_noted(
+    metrics: list[str], conventions: str | None, is_noted: bool
+) -> None:
+    truth = {"q1": {"a": 1, "b": 1, "c": 1}}
+    run = {"q1": {"a": 0.9, "b": 0.8, "d": 0.1}}
+    report = evaluate(truth, run, metrics=metrics, k=2, conventions=conventions)
+    assert any(note.startswith(CAPPED) for note in report.notes) == is_noted
+    assert evaluate(truth, run, metrics="map@2")["map@2"] == 1.0
+    assert evaluate(truth, run, metrics="map_cut_2")["map_r@2"] == pytest.approx(2 / 3)
 
 
 OTHERS = [

@@ -15,15 +15,37 @@ def fused_row(
     for label in labels:
         credits = [credit(rule, label, row, longest) for row in rows]
         total = math.fsum(w * c for w, c in zip(weights, credits, strict=True))
-        fused[label] = total if rule == "rrf" else total / math.fsum(weights)
+        if rule in ("mean", "rank"):
+            total /= math.fsum(weights)
+        if rule == "mnz":
+            listing = [label in dict(row) for row in rows]
+            total = math.fsum(credits) * math.fsum(
+                w * i for w, i in zip(weights, listing, strict=True)
+            )
+        fused[label] = total
     return fused
+
+
+def normalized(norm: str | None, row: Listed) -> Listed:
+    """Return the labels of a row with their scores on the scale of a norm."""
+    if norm is None or not row:
+        return row
+    scores = [score for _, score in row]
+    if norm == "rank":
+        return [(label, 1 - place / len(row)) for place, (label, _) in enumerate(row)]
+    if norm == "min-max":
+        spread = max(max(scores) - min(scores), 1e-9)
+        return [(label, (score - min(scores)) / spread) for label, score in row]
+    mean = math.fsum(scores) / len(scores)
+    deviation = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / len(scores))
+    return [(label, (score - mean) / max(deviation, 1e-9)) for label, score in row]
 
 
 def credit(rule: str, label: int, row: Listed, longest: int) -> float:
     """Return what one model adds to the fused score of a label; 0 where it does not list it."""
     for rank, (listed, score) in enumerate(row, 1):
         if listed == label:
-            return {"rrf": 1 / (60 + rank), "mean": score, "rank": longest - rank + 1}[rule]
+            return {"rrf": 1 / (60 + rank), "rank": longest - rank + 1}.get(rule, score)
     return 0.0
 
 

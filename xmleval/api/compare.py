@@ -33,6 +33,7 @@ from xmleval.evaluation.request import SHARED_ARGUMENTS, Request, refuse_unknown
 from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, RowsLike, ValuesLike
+from xmleval.input.objects.records import list_records
 from xmleval.input.scan import Scan
 from xmleval.input.shards import find_scan
 from xmleval.input.tensors import as_plain
@@ -329,6 +330,8 @@ def evaluate_models(
     request: Request,
 ) -> Evaluated:
     """Evaluate models one after another; those of files in one pass."""
+    if models is not None:
+        models = {name: list_records(name, scores) for name, scores in models.items()}
     seeds_of = {name: _scores_and_sets(name, models, y_pred, seeds) for name in names}
     inputs = _named_inputs(seeds_of, seeds)
     if seeds and len(inputs) == len(names) and any(map(is_file, (models or {}).values())):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from xmleval.base.budget import MEMORY, PIECE_BYTES, check_resources
 from xmleval.base.errors import (
     RISING,
     InputError,
+    Keyword,
     Message,
     did_you_mean,
     positive_integer,
@@ -31,6 +32,7 @@ from xmleval.input.canonical import LEAST_STEPS, RankedRows, RawScores
 from xmleval.input.csr import rows_at_a_time, sorted_part
 from xmleval.input.match import Match, join_models
 from xmleval.input.objects.named import without_labels
+from xmleval.input.objects.records import list_records
 from xmleval.input.opened import Opened, OpenedValue
 from xmleval.input.pieces import RowReader
 from xmleval.input.rows import Rows, no_labels, pointer, rows_by_id
@@ -39,7 +41,15 @@ from xmleval.input.shards import with_fields
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 
 RANK_RULES = ("rrf", "rank")
-RULES = ("mean", *RANK_RULES)
+RULES = ("mean", "sum", "mnz", *RANK_RULES)
+NORMS = ("min-max", "zmuv", "rank")
+# names of ranx and of papers
+RULE_SPELLINGS = {
+    **dict.fromkeys(["wsum", "combsum", "comb_sum"], "sum"),
+    **dict.fromkeys(["wmnz", "combmnz", "comb_mnz"], "mnz"),
+}
+NORM_SPELLINGS = {"min_max": "min-max", "minmax": "min-max", "z-score": "zmuv", "zscore": "zmuv"}
+LEAST_SPREAD = 1e-9  # of the scores of a row, by which they are divided, as in ranx
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +57,7 @@ class Fusion:
     """How lists of several models are joined; see `fuse`."""
 
     rule: str = "rrf"
+    norm: str | None = None
     k: int | None = None
     weights: Iterable[float] | None = None
     rank_constant: float | None = None
@@ -56,9 +67,10 @@ class Fusion:
 
 
 def fuse(
-    predictions: Sequence[Any],
+    predictions: Sequence[Any] | Mapping[str, Any],
     rule: str = "rrf",
     *,
+    norm: str | None = None,
     k: int | None = None,
     weights: Iterable[float] | None = None,
     rank_constant: float | None = None,
@@ -70,7 +82,7 @@ def fuse(
 
     Parameters
     ----------
-    predictions : list of y_score
+    predictions : list of y_score, or dict of them by the names of models
         Those of two or more models, as in `evaluate`. Rows with names are matched by them; a model
         without a row lists nothing in it. Other rows are in the same order in all.
     rule : str, default "rrf"
@@ -78,8 +90,17 @@ def fuse(
 
         - ``"rrf"``: reciprocal rank fusion, the sum of 1 / (60 + rank), ranks from 1.
         - ``"mean"``: of the scores, over all models: a missing score counts as 0.
+        - ``"sum"``: of the scores (CombSUM), by weights if there are any; also ``"wsum"``.
+        - ``"mnz"``: the sum of the scores times the number of models that list it (CombMNZ), or the
+          sum of their weights; also ``"wmnz"``.
         - ``"rank"``: the mean of L + 1 - rank, where L is the length of the longest list of any
           row.
+    norm : str, optional
+        How the scores of each row of a model are brought to one scale before they are added.
+
+        - ``"min-max"``: (score - lowest) / (highest - lowest).
+        - ``"zmuv"``: (score - mean) / standard deviation, also ``"z-score"``.
+        - ``"rank"``: 1 - (rank - 1) / the length of the list.
     k : int, optional
         How many labels of each row to keep, by default all.
     weights : iterable of float, optional
@@ -87,7 +108,7 @@ def fuse(
     rank_constant : float, optional
         Of ``"rrf"``, in place of 60.
     n_labels, higher_is_better, threads
-        As of `evaluate`. Distances are for rules of ranks.
+        As of `evaluate`. Distances are for rules of ranks, or with ``norm``.
 
     Returns
     -------
@@ -107,16 +128,22 @@ def fuse(
     -----
     Of equal scores, the smaller label is first, by number or by name. Parts of a sum are added from
     the smallest to the largest: the order of the models changes no bit. "rrf" is that of Cormack et
-    al. (SIGIR 2009) and ranx; "mean" orders labels as CombSUM does, and is PECOS's ``average``,
-    "rank" its ``rank_average``.
+    al. (SIGIR 2009) and ranx; "sum" and "mnz" are those of Fox & Shaw (TREC-2) and ranx, with its
+    norms of these names, which divide by 1e-9 at least; "mean" orders labels as "sum" does, and is
+    PECOS's ``average``, "rank" its ``rank_average``.
 
     Examples
     --------
     >>> fuse([{"q1": {"red": 0.9}}, {"q1": {"blue": 0.8, "red": 0.5}}], "mean")
     {'q1': {'red': 0.7, 'blue': 0.4}}
+    >>> bm25 = {"q1": {"red": 12.0, "blue": 8.0, "green": 4.0}}
+    >>> dense = {"q1": {"blue": 0.9, "red": 0.4}}
+    >>> fuse({"bm25": bm25, "dense": dense}, "sum", norm="min-max")
+    {'q1': {'blue': 1.5, 'red': 1.0, 'green': 0.0}}
     """
     fusion = Fusion(
         rule=rule,
+        norm=norm,
         k=k,
         weights=weights,
         rank_constant=rank_constant,
@@ -142,8 +169,9 @@ def fuse_rows(predictions: Any, fusion: Fusion) -> tuple[Any, int]:
 
     Rows are ordered by label id for a matrix, else best first.
     """
-    if not isinstance(predictions, list) or len(predictions) < 2:
-        raise InputError("predictions", "expected those of two models or more, in a list")
+    if not isinstance(predictions, list | Mapping) or len(predictions) < 2:
+        raise InputError("predictions", "expected those of two models or more, in a list or a dict")
+    fusion = _with_own_names(fusion)
     constant, weights = _check_rule(fusion, len(predictions))
     k = fusion.k
     if k is not None:
@@ -182,12 +210,15 @@ class _Models:
     label_names: list[Any] | None = None
 
 
-def _read_models(predictions: Sequence[Any], n_labels: int | None) -> _Models:
+def _read_models(predictions: Sequence[Any] | Mapping[str, Any], n_labels: int | None) -> _Models:
     """Return predictions of models, matched by the names of rows and labels if there are any."""
-    arguments = [f"predictions[{number}]" for number in range(len(predictions))]
+    by_key: Mapping[Any, Any] = dict(enumerate(predictions))
+    if isinstance(predictions, Mapping):
+        by_key = predictions
+    arguments = [f"predictions[{key!r}]" for key in by_key]
     opened = [
-        open_input("y_score", value, n_labels, argument)
-        for argument, value in zip(arguments, predictions, strict=True)
+        open_input("y_score", list_records(argument, value), n_labels, argument)
+        for argument, value in zip(arguments, by_key.values(), strict=True)
     ]
     models = with_fields(True, *opened)
     names = [model.name for model in models]
@@ -213,8 +244,8 @@ class _Fuser:
     def __init__(
         self, fusion: Fusion, models: _Models, constant: float, weights: list[float], k: int | None
     ) -> None:
-        self.rule = fusion.rule
-        self.weights = weights
+        self.rule = _Rule(fusion.rule, fusion.norm, constant, weights)
+        self.arguments = models.arguments
         self.k = k
         self.n_labels = models.n_labels
         if models.n_labels:
@@ -230,17 +261,17 @@ class _Fuser:
         for argument, source in zip(models.arguments, self.sources, strict=True):
             # refuses another number of rows
             match.row_numbers("y_score", argument, no_labels(source.n_rows))
-        self.constant = constant
-        if self.rule == "rank":  # ranks count from the end of the longest list
-            self.constant = 1.0 + max(self._longest_list(rows) for rows in models.rows)
+        if fusion.rule == "rank":  # ranks count from the end of the longest list
+            longest = max(self._longest_list(rows) for rows in models.rows)
+            self.rule = self.rule._replace(constant=1.0 + longest)
         row_bytes = sum(source.bytes_per_row for source in self.sources)
         self.size = min(rows_at_a_time(row_bytes), (1 << 62) // self.width)
 
     def _reading(self, argument: str, fusion: Fusion) -> Reading:
         """Return how the scores of a model are read."""
-        is_ordered = self.rule in RANK_RULES
+        ordered = self.rule.is_ordered
         higher = fusion.higher_is_better
-        return Reading(argument, self.width, ordered=is_ordered, higher_is_better=higher)
+        return Reading(argument, self.width, ordered=ordered, higher_is_better=higher)
 
     def _longest_list(self, rows: Any) -> int:
         """Return the length of the longest list; in a dense matrix, each row lists all labels."""
@@ -252,7 +283,13 @@ class _Fuser:
         """Return a block of fused rows from ``start``, and facts on the scores of every model."""
         stop = min(start + self.size, self.n_rows)
         rankings = [source.block(start, stop) for source in self.sources]
-        rows = _add(self.rule, self.constant, self.weights, rankings, self.width, start)
+        credits_of = [
+            self.rule.credits(ranking, argument, start, weight)
+            for ranking, argument, weight in zip(
+                rankings, self.arguments, self.rule.weights, strict=True
+            )
+        ]
+        rows = _add(self.rule, credits_of, rankings, self.width, start)
         if self.k is not None or self.n_labels is None:
             reading = Reading("predictions", self.width, depth=self.k)
             best = ranking_rows(rows, reading).block(0, rows.n_rows)
@@ -278,12 +315,34 @@ def _check_rule(fusion: Fusion, n_models: int) -> tuple[float, list[float]]:
         text = f"{shown(rule)} is not one of {', '.join(RULES)}; {near}"
         raise InputError("rule", text.rstrip("; "))
     constant = _check_rank_constant(rule, fusion.rank_constant)
-    if rule == "mean" and not fusion.higher_is_better:
-        text = (
-            "the rule mean adds scores, and takes 0 for those that a model does not list; expected "
-        )
-        raise InputError("higher_is_better", f"{text}{' or '.join(RANK_RULES)} for distances")
+    _check_norm(rule, fusion.norm)
+    if not (rule in RANK_RULES or fusion.norm or fusion.higher_is_better):
+        text = f"the rule {rule} adds scores, and takes 0 for those that a model does not list; "
+        expected = f"expected {' or '.join(RANK_RULES)} for distances, or "
+        raise InputError("higher_is_better", Message(text, expected, Keyword("norm")))
     return constant, _check_weights(fusion.weights, n_models)
+
+
+def _with_own_names(fusion: Fusion) -> Fusion:
+    """Return how lists are joined, with names of other programs replaced by those of this one."""
+    rule = str(fusion.rule).lower()
+    norm = fusion.norm
+    if norm is not None:
+        norm = NORM_SPELLINGS.get(str(norm).lower(), norm)
+    return replace(fusion, rule=RULE_SPELLINGS.get(rule, fusion.rule), norm=norm)
+
+
+def _check_norm(rule: str, norm: str | None) -> None:
+    """Refuse an unknown norm, and a norm of scores that the rule does not read."""
+    if norm is None:
+        return
+    if norm not in NORMS:
+        near = did_you_mean(str(norm), NORMS)
+        text = f"{shown(norm)} is not one of {', '.join(NORMS)}; {near}"
+        raise InputError("norm", text.rstrip("; "))
+    if rule in RANK_RULES:
+        expected = ", ".join(name for name in RULES if name not in RANK_RULES)
+        raise InputError("norm", f"is for rules that add scores ({expected}), not {rule}")
 
 
 def _check_rank_constant(rule: str, rank_constant: float | None) -> float:
@@ -339,10 +398,84 @@ def _read_numbers(model: Opened) -> tuple[Any, RowReader]:
     return rows, reader
 
 
+class _Rule(NamedTuple):
+    """A rule with its norm, the constant that ranks are added to or subtracted from, and weights.
+
+    name, norm : of `RULES` and of `NORMS`
+    weights : of the models
+    """
+
+    name: str
+    norm: str | None
+    constant: float
+    weights: list[float]
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether labels are needed best first: for ranks, and to add all forms in one order."""
+        return self.name in RANK_RULES or self.norm in ("rank", "zmuv")
+
+    def credits(self, ranking: RankedRows, argument: str, first_row: int, weight: float) -> Floats:
+        """Return what a model adds to the sums of its labels."""
+        if self.name in RANK_RULES:
+            ranks = _ranks_of(ranking)
+            if self.name == "rrf":
+                return weight / (self.constant + ranks)
+            return weight * (self.constant - ranks)
+        scores = self._normalized(ranking, argument, first_row)
+        if self.name == "mnz":  # weights are factors of the sum
+            return scores
+        return weight * scores
+
+    def _normalized(self, ranking: RankedRows, argument: str, first_row: int) -> Floats:
+        """Return the scores of a ranking, on the scale of the norm."""
+        if self.norm == "rank":
+            sizes = row_sizes(ranking.ptr)
+            return 1.0 - (_ranks_of(ranking) - 1) / np.repeat(sizes, sizes)
+        scores = _finite_scores(ranking, argument, first_row, self.name)
+        if self.norm == "min-max":
+            return _min_max(scores, ranking.ptr)
+        if self.norm == "zmuv":
+            return _zero_mean_unit_variance(scores, ranking.ptr)
+        return scores
+
+
+def _ranks_of(ranking: RankedRows) -> Floats:
+    """Return the rank of each entry in its row, from 1, as float64."""
+    starts = np.repeat(ranking.ptr[:-1], row_sizes(ranking.ptr))
+    ranks: Ints = np.arange(1, starts.size + 1) - starts
+    return ranks.astype(np.float64)
+
+
+def _min_max(scores: Floats, ptr: Ints) -> Floats:
+    """Return the scores of each row, moved and scaled to 0..1."""
+    sizes = row_sizes(ptr)
+    starts = ptr[:-1][sizes > 0]
+    if not starts.size:
+        return scores
+    filled = sizes[sizes > 0]
+    lowest = np.minimum.reduceat(scores, starts)
+    spread = np.maximum.reduceat(scores, starts) - lowest
+    spread = np.maximum(spread, LEAST_SPREAD)
+    scaled: Floats = (scores - np.repeat(lowest, filled)) / np.repeat(spread, filled)
+    return scaled
+
+
+def _zero_mean_unit_variance(scores: Floats, ptr: Ints) -> Floats:
+    """Return the scores of each row less their mean, divided by their standard deviation."""
+    sizes = row_sizes(ptr)
+    rows = np.repeat(np.arange(sizes.size), sizes)
+    divisors = np.maximum(sizes, 1)
+    means = np.bincount(rows, scores, minlength=sizes.size) / divisors
+    centred = scores - means[rows]
+    variances = np.bincount(rows, centred * centred, minlength=sizes.size) / divisors
+    deviations = np.maximum(np.sqrt(variances), LEAST_SPREAD)
+    return centred / deviations[rows]
+
+
 def _add(
-    rule: str,
-    constant: float,
-    weights: list[float],
+    rule: _Rule,
+    credits_of: list[Floats],
     rankings: list[RankedRows],
     n_labels: int,
     first_row: int,
@@ -350,27 +483,16 @@ def _add(
     """Return the labels that any model lists in each row with their sums, by label id."""
     n_rows = rankings[0].ptr.size - 1
     cells = list[Ints]()
-    addends = list[Any]()
-    for number, (weight, ranking) in enumerate(zip(weights, rankings, strict=True)):
+    for ranking in rankings:
         rows = np.repeat(np.arange(n_rows), row_sizes(ranking.ptr))
-        ranks = np.arange(1, rows.size + 1) - ranking.ptr[rows]
         cells.append(rows * n_labels + ranking.labels)
-        if rule == "rrf":
-            addends.append(weight / (constant + ranks))
-        elif rule == "rank":
-            addends.append(weight * (constant - ranks))
-        else:
-            addends.append(weight * _finite_scores(ranking, f"predictions[{number}]", first_row))
     distinct, _, place = np.unique(np.concatenate(cells), True, True)  # merges sorted cells
-    values = np.concatenate(addends)
-    # a sum of more than two values may depend on the order of models: add the smallest first
-    many = np.flatnonzero(np.bincount(place)[place] > 2)
-    order = many[np.argsort(values[many])]
-    place[many] = place[order]
-    values[many] = values[order]
-    sums = np.bincount(place, values, minlength=distinct.size).astype(np.float64)
-    if rule != "rrf":
-        sums /= math.fsum(weights)
+    sums = _sums(np.concatenate(credits_of), place, distinct.size)
+    if rule.name in ("mean", "rank"):
+        sums /= math.fsum(rule.weights)
+    if rule.name == "mnz":
+        sizes = [credits.size for credits in credits_of]
+        sums *= _sums(np.repeat(rule.weights, sizes), place, distinct.size)
     row_numbers, labels = np.divmod(distinct, n_labels)
     overflowing = row_numbers[~np.isfinite(sums)]
     if overflowing.size:
@@ -379,11 +501,23 @@ def _add(
     return rows_by_id(pointer(np.bincount(row_numbers, minlength=n_rows)), labels, sums)
 
 
-def _finite_scores(ranking: RankedRows, argument: str, first_row: int) -> Floats:
+def _sums(values: Floats, place: Ints, size: int) -> Floats:
+    """Return the sum of the values of each place, in an order that is not that of the models."""
+    # a sum of more than two values may depend on their order: add the smallest first
+    places = place.copy()
+    many = np.flatnonzero(np.bincount(place, minlength=size)[place] > 2)
+    order = many[np.argsort(values[many])]
+    places[many] = place[order]
+    ordered = values.copy()
+    ordered[many] = values[order]
+    return np.bincount(places, ordered, minlength=size).astype(np.float64)
+
+
+def _finite_scores(ranking: RankedRows, argument: str, first_row: int, rule: str) -> Floats:
     """Return the scores of a ranking, or refuse one without scores or with an infinite score."""
     if ranking.scores is None:
         rules = " and ".join(RANK_RULES)
-        text = f"lists without scores; the rule mean adds scores, and {rules} need none"
+        text = f"lists without scores; the rule {rule} adds scores, and {rules} need none"
         raise InputError(argument, text)
     scores: Floats = ranking.scores.astype(np.float64)
     reason = "cannot be added; leave out labels that are not predicted"

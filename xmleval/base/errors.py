@@ -177,6 +177,7 @@ KEYWORDS_OF_SCAN = {  # by the option of the command line
     "score_field": "score",
     "instance_field": "instance",
     "separator": "separator",
+    "keep": "keep",
 }
 
 

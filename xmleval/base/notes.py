@@ -42,6 +42,9 @@ NOTE_KINDS = {
     "unknown labels": NoteKind(
         "predicted label{s} never occur{v} in the truth", (WRONG,), adds=False
     ),
+    "repeated labels": NoteKind(
+        "label{s} {are} listed again in a row", ("the best score of each is kept",), adds=False
+    ),
     "similar labels": NoteKind(
         "unknown label{s} differ{v} from the truth's in spelling alone",
         ("rename {them} where the same is meant",),

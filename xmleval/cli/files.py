@@ -25,7 +25,7 @@ from xmleval.files.output import (
 from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.scan import Scan, scan
 
-FIELD_OPTIONS = tuple(name for name in KEYWORDS_OF_SCAN if name != "input_format")
+FIELD_OPTIONS = tuple(name for name in KEYWORDS_OF_SCAN if name not in ("input_format", "keep"))
 COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
 
 
@@ -178,6 +178,7 @@ class Scanning:
     score_field: str | None = None
     instance_field: str | None = None
     separator: str | None = None
+    keep: str | None = None
     predictions: tuple[Path, ...] = ()  # files of predictions
 
     def truth(self, path: Path) -> Path | Scan:
@@ -193,7 +194,7 @@ class Scanning:
 
     def scores(self, path: Path) -> Path | Scan:
         """Return a file of predictions, or of candidates, which have the same fields."""
-        return self._scan(path, self.scores_label_field, self.score_field)
+        return self._scan(path, self.scores_label_field, self.score_field, self.keep)
 
     def models(self, models: Mapping[str, Path]) -> dict[str, Path | Scan]:
         """Return files of predictions by name."""
@@ -211,13 +212,16 @@ class Scanning:
         """Options of fields with a value."""
         return [name for name in FIELD_OPTIONS if getattr(self, name) is not None]
 
-    def _scan(self, path: Path, label: str | None, score: str | None) -> Path | Scan:
-        if self.input_format is None and not self._fields:
+    def _scan(
+        self, path: Path, label: str | None, score: str | None, keep: str | None = None
+    ) -> Path | Scan:
+        """Return a file with the options that apply to it."""
+        if self.input_format is None and keep is None and not self._fields:
             return path
         from xmleval.input.shards import takes_fields  # imports all formats
 
         if not takes_fields(path, self.input_format):
-            return scan(path, format=self.input_format)
+            return scan(path, format=self.input_format, keep=keep)
         return scan(
             path,
             format=self.input_format,
@@ -225,6 +229,7 @@ class Scanning:
             label=label,
             score=score,
             separator=self.separator,
+            keep=keep,
         )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from xmleval.api.fuse import RULES, Fusion, fuse_rows
+from xmleval.api.fuse import NORM_SPELLINGS, NORMS, RULE_SPELLINGS, RULES, Fusion, fuse_rows
 from xmleval.api.fuse import fuse as fuse_files
 from xmleval.base.errors import counted, naming_files
 from xmleval.cli.convert import WRITTEN
@@ -20,9 +20,16 @@ from xmleval.evaluation.convert import find_files, write_data, writer_of
 WEIGHTS = Parsed(lambda text: [*map(read_number, read_names(text))])
 OPTIONS = {
     "rule": Opt(
-        Choice(RULES),
+        Choice([*RULES, *RULE_SPELLINGS]),
         "RULE",
-        "What a label adds up, over the SCORES that list it; `xmleval.fuse` and the guide explain.",
+        f"What a label adds up, over the SCORES that list it: {', '.join(RULES)}, or the names of "
+        "ranx for these; `xmleval.fuse` and the guide explain.",
+    ),
+    "norm": Opt(
+        Choice([*NORMS, *NORM_SPELLINGS]),
+        "NORM",
+        f"How the scores of each row are brought to one scale before: {', '.join(NORMS)}; else "
+        "they are added as they are.",
     ),
     "k": Opt(COUNT, "N"),
     "weights": Opt(WEIGHTS, "LIST", "Weights of the SCORES, such as 1,0.5."),
@@ -41,6 +48,7 @@ def fuse(
     output: Path,
     scanning: Scanning,
     rule: str,
+    norm: str | None,
     k: int | None,
     weights: list[float] | None,
     rank_constant: float | None,
@@ -60,6 +68,7 @@ def fuse(
     with printing_notes(), naming_files({"predictions": "SCORES"}):
         fusion = Fusion(
             rule=rule,
+            norm=norm,
             k=k,
             weights=weights,
             rank_constant=rank_constant,
@@ -69,4 +78,5 @@ def fuse(
         rows, n_labels = fuse_rows(scans, fusion)
     print_notes(write_data(str(scores[0]), rows, "scores", output, n_labels))
     size = f"{counted(rows.n_rows, 'rows')} x {counted(n_labels, 'labels')}"
-    write_text(f"{size}, {rows.labels.size} listed ({rule} of {len(scores)})")
+    scale = f", norm {norm}" if norm else ""
+    write_text(f"{size}, {rows.labels.size} listed ({rule} of {len(scores)}{scale})")

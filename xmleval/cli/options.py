@@ -44,7 +44,7 @@ from xmleval.cli.types import (
 from xmleval.evaluation.request import Running
 from xmleval.files.output import refuse_ending
 from xmleval.files.remote import as_path
-from xmleval.input.scan import Scan
+from xmleval.input.scan import KEPT, Scan
 from xmleval.input.shards import FORMATS
 from xmleval.labels.datasets import PUBLISHED
 from xmleval.labels.propensity import TrainingLabels
@@ -290,6 +290,12 @@ INPUTS = {
         "TEXT",
         "What stands between the labels of a field, such as ';'; JSON lists need none.",
     ),
+    "keep": Opt(
+        Choice(KEPT),
+        "SCORE",
+        "Of a label that a row of SCORES lists several times, as documents by their passages: best "
+        "keeps the best score; else it is refused.",
+    ),
 }
 MEASURES = {
     "metrics": Opt(
@@ -372,7 +378,7 @@ EVERY = {
 
 FIELDS = {name: INPUTS[name] for name in FIELD_OPTIONS}
 FORMAT_OPTION = INPUTS["input_format"]._replace(help=FORMAT_HELP, metavar=None)
-FORMAT = {"input_format": FORMAT_OPTION, **FIELDS}
+FORMAT = {"input_format": FORMAT_OPTION, **FIELDS, "keep": INPUTS["keep"]}
 FLAGS.update({name: flag_of(name, opt) for name, opt in EVERY.items()})
 
 

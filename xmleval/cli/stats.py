@@ -22,7 +22,7 @@ OPTIONS = {
     **{
         name: opt
         for name, opt in FORMAT.items()
-        if name not in ("scores_label_field", "score_field")
+        if name not in ("scores_label_field", "score_field", "keep")
     },
     "output_format": format_option(),
     "output": OUTPUT,

@@ -185,7 +185,7 @@ class Evaluator:
         )
         first_labels = None
         if not self._settings.n_labels:
-            first_labels = labels_of(y_true)
+            first_labels = labels_of(data.y_true)
 
         def change(counted: Counted) -> Counted:
             settings = self._settings
@@ -443,7 +443,12 @@ class Evaluator:
 def _open_batch(settings: Settings, data: Data, is_first: bool) -> Batch:
     """Return the rows of an update, or refuse names of labels that the settings do not list."""
     conventions = settings.conventions
-    options = MatchOptions(settings.n_labels, settings.labels, conventions.graded)
+    options = MatchOptions(
+        settings.n_labels,
+        settings.labels,
+        conventions.graded,
+        higher_is_better=settings.higher_is_better,
+    )
     if settings.hierarchy:
         options = options._replace(nodes=settings.hierarchy.names)
     batch = open_batch(data, options, conventions, look_at=conventions.graded and is_first)

@@ -311,10 +311,10 @@ def _describe_restrictions(run: FileEvaluation) -> None:
 
 
 def _scan_of(opened: Opened) -> list[Any] | None:
-    """Return the format and fields of a `scan` as JSON values; None without one."""
+    """Return the options of a `scan` as JSON values; None without one."""
     if not isinstance(opened, OpenedFiles) or opened.scan is None:
         return None
-    return [opened.scan.format, opened.scan.fields]
+    return [opened.scan.format, opened.scan.fields, opened.scan.keep]
 
 
 @contextlib.contextmanager

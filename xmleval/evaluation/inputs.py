@@ -149,7 +149,9 @@ def _match_values(
 ) -> MatchedInputs:
     """Return the rows of values in memory; models are matched with the truth one by one."""
     question = request.question
-    options = MatchOptions(question.n_labels, labels, graded=None, fits=fits)
+    options = MatchOptions(
+        question.n_labels, labels, fits=fits, higher_is_better=question.higher_is_better
+    )
     if not fits:
         is_graded = inputs.truth.kind == "grades"
         options = options._replace(graded=is_graded, nodes=list_nodes(question.hierarchy))

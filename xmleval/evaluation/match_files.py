@@ -156,9 +156,11 @@ class FileMatch:
             self.requested = expand_metrics(question.metrics, question.k)
         self.truth = read_truth(inputs.truth, labels, inputs.predictions, fits)
         self.match = self.truth.match
+        self.match.higher_is_better = question.higher_is_better
         if not fits:
             self.match.add_nodes(list_nodes(question.hierarchy))
-        self.shared = notes_of(inputs.truth.name, self.match.origin)
+        truth = inputs.truth
+        self.shared = notes_of(truth.name, self.match.origin, *truth.remarks)
         self.sets = dict[str, NamedPieces]()
 
     def matched(self) -> MatchedInputs:

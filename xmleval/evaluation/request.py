@@ -14,6 +14,7 @@ from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, did_you_mean, shown
 from xmleval.input.argument_types import FilePath, ModelsLike, RowsLike, SparseMatrix, ValuesLike
+from xmleval.input.objects.records import list_records
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.spec import DEFAULT_K, as_names, conventions_of
 from xmleval.states.effects import given_options
@@ -41,6 +42,11 @@ class Data:
     sample_weight: ValuesLike | None = None
     clusters: ValuesLike | None = None
     row_groups: ValuesLike | None = None
+
+    def __post_init__(self) -> None:
+        """Read iterators of records once, as values may be read several times."""
+        for name in ("y_true", "y_score", "y_pred", "candidates"):
+            object.__setattr__(self, name, list_records(name, getattr(self, name)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ from xmleval.input.vectors import Propensity
 from xmleval.labels.groups import DECILES, resolve_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import resolve_propensities
-from xmleval.metrics.spec import Spec, expand_metrics
+from xmleval.metrics.spec import Spec, expand_metrics, notes_on_trec_map
 from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, SCORED, Plan, Settings, make_plan
 from xmleval.view.block import Hierarchy
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
@@ -184,6 +184,7 @@ def _settings_of(
     conventions = question.resolved_conventions
     flags = {name: _flag(name, question, requested) for name in FLAGS}
     propensity, notes = _propensity_of(question, n_labels, names, closed)
+    notes += notes_on_trec_map(question.metrics, requested, conventions)
     label_groups = None
     if question.label_groups is not None:
         counts = propensity and propensity.counts

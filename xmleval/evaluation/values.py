@@ -37,7 +37,13 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
         matched_question = replace(question, labels=None, hierarchy=hierarchy)
     conventions = matched_question.resolved_conventions
     nodes = list_nodes(matched_question.hierarchy)
-    options = MatchOptions(question.n_labels, question.labels, conventions.graded, nodes=nodes)
+    options = MatchOptions(
+        question.n_labels,
+        question.labels,
+        conventions.graded,
+        nodes=nodes,
+        higher_is_better=question.higher_is_better,
+    )
     resources = check_resources(request.memory, request.threads, request.running.block_rows)
     settings: Settings | None = None
     labels: tuple[Any, ...] | None = None

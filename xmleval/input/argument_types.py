@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from numpy.typing import ArrayLike
@@ -34,11 +34,12 @@ class RowsByKey(Protocol):
 FilePath: TypeAlias = str | os.PathLike[str]
 Keyed: TypeAlias = Mapping[Any, object]  # by the names of rows, or of labels
 # labels, or labels with scores, of each row; ArrayLike includes frames of pandas, polars and Arrow,
-# and tensors
+# and tensors; iterators yield records, such as named tuples of ir_measures
 RowsLike: TypeAlias = (
     ArrayLike
     | SparseMatrix
     | Sequence[object]
+    | Iterator[object]
     | Keyed
     | RowsByKey
     | FilePath

@@ -38,7 +38,10 @@ PRED = (
     "y_pred",
     "predicted_tags",
     "predicted_labels",
+    "results",
 )
+# of one predicted label with its score, as search engines return it
+HIT_LABELS = ("corpus_id", "label", "doc_id", "id")
 SCORE_COLUMNS = ("score", "scores", "predicted_scores", "pred_scores", "probabilities")
 # of a table with a row for each label, if it has none of `SCORE_COLUMNS`
 SECOND_SCORE_COLUMNS = (

@@ -29,6 +29,7 @@ from xmleval.input.rows import (
     LabelNames,
     Origin,
     Rows,
+    called_like,
     no_labels,
     numbered,
     order_ties,
@@ -61,6 +62,7 @@ class Match:
     n_nodes, nodes_named : how many of the first unknown labels are nodes of a hierarchy, and the
         numbers of those that occur in an input
     closed : whether all labels were known before the rows
+    higher_is_better : whether the highest score of a label that is listed several times is the best
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Match:
         self.n_unmatched_pairs = 0
         self.n_bytes = 0  # of names of rows and labels
         self.origin: Origin | None = None
+        self.higher_is_better = True
         self.of_file = False  # whether the truth is read from a file
 
     def fork(self) -> Match:
@@ -225,7 +228,8 @@ class Match:
         n_rows = progress.n_rows
         if progress.present is not None:
             n_rows = self.n_rows or 0
-        placed.close(n_rows)
+        placed.close(n_rows, lowest=role == "y_score" and not self.higher_is_better)
+        self.note(argument, "repeated labels", placed.n_repeated)
         memory_limit().take(placed.n_bytes, f"{argument}: ")
         return placed
 
@@ -274,6 +278,8 @@ class Match:
             keys = [*map(str, keys)]
         if keys is None or (self.keys is None and {*keys} - self.row_number.keys()):
             raise self._error_without_keys(progress.argument)
+        if self.keys is not None:
+            keys = called_like(self.keys, keys)
         return self._number_keys(progress, keys)
 
     def _number_rows_by_index(self, progress: MatchProgress, keys: list[Any] | None) -> Ints | None:
@@ -343,11 +349,14 @@ class Match:
         if rows.are_columns:
             return self._number_columns(progress.argument, rows)[labels]
         self._refuse_unlike(progress.argument, rows)
-        if number is None or (names is None and self.are_texts):
+        if number is None or (names is None and self.are_texts and self.closed):
             return labels
         if names is None:
             ids, labels = np.unique(labels, return_inverse=True)
             names = ids.tolist()
+            if not self.closed:
+                self._refuse_negative(progress.argument, rows)
+                names = [*map(str, names)]
         if isinstance(names, TableNames):
             codes, entries = self._look_up(progress, names, labels)
         else:
@@ -357,14 +366,22 @@ class Match:
             codes[labels[entries]] = self._number_new(progress, rows, names, labels, entries)
         return codes[labels]
 
+    def _refuse_negative(self, argument: str, rows: Rows) -> None:
+        """Refuse negative label ids, which may be empty slots, where ids are names."""
+        for entry in np.flatnonzero(rows.labels < 0)[:1].tolist():
+            label = int(rows.labels[entry])
+            reason = f"label {label} is not an integer id from 0 up"
+            raise rows.error_of_entry(argument, reason, entry, label)
+
     def _refuse_unlike(self, argument: str, rows: Rows) -> None:
-        """Refuse names where the truth has label ids, and label ids where it has names."""
+        """Refuse names where the truth has label ids, and ids where its names are no digits."""
         if not rows.labels.size:
             return
         if self.number is None:
             is_unlike = rows.named
         else:
-            is_unlike = rows.names is None and self.are_texts and not self.closed
+            is_open = rows.names is None and self.are_texts and not self.closed
+            is_unlike = is_open and not have_ids(self.number)
         if is_unlike:
             raise self.unlike(argument, rows)
 
@@ -570,6 +587,11 @@ def _are_integers(keys: Sequence[Any]) -> bool:
     return all(issubclass(kind, int | np.integer) for kind in {*map(type, keys)})
 
 
+def have_ids(names: Iterable[object]) -> bool:
+    """Tell whether any name is the text of a label id."""
+    return any(map(_is_text_of_id, names))
+
+
 def _is_text_of_id(name: object) -> bool:
     """Tell whether a name is the text of a label id."""
     return isinstance(name, str) and name.isascii() and name.isdecimal()
@@ -704,7 +726,10 @@ def join_models(
     keys = None
     by = None
     if first_rows.keys is not None:
-        all_keys = chain.from_iterable(rows.keys or () for _, rows in models)
+        first_keys = [*first_rows.keys]
+        all_keys = chain.from_iterable(
+            called_like(first_keys, [*(rows.keys or ())]) for _, rows in models
+        )
         keys = [*dict.fromkeys(all_keys)]
         by = BY_KEY
     match = Match(first_model, names, listed=True, keys=keys, by=by, n_rows=first_rows.n_rows)

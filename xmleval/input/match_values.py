@@ -11,7 +11,14 @@ import numpy as np
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming, shown
 from xmleval.files.remote import is_file
 from xmleval.input.columns import INSTANCE, is_written_index, named_as
-from xmleval.input.match import Match, as_scores, as_sets, names_of_truth, refuse_scores
+from xmleval.input.match import (
+    Match,
+    as_scores,
+    as_sets,
+    have_ids,
+    names_of_truth,
+    refuse_scores,
+)
 from xmleval.input.objects.named import (
     CLASS_ONE_NOTE,
     PAIRED,
@@ -25,6 +32,12 @@ from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
 from xmleval.input.sets import list_sets, refuse_ids
 from xmleval.input.tensors import shape_of
 
+IDS_AS_NAMES = (
+    "integer labels are read as names, as ",
+    Keyword("n_labels"),
+    " is not given",
+)
+
 
 class MatchOptions(NamedTuple):
     """Options of the match.
@@ -34,6 +47,7 @@ class MatchOptions(NamedTuple):
     fits : whether something is fitted, which needs all labels: unknown ones are refused if the
         caller gives ``labels``, and become labels otherwise
     nodes : nodes of a hierarchy; those that are not labels are numbered right after the labels
+    higher_is_better : whether higher scores are better
     """
 
     n_labels: int | None = None
@@ -41,6 +55,7 @@ class MatchOptions(NamedTuple):
     graded: bool | None = None
     fits: bool = False
     nodes: Collection[Any] = ()
+    higher_is_better: bool = True
 
 
 @dataclass(frozen=True)
@@ -194,10 +209,14 @@ class _ValueMatch:
     def _new_match(self) -> Match:
         """Return a match with the labels that are known before the rows."""
         names = self._known_names()
+        if names is None and self._are_ids_names():
+            names = []
+            self.notes.append(Message(*IDS_AS_NAMES))
         match = Match(
             "y_true", names, listed=self.options.labels is not None, fits=self.options.fits
         )
         match.notes = self.notes
+        match.higher_is_better = self.options.higher_is_better
         match.n_labels = max(self.n_labels or 0, match.n_labels)
         if "y_true" not in self.rows and any(rows.match == BY_KEY for rows in self.rows.values()):
             match.n_rows = _count_rows(self.truth)
@@ -218,6 +237,21 @@ class _ValueMatch:
             if value is not None and argument != "y_true"
         }
         return names_of_truth(truth, other_rows, self.notes)
+
+    def _are_ids_names(self) -> bool:
+        """Return whether label ids are names: nothing tells their number, and all rows list them.
+
+        Labels that have names must be the texts of ids.
+        """
+        given = [argument for argument, value in self.values.items() if value is not None]
+        if self.n_labels is not None or not self.rows.keys() >= {*given}:
+            return False
+        if any(rows.are_columns for rows in self.rows.values()):
+            return False
+        return all(
+            rows.names is None or not len(rows.names) or have_ids(rows.names)
+            for rows in self.rows.values()
+        )
 
     def _read_dense_lists(self, match: Match) -> None:
         """Turn lists of rows of an array into arrays; with ``n_labels``, all lists are of ids."""

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Ints
-from xmleval.base.errors import InputError, shown
+from xmleval.base.errors import InputError, Message, ScanField, shown
 from xmleval.files.spill import SortedRun, SpillFile
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Origin, Rows, pointer
 from xmleval.kernels.checking import FINE, check_list
 
 TWICE = "label {} occurs twice{}; expected each label once in a row"
+KEEPING = " keeps the best score"
 ADVICE_OF_RANKS = "write scores with all fields, 'instance Q0 label rank score tag', or as .csv"
 # memory for an entry and a row while rows are put together
 MADE_BYTES = 48
@@ -30,6 +31,7 @@ class PlacedRows:
     scored, best_first : whether labels have values, and whether their order is their rank
     origin : origin of the last rows
     n_bytes : memory in use
+    n_repeated : number of entries left out as their label has a better one in the row
     most_labels : number of labels of the largest row
     """
 
@@ -49,6 +51,10 @@ class PlacedRows:
         self._runs = list[SortedRun]()
         self._file = SpillFile()
         self.n_rows = self.n_bytes = self.most_labels = 0
+        self.n_repeated = 0
+        self._keep: str | None = None
+        self._lowest = False  # whether the lowest score is the best
+        self._option = Message("")  # that keeps the best score, as an error names it
         self._sizes: Ints = np.zeros(1, np.int64)  # of rows
         self._is_split: Bools = np.zeros(1, np.bool_)  # whether a row is in several parts
         self._ends: Ints = np.zeros(1, np.int64)  # of parts, once they are sorted
@@ -62,11 +68,15 @@ class PlacedRows:
         self.best_first |= rows.best_first
         self._are_columns |= rows.are_columns
         self.origin = rows.origin
+        self._keep = rows.keep
+        self._option = _option_of(rows)
+        if rows.keep and rows.values is None and rows.labels.size:
+            raise InputError(self._argument, "labels without scores, of which none is the best")
         entries = _make_entries(rows, labels, row_numbers)
         if rows.values is not None:
             highest = rows.values.astype(np.float64).max(initial=-np.inf)
             self.most_value = max(self.most_value, highest)
-        if self._cell and not _is_free_of_repeats(row_numbers, rows.ptr, labels):
+        if self._refuses and not _is_free_of_repeats(row_numbers, rows.ptr, labels):
             self._refuse_repeated_in_batch(rows, entries)
         self._is_long |= rows.is_long
         self._parts.append(entries)
@@ -93,21 +103,53 @@ class PlacedRows:
         where = ""
         if rows.is_long and rows.keys:
             where = f" for {shown(rows.keys[rows.row_of(entry)])}"
-        message = TWICE.format(shown(label), where)
+        message = Message(TWICE.format(shown(label), where), self._option)
         raise rows.error_of_entry(self._argument, message, entry, label)
 
-    def close(self, n_rows: int) -> None:
-        """Set the number of rows, once all are added."""
+    @property
+    def _refuses(self) -> bool:
+        """Whether a label that occurs twice in a row is refused here."""
+        return self._cell is not None and self._keep is None
+
+    def close(self, n_rows: int, lowest: bool = False) -> None:
+        """Set the number of rows, once all are added.
+
+        ``lowest`` is whether the lowest score of a label is the best, if the best is kept.
+        """
+        self._lowest = lowest
         if self._runs:
             self._spill()
         else:
             self._parts = self._in_order(self._parts)
-            self._ends = np.cumsum([0, *[part.size for part in self._parts]])
         self._sizes.resize(n_rows, refcheck=False)
         self.n_rows = n_rows
-        self._ptr = pointer(self._sizes)
+        self._listed = self._ptr = pointer(self._sizes)
+        if self._keep is not None and self.scored:
+            self._keep_best()
+        self._ends = np.cumsum([0, *[part.size for part in self._parts]])
         self.n_bytes += self._ptr.nbytes
         self.most_labels = int(self._sizes.max(initial=0))
+
+    def _keep_best(self) -> None:
+        """Count the best entries of each row, and leave out others that are in memory."""
+        n_listed = int(self._sizes.sum())
+        if self._runs:
+            for first, last in self._spans(self._limit, 0, self.n_rows):
+                rows = self._best(first, last)["row"] - first
+                self._sizes[first:last] = np.bincount(rows, minlength=last - first)
+        else:
+            best = _best_entries(self._by_row(self._parts), self._lowest)
+            self._parts = [best]
+            self._sizes = np.bincount(best["row"], minlength=self.n_rows)
+        self._ptr = pointer(self._sizes)
+        self.n_repeated = n_listed - int(self._ptr[-1])
+
+    def _best(self, first: int, last: int) -> NDArray[Any]:
+        """Return the entries of rows first..last-1 of a spill file, the best of each label."""
+        entries = self._by_row([_between(run, first, last) for run in self._runs])
+        if self._keep is None or not self.scored:
+            return entries
+        return _best_entries(entries, self._lowest)
 
     def _spill(self) -> None:
         if self._parts:
@@ -158,13 +200,13 @@ class PlacedRows:
 
     def _refuse_repeated(self, entries: NDArray[Any]) -> None:
         """Refuse a label that occurs twice in a row that came in several parts."""
-        if not (self._cell and self._is_long):
+        if not (self._refuses and self._cell and self._is_long):
             return
         split = entries[self._is_split[entries["row"]]]
         entry = _find_repeated(split)
         if entry is not None:
             key, label = self._cell(int(split["row"][entry]), int(split["label"][entry]))
-            message = TWICE.format(shown(label), f" for {shown(key)}")
+            message = Message(TWICE.format(shown(label), f" for {shown(key)}"), self._option)
             raise InputError(self._argument, message, value=label)
 
     def pieces(self, n_labels: int, make: Callable[[Rows], Rows]) -> Pieces:
@@ -180,11 +222,16 @@ class PlacedRows:
         stop = self.n_rows if stop is None else stop
         if not stop:
             yield self.rows()
+        for start, end in self._spans(n_bytes, first, stop):
+            yield self.rows(start, end)
+
+    def _spans(self, n_bytes: float, first: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Yield the first row and the end of spans of rows first..stop-1 of about ``n_bytes``."""
         while first < stop:
-            end = self._ptr[first] + n_bytes / MADE_BYTES
-            last = max(first + 1, int(np.searchsorted(self._ptr, end, "right")) - 1)
+            end = self._listed[first] + n_bytes / MADE_BYTES
+            last = max(first + 1, int(np.searchsorted(self._listed, end, "right")) - 1)
             last = min(stop, last, first + max(1, int(n_bytes // ROW_BYTES)))
-            yield self.rows(first, last)
+            yield first, last
             first = last
 
     def _slice(self, start: int, stop: int) -> NDArray[Any]:
@@ -205,7 +252,7 @@ class PlacedRows:
         last = self.n_rows if last is None else last
         ptr = self._ptr[first : last + 1] - self._ptr[first]
         if self._runs:
-            entries = self._by_row([_between(run, first, last) for run in self._runs])
+            entries = self._best(first, last)
         else:
             entries = self._slice(int(self._ptr[first]), int(self._ptr[last]))
         values = None
@@ -229,6 +276,37 @@ def _make_entries(rows: Rows, labels: Ints, row_numbers: Ints) -> NDArray[Any]:
     if rows.values is not None:
         entries["value"] = rows.values
     return entries
+
+
+def _option_of(rows: Rows) -> Message:
+    """Return the end of an error that names the option to keep best scores; empty without one."""
+    if rows.values is None:
+        return Message("")
+    if rows.places is not None:
+        return Message("; ", ScanField("keep", "best"), KEEPING)
+    if rows.origin is not None:  # of a frame
+        return Message(f"; xmleval.from_df(df, keep='best'){KEEPING}")
+    return Message("")
+
+
+def _best_entries(entries: NDArray[Any], lowest: bool) -> NDArray[Any]:
+    """Return the best entry of each label of a row, the first of equal ones, in their order."""
+    values = entries["value"]
+    if values.dtype.kind == "b":
+        values = values.astype(np.int8)
+    badness = values
+    if not lowest:
+        badness = ~values if values.dtype.kind in "iu" else -values
+    if values.dtype.kind == "f":
+        badness = np.where(np.isnan(values), -np.inf, badness)  # is kept, and refused later
+    order = np.lexsort((badness, entries["label"], entries["row"]))
+    ordered = entries[order]
+    is_best = np.ones(ordered.size, np.bool_)
+    is_best[1:] = (ordered["row"][1:] != ordered["row"][:-1]) | (
+        ordered["label"][1:] != ordered["label"][:-1]
+    )
+    best: NDArray[Any] = entries[np.sort(order[is_best])]
+    return best
 
 
 def _has_falls(entries: NDArray[Any]) -> bool:

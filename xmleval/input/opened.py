@@ -31,6 +31,7 @@ from xmleval.input.objects.named import (
     read_pair,
     read_rows,
 )
+from xmleval.input.objects.records import table_of_records
 from xmleval.input.pieces import Pieces, whole
 from xmleval.input.rows import BY_KEY, Named, Rows
 from xmleval.input.scores import by_number, is_pair, list_rows, refuse_padding
@@ -52,11 +53,13 @@ class Opened:
     name : its name in messages
     kind : "truth", "scores", "candidates", or "grades" for a truth with grades of relevance
     argument : the name of the argument
+    remarks : how its files were chosen, for a note
     """
 
     name: str
     kind: str
     argument: str = ""
+    remarks: Sequence[str] = ()
 
     @property
     def files(self) -> list[Path]:
@@ -105,7 +108,10 @@ class OpenedValue(Opened):
 
     @cached_property
     def plain(self) -> Any:
-        """The value, with objects of other libraries converted to lists and dicts."""
+        """The value, with objects of other libraries as lists and dicts, and records as a table."""
+        table = table_of_records(self.argument, self.value)
+        if table is not None:
+            return table
         return as_plain_rows(self.argument, self.value)
 
     @cached_property
@@ -326,3 +332,8 @@ def has_label_names(argument: str, value: object) -> bool:
     """Return whether a truth names its labels."""
     rows = OpenedValue(argument, "truth", argument, value=value).rows
     return rows is not None and (rows.are_columns or rows.named)
+
+
+def lists_names(argument: str, value: object) -> bool:
+    """Return whether a truth names its labels, or lists ids that can be names."""
+    return OpenedValue(argument, "truth", argument, value=value).rows is not None

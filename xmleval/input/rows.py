@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Bools, Ints, Labels, Scores, label_dtype
 from xmleval.base.cached import cached
 from xmleval.base.errors import InputError, Keyword, Message, ScanField
+from xmleval.base.numerals import id_number
 from xmleval.input.columns import hashed
 from xmleval.input.names import Names
 
@@ -108,6 +109,7 @@ class Rows(NamedTuple):
     is_written : whether the caller chose this order of labels, so that rising scores may be
         distances
     are_columns : whether names are columns, including those without an entry; rows then have values
+    keep : "best" if the best value is kept of a label that a row lists several times; see `scan`
     """
 
     keys: Sequence[Any] | None
@@ -123,6 +125,7 @@ class Rows(NamedTuple):
     origin: Origin | None = None
     is_written: bool = False
     are_columns: bool = False
+    keep: str | None = None
 
     @property
     def n_rows(self) -> int:
@@ -395,6 +398,20 @@ def numbered(names: Sequence[Any]) -> tuple[Ints, list[Any]]:
     number_of = dict(zip(distinct, range(len(distinct)), strict=True))
     numbers = np.fromiter(map(number_of.__getitem__, names), np.int64, len(names))
     return numbers, distinct
+
+
+def called_like(names: Sequence[Any], keys: list[Any]) -> list[Any]:
+    """Return integer keys as the texts of their digits, or the reverse, as the other names are."""
+    if not len(names) or not keys:
+        return keys
+    kinds = {*map(type, keys)}
+    if isinstance(names[0], str) and all(issubclass(kind, int | np.integer) for kind in kinds):
+        return [*map(str, keys)]
+    if isinstance(names[0], int | np.integer) and kinds == {str}:
+        numbers = map(id_number, keys)
+        pairs = zip(keys, numbers, strict=True)
+        return [key if number is None else number for key, number in pairs]
+    return keys
 
 
 def pointer(sizes: Iterable[int] | Ints | Bools) -> Ints:

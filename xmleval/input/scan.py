@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from xmleval.base.errors import InputError, shown
 from xmleval.files.remote import is_file
 
+KEPT = ("best",)  # scores of a label that a row lists several times
+
 
 @dataclass(frozen=True)
 class Scan(os.PathLike[str]):
@@ -19,6 +21,7 @@ class Scan(os.PathLike[str]):
     label: str | None = None
     score: str | None = None
     separator: str | None = None
+    keep: str | None = None
 
     def __fspath__(self) -> str:
         """Return the path, so that a scan can replace a path."""
@@ -31,7 +34,7 @@ class Scan(os.PathLike[str]):
     @property
     def says_how(self) -> bool:
         """Whether it says more than the path alone."""
-        return self.format is not None or bool(self.fields)
+        return self.format is not None or bool(self.fields) or self.keep is not None
 
     @property
     def fields(self) -> dict[str, str]:
@@ -53,6 +56,7 @@ def scan(
     label: str | None = None,
     score: str | None = None,
     separator: str | None = None,
+    keep: str | None = None,
 ) -> Scan:
     r"""Say how a file is read, where its name and fields do not show it; it is read when needed.
 
@@ -74,6 +78,9 @@ def scan(
         The field of the labels' scores; of a truth, that of judgements.
     separator : str, optional
         What stands between the labels of a field, such as ``";"``.
+    keep : {"best"}, optional
+        Of a label that a row lists several times, as documents of which several passages are found,
+        the best score is kept; without it, such a label is refused. Rows must have names.
 
     Returns
     -------
@@ -83,7 +90,7 @@ def scan(
     Raises
     ------
     ValueError
-        If ``path`` is none, or scanned already, or ``separator`` is empty.
+        If ``path`` is none, or scanned already, ``separator`` is empty, or ``keep`` another word.
 
     Examples
     --------
@@ -100,4 +107,11 @@ def scan(
         raise InputError("path", f"{path} is scanned already; say all in one call")
     if separator == "":
         raise InputError("separator", "is empty")
-    return Scan(path, format, instance, label, score, separator)
+    check_keep(keep)
+    return Scan(path, format, instance, label, score, separator, keep)
+
+
+def check_keep(keep: object) -> None:
+    """Refuse another word than those on what is kept of a label that is listed several times."""
+    if keep not in (None, *KEPT):
+        raise InputError("keep", f"{shown(keep)} is not one of {', '.join(KEPT)}")

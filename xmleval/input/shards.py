@@ -18,6 +18,7 @@ from xmleval.base.numerals import whole_number
 from xmleval.files.input import InputFile, version_of
 from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.argument_types import FilePath
+from xmleval.input.beir import find_judgements
 from xmleval.input.columns import is_other_order
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, holds_list, is_named_list_file
@@ -37,6 +38,7 @@ FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, J
 T = TypeVar("T", bound=Opened | None)
 BY_NAME = {form.name: form for form in FORMATS}
 ENDINGS = [(form, end) for form in FORMATS for end in form.extensions]
+KNOWN_ENDINGS = tuple(end for _, end in ENDINGS)
 
 
 class Shard(NamedTuple):
@@ -114,8 +116,18 @@ class OpenedFiles(Opened):
             paths += shard.format.companions(shard.path)
         return paths
 
+    @property
+    def keep(self) -> str | None:
+        """What is kept of a label that a row lists several times, by `scan`."""
+        return None if self.scan is None else self.scan.keep
+
     def pieces(self) -> Pieces:
         """Return the rows by number."""
+        if self.keep is not None:
+            option = ScanField("keep", self.keep)
+            raise ValueError(
+                Message(f"{self.name}: ", option, " is for rows and labels with names")
+            )
         if len(self.each) < len(self.shards):
             return self.each[0][1]
         return joined_pieces([(str(shard.path), pieces) for shard, pieces in self.each])
@@ -128,7 +140,10 @@ class OpenedFiles(Opened):
         if form.are_ids and not self.named:
             return None
         kind_of_rows = self.kind if kind == "truth" else kind
-        return partial(form.rows, self.paths, kind_of_rows)
+        read_rows = partial(form.rows, self.paths, kind_of_rows)
+        if self.keep is None:
+            return read_rows
+        return lambda: (rows._replace(keep=self.keep) for rows in read_rows())
 
     def numbers_labels(self, names: Sequence[str]) -> bool:
         """Return whether its labels are positions in ``names`` and not names themselves."""
@@ -254,8 +269,20 @@ def takes_fields(path: Path, input_format: str | None) -> bool:
 
 
 def find_scan(argument: str, value: FilePath) -> OpenedFiles:
-    """Find the files of an argument of `evaluate`, given as a path or `scan`."""
-    return replace(find_scan_of(kind_of(argument), value), argument=argument)
+    """Find the files of an argument of `evaluate`, given as a path or `scan`.
+
+    As a truth, a folder of BEIR stands for its judgements.
+    """
+    judgements = None
+    if argument == "y_true" and not as_path(value).name.lower().endswith(KNOWN_ENDINGS):
+        judgements = find_judgements(as_path(value))
+    if judgements is None:
+        return replace(find_scan_of(kind_of(argument), value), argument=argument)
+    file, remarks = judgements
+    path: FilePath = file
+    if isinstance(value, Scan):
+        path = replace(value, path=file)
+    return replace(find_scan_of("truth", path), remarks=remarks)
 
 
 def find_scan_of(kind: str | None, value: FilePath) -> OpenedFiles:
@@ -295,7 +322,7 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Opened
 
 def read_sets(path: FilePath) -> Any:
     """Read label sets as a sparse or dense array, or as `Named` if they have names."""
-    (label_sets,) = with_fields(True, find_scan("y_true", path))
+    (label_sets,) = with_fields(True, find_scan_of("truth", path))
     read_rows = label_sets.format.rows
     if label_sets.named and read_rows:
         batches = partial(read_rows, label_sets.paths, "truth")

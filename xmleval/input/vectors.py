@@ -21,7 +21,7 @@ from xmleval.input.match import (
     refuse_order,
 )
 from xmleval.input.objects.frames import Frame, open_frame
-from xmleval.input.rows import rows_by_id
+from xmleval.input.rows import called_like, rows_by_id
 from xmleval.input.tensors import as_list, as_plain
 from xmleval.kernels.jackknife import find_groups
 
@@ -209,7 +209,7 @@ def _sorted_by_names(
     argument: str, keys: list[Any], values: NDArray[Any], names: list[Any], is_dict: bool
 ) -> NDArray[Any]:
     """Return values in the order of names, or refuse a name without value."""
-    place_of = _places(argument, keys)
+    place_of = _places(argument, called_like(names, keys))
     missing = next((name for name in names if name not in place_of), None)
     if missing is not None:
         may_be_in_order = not is_dict and len(keys) == len(names)

@@ -15,6 +15,7 @@ from xmleval.base.errors import InputError, Keyword, Message, counted, other_row
 from xmleval.input.argument_types import RowsLike
 from xmleval.input.csr import as_array
 from xmleval.input.match_values import match_truth
+from xmleval.input.rows import called_like
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import for_names, read_label_values, sort_by_names
 from xmleval.labels.propensity import count_labels_of
@@ -340,8 +341,9 @@ def _list_groups(
                 problem = f"{shown(key)} is no label of 0..{n_labels - 1}"
                 hint = "label ids are counted from 0, and names of labels need y_true to have them"
                 raise InputError(argument, f"{problem}; {hint}")
-        names = [*range(n_labels)]
-    elif not any(name in groups for name in names):
+        return [groups.get(label, OTHER) for label in range(n_labels)]
+    groups = dict(zip(called_like(names, [*groups]), groups.values(), strict=True))
+    if not any(name in groups for name in names):
         raise InputError(argument, f"has no label of y_true, such as {shown(names[0])}")
     return [groups.get(name, OTHER) for name in names]
 

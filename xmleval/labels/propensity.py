@@ -26,7 +26,7 @@ from xmleval.input.canonical import Truth
 from xmleval.input.csr import Source, as_array
 from xmleval.input.match_values import MatchedValues, match_truth
 from xmleval.input.objects.named import dense_list
-from xmleval.input.opened import check_labels, has_label_names
+from xmleval.input.opened import check_labels, has_label_names, lists_names
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import (
     Propensity,
@@ -373,18 +373,19 @@ def _estimate_from(
     has_constants = any(value is not None for value in constants.values())
     if isinstance(y_train, InversePropensity) and not has_constants:  # as of several models at once
         return y_train, []
-    if not in_order and not has_label_names("y_train", y_train):
+    if not in_order and not lists_names("y_train", y_train):
         raise missing_names_error("y_train")
-    train = _match_training(y_train, n_labels)
+    train = _match_training(y_train, n_labels, in_order)
     return _estimate(train, **constants), [*train.notes]
 
 
-def _match_training(y_train: object, n_labels: int) -> MatchedValues:
+def _match_training(y_train: object, n_labels: int, in_order: bool) -> MatchedValues:
     """Return training labels for a truth of ``n_labels``, which may have no names.
 
-    Nested lists of zeros and ones, one for each label, are an array, as in a truth.
+    If labels are not ``in_order``, their ids are names. Nested lists of zeros and ones, one for
+    each label, are an array, as in a truth.
     """
-    if has_label_names("y_train", y_train):
+    if not in_order or has_label_names("y_train", y_train):
         return match_truth("y_train", y_train, None)
     if n_labels > 1:
         y_train = dense_list("y_train", y_train, n_labels)

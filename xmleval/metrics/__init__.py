@@ -42,6 +42,8 @@ ALIASES: dict[str, str] = {
     "recip_rank": "mrr@all",
     "psprecision@": "psp@",
     "psrecall@": "psr@",
+    "n@": "ndcg@",  # this one and the next in tables of the Extreme Classification Repository
+    "psn@": "psndcg@",
     "r_precision": "rprec",
     "r-precision": "rprec",
     "r-prec": "rprec",

@@ -23,6 +23,7 @@ GRAMMAR = re.compile(
     r"(@(?P<k>-?[0-9]+|all))?"
 )
 TREC_NDCG = re.compile(r"\s*ndcg_cut([_.@].*)?\s*", re.IGNORECASE)
+TREC_NAME = re.compile(r"\s*((ndcg_cut|map_cut|P|recall|success)_[0-9]+|recip_rank|Rprec)\s*")
 DEFAULT_K = (1, 3, 5)
 MOST_K = (1 << 31) - 1
 MOST_DIGITS = 400
@@ -331,14 +332,36 @@ def conventions_of(
     conventions = resolve_conventions(given)
     if conventions.graded or names_field(given, "gains"):
         return conventions
-    names: Iterable[Any] = ()
-    if isinstance(metrics, str):
-        names = [metrics]
-    elif isinstance(metrics, list | tuple):
-        names = metrics
-    if any(_has_grades(str(name)) for name in names):
+    if any(_has_grades(name) for name in _texts_of(metrics)):
         return replace(conventions, gains="linear")
     return conventions
+
+
+def _texts_of(metrics: object) -> list[str]:
+    """Return names of measures as texts, none of anything but a name or a list of names."""
+    if isinstance(metrics, str):
+        return [metrics]
+    if isinstance(metrics, list | tuple):
+        return [*map(str, metrics)]
+    return []
+
+
+def notes_on_trec_map(
+    metrics: object, requested: Iterable[tuple[Spec, bool]], conventions: Conventions
+) -> list[str]:
+    """Return a note on ``map@k`` beside spellings of trec_eval, whose MAP divides by R.
+
+    ``requested`` are the specs of ``metrics``, as `expand_metrics` returns them.
+    """
+    has_trec_names = any(map(TREC_NAME.fullmatch, _texts_of(metrics)))
+    if conventions.map_norm != "capped" or not has_trec_names:
+        return []
+    named = (spec for spec, is_explicit in requested if is_explicit)
+    capped = next((spec for spec in named if spec.metric.name == "map" and spec.k), None)
+    if capped is None:
+        return []
+    text = f"{capped} divides by min(k, R), and trec_eval's map_cut_{capped.k} by R"
+    return [f"{text}: map_r@{capped.k} has its values, and map@all those of its map"]
 
 
 @lru_cache(maxsize=1024)

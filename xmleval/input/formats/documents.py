@@ -27,6 +27,7 @@ from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
 from xmleval.input.columns import (
+    HIT_LABELS,
     PRED,
     ChosenColumns,
     ColumnsError,
@@ -557,7 +558,7 @@ def _read_pair(item: object) -> Sequence[Any]:
     if isinstance(item, list) and len(item) == 2:
         return item
     if isinstance(item, dict) and "score" in item:
-        for name in ("corpus_id", "label"):
+        for name in HIT_LABELS:
             if name in item:
                 return item[name], item["score"]
     raise ValueError(

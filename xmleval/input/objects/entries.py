@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Ints
 from xmleval.base.errors import InputError
-from xmleval.input.columns import ChosenColumns, TableColumns
+from xmleval.input.columns import HIT_LABELS, ChosenColumns, TableColumns
 from xmleval.input.match import Match, as_scores
 from xmleval.input.objects.frames import (
     Frame,
@@ -64,11 +63,10 @@ def read_predictions(value: str | os.PathLike[str]) -> Any:
         if rows.best_first:
             return rows_as_lists(rows)
         return rows_as_csr(rows, opened.pieces().n_labels)
-    file_format = opened.shards[0].format
-    if file_format.rows is None:
+    read = opened.batches("scores")
+    if read is None:
         raise ValueError(f"{opened.name}: expected predictions with names")
     match = Match(opened.name, ())
-    read = partial(file_format.rows, opened.paths, "scores")
     placed = match.place("y_true", opened.name, read)
     rows = as_scores(placed.rows(), match.label_names)
     return _make_lists(rows._replace(keys=match.keys, names=match.label_names))
@@ -313,7 +311,7 @@ def _score_like(row: Iterable[Any], names: Sequence[Any], scores: Sequence[float
     first = next(iter(row), None)
     pairs: list[Any] = [*zip(names, scores, strict=True)]
     if isinstance(first, Mapping):
-        key = "corpus_id" if "corpus_id" in first else "label"
+        key = next(name for name in HIT_LABELS if name in first)
         pairs = [{key: name, "score": score} for name, score in pairs]
     elif isinstance(first, list):
         pairs = [*map(list, pairs)]

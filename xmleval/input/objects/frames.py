@@ -32,6 +32,7 @@ from xmleval.input.csr import matrix_rows
 from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.objects.named import flat_rows, numbered_labels
 from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_missing
+from xmleval.input.scan import check_keep
 from xmleval.input.tensors import as_list, is_sparse
 
 
@@ -64,11 +65,13 @@ class FrameColumns:
 
     frame: Frame = field(repr=False)
     chosen: ChosenColumns[Hashable]
+    keep: str | None = None
 
     def rows(self, argument: str) -> Rows:
         """Return the rows of the frame."""
         with _naming_options(argument):
-            return _read_rows(self.frame, argument, self.chosen)
+            rows = _read_rows(self.frame, argument, self.chosen)
+        return rows._replace(keep=self.keep)
 
 
 def _origin(frame: Frame, id_column: Hashable, columns: list[Hashable]) -> Origin:
@@ -172,7 +175,12 @@ def _read_long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]
 
 
 def from_df(
-    frame: object, *, instance: Hashable = None, label: Hashable = None, score: Hashable = None
+    frame: object,
+    *,
+    instance: Hashable = None,
+    label: Hashable = None,
+    score: Hashable = None,
+    keep: str | None = None,
 ) -> FrameColumns:
     """Name the columns of a long frame, or of one with lists of labels, for all that takes rows.
 
@@ -189,6 +197,9 @@ def from_df(
     score : str, optional
         Column of scores, or of lists of them, or of relevance in a truth; default "score" or
         "scores", in a truth "relevance", "rel", "grade" or another usual name, if there is one.
+    keep : {"best"}, optional
+        Of a label that a row lists several times, as documents of which several passages are found,
+        the best score is kept; without it, such a label is refused.
 
     Returns
     -------
@@ -199,7 +210,8 @@ def from_df(
     Raises
     ------
     ValueError
-        If it is no frame, or has no such column; the message names those that there are.
+        If it is no frame, has no such column, or ``keep`` is another word; the message names those
+        that there are.
 
     Examples
     --------
@@ -218,7 +230,8 @@ def from_df(
     with _naming_options("frame"):
         columns = _choose_columns(table, "frame", ChosenColumns(instance, label, score))
     key = None if columns.is_usual else columns.instance
-    return FrameColumns(table, ChosenColumns(key, columns.label, score))
+    check_keep(keep)
+    return FrameColumns(table, ChosenColumns(key, columns.label, score), keep)
 
 
 def _not_lists_error(frame: Frame, argument: str, column: Hashable) -> InputError:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, counted, shown
+from xmleval.input.columns import HIT_LABELS
 from xmleval.input.csr import NO_PAIR, as_array, can_be_numbers
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, no_labels, numbered
 from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, shape_of
@@ -379,11 +380,9 @@ def _add_items(
 
 def _read_hit(argument: str, row: int, item: Mapping[Any, Any]) -> tuple[Any, Any]:
     """Return the label and the score of a dict as search engines return it; refuse other dicts."""
-    name = "label"
-    if "corpus_id" in item:
-        name = "corpus_id"
-    if name not in item or "score" not in item:
-        hint = "expected 'label' or 'corpus_id', and 'score'"
+    name = next((name for name in HIT_LABELS if name in item), None)
+    if name is None or "score" not in item:
+        hint = "expected 'label', 'corpus_id', 'doc_id' or 'id', and 'score'"
         raise InputError(argument, f"{shown(item)} is not a label with its score; {hint}", row=row)
     return item[name], item["score"]
 
@@ -488,7 +487,7 @@ def _first_inexact(array: NDArray[Any], values: list[Any]) -> int | None:
 
 def _field_hint(argument: str, label: object, value: object) -> str:
     """Return a hint on records with fields, whose field names look like labels."""
-    if label in ("label", "corpus_id") and isinstance(value, str):
+    if label in HIT_LABELS and isinstance(value, str):
         return f"; a single label with its score is given as [[hit] for hit in {argument}]"
     if isinstance(label, str) and isinstance(value, list | tuple | np.ndarray):
         return f"; of records with lists, give [record[{shown(label)}] for record in {argument}]"
