@@ -154,7 +154,7 @@ class Scanning:
         from xmleval.input.shards import takes_fields  # imports all formats
 
         if self._fields and not any(takes_fields(path, self.input_format) for path in paths):
-            raise InputError(self._fields[0], "is for CSV and JSON Lines")
+            raise InputError(self._fields[0], "is for CSV, JSON Lines and Parquet")
 
     @property
     def _fields(self) -> list[str]:

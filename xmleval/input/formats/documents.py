@@ -28,15 +28,14 @@ from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
 from xmleval.input.columns import (
     PRED,
-    ChosenColumns,
-    ColumnsError,
     DecidingColumnError,
+    NoLabelsError,
     TableColumns,
-    choose_columns,
     named_as,
 )
 from xmleval.input.fields import LineFields, in_blocks
 from xmleval.input.formats.csv_lines import CsvBlocks, CsvRecords, csv_rows
+from xmleval.input.formats.field_names import choose_fields
 from xmleval.input.formats.format import Fields, FileAt, Format, naming
 from xmleval.input.formats.json_lists import (
     ListedLabels,
@@ -44,7 +43,15 @@ from xmleval.input.formats.json_lists import (
     is_written_plainly,
     read_in_blocks,
 )
-from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
+from xmleval.input.formats.label_columns import EXPECTED as EXPECTED_TABLE
+from xmleval.input.formats.label_columns import LabelTable, choose_label_columns
+from xmleval.input.further_columns import (
+    Coded,
+    EntryColumns,
+    ListColumns,
+    is_blank,
+    notes_on_ranks,
+)
 from xmleval.input.lines import (
     ASCII_BLANKS,
     SHOWN,
@@ -119,7 +126,12 @@ class _DocumentReader:
         self.facts.how_to_repeat = (
             "; a file with a row for each label calls the field of labels 'label'"
         )
-        self._columns = _choose_columns(names, record, kind, fields, self.facts)
+
+        def lists_scores(name: str) -> bool:
+            """Return whether a field of the first record has several values."""
+            return len(split_cell(record.get(name), fields.separator) or ()) > 1
+
+        self._columns = choose_fields(names, kind, fields, self.facts, lists_scores=lists_scores)
         self._reader = _RecordReader(self._columns, kind, fields, self.facts)
         self._batches = RowBatches(by_key=self._columns.instance is not None, best_first=True)
         self._glance = VectorGlance(ADVICE)
@@ -255,49 +267,6 @@ class _DocumentReader:
             raise ValueError("no row in it")
         self._reader.close()
         self._glance.close()
-
-
-def _choose_columns(
-    names: list[str], record: dict[str, Any], kind: str, fields: Fields, facts: Origin
-) -> TableColumns[str]:
-    """Return the roles of fields, by options, names and the first record."""
-    is_scores = kind == "scores"
-    labels = fields.true
-    score = None
-    if is_scores:
-        labels = fields.pred
-        if fields.score in names or not fields.score_of_truth:
-            score = fields.score
-
-    def lists_scores(name: str) -> bool:
-        """Return whether a field of the first record has several values."""
-        return len(split_cell(record.get(name), fields.separator) or ()) > 1
-
-    chosen = ChosenColumns(fields.id, labels, score)
-    try:
-        columns = choose_columns(
-            names, kind, None, chosen, joined=fields.joined, lists_scores=lists_scores
-        )
-    except ColumnsError as error:
-        raise ValueError(Message(f"{error}; ", *_naming_fields(kind))) from None
-    if fields.beside_truth and labels is None and not named_as([columns.label], PRED):
-        message = f"the labels in {shown(columns.label)} are the truth's; "
-        option = ScanField("scores_label_field")
-        raise ValueError(Message(message, option, " names the predicted ones"))
-    if is_scores or columns.value is not None or fields.score not in columns.unused:
-        return columns
-    if columns.lists and (fields.pred in names or named_as(names, PRED)):
-        return columns  # the field has the scores of predictions
-    facts.judged_by = fields.score
-    return columns._replace(value=fields.score)
-
-
-def _naming_fields(kind: str) -> list[object]:
-    """Return the parts of a message on the options that name fields."""
-    label = ScanField("scores_label_field" if kind == "scores" else "label_field")
-    score = ScanField("score_field")
-    instance = ScanField("instance_field")
-    return [label, ", ", score, " and ", instance, " name them"]
 
 
 def _notes_on_fields(columns: TableColumns[str], kind: str, fields: Fields) -> list[str]:
@@ -765,31 +734,37 @@ def _make_format(
     """Return a format with readers of documents, whose fields have the given names."""
 
     def read_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
-        documents: _DocumentReader | None = None
+        reader: _DocumentReader | LabelTable | None = None
         for path in paths:
             with naming(path, expected):
                 file = file_at(path)
                 header = records(file)
                 names, first, file_records = _read_header(header)
-                if documents is None:
-                    documents = _open_documents(names, first, kind, fields)
-                elif records is csv_rows and {*names} != {*documents.names}:
-                    fields_of_first = _shown_names(documents.names)
+                if reader is None:
+                    reader = _open_reader(names, first, kind, fields)
+                elif records is csv_rows and {*names} != {*reader.names}:
+                    fields_of_first = _shown_names([*reader.names])
                     raise ValueError(
                         f"fields {_shown_names(names)}, not {fields_of_first} of {paths[0]}"
                     )
-                origin = documents.facts.of_file(path, paths)
-                listed = None
-                if records is json_rows:
-                    listed = documents.list_fields(first[1])
-                if isinstance(header, CsvRecords) and documents.have_entries:
-                    yield from documents.read_blocks(CsvBlocks(file, header), origin)
-                elif listed is not None:
-                    yield from documents.read_lists(file, listed, file_records, origin)
+            origin = reader.facts.of_file(path, paths)
+            if isinstance(reader, LabelTable):
+                with naming(path, EXPECTED_TABLE):
+                    yield from _read_table(reader, file, header, file_records, origin)
+                continue
+            with naming(path, expected):
+                if isinstance(header, CsvRecords):
+                    yield from _read_csv(reader, file, header, file_records, origin)
                 else:
-                    yield from documents.read(file_records, origin)
+                    yield from _read_json_lines(reader, file, first[1], file_records, origin)
                 if path is paths[-1]:
-                    documents.close()
+                    reader.close()
+
+    def read_columns(path: Path, kind: str) -> Sequence[str] | None:
+        with naming(path, expected):
+            names, first, _ = _read_header(records(file_at(path)))
+            reader = _open_reader(names, first, kind, fields)
+            return reader.columns.labels if isinstance(reader, LabelTable) else None
 
     def holds_both(path: Path) -> bool:
         with naming(path, expected):
@@ -799,7 +774,60 @@ def _make_format(
     def for_fields(fields: Fields, file_at: FileAt) -> Format:
         return _make_format(file_format, records, expected, fields, file_at)
 
-    return replace(file_format, rows=read_rows, holds_both=holds_both, for_fields=for_fields)
+    return replace(
+        file_format,
+        rows=read_rows,
+        columns=read_columns,
+        holds_both=holds_both,
+        for_fields=for_fields,
+    )
+
+
+def _read_csv(
+    documents: _DocumentReader,
+    file: InputFile,
+    header: CsvRecords,
+    records: Iterator[tuple[int, Any]],
+    origin: Origin,
+) -> Iterator[Rows]:
+    """Yield the rows of CSV; those with a row for each label in blocks."""
+    if documents.have_entries:
+        return documents.read_blocks(CsvBlocks(file, header), origin)
+    return documents.read(records, origin)
+
+
+def _read_json_lines(
+    documents: _DocumentReader,
+    file: InputFile,
+    first: dict[str, Any],
+    records: Iterator[tuple[int, Any]],
+    origin: Origin,
+) -> Iterator[Rows]:
+    """Yield the rows of JSON Lines; those of ids, labels and scores alone in blocks."""
+    listed = documents.list_fields(first)
+    if listed is None:
+        return documents.read(records, origin)
+    return documents.read_lists(file, listed, records, origin)
+
+
+def _read_table(
+    table: LabelTable,
+    file: InputFile,
+    header: Iterator[tuple[int, Any]],
+    records: Iterator[tuple[int, Any]],
+    origin: Origin,
+) -> Iterator[Rows]:
+    """Yield the rows of a table with a column for each label; those of CSV in blocks."""
+    number_of = partial(_read_number, kind="grades")  # numbers, and true or false
+    if not isinstance(header, CsvRecords) or table.columns.joining:
+        yield from table.read(records, origin, id_of, number_of)
+        return
+    blocks = CsvBlocks(file, header)
+    for block, lines in blocks.read_cells(table.columns.instance, table.columns.labels):
+        if block is None:
+            yield from table.read(lines(), origin, id_of, number_of)
+        else:
+            yield table.rows(block.cells, block.keys, block.lines, origin)
 
 
 def _read_header(
@@ -813,13 +841,27 @@ def _read_header(
     return names, first, records
 
 
-def _open_documents(
+def _open_reader(
     names: list[str], first: tuple[int, dict[str, Any]], kind: str, fields: Fields
-) -> _DocumentReader:
-    """Return a reader for fields, or refuse a first record that is not a document."""
+) -> _DocumentReader | LabelTable:
+    """Return a reader for fields, or refuse a first record that has no labels."""
     line, record = first
+
+    def is_number(name: str) -> bool | None:
+        """Return whether a cell of the first record is a number, None if it is blank."""
+        cell = record.get(name)
+        if is_blank(cell):
+            return None
+        return _read_number(cell, "grades") is not None
+
     try:
         return _DocumentReader(names, record, kind, fields)
+    except NoLabelsError:
+        columns = choose_label_columns(names, kind, fields, is_number)
+        if columns is not None:
+            return LabelTable(names, columns, kind, Origin(join_option="instance_field"))
+        _refuse_bare_objects(line, record)
+        raise
     except ValueError:
         _refuse_bare_objects(line, record)
         raise
