@@ -133,8 +133,9 @@ class Scanning:
     def truth(self, path: Path) -> Path | Scan:
         """Return a file of relevant labels, as functions take it."""
         score_field = self.score_field
-        if self.scores_label_field is not None or _share_files(path, self.predictions):
-            score_field = None  # it is the field of predictions
+        is_of_predictions = self.scores_label_field not in (None, self.label_field)
+        if is_of_predictions or _share_files(path, self.predictions):
+            score_field = None
         return self._scan(path, self.label_field, score_field)
 
     def training(self, path: Path) -> Path | Scan:

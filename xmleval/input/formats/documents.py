@@ -11,8 +11,8 @@ import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,9 +28,11 @@ from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
 from xmleval.input.columns import (
     PRED,
+    ColumnsError,
     DecidingColumnError,
     NoLabelsError,
     TableColumns,
+    find_instance,
     named_as,
 )
 from xmleval.input.fields import LineFields, in_blocks
@@ -83,6 +85,7 @@ PRINTED_TEXT = re.compile(
     r"""|"(?:[^"\\]++|\\[\\'"nrtxuU])*+"(?!\s*['"]))*+""",
     re.DOTALL,
 )
+SAMPLED_RECORDS = 10_000  # of which some have the same key, where there is a row for each label
 NODE_BYTES = 500  # of memory for a value that Python prints, while it is parsed
 MOST_RELEVANCE = 1 << 62
 TRUTH_WORDS = {"true": 1.0, "false": 0.0}  # as judgements
@@ -119,7 +122,14 @@ class _DocumentReader:
     ``names`` are the fields of the first file, which the other files have, too.
     """
 
-    def __init__(self, names: list[str], record: dict[str, Any], kind: str, fields: Fields) -> None:
+    def __init__(
+        self,
+        names: list[str],
+        record: dict[str, Any],
+        kind: str,
+        fields: Fields,
+        sample: Iterable[tuple[int, Any]] = (),
+    ) -> None:
         self.names = names
         self._kind = kind
         self.facts = Origin(join_option="instance_field")
@@ -131,7 +141,13 @@ class _DocumentReader:
             """Return whether a field of the first record has several values."""
             return len(split_cell(record.get(name), fields.separator) or ()) > 1
 
-        self._columns = choose_fields(names, kind, fields, self.facts, lists_scores=lists_scores)
+        are_entries = _repeat_keys(sample, names, kind, fields)
+        self._columns = choose_fields(
+            names, kind, fields, self.facts, lists_scores=lists_scores, are_entries=are_entries
+        )
+        if are_entries:
+            instance = shown(self._columns.instance)
+            self.facts.notes.append(f"a row for each label, as {instance} has one value in several")
         self._reader = _RecordReader(self._columns, kind, fields, self.facts)
         self._batches = RowBatches(by_key=self._columns.instance is not None, best_first=True)
         self._glance = VectorGlance(ADVICE)
@@ -267,6 +283,40 @@ class _DocumentReader:
             raise ValueError("no row in it")
         self._reader.close()
         self._glance.close()
+
+
+def _repeat_keys(
+    records: Iterable[tuple[int, Any]], names: Sequence[str], kind: str, fields: Fields
+) -> bool:
+    """Return whether the field of labels that an option names has one label in each record.
+
+    Two of the records must then have the same key; lists have one record for each key.
+    """
+    label = fields.pred if kind == "scores" else fields.true
+    if label is None:
+        return False
+    instance = fields.id
+    if instance is None:
+        with contextlib.suppress(ColumnsError):  # raised again where columns are chosen
+            instance = find_instance([name for name in names if name != label])
+    if instance is None:
+        return False
+    keys = set[str]()
+    are_repeated = False
+    for _, record in records:
+        key = str(record.get(instance))
+        are_repeated |= key in keys
+        keys.add(key)
+        if not _is_one_label(record.get(label), fields.separator):
+            return False
+    return are_repeated
+
+
+def _is_one_label(cell: object, separator: str | None) -> bool:
+    """Return whether a cell is a label, not a list of labels in any form."""
+    if not isinstance(cell, str):
+        return isinstance(cell, int)
+    return not LIST_TEXT.fullmatch(cell.strip()) and (separator is None or separator not in cell)
 
 
 def _notes_on_fields(columns: TableColumns[str], kind: str, fields: Fields) -> list[str]:
@@ -724,25 +774,30 @@ def _refuse_field(name: str, noun: str) -> None:
         raise InputError("row_names", text)
 
 
-def _make_format(
-    file_format: Format,
-    records: Records,
-    expected: str,
-    fields: Fields,
-    file_at: FileAt = InputFile,
-) -> Format:
-    """Return a format with readers of documents, whose fields have the given names."""
+@dataclass(frozen=True)
+class _TextFiles:
+    """Readers of files of documents or tables, whose fields have the given names.
 
-    def read_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+    records : yields the names of fields, then the records of a file
+    expected : what is expected of files, in messages
+    """
+
+    records: Records
+    expected: str
+    fields: Fields
+    file_at: FileAt
+
+    def read_rows(self, paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+        """Yield the rows of files that follow one another."""
         reader: _DocumentReader | LabelTable | None = None
         for path in paths:
-            with naming(path, expected):
-                file = file_at(path)
-                header = records(file)
+            with naming(path, self.expected):
+                file = self.file_at(path)
+                header = self.records(file)
                 names, first, file_records = _read_header(header)
                 if reader is None:
-                    reader = _open_reader(names, first, kind, fields)
-                elif records is csv_rows and {*names} != {*reader.names}:
+                    reader = _open_reader(names, first, kind, self.fields, self._sample(file))
+                elif self.records is csv_rows and {*names} != {*reader.names}:
                     fields_of_first = _shown_names([*reader.names])
                     raise ValueError(
                         f"fields {_shown_names(names)}, not {fields_of_first} of {paths[0]}"
@@ -752,7 +807,7 @@ def _make_format(
                 with naming(path, EXPECTED_TABLE):
                     yield from _read_table(reader, file, header, file_records, origin)
                 continue
-            with naming(path, expected):
+            with naming(path, self.expected):
                 if isinstance(header, CsvRecords):
                     yield from _read_csv(reader, file, header, file_records, origin)
                 else:
@@ -760,25 +815,44 @@ def _make_format(
                 if path is paths[-1]:
                     reader.close()
 
-    def read_columns(path: Path, kind: str) -> Sequence[str] | None:
-        with naming(path, expected):
-            names, first, _ = _read_header(records(file_at(path)))
-            reader = _open_reader(names, first, kind, fields)
+    def _sample(self, file: InputFile) -> Iterable[tuple[int, Any]]:
+        """Return the first records, to see whether a field that is named has single labels."""
+        if not self.fields.name_labels:
+            return ()
+        return itertools.islice(self.records(file), 1, 1 + SAMPLED_RECORDS)
+
+    def read_columns(self, path: Path, kind: str) -> Sequence[str] | None:
+        """Return the labels of a table with a column for each label, None of documents."""
+        with naming(path, self.expected):
+            names, first, _ = _read_header(self.records(self.file_at(path)))
+            reader = _open_reader(names, first, kind, self.fields)
             return reader.columns.labels if isinstance(reader, LabelTable) else None
 
-    def holds_both(path: Path) -> bool:
-        with naming(path, expected):
-            _, names = next(records(file_at(path)), (0, []))
-            return fields.pred is not None or bool(named_as(names, PRED))
+    def holds_both(self, path: Path) -> bool:
+        """Return whether a file of relevant labels also has predictions."""
+        with naming(path, self.expected):
+            _, names = next(self.records(self.file_at(path)), (0, []))
+            return self.fields.pred is not None or bool(named_as(names, PRED))
+
+
+def _make_format(
+    file_format: Format,
+    records: Records,
+    expected: str,
+    fields: Fields,
+    file_at: FileAt = InputFile,
+) -> Format:
+    """Return a format with readers of documents and tables, whose fields have the given names."""
+    files = _TextFiles(records, expected, fields, file_at)
 
     def for_fields(fields: Fields, file_at: FileAt) -> Format:
         return _make_format(file_format, records, expected, fields, file_at)
 
     return replace(
         file_format,
-        rows=read_rows,
-        columns=read_columns,
-        holds_both=holds_both,
+        rows=files.read_rows,
+        columns=files.read_columns,
+        holds_both=files.holds_both,
         for_fields=for_fields,
     )
 
@@ -842,7 +916,11 @@ def _read_header(
 
 
 def _open_reader(
-    names: list[str], first: tuple[int, dict[str, Any]], kind: str, fields: Fields
+    names: list[str],
+    first: tuple[int, dict[str, Any]],
+    kind: str,
+    fields: Fields,
+    sample: Iterable[tuple[int, Any]] = (),
 ) -> _DocumentReader | LabelTable:
     """Return a reader for fields, or refuse a first record that has no labels."""
     line, record = first
@@ -855,7 +933,7 @@ def _open_reader(
         return _read_number(cell, "grades") is not None
 
     try:
-        return _DocumentReader(names, record, kind, fields)
+        return _DocumentReader(names, record, kind, fields, sample)
     except NoLabelsError:
         columns = choose_label_columns(names, kind, fields, is_number)
         if columns is not None:

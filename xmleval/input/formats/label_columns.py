@@ -70,13 +70,14 @@ def choose_label_columns(
     ``is_number`` returns whether a column holds numbers, None if its first cell is blank; ``index``
     are the columns that pandas wrote as the index of a frame.
     """
+    if fields.labels is None:
+        refuse_users_and_items(names, lambda user, item: _how_to_read(kind, user, item))
     if fields.name_labels:
         return None
     _refuse_same_names(names)
     picked = fields.labels
     instance = _find_instance(names, fields, is_number, index)
     if picked is None:
-        refuse_users_and_items(names, lambda user, item: _how_to_read(kind, user, item))
         left_out = [name for name in names if is_written_index(name) or name in index]
         labels = [name for name in names if name != instance and name not in left_out]
     else:
@@ -230,8 +231,8 @@ class LabelTable:
         """Refuse a record that lacks a field of the first one, or has another field."""
         for name in self.names:
             if name not in record:
-                hint = "every line has the fields of the first; or write {'labels': {...}}"
-                raise ValueError(f"no field {shown(name)}; {hint}")
+                hint = 'write labels with scores alone in a field, {"labels": {...}}'
+                raise ValueError(f"no field {shown(name)}, as in the first line; {hint}")
         name = next(name for name in record if name not in self._fields)
         raise ValueError(f"field {shown(name)} is not one of the first line; write it there, too")
 
