@@ -131,7 +131,7 @@ def _with_texts_as_lists(table: OpenedTable, fields: Fields) -> OpenedTable:
     names = named_as(table.schema.names, (*TRUE, *PRED))
     names += [name for name in (fields.true, fields.pred) if name is not None]
     types = _column_types(table)
-    texts = {name for name in names if is_text(types.get(name))}
+    texts = {name for name in names if name in types and is_text(types[name])}
     if fields.separator is None or not texts:
         return table
     pa = import_pyarrow()
