@@ -206,7 +206,7 @@ def test_wrong_cell_is_refused_with_its_place(
     ("name", "text", "message"),
     [
         ("t.csv", "id,a,b\nx,1,0\ny,1,no idea\n", "line 3: column 'b' holds 'no idea', no number"),
-        ("t.csv", "id,a,b\nx,1,0\nx,1,0\n", "line 3: two rows are called 'x'; expected a row"),
+        ("t.csv", "id,a,b\nx,1,0\nx,1,0\n", "line 3: two rows are called 'x'; expected one row"),
         ("t.csv", "id,a,b\nx,1,0\n,1,0\n", "line 3: an id is empty"),
         ("t.csv", "id,a,a\nx,1,0\n", "several columns are called 'a'"),
         ("t.csv", "user_id,item_id,rating\n1,2,3\n", "--label-field item_id and --score-field"),

@@ -28,7 +28,7 @@ from xmleval.input.sets import hints_of_value
 
 EXPECTED = "a table with a column for each label, and a row for each instance"
 CELL_BYTES = 32  # of memory for a cell until it is matched
-REPEATED = "; expected a row for each"
+REPEATED = "; expected one row for each; a row for each label has a column 'label' or 'doc_id'"
 PICKS_LABELS = (
     " picks the columns that are labels, and ",
     ScanField("instance_field"),
@@ -65,7 +65,7 @@ def choose_label_columns(
     is_number: IsNumber,
     index: Sequence[str] = (),
 ) -> LabelColumns | None:
-    """Return the roles of columns that are labels; None if no column holds numbers.
+    """Return the roles of columns that are labels; None if most columns hold no numbers.
 
     ``is_number`` returns whether a column holds numbers, None if its first cell is blank; ``index``
     are the columns that pandas wrote as the index of a frame.
@@ -83,7 +83,8 @@ def choose_label_columns(
     else:
         left_out = []
         labels = [name for name in names if name in {*picked}]
-    if not any(map(is_number, labels)):
+    n_numbers = sum(is_number(name) is True for name in labels)
+    if not n_numbers or (picked is None and 2 * n_numbers < len(labels)):
         return None
     _refuse_absent(picked, labels)
     _refuse_texts(labels, is_number)
