@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ from xmleval.files.remote import as_path
 from xmleval.input.argument_types import RowsLike, SparseMatrix
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ
-from xmleval.input.formats.arrow import named_rows, save_table
+from xmleval.input.formats.arrow import ARROW, Reading, named_rows, save_table
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import save_xmc
 from xmleval.input.formats.trec import batches, save
@@ -188,7 +188,7 @@ def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
 
     It has columns ``instance`` (or ``row``) and ``label``, or ``labels``, a list for each instance;
     without ``instance``, these are called by their numbers from 0. Integers are called by their
-    digits.
+    digits. Or it has a column of zeros and ones for each label.
 
     Examples
     --------
@@ -200,7 +200,10 @@ def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
     >>> truth.label_names, truth.matrix.toarray().tolist()
     (['cat', 'dog'], [[1, 0], [1, 1]])
     """
-    return _named(path, named_rows, "truth", labels)
+    columns = ARROW.columns(as_path(path), "truth")  # of a table with a column for each label
+    if labels is None and columns is not None:
+        labels = [*columns]
+    return _named(path, _arrow_rows, "truth", labels)
 
 
 def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
@@ -217,7 +220,12 @@ def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
     >>> read_arrow_scores("model.parquet", ["cat", "dog"]).matrix.toarray().tolist()
     [[0.5, 0.75]]
     """
-    return _named(path, named_rows, "scores", like)
+    return _named(path, _arrow_rows, "scores", like)
+
+
+def _arrow_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+    """Return the rows of Parquet or Arrow files with names."""
+    return named_rows(paths, Reading(kind))
 
 
 def _named(path: PathLike, batches: ReadRows, kind: str, like: Named | list[str] | None) -> Named:

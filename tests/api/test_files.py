@@ -149,7 +149,7 @@ def test_evaluate_matches_names_in_memory_with_names_in_files() -> None:
         ({"y_true": scan("Y.npz", format="x")}, "format='x') is not one of npz"),
         (
             {"y_score": scan("a.npz", separator=";")},
-            "a.npz: scan(path, separator=...) is for CSV and JSON Lines",
+            "a.npz: scan(path, separator=...) is for CSV, JSON Lines and Parquet",
         ),
     ],
 )

@@ -179,7 +179,7 @@ def test_calibrate_command_fits_and_maps_files(
     assert "fitted to 240 pairs: the first 3 labels of each row" in out
     mapped = fit(truth, (labels, ranked), "platt", k=3).apply((labels, ranked))
     for name in ("P.txt", "P_indices.npy"):
-        out = run(f"calibrate apply m.json S_indices.npy --output {name}")
+        out = run(f"calibrate apply S_indices.npy --map m.json --output {name}")
         assert "80 rows, 400 probabilities" in out
         report = json.loads(run(f"evaluate Y.npz {name} --metrics brier@5 --format json"))
         expected = evaluate(truth, mapped, metrics="brier@5")["brier@5"]
@@ -187,10 +187,10 @@ def test_calibrate_command_fits_and_maps_files(
     Path("Y.qrels").write_text("q1 0 a 1\nq1 0 c 0\nq2 0 b 1\n")
     Path("S.run").write_text("q2 Q0 b 1 3.0 x\nq2 Q0 a 2 1.0 x\nq1 Q0 a 1 2.0 x\nq1 Q0 c 2 0.5 x\n")
     run("calibrate fit Y.qrels S.run --output m.json")
-    run("calibrate apply m.json S.run --output P.run")
+    run("calibrate apply S.run --map m.json --output P.run")
     lines = [" ".join(line.split()[:5]) for line in Path("P.run").read_text().splitlines()]
     assert lines == ["q2 Q0 b 1 1.0", "q2 Q0 a 2 0.0", "q1 Q0 a 1 1.0", "q1 Q0 c 2 0.0"]
-    message = refused("calibrate apply m.json S.run --output P.txt")
+    message = refused("calibrate apply S.run --map m.json --output P.txt")
     expected_message = "P.txt: no scores with names, as S.run has, are written in this format"
     assert f"{expected_message}; expected" in message
 

@@ -51,7 +51,7 @@ COMMANDS = {  # by command and option: a line
     "threshold fit --output": "threshold fit Y_test.npz scores.npz --measure f1.micro",
     "threshold apply --output": "threshold apply scores.npz --rule a.rule",
     "calibrate fit --output": "calibrate fit Y_test.npz scores.npz",
-    "calibrate apply --output": "calibrate apply a.map scores.npz",
+    "calibrate apply --output": "calibrate apply scores.npz --map a.map",
 }
 ENDINGS = (
     "txt",

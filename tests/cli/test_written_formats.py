@@ -170,14 +170,14 @@ def values(line: str) -> dict[str, Any]:
         ),
         (
             "matrix",
-            "calibrate apply numbers.map matrix.npz --output {}",
+            "calibrate apply matrix.npz --map numbers.map --output {}",
             "Y.npz {}",
             "digits.qrels {}",
             "Y.npz matrix.npz",
         ),
         (
             "list",
-            "calibrate apply numbers.map list_indices.npy --output {}",
+            "calibrate apply list_indices.npy --map numbers.map --output {}",
             "Y.npz {}",
             "digits.qrels {}",
             "Y.npz matrix.npz",
@@ -225,7 +225,7 @@ def test_data_by_number_are_written_in_every_format_or_refused(
         ("list", "convert list.run {} --kind scores", "Y.jsonl {}", "Y.jsonl list.jsonl"),
         (
             "applied",
-            "calibrate apply names.map list.jsonl --output {}",
+            "calibrate apply list.jsonl --map names.map --output {}",
             "Y.jsonl {}",
             "Y.jsonl list.jsonl",
         ),

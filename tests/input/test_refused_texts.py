@@ -112,8 +112,8 @@ JSONS = [
     ("1\n", "line 1: '1' is no object"),
     ("[1]\n", """line 1: '[1]' is a list; write it in a field, {"labels": [...]}"""),
     (
-        '{"a": 0.5, "b": 1}\n',
-        """line 1: labels with scores alone; write them in a field, {"labels": {...}}""",
+        '{"a": 0, "b": 1}\n{"b": 1}\n',
+        """line 2: no field 'a', as in the first line; write labels with scores alone in a field""",
     ),
     ('{"a": {"b": 1}}\n', "line 1: rows by name; write one object of all rows (NAME.json)"),
     ('{"tags": [], "pred": [{"a": 1}]}\n', "line 1: an object is no label with a score, such as"),

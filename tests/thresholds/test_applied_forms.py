@@ -224,6 +224,12 @@ def test_write_keeps_the_names_of_any_form(form: str, ending: str) -> None:
     names = ["p@1", "p@2", "ndcg@3"]
     report = evaluate(y_true, f"s.{ending}", metrics=names)
     assert dict(report) == dict(evaluate(TRUTH, SCORES, metrics=names))
+    calibrator = calibrate.fit(TRUTH, SCORES, "platt")
+    write(f"c.{ending}", calibrator.apply(scores))
+    names = ["brier", "p@1"]
+    calibrated = evaluate(y_true, f"c.{ending}", metrics=names)
+    expected = evaluate(TRUTH, calibrator.apply(SCORES), metrics=names)
+    assert dict(calibrated) == pytest.approx(dict(expected), rel=1e-6)
     if ending == "run":
         message = r"^p\.run: a TREC run holds no predicted sets; expected"
         with pytest.raises(ValueError, match=message):

@@ -24,9 +24,10 @@ FIT = {
     "labels": INPUTS["labels"],
     **FORMAT,
     **RESOURCES,
-    "output": Opt(MODEL, "MODEL", "File for the map, JSON.", extra=REQUIRED),
+    "output": Opt(MODEL, "MAP", "File for the map, JSON.", extra=REQUIRED),
 }
 APPLY = {
+    "saved": Opt(FILE, "MAP", "File that `xmleval calibrate fit` wrote.", "--map", REQUIRED),
     **{name: opt for name, opt in FORMAT.items() if name != "label_field"},
     "output": WRITTEN,
 }
@@ -59,8 +60,8 @@ def fit(
 ) -> None:
     """Fit a map from SCORES to probabilities against the relevant labels in TRUTH.
 
-    Both are of held-out data. `xmleval calibrate apply MODEL SCORES` makes probabilities of other
-    scores. Labels with names are matched by name.
+    Both are of held-out data. `xmleval calibrate apply SCORES --map MAP` makes probabilities of
+    other scores. Labels with names are matched by name.
     """
     with printing_notes():
         calibrator = fit_files(
@@ -78,14 +79,12 @@ def fit(
 
 
 @command({"Options": APPLY}, group=calibrate, short_help="Write probabilities in place of scores.")
-@click.argument("model", type=FILE)
 @click.argument("scores", type=FILE)
-def apply(model: Path, scores: Path, output: Path, scanning: Scanning) -> None:
-    """Write SCORES with the probabilities that MODEL gives in place of the scores.
+def apply(scores: Path, saved: Path, output: Path, scanning: Scanning) -> None:
+    """Write SCORES with the probabilities that a map gives in place of the scores.
 
-    MODEL is a file that `xmleval calibrate fit` wrote. A list keeps its order. Names of rows and
-    labels are kept.
+    A list keeps its order. Names of rows and labels are kept.
     """
-    n_rows, n_entries, notes = apply_to_files(model, scanning.scores(scores), output, on_terminal())
+    n_rows, n_entries, notes = apply_to_files(saved, scanning.scores(scores), output, on_terminal())
     print_notes(notes)
     write_text(f"{counted(n_rows, 'rows')}, {counted(n_entries, 'probabilities', 'probability')}")

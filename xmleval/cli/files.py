@@ -184,8 +184,9 @@ class Scanning:
     def truth(self, path: Path) -> Path | Scan:
         """Return a file of relevant labels, as functions take it."""
         score_field = self.score_field
-        if self.scores_label_field is not None or _share_files(path, self.predictions):
-            score_field = None  # it is the field of predictions
+        is_of_predictions = self.scores_label_field not in (None, self.label_field)
+        if is_of_predictions or _share_files(path, self.predictions):
+            score_field = None
         return self._scan(path, self.label_field, score_field)
 
     def training(self, path: Path) -> Path | Scan:
@@ -205,7 +206,7 @@ class Scanning:
         from xmleval.input.shards import takes_fields  # imports all formats
 
         if self._fields and not any(takes_fields(path, self.input_format) for path in paths):
-            raise InputError(self._fields[0], "is for CSV and JSON Lines")
+            raise InputError(self._fields[0], "is for CSV, JSON Lines and Parquet")
 
     @property
     def _fields(self) -> list[str]:

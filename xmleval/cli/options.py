@@ -272,7 +272,7 @@ INPUTS = {
     "label_field": Opt(
         str,
         "NAME",
-        "Of CSV and JSON Lines: the field of relevant labels, in TRUTH and --train.",
+        "Of CSV, JSON Lines and Parquet: the field of relevant labels, in TRUTH and --train.",
     ),
     "scores_label_field": Opt(
         str,

@@ -153,8 +153,9 @@ def open_run(
             positive_integer("n_labels", question.n_labels)
         inputs = _open_inputs(request, scores)
         _refuse_little_memory(request, resources, inputs)
-        inputs = _with_fields_named(inputs, joined=bool(scores) or "y_pred" in inputs or fits)
         labels = _label_names(question)
+        joined = bool(scores) or "y_pred" in inputs or fits
+        inputs = _with_fields_named(inputs, joined, labels)
         train = inputs.pop("y_train", [None])[0]
         rows = match_inputs(request, inputs, labels, fits)
         label_counts = label_counts_of(rows, resources, labels, question.n_labels)
@@ -205,10 +206,11 @@ def _refuse_little_memory(
 
 
 def _with_fields_named(
-    inputs: Mapping[str, Sequence[Opened]], joined: bool
+    inputs: Mapping[str, Sequence[Opened]], joined: bool, labels: list[Any] | None
 ) -> dict[str, list[Opened]]:
-    """Return the inputs in formats with the names of their fields."""
-    with_names = iter(with_fields(joined, *itertools.chain(*inputs.values())))
+    """Return the inputs in formats with the names of their fields, and of all labels if given."""
+    all_inputs = itertools.chain(*inputs.values())
+    with_names = iter(with_fields(joined, *all_inputs, labels=labels))
     renamed = dict[str, list[Opened]]()
     for argument, opened_inputs in inputs.items():
         renamed[argument] = [*itertools.islice(with_names, len(opened_inputs))]

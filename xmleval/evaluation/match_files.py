@@ -59,10 +59,8 @@ def read_truth(
     ``labels`` may also name the columns of a truth without names. ``fits`` is that of `Match`.
     """
     names: Sequence[str] = labels or ()
-    if not names and isinstance(truth, OpenedValue):
-        columns = truth.columns_as_in_files
-        if columns is not None and columns.are_columns:
-            names = [*(columns.names or ())]
+    if not names:
+        names = truth.columns or ()
     match = Match(truth.name, names, listed=labels is not None, fits=fits)
     if labels is None or not truth.numbers_labels(labels):
         placed = match.place("y_true", truth.name, _truth_batches(truth, predictions))
@@ -114,6 +112,8 @@ def prediction_batches(opened: Opened, facts: Origin | None = None) -> Batches:
 
 def _candidate_batches(opened: Opened) -> Batches:
     """Return a reader of candidates: predictions, or relevant labels with names."""
+    if isinstance(opened, OpenedFiles) and opened.columns is not None:
+        return _truth_batches(opened)
     batches = opened.batches("scores")
     if batches is None:
         return _truth_batches(opened)
@@ -228,7 +228,7 @@ class FileMatch:
         ranks = not is_sets or (in_truth_file and rows.scored)
         picks = is_sets and not rows.scored and decision is None
         remarks = []
-        if not rows.scored and isinstance(model, OpenedFiles):
+        if not rows.scored and isinstance(model, OpenedFiles) and model.columns is None:
             remarks.append(_use_without_scores(picks, ranks, in_truth_file))
         if self.fits:
             match.know_all()
@@ -241,9 +241,9 @@ class FileMatch:
         return _PlacedModel(rows, match, ranks)
 
     def _batches(self, model: Opened, match: Match) -> Batches:
-        """Return a reader of predictions; the columns of a wide frame name all its labels."""
+        """Return a reader of predictions; the columns of a wide table name all its labels."""
         if not isinstance(model, OpenedValue):
-            return prediction_batches(model, self.match.origin)
+            return self._file_batches(model)
         file_rows = model.rows_as_in_files
         columns = model.columns_as_in_files
         if file_rows is None or columns is None or not (file_rows.named and columns.are_columns):
@@ -253,6 +253,14 @@ class FileMatch:
             match.notes.append(f"{model.name}: rows are matched by column {shown(id_column)}")
         rows = columns.part(0, columns.n_rows)._replace(keys=file_rows.keys, match=file_rows.match)
         return lambda: [rows]
+
+    def _file_batches(self, model: Opened) -> Batches:
+        """Return a reader of predictions in files."""
+        if model.columns is None:
+            return prediction_batches(model, self.match.origin)
+        is_sets = model is self.inputs.sets.get("y_pred")
+        batches = _truth_batches(model) if is_sets else prediction_batches(model)
+        return lambda: (rows._replace(are_columns=True) for rows in batches())
 
 
 class _PlacedModel(NamedTuple):

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from xmleval.base.errors import shown
+from xmleval.base.errors import Message, shown
 
 Column = TypeVar("Column", bound=Hashable)  # name of a column, a text except in some frames
 OWN_INSTANCE = ("instance", "row")  # always names the rows
@@ -115,11 +115,15 @@ class DecidingColumnError(ColumnsError):
 
 
 class ChosenColumns(NamedTuple, Generic[Column]):
-    """Columns that a caller names; None for columns to find."""
+    """Columns that a caller names; None for columns to find.
+
+    are_entries : whether ``label`` has one label in each row, where only contents can show it
+    """
 
     instance: Column | None = None
     label: Column | None = None
     value: Column | None = None
+    are_entries: bool = False
 
 
 class TableColumns(NamedTuple, Generic[Column]):
@@ -153,8 +157,8 @@ def choose_columns(
     `score` next to lists of labels has lists, too. Lists that are not ``joined`` need no instance.
     """
     chosen = chosen or ChosenColumns()
-    _refuse_absent(chosen, names)
-    unnamed = [name for name in names if name not in chosen]
+    _refuse_absent(chosen[:3], names)
+    unnamed = [name for name in names if name not in chosen[:3]]
     usual = _UsualColumns(unnamed, kind != "scores", is_list, lists_scores)
     lists, instance, label = _find_labels(usual, chosen, names)
     if instance is None and (joined or not lists):
@@ -217,7 +221,7 @@ def _find_labels(
     """Return whether labels are lists, the column of instances if known, and that of labels."""
     is_list = usual.is_list
     if chosen.label is not None:
-        are_lists = is_list is None or is_list(chosen.label)
+        are_lists = not chosen.are_entries if is_list is None else is_list(chosen.label)
         return are_lists, chosen.instance, chosen.label
     entry = usual.find_entry(chosen.instance)
     if entry is not None:
@@ -328,7 +332,7 @@ class _UsualColumns(NamedTuple, Generic[Column]):
         return scores
 
 
-def find_users_and_items(columns: Iterable[object]) -> tuple[str, str] | None:
+def _find_users_and_items(columns: Iterable[object]) -> tuple[str, str] | None:
     """Return the columns of users and of items if a table has both, None otherwise."""
     plain = {re.sub(r"[_\- ]", "", name.lower()): name for name in columns if isinstance(name, str)}
     users = [name for key, name in plain.items() if key in USERS]
@@ -361,6 +365,15 @@ def _one_of(columns: Sequence[Column]) -> Column:
     if len({*columns}) > 1:
         raise ColumnsError(f"columns {' and '.join(map(shown, columns))} may both be meant")
     return columns[0]
+
+
+def refuse_users_and_items(columns: Iterable[object], how: Callable[[str, str], object]) -> None:
+    """Refuse a table with columns of users and of items; ``how`` returns how to read them."""
+    pair = _find_users_and_items(columns)
+    if pair is not None:
+        user, item = pair
+        text = f"columns {user!r} and {item!r} look like a row for each label; "
+        raise ColumnsError(Message(text, how(user, item)))
 
 
 def is_written_index(column: object) -> bool:

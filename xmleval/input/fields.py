@@ -87,6 +87,19 @@ class LineFields(NamedTuple):
         )
 
 
+class TableCells(NamedTuple):
+    """Lines of a table with a column for each label.
+
+    keys : the key of each line, None without a column of them
+    lines : int64 (n,), the number of each line in the file
+    cells : float64 (n, n_labels)
+    """
+
+    keys: list[str] | None
+    lines: Ints
+    cells: Floats
+
+
 def read_in_order(
     layout: FieldPlaces, names: Names, blocks: Iterator[Lines]
 ) -> Iterator[tuple[Lines, LineFields | None]]:
@@ -120,6 +133,28 @@ def read_fields(
     further = [_code_cells(text, starts[i], stops[i]) for i in range(n_columns, len(starts))]
     labels, label_names = names.number(text, starts[LABEL], stops[LABEL])
     return LineFields(text, starts, stops, lines, labels, label_names, values, further)
+
+
+def read_cells(layout: FieldPlaces, block: Lines, n_skipped: int = 0) -> TableCells | None:
+    """Return the key of each line and the numbers in its further fields; see `read_fields`."""
+    text = block.text
+    places = _find_places(layout, block, n_skipped)
+    if places is None:
+        return None
+    starts, stops, lines = places
+    keys = None
+    n_keys = len(starts) - len(layout.further)
+    if n_keys:
+        if trim_fields(text, starts[KEY], stops[KEY]):
+            return None
+        keys = texts_in(text, starts[KEY], stops[KEY])
+    cell_starts = starts[n_keys:].T.reshape(-1)
+    cell_stops = stops[n_keys:].T.reshape(-1)
+    trim_fields(text, cell_starts, cell_stops)
+    cells = numbers_in(text, cell_starts, cell_stops)
+    if cells is None:
+        return None
+    return TableCells(keys, lines, cells.reshape(lines.size, len(layout.further)))
 
 
 def _find_places(

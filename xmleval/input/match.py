@@ -347,7 +347,10 @@ class Match:
         names = rows.names
         labels = rows.labels
         if rows.are_columns:
-            return self._number_columns(progress.argument, rows)[labels]
+            if progress.columns is not rows.names:  # the same in all batches of a file
+                progress.columns = rows.names
+                progress.column_numbers = self._number_columns(progress.argument, rows)
+            return progress.column_numbers[labels]
         self._refuse_unlike(progress.argument, rows)
         if number is None or (names is None and self.are_texts and self.closed):
             return labels
@@ -664,6 +667,7 @@ class MatchProgress:
     files : files that were read, of an input of several
     file_of : place in ``files``, from 1, of the file that had a row, by row number; 0 for none
     table, codes : names of labels in the file, and their label numbers, -1 until looked up
+    columns, column_numbers : names of columns of the last batch, and their label numbers
     """
 
     role: str
@@ -678,6 +682,8 @@ class MatchProgress:
     file_of: Ints = field(default_factory=lambda: np.zeros(1, np.int32))
     table: NameTable | None = None
     codes: Labels = field(default_factory=lambda: np.empty(0, np.int32))
+    columns: Sequence[Any] | None = None
+    column_numbers: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     def codes_of(self, names: TableNames) -> Labels:
         """Return label numbers by name of a table, -1 until the caller fills them in."""

@@ -71,6 +71,11 @@ class Opened:
         """Whether rows or labels have names."""
         raise NotImplementedError
 
+    @property
+    def columns(self) -> Sequence[Any] | None:
+        """The labels of a table with a column for each label, None of other inputs."""
+        raise NotImplementedError
+
     def batches(self, kind: str) -> Batches | None:
         """Return a reader of rows with names, of a truth or scores; None if there are no names."""
         raise NotImplementedError
@@ -125,6 +130,14 @@ class OpenedValue(Opened):
     def named(self) -> bool:
         """Whether rows or labels have names."""
         return self.rows_as_in_files is not None
+
+    @property
+    def columns(self) -> Sequence[Any] | None:
+        """The labels of a table with a column for each label, None of other values."""
+        rows = self.columns_as_in_files
+        if rows is None or not rows.are_columns:
+            return None
+        return rows.names
 
     @cached_property
     def columns_as_in_files(self) -> Rows | None:

@@ -70,8 +70,8 @@ def scan(
     format : str, optional
         A name of `xmleval.io.FORMATS`, for texts and for files whose names do not show it.
     instance : str, optional
-        Of CSV and JSON Lines: the field whose values name the instances, and join the rows of
-        several files.
+        Of CSV, JSON Lines and Parquet: the field whose values name the instances, and join the
+        rows of several files.
     label : str, optional
         The field of the labels: relevant ones of a truth, predicted ones of scores or sets.
     score : str, optional

@@ -159,13 +159,13 @@ def _truth(argument: str, rows: Rows, start: int, gains: str | None, width: int)
     assert values is not None
     is_bad = values != 1
     if is_bad.any():
-        hints = _hints_of_value(values[is_bad.argmax()], gains is not None, width)
+        hints = hints_of_value(values[is_bad.argmax()], gains is not None, width)
         reason = "is neither 0 nor 1 in a label set"
         rows.refuse_first(argument, "value", is_bad, start, reason, *hints)
     return Truth(rows.ptr, rows.labels)
 
 
-def _hints_of_value(value: float, may_be_grade: bool, width: int) -> list[object]:
+def hints_of_value(value: float, may_be_grade: bool, width: int) -> list[object]:
     """Return advice on a value that is neither 0 nor 1, in rows of ``width`` labels."""
     unmarked = "; give 0 where it means not relevant"
     if math.isnan(value):

@@ -93,6 +93,15 @@ class OpenedFiles(Opened):
         """Whether rows or labels have names."""
         return any(pieces.named for _, pieces in self.each)
 
+    @cached_property
+    def columns(self) -> Sequence[str] | None:
+        """The labels of tables with a column for each label, None of other files."""
+        if self.fields is not None and self.fields.name_labels:
+            return None
+        path, form = self.shards[0]
+        is_truth = self.argument not in (*PREDICTIONS, "candidates")
+        return form.columns(path, self.kind if is_truth else "scores")
+
     @property
     def is_list(self) -> bool:
         """Whether the files can only be a list of predictions, not a truth."""
@@ -182,7 +191,7 @@ class OpenedFiles(Opened):
 def _shared_columns(truth: OpenedFiles, predictions: OpenedFiles) -> list[str]:
     """Return the further columns of tables that every shard has."""
     columns_of_shards = [
-        further_columns_of(shard.path, side.kind)
+        further_columns_of(shard.path, side.kind, side.fields or Fields())
         for side in (truth, predictions)
         for shard in side.shards
     ]
@@ -190,11 +199,11 @@ def _shared_columns(truth: OpenedFiles, predictions: OpenedFiles) -> list[str]:
     return [name for name in first_columns if all(name in names for names in more_columns)]
 
 
-def with_fields(joined: bool, *inputs: T) -> list[T]:
+def with_fields(joined: bool, *inputs: T, labels: Sequence[str] | None = None) -> list[T]:
     """Return inputs with the names of their fields; values and None are returned unchanged.
 
     All inputs read one version of a file. ``joined`` is whether there are several files, whose rows
-    may be joined by ids.
+    may be joined by ids. ``labels`` are the names of all labels, if they are given.
     """
     file_at = cache(InputFile)
     truth_files = _files_of_named_labels(inputs)
@@ -204,6 +213,8 @@ def with_fields(joined: bool, *inputs: T) -> list[T]:
             inputs_with_fields.append(opened)
             continue
         fields = _fields_of(opened, joined)
+        if labels is not None:
+            fields = fields._replace(labels=(*map(str, labels),))
         if opened.argument in PREDICTIONS and opened.files == truth_files:
             fields = fields._replace(beside_truth=True)
         inputs_with_fields.append(_with_fields(opened, fields, file_at))
@@ -246,7 +257,7 @@ def refused_fields(scan: Scan, label: str = "label_field") -> ValueError:
     options = {"label": label, "score": "score_field", "instance": "instance_field"}
     name = next(iter(scan.fields))
     option = ScanField(options.get(name, name))
-    return ValueError(Message(f"{scan}: ", option, " is for CSV and JSON Lines"))
+    return ValueError(Message(f"{scan}: ", option, " is for CSV, JSON Lines and Parquet"))
 
 
 def _with_fields(opened: OpenedFiles, fields: Fields, file_at: FileAt) -> OpenedFiles:
@@ -326,7 +337,7 @@ def read_sets(path: FilePath) -> Any:
     read_rows = label_sets.format.rows
     if label_sets.named and read_rows:
         batches = partial(read_rows, label_sets.paths, "truth")
-        return read_named(label_sets.name, batches, "truth", None)
+        return read_named(label_sets.name, batches, "truth", label_sets.columns)
     pieces = label_sets.pieces()
     rows = stack_rows(pieces.read(sys.maxsize))
     if isinstance(rows, np.ndarray):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import MOST_LABELS, Bools, Ints
+from xmleval.base.arrays import MOST_LABELS, Bools, Floats, Ints
 from xmleval.base.budget import LEAST_WHOLE, memory_limit
 from xmleval.base.errors import counted, printable, shown
 from xmleval.files.input import InputFile
@@ -22,20 +23,30 @@ from xmleval.files.output import replacing
 from xmleval.input.columns import (
     LABEL_COLUMN,
     OWN_INSTANCE,
-    ColumnsError,
+    PRED,
+    TRUE,
     DecidingColumnError,
+    NoLabelsError,
     TableColumns,
-    choose_columns,
     hashed,
+    named_as,
 )
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
-from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.field_names import choose_fields
+from xmleval.input.formats.format import Fields, FileAt, Format, naming
+from xmleval.input.formats.label_columns import (
+    CELL_BYTES,
+    LabelColumns,
+    LabelTable,
+    choose_label_columns,
+)
+from xmleval.input.formats.label_columns import EXPECTED as EXPECTED_TABLE
 from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.lines import SHOWN
 from xmleval.input.match import MATCHED_SHARE
 from xmleval.input.matched_rows import PlacedRows
-from xmleval.input.pieces import Pieces, joined
+from xmleval.input.pieces import Pieces, joined, with_names
 from xmleval.input.plausibility import LIKE_A_SCORE, VectorGlance, without_vectors
 from xmleval.input.rows import BY_KEY, Origin, Rows, pointer
 from xmleval.input.writing import canonical, known_labels, names_of
@@ -46,12 +57,14 @@ EXPECTED = (
 )
 BUFFER_BYTES = 1 << 20  # for each column that is read
 REMOTE_BUFFER_BYTES = 1 << 22
+FEW_COLUMNS = 16  # with more of them, buffers are smaller
 SAMPLED_ROWS = 256
 MOST_ROWS = 1 << 16
 BYTES_PER_ROW = 16
 BATCH_BYTES = 1 << 22
 PLACED_BYTES = 32  # of memory for a row of a table with a row for each label
 ADVICE = "write the ids of the ones, or label names as texts"
+USUAL_FIELDS = Fields()
 RENAME = "rename it to 'instance' where it names the rows"
 
 
@@ -60,6 +73,7 @@ class RecordBatch(Protocol):
 
     num_rows: int
     columns: list[Any]
+    schema: Any
 
     def column(self, name: str) -> Any:
         """Return a column."""
@@ -77,8 +91,18 @@ class OpenedTable(NamedTuple):
 
 
 @contextlib.contextmanager
-def open_table(file: InputFile) -> Iterator[OpenedTable]:
-    """Open a file in the format that its first bytes show; batches are validated."""
+def open_table(file: InputFile, fields: Fields = USUAL_FIELDS) -> Iterator[OpenedTable]:
+    """Open a file in the format that its first bytes show; batches are validated.
+
+    Texts of labels are lists where ``fields`` have a separator.
+    """
+    with _open_as_written(file) as table:
+        yield _with_texts_as_lists(table, fields)
+
+
+@contextlib.contextmanager
+def _open_as_written(file: InputFile) -> Iterator[OpenedTable]:
+    """Open a file with the columns that are in it."""
     with file.open(0) as stream:
         first_bytes = stream.read(8)
         stream.seek(0)
@@ -102,10 +126,47 @@ def open_table(file: InputFile) -> Iterator[OpenedTable]:
             raise ValueError(printable(" ".join(str(error)[:200].split()))) from None
 
 
+def _with_texts_as_lists(table: OpenedTable, fields: Fields) -> OpenedTable:
+    """Return a table whose texts of labels are cut at a separator, if one is given."""
+    names = named_as(table.schema.names, (*TRUE, *PRED))
+    names += [name for name in (fields.true, fields.pred) if name is not None]
+    types = _column_types(table)
+    texts = {name for name in names if name in types and is_text(types[name])}
+    if fields.separator is None or not texts:
+        return table
+    pa = import_pyarrow()
+    schema = table.schema
+    for place, name in enumerate(schema.names):
+        if name in texts:
+            schema = schema.set(place, pa.field(name, pa.list_(pa.string())))
+
+    def read_batches(columns: list[str], n_bytes: int) -> Iterator[RecordBatch]:
+        for batch in table.batches(columns, n_bytes):
+            arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+            for name in texts & arrays.keys():
+                arrays[name] = _cut_texts(arrays[name], fields.separator)
+            yield pa.record_batch(arrays)
+
+    return OpenedTable(schema, table.metadata, read_batches)
+
+
+def _cut_texts(column: Any, separator: str | None) -> Any:
+    """Return a column of texts as lists of their parts, without blanks around them."""
+    pa = import_pyarrow()
+    if hasattr(column, "dictionary"):
+        column = column.dictionary_decode()
+    lists = pa.compute.split_pattern(column.cast(pa.string()), separator)
+    parts = pa.compute.utf8_trim_whitespace(lists.flatten())
+    sizes = lists.value_lengths().fill_null(0)
+    ptr = pa.array(pointer(as_numpy(sizes)), pa.int32())
+    return pa.ListArray.from_arrays(ptr, parts, mask=lists.is_null())
+
+
 def import_pyarrow() -> ModuleType:
     """Return pyarrow with its modules for both formats, or raise an error on how to install it."""
     try:
         import pyarrow
+        import pyarrow.compute
         import pyarrow.ipc
         import pyarrow.parquet
     except ImportError:
@@ -139,7 +200,7 @@ def _open_parquet(pa: ModuleType, source: Any, file: InputFile) -> OpenedTable:
         source,
         metadata=metadata,
         read_dictionary=texts,
-        buffer_size=_buffer_bytes(file),
+        buffer_size=_buffer_bytes(file, len(metadata.schema)),
         pre_buffer=False,
     )
 
@@ -159,11 +220,12 @@ def _open_parquet(pa: ModuleType, source: Any, file: InputFile) -> OpenedTable:
     return OpenedTable(parquet.schema_arrow, metadata.metadata or {}, read_batches)
 
 
-def _buffer_bytes(file: InputFile) -> int:
-    """Return the size of pyarrow's read buffer, 0 for none."""
+def _buffer_bytes(file: InputFile, n_columns: int) -> int:
+    """Return the size of pyarrow's read buffer of each column, 0 for none."""
     if file.size <= LEAST_WHOLE:  # a buffer would be as large as a damaged page claims, up to 2 GiB
         return 0
-    return REMOTE_BUFFER_BYTES if file.is_remote else BUFFER_BYTES
+    n_bytes = REMOTE_BUFFER_BYTES if file.is_remote else BUFFER_BYTES
+    return n_bytes // max(1, n_columns // FEW_COLUMNS)
 
 
 def _open_ipc(pa: ModuleType, source: Any, open_reader: Callable[..., Any]) -> OpenedTable:
@@ -197,6 +259,14 @@ def _count_rows_of(n_bytes: int, batch: RecordBatch) -> int:
     return int(min(max(n_bytes // row_bytes, 1), MOST_ROWS))
 
 
+class Reading(NamedTuple):
+    """What is read from files: the kind of rows, names of columns, and how files are opened."""
+
+    kind: str
+    fields: Fields = USUAL_FIELDS
+    file_at: FileAt = InputFile
+
+
 class ArrowTable(NamedTuple):
     """Roles of the columns of a file, and its number of labels.
 
@@ -212,14 +282,19 @@ class ArrowTable(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def describe_table(table: OpenedTable, kind: str) -> ArrowTable:
-    """Return the roles of the columns of a file; lists without scores are a ranking."""
+def describe_table(table: OpenedTable, reading: Reading, facts: Origin | None = None) -> ArrowTable:
+    """Return the roles of the columns of a file; lists without scores are a ranking.
+
+    ``facts`` is told which column judges the labels of a truth.
+    """
     types = _column_types(table)
-    names: list[str] = table.schema.names
-    try:
-        columns = choose_columns(names, kind, lambda name: is_list(types[name]))
-    except ColumnsError as error:
-        raise ValueError(f"{error}; rename columns, or leave some out") from None
+    columns = choose_fields(
+        table.schema.names,
+        reading.kind,
+        reading.fields._replace(joined=True),
+        facts or Origin(),
+        is_list=lambda name: is_list(types[name]),
+    )
     named = _is_name(types[columns.label])
     if columns.instance is not None:
         named = named or _is_name(types[columns.instance])
@@ -427,49 +502,144 @@ def _type_name(type_: Any) -> str:
     return str(type_)[:SHOWN]
 
 
-def named_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+def named_rows(paths: Sequence[Path], reading: Reading) -> Iterator[Rows]:
     """Yield the rows of files, one per instance or per label; integers become names."""
+    with naming(paths[0], EXPECTED):
+        names, columns = _find_label_columns(reading.file_at(paths[0]), reading)
+    if columns is not None:
+        table = LabelTable(names, columns, reading.kind, Origin("row", how_to_join=RENAME))
+        yield from _read_label_tables(table, paths, reading)
+        return
     glance = VectorGlance(ADVICE)
     facts = Origin("row", how_to_join=RENAME)
     first: TableColumns[str] | None = None
     for path in paths:
-        file = InputFile(path)
+        file = reading.file_at(path)
         with naming(path, EXPECTED):
-            columns, notes = _describe_columns(file, kind)
+            columns_of_file, notes = _describe_columns(file, reading, facts)
             facts.notes += [note for note in notes if note not in facts.notes]
-            first = first or columns
-            if columns._replace(unused=first.unused) != first:
-                raise ValueError(
-                    f"columns {shown(', '.join(columns.read))}, unlike those of {paths[0]}"
-                )
-            for rows in _batches(file, kind, True, BATCH_BYTES, facts.of_file(path, paths)):
+            first = first or columns_of_file
+            if columns_of_file._replace(unused=first.unused) != first:
+                columns_read = shown(", ".join(columns_of_file.read))
+                raise ValueError(f"columns {columns_read}, unlike those of {paths[0]}")
+            for rows in _batches(file, reading, True, BATCH_BYTES, facts.of_file(path, paths)):
                 glance.refuse(rows)
                 yield rows
             if path is paths[-1]:
                 glance.close()
 
 
-def _describe_columns(file: InputFile, kind: str) -> tuple[TableColumns[str], list[str]]:
+def _find_label_columns(file: InputFile, reading: Reading) -> tuple[list[str], LabelColumns | None]:
+    """Return the columns of a file, and their roles if there is a column for each label."""
+    with open_table(file, reading.fields) as table:
+        names: list[str] = table.schema.names
+        types = _column_types(table)
+        try:
+            describe_table(table, reading)
+        except NoLabelsError:
+            columns = choose_label_columns(
+                names,
+                reading.kind,
+                reading.fields,
+                lambda name: _is_number(types[name]),
+                _index_columns(table.metadata),
+            )
+            if columns is None:
+                raise
+            return names, columns
+    return names, None
+
+
+def _is_number(type_: Any) -> bool | None:
+    """Return whether a type is one of numbers; None for a column of nulls."""
+    types = import_pyarrow().types
+    if types.is_null(type_):
+        return None
+    number_types = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(is_type(type_) for is_type in number_types)
+
+
+def _index_columns(metadata: dict[bytes, bytes]) -> list[str]:
+    """Return the columns that pandas wrote as the index of a frame."""
+    try:
+        index = json.loads(metadata.get(b"pandas", b"{}")).get("index_columns", [])
+    except (ValueError, AttributeError):
+        return []
+    return [name for name in index if isinstance(name, str)]
+
+
+def _read_label_tables(
+    table: LabelTable, paths: Sequence[Path], reading: Reading
+) -> Iterator[Rows]:
+    """Yield the rows of files with a column for each label."""
+    columns = table.columns
+    most_rows = max(1, BATCH_BYTES // (CELL_BYTES * (1 + len(columns.labels))))
+    for path in paths:
+        origin = table.facts.of_file(path, paths)
+        with naming(path, EXPECTED_TABLE), open_table(reading.file_at(path)) as opened_table:
+            _refuse_other_names(opened_table.schema.names, table.names, paths[0])
+            first = 0
+            for batch in opened_table.batches(columns.read, BATCH_BYTES):
+                for start in range(0, batch.num_rows, most_rows):
+                    part = batch.slice(start, most_rows)
+                    yield _label_rows(part, table, first, origin)
+                    first += part.num_rows
+                _hash_cells(table.facts.columns, batch)
+
+
+def _refuse_other_names(names: Sequence[str], expected: Sequence[str], first: Path) -> None:
+    """Refuse a table that has other columns than the first one."""
+    other = {*names} ^ {*expected}
+    if other:
+        name = next(name for name in (*names, *expected) if name in other)
+        raise ValueError(f"column {shown(name)} is not in both, this file and {first}")
+
+
+def _label_rows(batch: RecordBatch, table: LabelTable, first: int, origin: Origin) -> Rows:
+    """Return the rows of a batch of a table with a column for each label."""
+    keys = None
+    if table.columns.instance is not None:
+        keys = _row_names(read_cells(batch, table.columns.instance, first, False))
+    cells = np.empty((batch.num_rows, len(table.columns.labels)))
+    for place, name in enumerate(table.columns.labels):
+        cells[:, place] = _numbers_or_nan(batch.column(name), name)
+    return table.rows(cells, keys, first + np.arange(batch.num_rows), origin)
+
+
+def _numbers_or_nan(column: Any, name: str) -> Floats:
+    """Return the numbers in a column, NaN for nulls."""
+    pa = import_pyarrow()
+    if not _is_number(column.type) and not pa.types.is_null(column.type):
+        raise ValueError(f"column {shown(name)} holds {_type_name(column.type)}, no numbers")
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    return as_numpy(column.cast(pa.float64(), safe=False))
+
+
+def _describe_columns(
+    file: InputFile, reading: Reading, facts: Origin
+) -> tuple[TableColumns[str], list[str]]:
     """Return the roles of the columns of a file whose rows are named, and notes on them."""
-    with open_table(file) as table:
-        columns = describe_table(table, kind).columns
+    with open_table(file, reading.fields) as table:
+        columns = describe_table(table, reading, facts).columns
         notes = list[str]()
         if columns.is_usual:
             notes.append(f"ids in {shown(columns.instance)}")
-        notes += notes_on_columns(table, columns, kind)
+        notes += notes_on_columns(table, columns, reading.kind)
     return columns, notes
 
 
 def _batches(
-    file: InputFile, kind: str, named: bool, n_bytes: int, facts: Origin, start: int = 0
+    file: InputFile, reading: Reading, named: bool, n_bytes: int, facts: Origin, start: int = 0
 ) -> Iterator[Rows]:
     """Yield the rows of a table, ``named`` or by number; those of a long one have one label each.
 
     ``start`` is the number of its first row among the rows of several files.
     """
     first = 0
-    with open_table(file) as opened_table:
-        table = describe_table(opened_table, kind)
+    kind = reading.kind
+    with open_table(file, reading.fields) as opened_table:
+        table = describe_table(opened_table, reading)
         columns = table.columns
         joining = table.joining if named else []
         for name in joining:
@@ -602,16 +772,19 @@ def _place_rows(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRow
     return placed
 
 
-def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
+def read_pieces(paths: Sequence[Path], reading: Reading) -> Pieces:
     """Return the rows of files in order, by number."""
-    files = [*map(InputFile, paths)]
+    files = [*map(reading.file_at, paths)]
+    with naming(paths[0], EXPECTED):
+        if _find_label_columns(files[0], reading)[1] is not None:
+            return with_names(paths[0])
     tables = list[ArrowTable]()
     shards = list[tuple[str, Pieces]]()
     named = False
     start = 0
     for path, file in zip(paths, files, strict=True):
-        read = partial(_read_lists, file, kind, start)
-        table, start = _describe_numbered(file, kind, start)
+        read = partial(_read_lists, file, reading, start)
+        table, start = _describe_numbered(file, reading, start)
         named |= table.named
         shards.append((str(path), Pieces(None, table.n_labels, read, notes=table.notes)))
         tables.append(table)
@@ -625,7 +798,7 @@ def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
 
     def read_long(n_bytes: int) -> Iterator[Rows]:
         whole = paths[0].parent if len(paths) > 1 else paths[0]
-        placed = _place_rows(_long_batches(files, kind, n_bytes), whole, instance)
+        placed = _place_rows(_long_batches(files, reading, n_bytes), whole, instance)
         yield from placed.read(n_bytes)
 
     return replace(pieces, read=read_long, locate=None)
@@ -642,13 +815,13 @@ def _refuse_other_columns(paths: Sequence[Path], tables: Sequence[ArrowTable]) -
             )
 
 
-def _describe_numbered(file: InputFile, kind: str, start: int) -> tuple[ArrowTable, int]:
+def _describe_numbered(file: InputFile, reading: Reading, start: int) -> tuple[ArrowTable, int]:
     """Return a table and the number of the row after its last.
 
     It has names if the numbers of its rows do not count from ``start``.
     """
-    with naming(file.path, EXPECTED), open_table(file) as opened_table:
-        table = describe_table(opened_table, kind)
+    with naming(file.path, EXPECTED), open_table(file, reading.fields) as opened_table:
+        table = describe_table(opened_table, reading)
         instance = table.columns.instance
         first = 0
         if instance is not None and table.columns.lists and not table.named:
@@ -659,24 +832,24 @@ def _describe_numbered(file: InputFile, kind: str, start: int) -> tuple[ArrowTab
                 first += batch.num_rows
         notes = list[str]()
         if not table.named:
-            notes = notes_on_columns(opened_table, table.columns, kind)
+            notes = notes_on_columns(opened_table, table.columns, reading.kind)
     return table._replace(notes=tuple(notes)), start + first
 
 
-def _read_lists(file: InputFile, kind: str, start: int, n_bytes: int) -> Iterator[Rows]:
+def _read_lists(file: InputFile, reading: Reading, start: int, n_bytes: int) -> Iterator[Rows]:
     """Yield the rows of a table of lists by number."""
     with naming(file.path, EXPECTED):
-        batches = _batches(file, kind, False, n_bytes, Origin("row"), start)
+        batches = _batches(file, reading, False, n_bytes, Origin("row"), start)
         yield from without_vectors(batches, ADVICE)
 
 
-def _long_batches(files: Sequence[InputFile], kind: str, n_bytes: int) -> Iterator[Rows]:
+def _long_batches(files: Sequence[InputFile], reading: Reading, n_bytes: int) -> Iterator[Rows]:
     """Yield the rows of tables with a row for each label; refuse an instance in two files."""
     # for each instance the number of its file, from 1 up, or 0
     file_of: Ints = np.zeros(1, np.int32)
     for place, file in enumerate(files, 1):
         with naming(file.path, EXPECTED):
-            for rows in _batches(file, kind, False, n_bytes, Origin("row")):
+            for rows in _batches(file, reading, False, n_bytes, Origin("row")):
                 yield rows  # the caller checks the numbers of rows before the next line
                 instances = np.asarray(rows.keys)
                 n_instances = int(instances.max(initial=-1)) + 1
@@ -692,10 +865,10 @@ def _long_batches(files: Sequence[InputFile], kind: str, n_bytes: int) -> Iterat
                 file_of[instances] = place
 
 
-def further_columns_of(path: Path, kind: str) -> list[str]:
+def further_columns_of(path: Path, kind: str, fields: Fields) -> list[str]:
     """Return the further columns of texts or integers in a file of lists of unnamed rows."""
-    with naming(path, EXPECTED), open_table(InputFile(path)) as opened_table:
-        return describe_table(opened_table, kind).joining
+    with naming(path, EXPECTED), open_table(InputFile(path), fields) as opened_table:
+        return describe_table(opened_table, Reading(kind, fields)).joining
 
 
 def hash_columns(paths: Sequence[Path], names: list[str]) -> dict[str, array[int]]:
@@ -774,14 +947,35 @@ def _make_lists(ptr: Ints, values: Any) -> Any:
     return pa.ListArray.from_arrays(pa.array(ptr, pa.int32()), values)
 
 
-ARROW = Format(
-    name="arrow",
-    title="Parquet or Arrow file",
-    extensions=(".parquet", ".arrow", ".feather"),
-    pieces=lambda path, kind: read_pieces([path], kind),
-    together=read_pieces,
-    rows=named_rows,
-    write=save_table,
-    keeps_names=True,
-    keeps_order=True,
-)
+def _make_format(fields: Fields, file_at: FileAt) -> Format:
+    """Return the format with readers of tables whose columns have the given names."""
+
+    def reading(kind: str) -> Reading:
+        return Reading(kind, fields, file_at)
+
+    def read_columns(path: Path, kind: str) -> Sequence[str] | None:
+        with naming(path, EXPECTED):
+            columns = _find_label_columns(file_at(path), reading(kind))[1]
+            return None if columns is None else columns.labels
+
+    def holds_both(path: Path) -> bool:
+        with naming(path, EXPECTED), open_table(file_at(path)) as table:
+            return fields.pred is not None or bool(named_as(table.schema.names, PRED))
+
+    return Format(
+        name="arrow",
+        title="Parquet or Arrow file",
+        extensions=(".parquet", ".arrow", ".feather"),
+        pieces=lambda path, kind: read_pieces([path], reading(kind)),
+        together=lambda paths, kind: read_pieces(paths, reading(kind)),
+        rows=lambda paths, kind: named_rows(paths, reading(kind)),
+        columns=read_columns,
+        holds_both=holds_both,
+        for_fields=_make_format,
+        write=save_table,
+        keeps_names=True,
+        keeps_order=True,
+    )
+
+
+ARROW = _make_format(USUAL_FIELDS, InputFile)

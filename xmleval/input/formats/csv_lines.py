@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 
 from xmleval.base.budget import memory_limit
 from xmleval.files.input import InputFile
-from xmleval.input.fields import FieldPlaces, LineFields, in_blocks, read_fields, read_in_order
+from xmleval.input.fields import (
+    FieldPlaces,
+    LineFields,
+    TableCells,
+    in_blocks,
+    read_cells,
+    read_fields,
+    read_in_order,
+)
 from xmleval.input.lines import (
     LINE_BYTES,
     LONGEST_LINE,
@@ -145,6 +153,36 @@ class CsvBlocks:
                     yield CsvBlock(None, partial(self._records, last_blocks))
                     return
                 yield CsvBlock(fields, partial(self._records, [block]), further)
+
+    def read_cells(
+        self, key: str | None, columns: Sequence[str]
+    ) -> Iterator[tuple[TableCells | None, Callable[[], Iterator[Record]]]]:
+        """Yield the numbers in some columns of each block, and a line-by-line reader of the block.
+
+        Without numbers, the block must be read line by line; a small file always is. From lines on
+        that may go on beyond such a block, all others are one.
+        """
+        place_of = {name: place for place, name in enumerate(self._names)}
+        key_place = -1 if key is None else place_of[key]
+        further = tuple([place_of[name] for name in columns])
+        places = (key_place, -1, -1)
+        layout = FieldPlaces(len(self._names), places, ord(self._delimiter), further)
+        with open_text(self._file) as opened:
+            blocks = dropwhile(_is_blank, in_blocks(opened))
+            first = next(blocks)
+            second = next(blocks, None)
+            if second is None:
+                yield None, partial(self._records_below_header, [first])
+                return
+            records: Callable[[Iterable[Lines]], CsvRecords] = self._records_below_header
+            all_blocks = chain([first, second], blocks)
+            for block in all_blocks:
+                cells = read_cells(layout, block, n_skipped=1 if block is first else 0)
+                if cells is None and _may_go_on(block):
+                    yield None, partial(records, chain([block], all_blocks))
+                    return
+                yield cells, partial(records, [block])
+                records = self._records
 
     def _field_places(self, columns: Sequence[str | None], further: Sequence[str]) -> FieldPlaces:
         """Return the places of fields on a line; of two fields of one name, the last counts."""

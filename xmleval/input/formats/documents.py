@@ -11,8 +11,8 @@ import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,15 +29,16 @@ from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
 from xmleval.input.columns import (
     HIT_LABELS,
     PRED,
-    ChosenColumns,
     ColumnsError,
     DecidingColumnError,
+    NoLabelsError,
     TableColumns,
-    choose_columns,
+    find_instance,
     named_as,
 )
 from xmleval.input.fields import LineFields, in_blocks
 from xmleval.input.formats.csv_lines import CsvBlocks, CsvRecords, csv_rows
+from xmleval.input.formats.field_names import choose_fields
 from xmleval.input.formats.format import Fields, FileAt, Format, naming
 from xmleval.input.formats.json_lists import (
     ListedLabels,
@@ -45,7 +46,15 @@ from xmleval.input.formats.json_lists import (
     is_written_plainly,
     read_in_blocks,
 )
-from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
+from xmleval.input.formats.label_columns import EXPECTED as EXPECTED_TABLE
+from xmleval.input.formats.label_columns import LabelTable, choose_label_columns
+from xmleval.input.further_columns import (
+    Coded,
+    EntryColumns,
+    ListColumns,
+    is_blank,
+    notes_on_ranks,
+)
 from xmleval.input.lines import (
     ASCII_BLANKS,
     SHOWN,
@@ -77,6 +86,7 @@ PRINTED_TEXT = re.compile(
     r"""|"(?:[^"\\]++|\\[\\'"nrtxuU])*+"(?!\s*['"]))*+""",
     re.DOTALL,
 )
+SAMPLED_RECORDS = 10_000  # of which some have the same key, where there is a row for each label
 NODE_BYTES = 500  # of memory for a value that Python prints, while it is parsed
 MOST_RELEVANCE = 1 << 62
 TRUTH_WORDS = {"true": 1.0, "false": 0.0}  # as judgements
@@ -113,14 +123,32 @@ class _DocumentReader:
     ``names`` are the fields of the first file, which the other files have, too.
     """
 
-    def __init__(self, names: list[str], record: dict[str, Any], kind: str, fields: Fields) -> None:
+    def __init__(
+        self,
+        names: list[str],
+        record: dict[str, Any],
+        kind: str,
+        fields: Fields,
+        sample: Iterable[tuple[int, Any]] = (),
+    ) -> None:
         self.names = names
         self._kind = kind
         self.facts = Origin(join_option="instance_field")
         self.facts.how_to_repeat = (
             "; a file with a row for each label calls the field of labels 'label'"
         )
-        self._columns = _choose_columns(names, record, kind, fields, self.facts)
+
+        def lists_scores(name: str) -> bool:
+            """Return whether a field of the first record has several values."""
+            return len(split_cell(record.get(name), fields.separator) or ()) > 1
+
+        are_entries = _repeat_keys(sample, names, kind, fields)
+        self._columns = choose_fields(
+            names, kind, fields, self.facts, lists_scores=lists_scores, are_entries=are_entries
+        )
+        if are_entries:
+            instance = shown(self._columns.instance)
+            self.facts.notes.append(f"a row for each label, as {instance} has one value in several")
         self._reader = _RecordReader(self._columns, kind, fields, self.facts)
         self._batches = RowBatches(by_key=self._columns.instance is not None, best_first=True)
         self._glance = VectorGlance(ADVICE)
@@ -258,47 +286,38 @@ class _DocumentReader:
         self._glance.close()
 
 
-def _choose_columns(
-    names: list[str], record: dict[str, Any], kind: str, fields: Fields, facts: Origin
-) -> TableColumns[str]:
-    """Return the roles of fields, by options, names and the first record."""
-    is_scores = kind == "scores"
-    labels = fields.true
-    score = None
-    if is_scores:
-        labels = fields.pred
-        if fields.score in names or not fields.score_of_truth:
-            score = fields.score
+def _repeat_keys(
+    records: Iterable[tuple[int, Any]], names: Sequence[str], kind: str, fields: Fields
+) -> bool:
+    """Return whether the field of labels that an option names has one label in each record.
 
-    def lists_scores(name: str) -> bool:
-        """Return whether a field of the first record has several values."""
-        return len(split_cell(record.get(name), fields.separator) or ()) > 1
-
-    chosen = ChosenColumns(fields.id, labels, score)
-    try:
-        columns = choose_columns(
-            names, kind, None, chosen, joined=fields.joined, lists_scores=lists_scores
-        )
-    except ColumnsError as error:
-        raise ValueError(Message(f"{error}; ", *_naming_fields(kind))) from None
-    if fields.beside_truth and labels is None and not named_as([columns.label], PRED):
-        message = f"the labels in {shown(columns.label)} are the truth's; "
-        option = ScanField("scores_label_field")
-        raise ValueError(Message(message, option, " names the predicted ones"))
-    if is_scores or columns.value is not None or fields.score not in columns.unused:
-        return columns
-    if columns.lists and (fields.pred in names or named_as(names, PRED)):
-        return columns  # the field has the scores of predictions
-    facts.judged_by = fields.score
-    return columns._replace(value=fields.score)
+    Two of the records must then have the same key; lists have one record for each key.
+    """
+    label = fields.pred if kind == "scores" else fields.true
+    if label is None:
+        return False
+    instance = fields.id
+    if instance is None:
+        with contextlib.suppress(ColumnsError):  # raised again where columns are chosen
+            instance = find_instance([name for name in names if name != label])
+    if instance is None:
+        return False
+    keys = set[str]()
+    are_repeated = False
+    for _, record in records:
+        key = str(record.get(instance))
+        are_repeated |= key in keys
+        keys.add(key)
+        if not _is_one_label(record.get(label), fields.separator):
+            return False
+    return are_repeated
 
 
-def _naming_fields(kind: str) -> list[object]:
-    """Return the parts of a message on the options that name fields."""
-    label = ScanField("scores_label_field" if kind == "scores" else "label_field")
-    score = ScanField("score_field")
-    instance = ScanField("instance_field")
-    return [label, ", ", score, " and ", instance, " name them"]
+def _is_one_label(cell: object, separator: str | None) -> bool:
+    """Return whether a cell is a label, not a list of labels in any form."""
+    if not isinstance(cell, str):
+        return isinstance(cell, int)
+    return not LIST_TEXT.fullmatch(cell.strip()) and (separator is None or separator not in cell)
 
 
 def _notes_on_fields(columns: TableColumns[str], kind: str, fields: Fields) -> list[str]:
@@ -756,6 +775,67 @@ def _refuse_field(name: str, noun: str) -> None:
         raise InputError("row_names", text)
 
 
+@dataclass(frozen=True)
+class _TextFiles:
+    """Readers of files of documents or tables, whose fields have the given names.
+
+    records : yields the names of fields, then the records of a file
+    expected : what is expected of files, in messages
+    """
+
+    records: Records
+    expected: str
+    fields: Fields
+    file_at: FileAt
+
+    def read_rows(self, paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+        """Yield the rows of files that follow one another."""
+        reader: _DocumentReader | LabelTable | None = None
+        for path in paths:
+            with naming(path, self.expected):
+                file = self.file_at(path)
+                header = self.records(file)
+                names, first, file_records = _read_header(header)
+                if reader is None:
+                    reader = _open_reader(names, first, kind, self.fields, self._sample(file))
+                elif self.records is csv_rows and {*names} != {*reader.names}:
+                    fields_of_first = _shown_names([*reader.names])
+                    raise ValueError(
+                        f"fields {_shown_names(names)}, not {fields_of_first} of {paths[0]}"
+                    )
+            origin = reader.facts.of_file(path, paths)
+            if isinstance(reader, LabelTable):
+                with naming(path, EXPECTED_TABLE):
+                    yield from _read_table(reader, file, header, file_records, origin)
+                continue
+            with naming(path, self.expected):
+                if isinstance(header, CsvRecords):
+                    yield from _read_csv(reader, file, header, file_records, origin)
+                else:
+                    yield from _read_json_lines(reader, file, first[1], file_records, origin)
+                if path is paths[-1]:
+                    reader.close()
+
+    def _sample(self, file: InputFile) -> Iterable[tuple[int, Any]]:
+        """Return the first records, to see whether a field that is named has single labels."""
+        if not self.fields.name_labels:
+            return ()
+        return itertools.islice(self.records(file), 1, 1 + SAMPLED_RECORDS)
+
+    def read_columns(self, path: Path, kind: str) -> Sequence[str] | None:
+        """Return the labels of a table with a column for each label, None of documents."""
+        with naming(path, self.expected):
+            names, first, _ = _read_header(self.records(self.file_at(path)))
+            reader = _open_reader(names, first, kind, self.fields)
+            return reader.columns.labels if isinstance(reader, LabelTable) else None
+
+    def holds_both(self, path: Path) -> bool:
+        """Return whether a file of relevant labels also has predictions."""
+        with naming(path, self.expected):
+            _, names = next(self.records(self.file_at(path)), (0, []))
+            return self.fields.pred is not None or bool(named_as(names, PRED))
+
+
 def _make_format(
     file_format: Format,
     records: Records,
@@ -763,44 +843,66 @@ def _make_format(
     fields: Fields,
     file_at: FileAt = InputFile,
 ) -> Format:
-    """Return a format with readers of documents, whose fields have the given names."""
-
-    def read_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
-        documents: _DocumentReader | None = None
-        for path in paths:
-            with naming(path, expected):
-                file = file_at(path)
-                header = records(file)
-                names, first, file_records = _read_header(header)
-                if documents is None:
-                    documents = _open_documents(names, first, kind, fields)
-                elif records is csv_rows and {*names} != {*documents.names}:
-                    fields_of_first = _shown_names(documents.names)
-                    raise ValueError(
-                        f"fields {_shown_names(names)}, not {fields_of_first} of {paths[0]}"
-                    )
-                origin = documents.facts.of_file(path, paths)
-                listed = None
-                if records is json_rows:
-                    listed = documents.list_fields(first[1])
-                if isinstance(header, CsvRecords) and documents.have_entries:
-                    yield from documents.read_blocks(CsvBlocks(file, header), origin)
-                elif listed is not None:
-                    yield from documents.read_lists(file, listed, file_records, origin)
-                else:
-                    yield from documents.read(file_records, origin)
-                if path is paths[-1]:
-                    documents.close()
-
-    def holds_both(path: Path) -> bool:
-        with naming(path, expected):
-            _, names = next(records(file_at(path)), (0, []))
-            return fields.pred is not None or bool(named_as(names, PRED))
+    """Return a format with readers of documents and tables, whose fields have the given names."""
+    files = _TextFiles(records, expected, fields, file_at)
 
     def for_fields(fields: Fields, file_at: FileAt) -> Format:
         return _make_format(file_format, records, expected, fields, file_at)
 
-    return replace(file_format, rows=read_rows, holds_both=holds_both, for_fields=for_fields)
+    return replace(
+        file_format,
+        rows=files.read_rows,
+        columns=files.read_columns,
+        holds_both=files.holds_both,
+        for_fields=for_fields,
+    )
+
+
+def _read_csv(
+    documents: _DocumentReader,
+    file: InputFile,
+    header: CsvRecords,
+    records: Iterator[tuple[int, Any]],
+    origin: Origin,
+) -> Iterator[Rows]:
+    """Yield the rows of CSV; those with a row for each label in blocks."""
+    if documents.have_entries:
+        return documents.read_blocks(CsvBlocks(file, header), origin)
+    return documents.read(records, origin)
+
+
+def _read_json_lines(
+    documents: _DocumentReader,
+    file: InputFile,
+    first: dict[str, Any],
+    records: Iterator[tuple[int, Any]],
+    origin: Origin,
+) -> Iterator[Rows]:
+    """Yield the rows of JSON Lines; those of ids, labels and scores alone in blocks."""
+    listed = documents.list_fields(first)
+    if listed is None:
+        return documents.read(records, origin)
+    return documents.read_lists(file, listed, records, origin)
+
+
+def _read_table(
+    table: LabelTable,
+    file: InputFile,
+    header: Iterator[tuple[int, Any]],
+    records: Iterator[tuple[int, Any]],
+    origin: Origin,
+) -> Iterator[Rows]:
+    """Yield the rows of a table with a column for each label; those of CSV in blocks."""
+    number_of = partial(_read_number, kind="grades")  # numbers, and true or false
+    if not isinstance(header, CsvRecords) or table.columns.joining:
+        yield from table.read(records, origin, id_of, number_of)
+        return
+    blocks = CsvBlocks(file, header)
+    for block, lines in blocks.read_cells(table.columns.instance, table.columns.labels):
+        if block is None:
+            yield from table.read(lines(), origin, id_of, number_of)
+        else:
+            yield table.rows(block.cells, block.keys, block.lines, origin)
 
 
 def _read_header(
@@ -814,13 +916,31 @@ def _read_header(
     return names, first, records
 
 
-def _open_documents(
-    names: list[str], first: tuple[int, dict[str, Any]], kind: str, fields: Fields
-) -> _DocumentReader:
-    """Return a reader for fields, or refuse a first record that is not a document."""
+def _open_reader(
+    names: list[str],
+    first: tuple[int, dict[str, Any]],
+    kind: str,
+    fields: Fields,
+    sample: Iterable[tuple[int, Any]] = (),
+) -> _DocumentReader | LabelTable:
+    """Return a reader for fields, or refuse a first record that has no labels."""
     line, record = first
+
+    def is_number(name: str) -> bool | None:
+        """Return whether a cell of the first record is a number, None if it is blank."""
+        cell = record.get(name)
+        if is_blank(cell):
+            return None
+        return _read_number(cell, "grades") is not None
+
     try:
-        return _DocumentReader(names, record, kind, fields)
+        return _DocumentReader(names, record, kind, fields, sample)
+    except NoLabelsError:
+        columns = choose_label_columns(names, kind, fields, is_number)
+        if columns is not None:
+            return LabelTable(names, columns, kind, Origin(join_option="instance_field"))
+        _refuse_bare_objects(line, record)
+        raise
     except ValueError:
         _refuse_bare_objects(line, record)
         raise

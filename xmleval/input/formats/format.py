@@ -27,6 +27,7 @@ class Fields(NamedTuple):
     joined : whether there are several files whose rows may be joined by ids
     score_of_truth : whether the truth has the field of scores, which predictions may lack
     beside_truth : whether predictions are in the same file as a truth whose field is named
+    labels : names of all labels, which pick the columns of a table with a column for each label
     """
 
     true: str | None = None
@@ -37,6 +38,12 @@ class Fields(NamedTuple):
     joined: bool = True
     score_of_truth: bool = False
     beside_truth: bool = False
+    labels: tuple[str, ...] | None = None
+
+    @property
+    def name_labels(self) -> bool:
+        """Whether the field of labels or of their scores is named, so that no label is a column."""
+        return (self.true, self.pred, self.score) != (None, None, None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +75,9 @@ class Format:
         Whether labels are ids where no names are in the file, and their digits are no names.
     holds_both : callable
         ``holds_both(path)`` tells whether a file of relevant labels also has predictions.
+    columns : callable
+        ``columns(path, kind)`` tells the labels of a table with a column for each label, None of
+        other files.
     for_fields : callable, optional
         ``for_fields(fields, file_at)`` returns the format where people tell what fields are called,
         of files that ``file_at`` finds, in one version each.
@@ -97,6 +107,7 @@ class Format:
     together: Callable[[Sequence[Path], str], Pieces] | None = None
     are_ids: bool = False
     holds_both: Callable[[Path], bool] = lambda path: False
+    columns: Callable[[Path, str], Sequence[str] | None] = lambda path, kind: None
     for_fields: Callable[[Fields, FileAt], Format] | None = None
     companions: Callable[[Path], list[Path]] = lambda path: []
     write: Callable[[Path, Any, str, int | None], None] | None = None

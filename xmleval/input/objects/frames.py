@@ -24,9 +24,9 @@ from xmleval.input.columns import (
     TableColumns,
     choose_columns,
     find_instance,
-    find_users_and_items,
     is_written_index,
     named_as,
+    refuse_users_and_items,
 )
 from xmleval.input.csr import matrix_rows
 from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
@@ -390,7 +390,10 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
                 return _read_rows(frame, argument)
         id_column = _find_keys(frame, argument, labels or ())
     if labels is None:
-        _refuse_users_and_items(argument, frame.columns)
+        try:
+            refuse_users_and_items(frame.columns, _how_to_read)
+        except ColumnsError as error:
+            raise InputError(argument, str(error)) from None
     return _read_wide_rows(frame, argument, labels, id_column)
 
 
@@ -421,14 +424,9 @@ def _refuse_key_twice(argument: str, name: Hashable, values: list[Any]) -> None:
         raise InputError(argument, f"column {shown(name)} has {shown(twice)} in two rows; {hint}")
 
 
-def _refuse_users_and_items(argument: str, names: list[Hashable]) -> None:
-    pair = find_users_and_items(names)
-    if pair is not None:
-        user, item = pair
-        how = f"xmleval.from_df(df, instance={user!r}, label={item!r}, score=...) reads them"
-        raise InputError(
-            argument, f"columns {user!r} and {item!r} look like a row for each label; {how}"
-        )
+def _how_to_read(user: str, item: str) -> str:
+    """Return the code that reads columns of users and items."""
+    return f"xmleval.from_df(df, instance={user!r}, label={item!r}, score=...) reads them"
 
 
 def _read_wide_rows(

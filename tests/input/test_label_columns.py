@@ -1,0 +1,256 @@
+"""Tables with a column for each label in files: they are read as frames are."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.damage import answer
+from tests.limits import NAME_LIMITS, small_limits
+from xmleval import evaluate, inverse_propensity, label_statistics, scan
+from xmleval.io import read_arrow_truth
+
+MEASURES = ["p@1", "ndcg@3", "auc.macro", "ranking_loss", "f1.macro@1"]
+Writer = Callable[[pd.DataFrame, str], str]
+
+
+def write_csv(frame: pd.DataFrame, name: str) -> str:
+    frame.to_csv(f"{name}.csv", index=frame.index.name is not None)
+    return f"{name}.csv"
+
+
+def write_tsv(frame: pd.DataFrame, name: str) -> str:
+    frame.to_csv(f"{name}.tsv.gz", sep="\t", index=frame.index.name is not None)
+    return f"{name}.tsv.gz"
+
+
+def write_json_lines(frame: pd.DataFrame, name: str) -> str:
+    if frame.index.name is not None:
+        frame = frame.reset_index()
+    frame.to_json(f"{name}.jsonl", orient="records", lines=True)
+    return f"{name}.jsonl"
+
+
+def write_parquet(frame: pd.DataFrame, name: str) -> str:
+    frame.to_parquet(f"{name}.parquet")
+    return f"{name}.parquet"
+
+
+def write_feather(frame: pd.DataFrame, name: str) -> str:
+    if frame.index.name is not None:
+        frame = frame.reset_index()
+    frame.to_feather(f"{name}.feather")
+    return f"{name}.feather"
+
+
+WRITERS = [write_csv, write_tsv, write_json_lines, write_parquet, write_feather]
+PIECES = {  # some rows at a time, which are spilled
+    **NAME_LIMITS,
+    "input.fields": {"BLOCK_BYTES": 4096},
+    "input.formats.arrow": {"BATCH_BYTES": 2048},
+    "input.formats.label_columns": {"BATCH_BYTES": 2048},
+}
+each_format = pytest.mark.parametrize("write", WRITERS)
+
+
+def make_truth(n_rows: int = 9, n_labels: int = 5) -> pd.DataFrame:
+    """Zeros and ones with ids of rows; the last label is relevant nowhere."""
+    cells = (np.random.default_rng(0).random((n_rows, n_labels)) < 0.4).astype(int)
+    cells[:, -1] = 0
+    frame = pd.DataFrame(cells, columns=[f"label {place}" for place in range(n_labels)])
+    frame.insert(0, "id", [f"d{row}" for row in range(n_rows)])
+    return frame
+
+
+def make_scores(n_rows: int = 9, n_labels: int = 5) -> pd.DataFrame:
+    """Scores, some of them equal, with rows and columns in another order."""
+    cells = np.random.default_rng(1).integers(0, 99, (n_rows, n_labels)) / 64
+    frame = pd.DataFrame(cells, columns=[f"label {place}" for place in range(n_labels)][::-1])
+    frame.insert(0, "id", [f"d{row}" for row in range(n_rows)][::-1])
+    return frame
+
+
+def results_of(*data: Any, **options: Any) -> tuple[Any, ...]:
+    """Return the values, the values by row, and the names of a report."""
+    report = evaluate(*data, per_row=True, **{"metrics": MEASURES, **options})
+    by_row = {name: [*map(str, values)] for name, values in report.per_row().items()}
+    return dict(report), by_row, report.label_names, report.unknown_labels
+
+
+@each_format
+def test_table_is_read_as_a_frame(write: Writer) -> None:
+    truth = make_truth()
+    scores = make_scores()
+    expected = results_of(truth, scores)
+    files = write(truth, "t"), write(scores, "s")
+    assert results_of(*files) == expected
+    assert results_of(truth, files[1]) == expected
+    assert results_of(files[0], scores) == expected
+    assert evaluate(*files, metrics="p@1").notes == [
+        f"{name}: 5 columns read as labels, ids in 'id'" for name in files
+    ]
+
+
+@each_format
+def test_large_table_is_read_in_pieces(write: Writer) -> None:
+    truth = make_truth(60, 8)
+    scores = make_scores(60, 8)
+    files = write(truth, "t"), write(scores, "s")
+    with small_limits(PIECES):
+        assert results_of(*files) == results_of(truth, scores)
+        scores.loc[50, "label 3"] = np.nan
+        with pytest.raises(ValueError, match=r": (line|row) 5\d: column 'label 3': score nan"):
+            evaluate(files[0], write(scores, "s"))
+
+
+@each_format
+def test_index_or_texts_in_the_first_column_name_the_rows(write: Writer) -> None:
+    expected = results_of(make_truth(), make_scores())
+    truth = make_truth().rename(columns={"id": "document"}).set_index("document")
+    scores = make_scores().rename(columns={"id": "document"}).set_index("document")
+    assert results_of(write(truth, "t"), write(scores, "s")) == expected
+
+
+def test_index_without_a_name_names_the_rows() -> None:
+    expected = results_of(make_truth(), make_scores())
+    make_truth().set_index("id").rename_axis(None).to_csv("t.csv")
+    make_scores().set_index("id").rename_axis(None).to_parquet("s.parquet")
+    assert results_of("t.csv", "s.parquet") == expected
+
+
+@each_format
+def test_rows_without_ids_are_in_order(write: Writer) -> None:
+    truth = make_truth().drop(columns="id")
+    scores = make_scores().drop(columns="id")
+    files = write(truth, "t"), write(scores, "s")
+    assert results_of(*files)[0] == results_of(truth, scores)[0]
+
+
+@each_format
+def test_sets_grades_and_training_labels_are_read(write: Writer) -> None:
+    truth = make_truth()
+    scores = make_scores()
+    grades = truth.set_index("id") * 3
+    path = write(grades, "g")
+    graded = {"metrics": ["ndcg@3", "judged@2"], "conventions": "gains=linear"}
+    assert results_of(path, write(scores, "s"), **graded) == results_of(grades, scores, **graded)
+    t = write(truth, "t")
+    as_sets = {"metrics": ["f1.macro", "hamming_loss"]}
+    assert results_of(t, y_pred=t, **as_sets) == results_of(truth, y_pred=truth, **as_sets)
+    restricted = {"metrics": "p@1", "candidates": t}
+    of_frame = {"metrics": "p@1", "candidates": truth}
+    assert results_of(t, "s" + path[1:], **restricted) == results_of(truth, scores, **of_frame)
+    training = truth.drop(columns="id")
+    assert inverse_propensity(t).tolist() == inverse_propensity(training).tolist()
+    with pytest.warns(UserWarning, match="5 columns read as labels"):
+        assert label_statistics(t)["n_labels"] == 5
+
+
+@each_format
+def test_labels_pick_columns(write: Writer) -> None:
+    truth = make_truth()
+    scores = make_scores()
+    truth["text"] = scores["text"] = "a text"
+    files = write(truth, "t"), write(scores, "s")
+    labels = ["label 3", "label 0"]
+    assert results_of(*files, labels=labels) == results_of(truth, scores, labels=labels)
+    with pytest.raises(ValueError, match=r"column 'text' holds no numbers; labels= picks"):
+        evaluate(*files)
+    with pytest.raises(ValueError, match=r"no column for label 'puce'"):
+        evaluate(*files, labels=["label 0", "puce"])
+
+
+@each_format
+def test_columns_that_differ_are_noted_or_refused(write: Writer) -> None:
+    truth = make_truth()
+    scores = make_scores()
+    t = write(truth, "t")
+    fewer = write(scores.drop(columns="label 2"), "fewer")
+    with pytest.raises(ValueError, match=r"fewer.*: no column for label 'label 2'"):
+        evaluate(t, fewer)
+    with pytest.raises(ValueError, match=r"rows.*: no row 'd8', which t.* has"):
+        evaluate(t, write(scores[1:], "rows"))
+    more = scores.assign(puce=0.5)
+    assert results_of(t, write(more, "more")) == results_of(truth, more)
+    notes = evaluate(t, write(more, "more"), metrics="p@1").notes
+    assert sum("1 column is no label of the truth, such as 'puce'" in note for note in notes) == 1
+
+
+@each_format
+@pytest.mark.parametrize(
+    ("role", "value", "message"),
+    [
+        ("t", 2, "value 2 is neither 0 nor 1 in a label set; grades need"),
+        ("t", np.nan, "value nan is neither 0 nor 1 in a label set; give 0 where it means"),
+        ("s", np.nan, "score nan is not a number; scores must be ordered"),
+    ],
+)
+def test_wrong_cell_is_refused_with_its_place(
+    write: Writer, role: str, value: float, message: str
+) -> None:
+    frames = {"t": make_truth(), "s": make_scores()}
+    frames[role] = frames[role].astype({"label 1": float})
+    frames[role].loc[4, "label 1"] = value
+    files = {name: write(frame, name) for name, frame in frames.items()}
+    place = {"csv": "line 6", "gz": "line 6", "jsonl": "line 5"}
+    where = place.get(files[role].rpartition(".")[2], "row 4")
+    with pytest.raises(ValueError) as caught:
+        evaluate(files["t"], files["s"])
+    assert str(caught.value).startswith(f"{files[role]}: {where}: column 'label 1': {message}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.csv", "id,a,b\nx,1,0\ny,1,no idea\n", "line 3: column 'b' holds 'no idea', no number"),
+        ("t.csv", "id,a,b\nx,1,0\nx,1,0\n", "line 3: two rows are called 'x'; expected one row"),
+        ("t.csv", "id,a,b\nx,1,0\n,1,0\n", "line 3: an id is empty"),
+        ("t.csv", "id,a,a\nx,1,0\n", "several columns are called 'a'"),
+        ("t.csv", "user_id,item_id,rating\n1,2,3\n", "--label-field item_id and --score-field"),
+        ("t.jsonl", '{"a": 1, "b": 0}\n{"a": 1, "c": 0}\n', "line 2: no field 'b'"),
+        ("t.jsonl", '{"a": 1}\n{"a": 1, "c": 0}\n', "line 2: field 'c' is not one of the first"),
+    ],
+)
+def test_text_that_is_no_table_is_refused(name: str, text: str, message: str) -> None:
+    Path(name).write_text(text)
+    code, _, error = answer(["evaluate", name, "--pred", name])
+    assert code == 2
+    assert message in error
+
+
+def test_words_for_true_and_false_are_ones_and_zeros() -> None:
+    truth = make_truth().astype({"label 0": bool, "label 1": bool})
+    files = write_csv(truth, "t"), write_csv(make_scores(), "s")
+    assert results_of(*files) == results_of(make_truth(), make_scores())
+
+
+def test_folder_of_tables_is_one_table() -> None:
+    truth = make_truth()
+    scores = make_scores()
+    for number, rows in enumerate((slice(0, 4), slice(4, 9))):
+        Path("t").mkdir(exist_ok=True)
+        write_csv(truth[rows].iloc[:, :: 1 - 2 * number], f"t/{number}")
+        Path("s").mkdir(exist_ok=True)
+        write_parquet(scores[rows], f"s/{number}")
+    assert results_of("t", "s") == results_of(truth, scores)
+
+
+def test_own_name_of_ids_is_given() -> None:
+    truth = make_truth()
+    scores = make_scores()
+    truth["id"] = scores["id"].str[1:].astype(int)[::-1].to_numpy()
+    scores["id"] = scores["id"].str[1:].astype(int)
+    expected = results_of(truth, scores)[0]
+    files = [
+        scan(write_parquet(frame.rename(columns={"id": "number"}), name), instance="number")
+        for name, frame in (("t", truth), ("s", scores))
+    ]
+    assert results_of(*files)[0] == expected
+
+
+def test_table_of_arrow_has_all_columns_as_labels() -> None:
+    truth = read_arrow_truth(write_parquet(make_truth(), "t"))
+    assert truth.label_names == [f"label {place}" for place in range(5)]

@@ -1,0 +1,71 @@
+"""Roles of the fields of documents and tables, by the options that name them or by usual names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xmleval.base.errors import Message, ScanField, shown
+from xmleval.input.columns import (
+    PRED,
+    ChosenColumns,
+    ColumnsError,
+    NoLabelsError,
+    TableColumns,
+    choose_columns,
+    named_as,
+)
+from xmleval.input.formats.format import Fields
+from xmleval.input.rows import Origin
+
+
+def choose_fields(
+    names: Sequence[str],
+    kind: str,
+    fields: Fields,
+    facts: Origin,
+    *,
+    is_list: Callable[[str], bool] | None = None,
+    lists_scores: Callable[[str], bool] | None = None,
+    are_entries: bool = False,
+) -> TableColumns[str]:
+    """Return the roles of fields, by options, names and contents.
+
+    ``is_list`` and ``lists_scores`` are those of `choose_columns`. ``are_entries`` is whether there
+    is a row for each label in the field that an option names.
+    """
+    is_scores = kind == "scores"
+    labels = fields.true
+    score = None
+    if is_scores:
+        labels = fields.pred
+        if fields.score in names or not fields.score_of_truth:
+            score = fields.score
+    chosen = ChosenColumns(fields.id, labels, score, are_entries)
+    try:
+        columns = choose_columns(
+            names, kind, is_list, chosen, joined=fields.joined, lists_scores=lists_scores
+        )
+    except NoLabelsError as error:
+        raise NoLabelsError(Message(f"{error}; ", *_naming_fields(kind))) from None
+    except ColumnsError as error:
+        raise ColumnsError(Message(f"{error}; ", *_naming_fields(kind))) from None
+    if fields.beside_truth and labels is None and not named_as([columns.label], PRED):
+        message = f"the labels in {shown(columns.label)} are the truth's; "
+        option = ScanField("scores_label_field")
+        raise ColumnsError(Message(message, option, " names the predicted ones"))
+    if is_scores or columns.value is not None or fields.score not in columns.unused:
+        return columns
+    if columns.lists and (fields.pred in names or named_as(names, PRED)):
+        return columns  # the field has the scores of predictions
+    facts.judged_by = fields.score
+    return columns._replace(
+        value=fields.score, unused=[name for name in columns.unused if name != fields.score]
+    )
+
+
+def _naming_fields(kind: str) -> list[object]:
+    """Return the parts of a message on the options that name fields."""
+    label = ScanField("scores_label_field" if kind == "scores" else "label_field")
+    score = ScanField("score_field")
+    instance = ScanField("instance_field")
+    return [label, ", ", score, " and ", instance, " name them"]
