@@ -21,6 +21,7 @@ from xmleval.base.errors import (
     shown,
     shown_names,
 )
+from xmleval.base.keywords import refusing_unknown
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.metrics.spellings import not_there
@@ -72,6 +73,7 @@ class Checked:
         return f"<Checked: {'; '.join(str(self).splitlines())}>"
 
 
+@refusing_unknown
 def check(
     results: ResultsLike,
     *,

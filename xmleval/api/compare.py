@@ -23,11 +23,12 @@ from xmleval.base.errors import (
     shown,
     shown_names,
 )
+from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.evaluation.batch import ROW_ARGUMENTS, Batch
 from xmleval.evaluation.blocks import Blocks
 from xmleval.evaluation.files import FileEvaluation, evaluate_files, open_run, state_files
 from xmleval.evaluation.reading import count_rows
-from xmleval.evaluation.request import SHARED_ARGUMENTS, Request, refuse_unknown, request_of
+from xmleval.evaluation.request import SHARED_ARGUMENTS, Request, request_of
 from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, RowsLike, ValuesLike
@@ -126,6 +127,7 @@ def compare(
     >>> round(found.value, 4), found.outcomes, found.better
     (0.19, Outcomes(wins=45, ties=148, losses=7), 'good')
     """
+    refuse_unknown(options, keywords_of(compare), SHARED_ARGUMENTS)
     names = names_of(models, y_pred)
     check_test(test, options.get("sample_weight") is not None, clusters)
     _refuse_other_baseline(baseline, names)
@@ -139,7 +141,6 @@ def compare(
         requested = expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))
         refuse_no_labels("worst", [spec for spec, _ in requested])
         options["per_label"] = True
-    refuse_unknown(options, SHARED_ARGUMENTS)
     request = request_of(
         {**options, "y_true": y_true, "confidence": confidence, "clusters": clusters}
     )

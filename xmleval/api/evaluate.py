@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, positive_integer, shown, shown_names
+from xmleval.base.keywords import refusing_unknown
 from xmleval.evaluation.request import (
     Data,
     EvaluateOptions,
@@ -49,13 +50,14 @@ def evaluate(
 ) -> Report: ...
 
 
+@refusing_unknown
 def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentation
     y_true: RowsLike,
     y_score: RowsLike | ModelsLike | None = None,
     *,
     y_pred: RowsLike | None = None,
     metrics: str | Iterable[str] | None = None,
-    k: int | Iterable[int] = DEFAULT_K,
+    k: int | str | Iterable[int] = DEFAULT_K,
     y_train: RowsLike | None = None,
     decision: FilePath | Rule | Decision | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
@@ -103,11 +105,12 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
     y_pred : as y_true, optional
         Predicted sets.
     metrics : str or iterable of str, optional
-        Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups
+        Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, several in one text
+        as in ``"p@1,ndcg@5"``, and the groups
         ``xmc`` (the default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``predicted``,
         ``calibration``, ``hierarchy``, ``statistics`` and ``all``.
-    k : int or iterable of int, default (1, 3, 5)
-        Cutoffs of measures at k whose names have none.
+    k : int, str or iterable of int, default (1, 3, 5)
+        Cutoffs of measures at k whose names have none, several in one text as in ``"1-5,10"``.
     y_train : as y_true with N rows, optional
         Training labels, to estimate inverse propensities from (with a = 0.55 and b = 1.5); the
         truth is never taken for them. ``popularity`` and ``tail_share`` count them.

@@ -13,7 +13,8 @@ from xmleval.base.numerals import score_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import write_stdout
 from xmleval.cli.options import LIST, Opt, command
-from xmleval.cli.types import Parsed, read_names
+from xmleval.cli.types import Parsed
+from xmleval.metrics.lists import parse_names
 from xmleval.results.checks import limits_of
 
 Limits = list[tuple[str, float]]  # measures and their limits
@@ -24,7 +25,7 @@ MARGIN = "VALUE or NAME=VALUE"  # a value alone is for all names
 def read_limits(text: str, form: str = "NAME=VALUE") -> Limits:
     """Read a list of NAME=VALUE, separated by commas."""
     limits = []
-    for item in read_names(text):
+    for item in parse_names(text):
         name, sign, number = item.rpartition("=")
         value = score_number(number.strip())
         is_for_all = form == MARGIN and not sign

@@ -12,10 +12,12 @@ from typing import Any, TypedDict
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, did_you_mean, shown
+from xmleval.base.errors import InputError, shown
+from xmleval.base.keywords import refuse_unknown
 from xmleval.input.argument_types import FilePath, ModelsLike, RowsLike, SparseMatrix, ValuesLike
 from xmleval.labels.propensity import TrainingLabels
-from xmleval.metrics.spec import DEFAULT_K, as_names, conventions_of
+from xmleval.metrics.lists import as_cutoffs, as_names
+from xmleval.metrics.spec import DEFAULT_K, conventions_of
 from xmleval.states.effects import given_options
 from xmleval.view.block import Groups, Hierarchy
 from xmleval.view.decision import Decision
@@ -51,7 +53,7 @@ class Question:
     """
 
     metrics: Metrics | None = None
-    k: int | Iterable[int] = DEFAULT_K
+    k: int | str | Iterable[int] = DEFAULT_K
     n_labels: int | None = None
     labels: NamesLike | None = None
     inverse_propensity: ValuesLike | None = None
@@ -69,8 +71,9 @@ class Question:
     given: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
-        """Keep the names of measures as a list: an iterator can be read only once."""
+        """Keep names and cutoffs as lists: a text is parsed, an iterator read, only once."""
         object.__setattr__(self, "metrics", as_names(self.metrics))
+        object.__setattr__(self, "k", as_cutoffs(self.k))
 
     @property
     def training(self) -> TrainingLabels:
@@ -158,7 +161,7 @@ class Options(TypedDict, total=False):
     """Options of `Evaluator`: those of `Question` but the measures and the number of labels."""
 
     labels: NamesLike | None
-    k: int | Iterable[int]
+    k: int | str | Iterable[int]
     inverse_propensity: ValuesLike | None
     y_train: RowsLike | None
     decision: FilePath | Rule | Decision | None
@@ -206,11 +209,3 @@ def request_of(arguments: Mapping[str, Any]) -> Request:
         values[part] = record(**{name: values.pop(name) for name in names})
     values["running"] = values.get("running") or Running()
     return Request(**values)
-
-
-def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse options whose names a function does not have."""
-    for name in options:
-        if name not in names:
-            hint = did_you_mean(name, names) or f"options are {', '.join(sorted(names))}"
-            raise TypeError(f"there is no option {shown(name)}; {hint}")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from xmleval.base.arrays import Ints
 from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
+from xmleval.base.keywords import refusing_unknown
 from xmleval.input.argument_types import RowsLike
 from xmleval.input.csr import as_array
 from xmleval.input.match_values import match_truth
@@ -127,6 +128,7 @@ class LabelGroups(Mapping[str, Ints]):
         return LabelGroups(groups, places, ranges, [*names])
 
 
+@refusing_unknown
 def label_groups(
     y_train: RowsLike | None = None,
     edges: Iterable[int] | str = (0, 10, 100),
@@ -180,7 +182,7 @@ def label_groups(
     if y_train is not None:
         train = match_truth("y_train", y_train, n_labels, labels)
         for note in train.notes:
-            warnings.warn(note, stacklevel=2)
+            warnings.warn(note, stacklevel=3)
         counts = count_labels_of(set_rows("y_train", train.truth, train.n_labels))
         names = train.naming.label_names
         numbered = train.naming.closed

@@ -21,6 +21,7 @@ from xmleval.base.errors import (
     positive_integer,
     real_number,
 )
+from xmleval.base.keywords import refusing_unknown
 from xmleval.input.argument_types import RowsLike
 from xmleval.input.canonical import Truth
 from xmleval.input.csr import Source, as_array
@@ -116,6 +117,7 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
         return compute_propensities(counts, self.constants, [*names])
 
 
+@refusing_unknown
 def inverse_propensity(
     y_train: RowsLike | None = None,
     a: float | None = None,
@@ -178,7 +180,7 @@ def inverse_propensity(
     if y_train is not None:
         train = match_truth("y_train", y_train, n_labels, labels)
         for note in train.notes:
-            warnings.warn(note, stacklevel=2)
+            warnings.warn(note, stacklevel=3)
     return _estimate(train, a, b, label_counts, n_instances, n_labels, labels, dataset)
 
 

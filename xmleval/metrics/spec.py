@@ -13,6 +13,7 @@ from xmleval.base.conventions import Conventions, names_field, resolve_conventio
 from xmleval.base.errors import positive_integer, shown
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
+from xmleval.metrics.lists import as_cutoffs, as_names
 from xmleval.metrics.metric import Param
 from xmleval.metrics.spellings import AMBIGUOUS, canonical, meaning, nearest
 
@@ -327,12 +328,8 @@ def conventions_of(
     conventions = resolve_conventions(given)
     if conventions.graded or names_field(given, "gains"):
         return conventions
-    names: Iterable[Any] = ()
-    if isinstance(metrics, str):
-        names = [metrics]
-    elif isinstance(metrics, list | tuple):
-        names = metrics
-    if any(_has_grades(str(name)) for name in names):
+    names = as_names(metrics)
+    if isinstance(names, list | tuple) and any(_has_grades(str(name)) for name in names):
         return replace(conventions, gains="linear")
     return conventions
 
@@ -343,15 +340,8 @@ def _has_grades(name: str) -> bool:
     return TREC_NDCG.fullmatch(name) is not None
 
 
-def as_names(metrics: object) -> object:
-    """Return names of measures as a list if they come from an iterator, which is read once."""
-    if isinstance(metrics, Iterable) and not isinstance(metrics, str | list | tuple):
-        return [*metrics]
-    return metrics
-
-
 def expand_metrics(
-    metrics: str | Iterable[str] | None, ks: int | Iterable[int] = DEFAULT_K
+    metrics: str | Iterable[str] | None, ks: int | str | Iterable[int] = DEFAULT_K
 ) -> list[tuple[Spec, bool]]:
     """Expand names of measures and groups, by default ``xmc``, to distinct specs in order.
 
@@ -359,14 +349,9 @@ def expand_metrics(
     k that are named without one. ValueError is raised where a name does not parse or a cutoff is
     not a positive integer.
     """
-    if not (metrics is None or isinstance(metrics, Iterable)):
+    requested = ["xmc"] if metrics is None else as_names(metrics)
+    if not isinstance(requested, list | tuple):
         raise ValueError(f"metrics: {shown(metrics)} is neither a name nor a list of names")
-    if metrics is None:
-        requested: list[Any] = ["xmc"]
-    elif isinstance(metrics, str):
-        requested = [metrics]
-    else:
-        requested = list(metrics)
     cutoffs = DEFAULT_K if ks is DEFAULT_K else _cutoffs(ks)
     if not requested or not cutoffs:
         raise ValueError("metrics and k must not be empty")
@@ -386,6 +371,7 @@ def expand_metrics(
 
 def _cutoffs(ks: object) -> tuple[int, ...]:
     """Return cutoffs, one or several, which must be positive integers."""
+    ks = as_cutoffs(ks)
     if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) != 0:
         return tuple(positive_integer("k", k) for k in ks)
     return (positive_integer("k", ks),)

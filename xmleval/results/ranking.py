@@ -23,6 +23,7 @@ from xmleval.base.errors import (
     shown,
     shown_names,
 )
+from xmleval.base.keywords import refusing_unknown
 from xmleval.files.remote import as_path
 from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.metrics.spec import Spec, parse_spec
@@ -225,6 +226,7 @@ def rank_lines(rankings: Sequence[Ranking]) -> Lines:
     return header, lines
 
 
+@refusing_unknown
 def rank(
     results: object,
     metric: str | None = None,

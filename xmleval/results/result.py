@@ -10,6 +10,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from xmleval.base.errors import InputError, Message, did_you_mean, import_optional, shown
+from xmleval.metrics.lists import parse_names
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
 from xmleval.results.record import Lines, Number, as_shown, listed, one_number_of_digits
@@ -416,8 +417,8 @@ def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str], against_k: bool
     by_name = {spec.name: spec for spec in specs}
     cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
     chosen: dict[str, Spec] = {}
-    for item in [metrics] if isinstance(metrics, str) else metrics:
-        names = [spec.name for spec, _ in expand_metrics(item, cutoffs)]
+    for item in parse_names(metrics) if isinstance(metrics, str) else metrics:
+        names = [spec.name for spec, _ in expand_metrics([item], cutoffs)]
         if by_name.keys().isdisjoint(names):
             raise KeyError(not_there(item, [*by_name]))
         chosen |= {name: by_name[name] for name in names if name in by_name}
