@@ -255,7 +255,7 @@ def test_functions_name_their_own_options_as_nearest(call: Any, option: str, nea
 
 def test_names_and_cutoffs_in_one_text_are_those_of_a_list() -> None:
     names = ["p@1", "fbeta.samples(beta=2)", "ndcg_cut_2", "r"]
-    options = {"decision": "top1", "k": [1, 2, 3, 5]}
+    options: dict[str, Any] = {"decision": "top1", "k": [1, 2, 3, 5]}
     report = xmleval.evaluate(TRUTH, TRUTH, metrics=names, **options)
     options["k"] = "1-3, 5"
     text = ", ".join(names)

@@ -94,7 +94,7 @@ def test_one_liner_is_evaluate_with_one_name(name: str) -> None:
 @pytest.mark.parametrize("name", [*ONE_LINERS, *ALIASES])
 def test_help_of_one_liner_shows_parameters_and_a_signature(name: str) -> None:
     function = getattr(xmleval, name)
-    text = pydoc.render_doc(function, renderer=pydoc.plaintext)
+    text = pydoc.plain(pydoc.render_doc(function))
     for parameter in inspect.signature(function).parameters:
         assert re.search(rf"^    {parameter} : \w", text, re.MULTILINE), parameter
     for section in ("Parameters", "Returns", "Raises", "Warns", "Examples"):

@@ -14,6 +14,7 @@ from xmleval.base.arrays import Floats
 from xmleval.base.errors import InputError, real_number
 from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.evaluation.request import SHARED_ARGUMENTS, request_of
+from xmleval.evaluation.same_labels import notes_on_training
 from xmleval.input.argument_types import ModelsLike, RowsLike
 from xmleval.labels.propensity import compute_propensities, inverse_propensity
 from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics
@@ -129,7 +130,7 @@ def propensity_sensitivity(
         y_train, n_labels=options.get("n_labels"), labels=options.get("labels")
     )
     values = {str(spec): {name: np.empty((a.size, b.size)) for name in models} for spec in specs}
-    notes: dict[str, None] = {}
+    notes = dict.fromkeys(notes_on_training(y_true, y_train))
     for i, j in np.ndindex(a.size, b.size):
         model_constants = trained.constants | {"a": float(a[i]), "b": float(b[j])}
         q = compute_propensities(

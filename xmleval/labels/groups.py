@@ -16,6 +16,7 @@ from xmleval.base.keywords import refusing_unknown
 from xmleval.input.argument_types import RowsLike
 from xmleval.input.csr import as_array
 from xmleval.input.match_values import match_truth
+from xmleval.input.plausibility import notes_on_counts
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import for_names, read_label_values, sort_by_names
 from xmleval.labels.propensity import count_labels_of
@@ -181,10 +182,13 @@ def label_groups(
     limits = _check_edges(edges)
     if y_train is not None:
         train = match_truth("y_train", y_train, n_labels, labels)
-        for note in train.notes:
-            warnings.warn(note, stacklevel=3)
         counts = count_labels_of(set_rows("y_train", train.truth, train.n_labels))
         names = train.naming.label_names
+        notes = train.notes
+        if names is None:
+            notes = [*notes, *notes_on_counts("y_train", counts)]
+        for note in notes:
+            warnings.warn(note, stacklevel=3)
         numbered = train.naming.closed
     else:
         counts = _check_counts(label_counts, n_labels, labels)
