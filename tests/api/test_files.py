@@ -141,11 +141,10 @@ def test_evaluate_matches_names_in_memory_with_names_in_files() -> None:
         ),
         ({"y_score": "a*.npz", "row_groups": ["x"]}, "row_groups: "),
         ({"decision": "topp3"}, "decision: 'topp3' is neither topK"),
-        ({"y_score": MODELS}, "y_score: row 0: a csr_"),
         ({"n_labels": "x"}, "n_labels: 'x' is not a positive integer"),
         ({"running": Running(save="a.npz")}, "a.npz: is an input"),
         ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),
-        ({"y_score": {"a": "a.npz", "b": None}}, "y_score: 'b' is None"),
+        ({"y_score": {"a": "a.npz", "b": None}}, "y_score: 'a' has the rows of a model, and 'b' has not"),
         ({"running": Running(checkpoint=cast(Any, 5))}, "checkpoint: 5 is no path"),
         ({"y_true": scan("Y.npz", format="x")}, "format='x') is not one of npz"),
         (

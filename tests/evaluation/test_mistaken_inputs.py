@@ -117,7 +117,7 @@ def test_training_labels_that_are_the_truth_are_noted() -> None:
     models = {"a": LISTED, "b": LISTED * 2}
     compared = compare(FROM_0, models, metrics="psp@1", y_train=FROM_0)
     assert all(notes_starting(SAME, report) == [SAME] for report in compared.values())
-    grid = {"a": [0.5], "b": [1.0]}
+    grid: dict[str, Any] = {"a": [0.5], "b": [1.0]}
     table = xmleval.propensity_sensitivity(FROM_0, models, FROM_0, **grid, metrics="psp@1")
     assert SAME in table.notes
 

@@ -36,7 +36,7 @@ class Data:
 
     y_true: RowsLike | None = None
     y_score: RowsLike | ModelsLike | None = None
-    y_pred: RowsLike | None = None
+    y_pred: RowsLike | ModelsLike | None = None
     exclude: RowsLike | None = None
     exclude_from: str = "both"
     candidates: RowsLike | None = None
@@ -176,12 +176,11 @@ class Options(TypedDict, total=False):
     confidence: float | None
 
 
-class EvaluateOptions(Options, total=False):
-    """Arguments of `evaluate` but the truth and the scores."""
+class SharedOptions(Options, total=False):
+    """Arguments of `evaluate` that several models share."""
 
     metrics: Metrics | None
     n_labels: int | None
-    y_pred: RowsLike | None
     exclude: RowsLike | None
     exclude_from: str
     candidates: RowsLike | None
@@ -194,10 +193,15 @@ class EvaluateOptions(Options, total=False):
     running: Running | None
 
 
+class EvaluateOptions(SharedOptions, total=False):
+    """Arguments of `evaluate` but the truth and the scores."""
+
+    y_pred: RowsLike | None
+
+
 RECORDS = {"data": Data, "question": Question}  # parts of a request with many fields
 ARGUMENTS = ("y_true", "y_score", *EvaluateOptions.__annotations__)  # of `evaluate`
-# arguments of `evaluate` that several models share
-SHARED_ARGUMENTS = tuple(name for name in EvaluateOptions.__annotations__ if name != "y_pred")
+SHARED_ARGUMENTS = tuple(SharedOptions.__annotations__)
 
 
 def request_of(arguments: Mapping[str, Any]) -> Request:
