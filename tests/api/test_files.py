@@ -144,7 +144,10 @@ def test_evaluate_matches_names_in_memory_with_names_in_files() -> None:
         ({"n_labels": "x"}, "n_labels: 'x' is not a positive integer"),
         ({"running": Running(save="a.npz")}, "a.npz: is an input"),
         ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),
-        ({"y_score": {"a": "a.npz", "b": None}}, "y_score: 'a' has the rows of a model, and 'b' has not"),
+        (
+            {"y_score": {"a": "a.npz", "b": None}},
+            "y_score: 'a' has the rows of a model, and 'b' has not",
+        ),
         ({"running": Running(checkpoint=cast(Any, 5))}, "checkpoint: 5 is no path"),
         ({"y_true": scan("Y.npz", format="x")}, "format='x') is not one of npz"),
         (

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, positive_integer, shown, shown_names
+from xmleval.base.errors import InputError, positive_integer, renaming, shown, shown_names
 from xmleval.base.keywords import refusing_unknown
 from xmleval.evaluation.request import (
     Data,
@@ -24,6 +25,7 @@ from xmleval.evaluation.request import (
 )
 from xmleval.evaluation.settings import FILES, argument_of, file_of
 from xmleval.evaluation.values import evaluate_values
+from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, ModelsLike, NamedModels, RowsLike, ValuesLike
 from xmleval.input.objects.models import models_of
 from xmleval.metrics.spec import DEFAULT_K
@@ -34,7 +36,7 @@ from xmleval.view.decision import Decision
 from xmleval.view.rule import Rule
 
 if TYPE_CHECKING:
-    from xmleval.evaluation.files import CountRun
+    from xmleval.evaluation.files import CountRun, FileEvaluation
 
 PATHS = (str, os.PathLike, Mapping)  # a dict may contain the paths of models
 
@@ -276,7 +278,7 @@ def answer(request: Request) -> Report | Comparison:
     scores = models_of("y_score", y_score)
     sets = models_of("y_pred", y_pred)
     if sets is not None:
-        return _answer_with_sets(request, scores, sets)
+        return _as_answer(_evaluate_with_sets(request, scores, sets))
     if scores is not None:
         return _as_answer(_evaluate_models(request, scores))
     if not reads_files(request):
@@ -305,21 +307,53 @@ def _evaluate_models(request: Request, scores: Mapping[str, Any]) -> dict[str, R
     return dict(zip(scores, with_same_measures(reports), strict=True))
 
 
-def _answer_with_sets(
+def _evaluate_with_sets(
     request: Request, scores: Mapping[str, Any] | None, sets: Mapping[str, Any]
-) -> Report | Comparison:
+) -> dict[str, Report]:
     """Return the reports of models that have predicted sets, with their own scores or the same."""
-    from xmleval.api.compare import evaluate_models  # which imports this module
-
-    y_score = request.data.y_score
-    if scores is None and y_score is not None:
-        scores = dict.fromkeys(sets, y_score)
+    if scores is None and request.data.y_score is not None:
+        scores = dict.fromkeys(sets, request.data.y_score)
     if scores is not None and scores.keys() != sets.keys():
         text = f"has other models ({shown_names(sets)}) than y_score ({shown_names(scores)})"
         raise InputError("y_pred", text)
-    request = replace(request, data=replace(request.data, y_score=None, y_pred=None))
-    evaluated = evaluate_models([*sets], scores, sets, False, request)
-    return _as_answer({name: report for name, (report,) in evaluated.reports.items()})
+    inputs = {name: (scores and scores[name], y_pred) for name, y_pred in sets.items()}
+    if reads_files(request):
+        reports, _ = evaluate_models_in_files(inputs, scores is not None, True, request)
+    else:
+        reports = evaluate_values(request, inputs)
+    return dict(zip(sets, with_same_measures(reports), strict=True))
+
+
+def evaluate_models_in_files(
+    inputs: Mapping[str, tuple[Any, Any]], have_scores: bool, have_sets: bool, request: Request
+) -> tuple[list[Report], FileEvaluation]:
+    """Return the reports of models in files, and the last run.
+
+    All models are evaluated in one run, or each in a run if it has predicted sets.
+    """
+    from xmleval.evaluation.files import evaluate_files, state_files  # imports all formats
+
+    passes: list[Mapping[str, tuple[Any, Any]]] = [inputs]
+    files: Sequence[FilePath | None] = [request.running.save]
+    if have_sets:
+        passes = [{name: pair} for name, pair in inputs.items()]
+        if is_file(request.running.save):
+            files = state_files(request.running.save, [*inputs])
+    reports = list[Report]()
+    for pairs, file in zip(passes, cycle(files), strict=False):
+        scores = dict[str, Any]()
+        if have_scores:
+            scores = {name: y_score for name, (y_score, _) in pairs.items()}
+        first_name, (_, y_pred) = next(iter(pairs.items()))
+        run_request = replace(
+            request,
+            data=replace(request.data, y_pred=y_pred),
+            running=replace(request.running, save=file),
+        )
+        with renaming("y_pred", f"y_pred of {shown(first_name)}"):
+            run, by_input = evaluate_files(run_request, scores, counting_of(run_request))
+        reports += by_input.values()
+    return reports, run
 
 
 def reads_files(request: Request) -> bool:
