@@ -15,6 +15,7 @@ from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval import Running, calibrate, scan, thresholds
 from xmleval.evaluation import files as evaluation
 from xmleval.evaluation.request import ARGUMENTS
+from xmleval.integrations.sklearn import make_scorer
 
 TRUTH = make_truth(60)
 TRAIN = make_truth(80, seed=1)
@@ -140,11 +141,13 @@ def test_evaluate_matches_names_in_memory_with_names_in_files() -> None:
         ),
         ({"y_score": "a*.npz", "row_groups": ["x"]}, "row_groups: "),
         ({"decision": "topp3"}, "decision: 'topp3' is neither topK"),
-        ({"y_score": MODELS}, "y_score: row 0: a csr_"),
         ({"n_labels": "x"}, "n_labels: 'x' is not a positive integer"),
         ({"running": Running(save="a.npz")}, "a.npz: is an input"),
         ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),
-        ({"y_score": {"a": "a.npz", "b": None}}, "y_score: 'b' is None"),
+        (
+            {"y_score": {"a": "a.npz", "b": None}},
+            "y_score: 'a' has the rows of a model, and 'b' has not",
+        ),
         ({"running": Running(checkpoint=cast(Any, 5))}, "checkpoint: 5 is no path"),
         ({"y_true": scan("Y.npz", format="x")}, "format='x') is not one of npz"),
         (
@@ -216,14 +219,70 @@ def test_evaluate_refuses_scans_and_settings_of_other_types(
     [
         lambda **option: xmleval.compare("Y.npz", {"a": "a.npz", "b": "b.npz"}, **option),
         lambda **option: xmleval.compare(TRUTH, MODELS, **option),
-        lambda **option: xmleval.fuse(["a.npz", "b.npz"], **option),
-        lambda **option: xmleval.label_statistics("Y.npz", **option),
+        lambda **option: xmleval.evaluate(TRUTH, TRUTH, **option),
+        lambda **option: xmleval.propensity_sensitivity(TRUTH, MODELS, TRUTH, **option),
+        lambda **option: xmleval.Evaluator(n_labels=3, **option),
+        lambda **option: make_scorer("p@1", **option),
     ],
 )
-def test_functions_refuse_unknown_options(call: Any) -> None:
-    message = r"(there is no option|unexpected keyword argument) 'metrcs'"
-    with pytest.raises(TypeError, match=message):
+def test_functions_refuse_unknown_options_with_the_nearest(call: Any) -> None:
+    message = "there is no option 'metrcs'; did you mean metrics?"
+    with pytest.raises(TypeError, match=re.escape(message)):
         call(metrcs=["p@1"])
+
+
+@pytest.mark.parametrize(
+    ("call", "option", "nearest"),
+    [
+        (lambda **option: xmleval.compare(TRUTH, MODELS, **option), "base_line", "baseline"),
+        (lambda **option: xmleval.diff(TRUTH, *MODELS.values(), **option), "metrcs", "metric"),
+        (lambda **option: xmleval.check({}, **option), "no_worse", "no_worse_than"),
+        (lambda **option: xmleval.thresholds.fit(TRUTH, TRUTH, **option), "mesure", "measure"),
+        (lambda **option: xmleval.calibrate.fit(TRUTH, TRUTH, **option), "methd", "method"),
+        (lambda **option: xmleval.Evaluator(**option), "blockrows", "block_rows"),
+        (lambda **option: xmleval.fuse([TRUTH, TRUTH], **option), "rules", "rule"),
+        (lambda **option: xmleval.label_statistics(TRUTH, **option), "ytrain", "y_train"),
+        (lambda **option: xmleval.inverse_propensity(TRUTH, **option), "data_set", "dataset"),
+        (lambda **option: xmleval.label_groups(TRUTH, **option), "edge", "edges"),
+        (lambda **option: xmleval.scan("Y.csv", **option), "lable", "label"),
+        (lambda **option: xmleval.write("a.npz", TRUTH, **option), "kinds", "kind"),
+        (lambda **option: xmleval.rank({}, **option), "controls", "control"),
+    ],
+)
+def test_functions_name_their_own_options_as_nearest(call: Any, option: str, nearest: str) -> None:
+    message = f"there is no option '{option}'; did you mean {nearest}"
+    with pytest.raises(TypeError, match=re.escape(message)):
+        call(**{option: None})
+
+
+def test_names_and_cutoffs_in_one_text_are_those_of_a_list() -> None:
+    names = ["p@1", "fbeta.samples(beta=2)", "ndcg_cut_2", "r"]
+    options: dict[str, Any] = {"decision": "top1", "k": [1, 2, 3, 5]}
+    report = xmleval.evaluate(TRUTH, TRUTH, metrics=names, **options)
+    options["k"] = "1-3, 5"
+    text = ", ".join(names)
+    assert xmleval.evaluate(TRUTH, TRUTH, metrics=text, **options).to_json() == report.to_json()
+    evaluator = xmleval.Evaluator(text, n_labels=report.n_labels, **options)
+    evaluator.update(TRUTH, TRUTH)
+    assert [*evaluator.compute()] == [*report]
+    assert [*xmleval.compare(TRUTH, MODELS, metrics=text, **options)["a"]] == [*report]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": "p@1,"}, "metrics: 'p@1,' has an empty name"),
+        ({"k": "1-x"}, "k: '1-x' is not a list of positive integers, as in 1,3,5 or 1-20"),
+        ({"k": "3-1"}, "k: '3-1' is not a list of positive integers, as in 1,3,5 or 1-20"),
+        ({"k": "1-5000"}, "k: '1-5000' is more than 1000 cutoffs"),
+        ({"metrics": ["p@1,p@3"]}, "give several names as a list"),
+    ],
+)
+def test_names_and_cutoffs_in_one_text_are_refused_if_damaged(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        xmleval.evaluate(TRUTH, TRUTH, **options)
 
 
 def test_evaluate_has_the_arguments_that_other_functions_pass_on() -> None:

@@ -170,7 +170,7 @@ def test_label_statistics_count_every_column_and_refuse_other_values() -> None:
     assert label_statistics(np.eye(3), **memory)["n_rows"] == 3
     with pytest.raises(ValueError, match=r"y_true: row 0: value 0\.3 is neither 0 nor 1"):
         label_statistics(FRAME({"a": [1, np.nan], "b": [0.3, 2]}))
-    with pytest.raises(TypeError, match="unexpected keyword argument 'sample_weight'"):
+    with pytest.raises(TypeError, match="there is no option 'sample_weight'"):
         label_statistics(np.eye(3), sample_weight=[1, 2, 3])  # type: ignore[call-arg]
 
 

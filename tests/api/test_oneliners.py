@@ -1,5 +1,7 @@
 """One-liners are `evaluate` with one name."""
 
+import inspect
+import pydoc
 import re
 from collections.abc import Callable
 from typing import Any
@@ -87,6 +89,23 @@ def test_one_liner_is_evaluate_with_one_name(name: str) -> None:
             message = rf"^k: {re.escape(repr(bad))} is not a positive integer$"
             with pytest.raises(ValueError, match=message):
                 function(T, S, k=bad, **options)
+
+
+@pytest.mark.parametrize("name", [*ONE_LINERS, *ALIASES])
+def test_help_of_one_liner_shows_parameters_and_a_signature(name: str) -> None:
+    function = getattr(xmleval, name)
+    text = pydoc.plain(pydoc.render_doc(function))
+    for parameter in inspect.signature(function).parameters:
+        assert re.search(rf"^    {parameter} : \w", text, re.MULTILINE), parameter
+    for section in ("Parameters", "Returns", "Raises", "Warns", "Examples"):
+        assert text.count(f"    {section}\n    {'-' * len(section)}\n") == 1
+
+
+@pytest.mark.parametrize("name", ONE_LINERS)
+def test_one_liner_refuses_an_unknown_keyword_with_the_nearest(name: str) -> None:
+    message = "there is no option 'y_ture'; did you mean y_true"
+    with pytest.raises(TypeError, match=re.escape(message)):
+        getattr(xmleval, name)(T, S, y_ture=T)
 
 
 RISING = np.tile([2, 0, 3, 1], (len(T), 1)), np.tile([0.1, 0.2, 0.3, 0.4], (len(T), 1))

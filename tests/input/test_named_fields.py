@@ -1,6 +1,7 @@
 """Fields and columns of own names, in text and in Parquet alike."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -65,7 +66,8 @@ def test_long_table_of_own_names_has_a_row_for_each_label(form: str) -> None:
         user: dict(zip(rows.item_id, rows.score, strict=True))
         for user, rows in PREDICTED.groupby("user_id")
     }
-    for options in ({}, {"conventions": "gains=linear"}):
+    each_options: list[dict[str, Any]] = [{}, {"conventions": "gains=linear"}]
+    for options in each_options:
         report = evaluate(*files, metrics=["p@1", "ndcg@2"], **options)
         assert dict(report) == dict(evaluate(judged, run, metrics=["p@1", "ndcg@2"], **options))
     words = ["--instance-field", "user_id", "--label-field", "item_id"]

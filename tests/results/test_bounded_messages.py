@@ -144,7 +144,7 @@ def test_messages_quote_long_names_briefly(length: int) -> None:
     names = [f"{i}{'n' * length}" for i in range(50)]
     truth = {name: {names[0]: 1} for name in names[:25]}
     run = {name: {names[1]: 0.5, names[2]: 0.25} for name in names[10:]}
-    models = {names[0]: run, names[1]: {name: {names[0]: 1.0} for name in names[:25]}}
+    models = {names[0]: run, names[1]: run[names[10]]}
     texts = texts_of(evaluate, truth, run, metrics=["p@1", "map@all"])
     texts += texts_of(
         evaluate, truth, run, metrics=["p@1"], sample_weight=dict.fromkeys(names[25:], 1.0)
@@ -154,30 +154,6 @@ def test_messages_quote_long_names_briefly(length: int) -> None:
     assert len(texts) > 5
     for text in texts:
         assert len(text) <= LONGEST, text[:300]
-
-
-@pytest.mark.parametrize("argument", ["y_score", "y_pred"])
-def test_evaluate_refuses_several_models_in_memory(argument: str) -> None:
-    queries = [f"q{i}" for i in range(5)]
-    run = {query: {f"doc{j}": 0.5 + j for j in range(100)} for query in queries}
-    truth = {query: {f"doc{j}": 1 for j in range(5)} for query in queries}
-    lists = np.argsort(-SCORES), -np.sort(-SCORES)
-    forms: list[tuple[Any, Any]] = [
-        (truth, run),
-        (TRUTH, SCORES),
-        (TRUTH, lists),
-    ]
-    for y_true, predictions in forms:
-        for models in ({"bm25": predictions, "dense": predictions}, {"one": predictions}):
-            arguments: dict[str, Any] = {argument: models}
-            with pytest.raises(ValueError, match=r"xmleval\.compare") as caught:
-                evaluate(y_true, **arguments, metrics=["p@1"])
-            message = str(caught.value)
-            assert message.startswith(f"{argument}: holds predictions by model ('")
-            assert len(message) <= 160
-    assert evaluate(truth, run, metrics=["p@1"])["p@1"] == 0.0  # one model, by rows
-    by_row = {query: [("doc1", 0.5), ("doc9", 0.25)] for query in queries}
-    assert evaluate(truth, by_row, metrics=["p@1"])["p@1"] == 1.0
 
 
 def test_shown_is_short_and_in_python_types() -> None:

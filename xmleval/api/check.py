@@ -17,9 +17,11 @@ from xmleval.base.errors import (
     shown,
     shown_names,
 )
+from xmleval.base.keywords import refusing_unknown
 from xmleval.metrics.spellings import not_there
 from xmleval.results import checks
 from xmleval.results.report import Report
+from xmleval.show.tables import Table, as_markdown, rows_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,11 +54,37 @@ class Checked:
             lines.append(printable(prefix + failure.reason))
         return "\n".join(lines)
 
+    def to_markdown(self) -> str:
+        """Return a Markdown table of the failures, or the number of checked measures without any.
+
+        Examples
+        --------
+        >>> report = xmleval.evaluate(np.eye(3), np.eye(3)[::-1], metrics="p@1")
+        >>> print(xmleval.check(report, min={"p@1": 0.5}).to_markdown())
+        1 failure
+        <BLANKLINE>
+        | measure | reason |
+        |---|---:|
+        | p@1 | p@1 0.3333 is below the minimum 0.5 |
+        <BLANKLINE>
+        """
+        if not self.failures:
+            return f"{self}\n"
+        columns = ["measure", "reason"]
+        lines = [[failure.measure, failure.reason] for failure in self.failures]
+        if any(failure.model for failure in self.failures):
+            columns = ["model", *columns]
+            models = [failure.model for failure in self.failures]
+            lines = [[model, *line] for model, line in zip(models, lines, strict=True)]
+        title = counted(len(self.failures), "failures", "failure")
+        return f"{title}\n\n{as_markdown([Table('', rows_of([columns, *lines]))], [])}"
+
     def __repr__(self) -> str:
         """Return the same on one line, as an assertion that fails shows it."""
         return f"<Checked: {'; '.join(str(self).splitlines())}>"
 
 
+@refusing_unknown
 def check(
     results: ResultsLike,
     *,

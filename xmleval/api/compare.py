@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import chain, cycle, islice, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from xmleval.api.evaluate import counting_of, reads_files
+from xmleval.api.evaluate import evaluate_models_in_files, reads_files
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import MEMORY, check_resources, limited
 from xmleval.base.errors import (
@@ -21,15 +21,15 @@ from xmleval.base.errors import (
     Message,
     did_you_mean,
     positive_integer,
-    renaming,
     shown,
     shown_names,
 )
+from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.evaluation.batch import ROW_ARGUMENTS, Batch
 from xmleval.evaluation.blocks import Blocks
-from xmleval.evaluation.files import FileEvaluation, evaluate_files, open_run, state_files
+from xmleval.evaluation.files import FileEvaluation, open_run
 from xmleval.evaluation.reading import count_rows
-from xmleval.evaluation.request import SHARED_ARGUMENTS, Request, refuse_unknown, request_of
+from xmleval.evaluation.request import SHARED_ARGUMENTS, Request, request_of
 from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, RowsLike, ValuesLike
@@ -178,6 +178,7 @@ def compare(
     >>> halves["second"] = (y_true[100:], {"good": good[100:], "poor": poor[100:]})
     >>> print(compare(halves, metrics=["p@1"], confidence=0.9).to_text(intervals=False))
     """
+    refuse_unknown(options, keywords_of(compare), SHARED_ARGUMENTS)
     if models is None and y_pred is None and isinstance(y_true, Mapping | str | os.PathLike):
         settings: dict[str, Any] = {
             "baseline": baseline,
@@ -204,7 +205,6 @@ def compare(
         requested = expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))
         refuse_no_labels("worst", [spec for spec, _ in requested])
         options["per_label"] = True
-    refuse_unknown(options, SHARED_ARGUMENTS)
     request = request_of(
         {**options, "y_true": y_true, "confidence": confidence, "clusters": clusters}
     )
@@ -341,7 +341,9 @@ def evaluate_models(
         raise InputError("seeds", text + hint)
     run: FileEvaluation | None = None
     if reads_files(request) or any(map(is_file, chain(*inputs.values()))):
-        reports, run = _evaluate_files(inputs, models is not None, y_pred is not None, request)
+        reports, run = evaluate_models_in_files(
+            inputs, models is not None, y_pred is not None, request
+        )
         row_values: dict[str, Any] = {
             name: values for name, (_, values) in run.rows.row_values.items()
         }
@@ -376,36 +378,6 @@ def _row_values(request: Request, row_names: list[Any] | None) -> dict[str, Any]
         if values is not None:
             row_values[argument] = match_row_values(argument, values, row_names)
     return row_values
-
-
-def _evaluate_files(
-    inputs: Mapping[str, tuple[Any, Any]], have_scores: bool, have_sets: bool, request: Request
-) -> tuple[list[Report], FileEvaluation]:
-    """Return the reports of models in files, and the last run.
-
-    All models are evaluated in one run, or each in a run if it has predicted sets.
-    """
-    passes: list[Mapping[str, tuple[Any, Any]]] = [inputs]
-    files: Sequence[FilePath | None] = [request.running.save]
-    if have_sets:
-        passes = [{name: pair} for name, pair in inputs.items()]
-        if is_file(request.running.save):
-            files = state_files(request.running.save, [*inputs])
-    reports = list[Report]()
-    for pairs, file in zip(passes, cycle(files), strict=False):
-        scores = dict[str, Any]()
-        if have_scores:
-            scores = {name: y_score for name, (y_score, _) in pairs.items()}
-        first_name, (_, y_pred) = next(iter(pairs.items()))
-        run_request = replace(
-            request,
-            data=replace(request.data, y_pred=y_pred),
-            running=replace(request.running, save=file),
-        )
-        with renaming("y_pred", f"y_pred of {shown(first_name)}"):
-            run, by_input = evaluate_files(run_request, scores, counting_of(run_request))
-        reports += by_input.values()
-    return reports, run
 
 
 def names_of(models: object, y_pred: object) -> list[str]:

@@ -8,12 +8,15 @@ from typing import Unpack
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.request import SHARED_ARGUMENTS, EvaluateOptions, refuse_unknown, request_of
+from xmleval.base.keywords import keywords_of, refuse_unknown
+from xmleval.evaluation.request import SHARED_ARGUMENTS, EvaluateOptions, request_of
 from xmleval.files.remote import as_path
 from xmleval.input.argument_types import RowsLike
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.diff import Diff, find_changes
 from xmleval.show.tables import names_of_files, short_names
+
+OF_MEASURES = ("metrics", "per_row", "per_label")  # options of `evaluate` that `diff` sets
 
 
 def diff(
@@ -72,17 +75,18 @@ def diff(
     <BLANKLINE>
     * relevant
     """
+    for name in options:
+        if name in OF_MEASURES:
+            text = "diff keeps rows and labels of one measure, "
+            raise InputError(name, Message(text, Keyword("metric"), "; leave this out"))
+    shared = [name for name in SHARED_ARGUMENTS if name not in OF_MEASURES]
+    refuse_unknown(options, keywords_of(diff), shared)
     for name, scores in (("a", a), ("b", b)):
         if scores is None:
             expected = "expected the scores of a model, after the truth: diff(y_true, a, b)"
             raise InputError(name, f"is missing; {expected}")
     worst = positive_integer("worst", worst)
     spec = parse_spec(metric)
-    for name in options:
-        if name in ("metrics", "per_row", "per_label"):
-            text = "diff keeps rows and labels of one measure, "
-            raise InputError(name, Message(text, Keyword("metric"), "; leave this out"))
-    refuse_unknown(options, SHARED_ARGUMENTS)
     request = request_of({**options, "y_true": y_true, "metrics": [metric]})
     given = request.question.given_options(0)
     question = replace(request.question, per_row=True, per_label=spec.by_label, given=given)

@@ -3,59 +3,82 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, positive_integer, shown, shown_names
+from xmleval.base.errors import InputError, positive_integer, renaming, shown, shown_names
+from xmleval.base.keywords import refusing_unknown
 from xmleval.evaluation.request import (
     Data,
-    EvaluateOptions,
     HierarchyLike,
     NamesLike,
     Progress,
     Question,
     Request,
     Running,
+    SharedOptions,
 )
 from xmleval.evaluation.settings import FILES, argument_of, file_of
 from xmleval.evaluation.values import evaluate_values
-from xmleval.input.argument_types import FilePath, ModelsLike, RowsLike, ValuesLike
-from xmleval.input.objects.named import is_pair_dict
+from xmleval.files.remote import is_file
+from xmleval.input.argument_types import FilePath, ModelsLike, NamedModels, RowsLike, ValuesLike
+from xmleval.input.objects.models import models_of
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.comparison import Comparison
-from xmleval.results.report import Report
+from xmleval.results.report import Report, with_same_measures
 from xmleval.view.block import Groups
 from xmleval.view.decision import Decision
 from xmleval.view.rule import Rule
 
 if TYPE_CHECKING:
-    from xmleval.evaluation.files import CountRun
+    from xmleval.evaluation.files import CountRun, FileEvaluation
 
 PATHS = (str, os.PathLike, Mapping)  # a dict may contain the paths of models
 
 
 @overload
 def evaluate(
-    y_true: RowsLike, y_score: Mapping[str, FilePath], **options: Unpack[EvaluateOptions]
+    y_true: RowsLike,
+    y_score: NamedModels,
+    *,
+    y_pred: RowsLike | None = None,
+    **options: Unpack[SharedOptions],
 ) -> Report | Comparison: ...
 
 
 @overload
 def evaluate(
-    y_true: RowsLike, y_score: RowsLike | None = None, **options: Unpack[EvaluateOptions]
+    y_true: RowsLike,
+    y_score: None = None,
+    *,
+    y_pred: NamedModels,
+    **options: Unpack[SharedOptions],
+) -> Report | Comparison: ...
+
+
+@overload
+def evaluate(
+    y_true: RowsLike,
+    y_score: RowsLike | None = None,
+    *,
+    y_pred: RowsLike | None = None,
+    **options: Unpack[SharedOptions],
 ) -> Report: ...
 
 
+@refusing_unknown
 def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentation
     y_true: RowsLike,
     y_score: RowsLike | ModelsLike | None = None,
     *,
-    y_pred: RowsLike | None = None,
+    y_pred: RowsLike | ModelsLike | None = None,
     metrics: str | Iterable[str] | None = None,
-    k: int | Iterable[int] = DEFAULT_K,
+    k: int | str | Iterable[int] = DEFAULT_K,
     y_train: RowsLike | None = None,
     decision: FilePath | Rule | Decision | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
@@ -98,16 +121,18 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
         are taken as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks
         an empty slot and the scores can be None. A stored zero of a sparse matrix is a score
         (except in DIA format, where zeros are padding); labels without a score are below all
-        others, unless ``conventions`` has a score for them. Several models are evaluated in one
-        pass from files by name, ``{"a": "a.npz", "b": "b.npz"}``.
+        others, unless ``conventions`` has a score for them. Several models are given by name,
+        ``{"a": "a.npz", "b": "b.npz"}``, or matrices, frames, pairs or dicts by row in place of the
+        files, which are read in one pass.
     y_pred : as y_true, optional
-        Predicted sets.
+        Predicted sets; of several models, by name as in ``y_score``.
     metrics : str or iterable of str, optional
-        Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups
+        Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, several in one text
+        as in ``"p@1,ndcg@5"``, and the groups
         ``xmc`` (the default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``predicted``,
         ``calibration``, ``hierarchy``, ``statistics`` and ``all``.
-    k : int or iterable of int, default (1, 3, 5)
-        Cutoffs of measures at k whose names have none.
+    k : int, str or iterable of int, default (1, 3, 5)
+        Cutoffs of measures at k whose names have none, several in one text as in ``"1-5,10"``.
     y_train : as y_true with N rows, optional
         Training labels, to estimate inverse propensities from (with a = 0.55 and b = 1.5); the
         truth is never taken for them. ``popularity`` and ``tail_share`` count them.
@@ -189,7 +214,7 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
     -------
     Report or Comparison
         A report is a mapping from names to floats that prints as a table; a comparison, of several
-        models in files, one from the names of models to their reports.
+        models, one from the names of models to their reports.
 
     Raises
     ------
@@ -245,50 +270,90 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
 
 
 def answer(request: Request) -> Report | Comparison:
-    """Return the report on a request, or the reports on several models in files."""
+    """Return the report on a request, or the reports on several models."""
     y_score = request.data.y_score
     y_pred = request.data.y_pred
+    if isinstance(y_score, Mapping) and not y_score and reads_files(request):
+        raise InputError("y_score", "is empty; expected scores, or models by name")
+    scores = models_of("y_score", y_score)
+    sets = models_of("y_pred", y_pred)
+    if sets is not None:
+        return _as_answer(_evaluate_with_sets(request, scores, sets))
+    if scores is not None:
+        return _as_answer(_evaluate_models(request, scores))
     if not reads_files(request):
-        refuse_models("y_score", y_score)
-        refuse_models("y_pred", y_pred)
         return evaluate_values(request, {"": (y_score, y_pred)})[0]
-    from xmleval.evaluation.files import evaluate_files  # imports all formats
+    if y_score is None:
+        return _as_answer(_evaluate_models(request, {}))
+    name = "y_score" if file_of("y_score", y_score) is None else str(y_score)
+    return _as_answer(_evaluate_models(request, {name: y_score}))
 
-    if isinstance(y_score, Mapping) and not y_score:
-        raise InputError("y_score", "is empty; expected scores, or files of models by name")
-    models = dict[str, Any]()
-    if file_of("y_score", y_score) is None:
-        if y_score is not None:
-            models["y_score"] = y_score
-    elif isinstance(y_score, Mapping):
-        models |= y_score
-    else:
-        models[str(y_score)] = y_score
-    reports = evaluate_files(request, models, counting_of(request))[1]
+
+def _as_answer(reports: dict[str, Report]) -> Report | Comparison:
+    """Return the reports of several models, or the report on one."""
     if len(reports) > 1:
         return Comparison(reports)
     return reports.popitem()[1]
 
 
-def refuse_models(argument: str, value: object) -> None:
-    """Refuse a dict of the predictions of several models in memory."""
-    # a DOK matrix is a dict, too, and has a shape
-    if not isinstance(value, dict) or hasattr(value, "shape"):
-        return
-    if value and not is_pair_dict(value) and all(map(_has_rows, value.values())):
-        text = f"holds predictions by model ({shown_names(map(shown, value))})"
-        hint = "give several models in memory to xmleval.compare, or one of them here"
-        raise InputError(argument, f"{text}; {hint}")
+def _evaluate_models(request: Request, scores: Mapping[str, Any]) -> dict[str, Report]:
+    """Return the reports of models by name, with any predicted sets in common."""
+    if reads_files(request):
+        from xmleval.evaluation.files import evaluate_files  # imports all formats
+
+        return evaluate_files(request, scores, counting_of(request))[1]
+    inputs = {name: (y_score, request.data.y_pred) for name, y_score in scores.items()}
+    reports = evaluate_values(request, inputs)
+    return dict(zip(scores, with_same_measures(reports), strict=True))
 
 
-def _has_rows(value: object) -> bool:
-    """Return whether a value is a matrix, a pair of matrices or rows by key, and not one row."""
-    if isinstance(value, Mapping):
-        first = next(iter(value.values()), None)
-        return isinstance(first, Mapping | list | tuple | set)
-    if isinstance(value, tuple) and value:
-        value = value[0]
-    return getattr(value, "ndim", 0) == 2
+def _evaluate_with_sets(
+    request: Request, scores: Mapping[str, Any] | None, sets: Mapping[str, Any]
+) -> dict[str, Report]:
+    """Return the reports of models that have predicted sets, with their own scores or the same."""
+    if scores is None and request.data.y_score is not None:
+        scores = dict.fromkeys(sets, request.data.y_score)
+    if scores is not None and scores.keys() != sets.keys():
+        text = f"has other models ({shown_names(sets)}) than y_score ({shown_names(scores)})"
+        raise InputError("y_pred", text)
+    inputs = {name: (scores and scores[name], y_pred) for name, y_pred in sets.items()}
+    if reads_files(request):
+        reports, _ = evaluate_models_in_files(inputs, scores is not None, True, request)
+    else:
+        reports = evaluate_values(request, inputs)
+    return dict(zip(sets, with_same_measures(reports), strict=True))
+
+
+def evaluate_models_in_files(
+    inputs: Mapping[str, tuple[Any, Any]], have_scores: bool, have_sets: bool, request: Request
+) -> tuple[list[Report], FileEvaluation]:
+    """Return the reports of models in files, and the last run.
+
+    All models are evaluated in one run, or each in a run if it has predicted sets.
+    """
+    from xmleval.evaluation.files import evaluate_files, state_files  # imports all formats
+
+    passes: list[Mapping[str, tuple[Any, Any]]] = [inputs]
+    files: Sequence[FilePath | None] = [request.running.save]
+    if have_sets:
+        passes = [{name: pair} for name, pair in inputs.items()]
+        if is_file(request.running.save):
+            files = state_files(request.running.save, [*inputs])
+    reports = list[Report]()
+    for pairs, file in zip(passes, cycle(files), strict=False):
+        scores = dict[str, Any]()
+        if have_scores:
+            scores = {name: y_score for name, (y_score, _) in pairs.items()}
+        first_name, (_, y_pred) = next(iter(pairs.items()))
+        run_request = replace(
+            request,
+            data=replace(request.data, y_pred=y_pred),
+            running=replace(request.running, save=file),
+        )
+        with renaming("y_pred", f"y_pred of {shown(first_name)}"):
+            run, by_input = evaluate_files(run_request, scores, counting_of(run_request))
+        reports += by_input.values()
+    return reports, run
 
 
 def reads_files(request: Request) -> bool:

@@ -8,12 +8,12 @@ from typing import Unpack
 
 from xmleval.api.compare import evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message
+from xmleval.base.keywords import refuse_unknown
 from xmleval.evaluation.files import LABEL_TABLES
 from xmleval.evaluation.request import (
     SHARED_ARGUMENTS,
     EvaluateOptions,
     Question,
-    refuse_unknown,
     request_of,
 )
 from xmleval.evaluation.settings import GIVEN_AS

@@ -24,6 +24,7 @@ from xmleval.base.errors import (
     real_number,
     shown,
 )
+from xmleval.base.keywords import refusing_unknown
 from xmleval.evaluation.batch import BatchLocation
 from xmleval.evaluation.inputs import open_input
 from xmleval.evaluation.label_counts import common_label_count
@@ -66,6 +67,7 @@ class Fusion:
     threads: int | None = None
 
 
+@refusing_unknown
 def fuse(
     predictions: Sequence[Any] | Mapping[str, Any],
     rule: str = "rrf",
@@ -187,7 +189,7 @@ def fuse_rows(predictions: Any, fusion: Fusion) -> tuple[Any, int]:
         blocks, raw_scores = zip(*resources.map(fuser.block, starts), strict=True)
     for name, raw_blocks in zip(models.names, zip(*raw_scores, strict=True), strict=True):
         if _look_like_distances(raw_blocks, fuser.n_rows):
-            warnings.warn(Message(f"{name}: ", RISING), UserWarning, stacklevel=3)
+            warnings.warn(Message(f"{name}: ", RISING), UserWarning, stacklevel=4)
     rows = stack_rows(blocks)._replace(keys=models.row_names, names=models.label_names)
     return rows, fuser.width
 
@@ -385,7 +387,7 @@ def _read_names(model: Opened) -> Rows:
     if rows is None:
         raise InputError(model.name, "has no names, which others have; give names to all")
     for note in notes_of(model.name, rows.origin):
-        warnings.warn(note, UserWarning, stacklevel=4)
+        warnings.warn(note, UserWarning, stacklevel=5)
     return rows
 
 

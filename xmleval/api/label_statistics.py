@@ -9,6 +9,7 @@ import numpy as np
 
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.base.budget import MEMORY
+from xmleval.base.keywords import refusing_unknown
 from xmleval.evaluation.batch import Batch
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import collect
@@ -19,6 +20,7 @@ from xmleval.kernels.labels import count_entries
 TAIL_COUNT = 10  # maximum number of instances of a tail label
 
 
+@refusing_unknown
 def label_statistics(
     y_true: RowsLike,
     y_train: RowsLike | None = None,
@@ -65,7 +67,7 @@ def label_statistics(
     )
     rows, run = collect(request, lambda n, resources: LabelCounts(n))
     for note in run.rows.notes[0]:
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, stacklevel=3)
     n_labels = rows.label_counts.size
     seen = np.flatnonzero(rows.label_counts)
     counts = rows.label_counts[seen]

@@ -7,7 +7,8 @@ from typing import Any, overload
 
 from xmleval.api.compare import evaluate_models, inputs_of, names_of, naming_data_set
 from xmleval.base.errors import InputError
-from xmleval.evaluation.request import SHARED_ARGUMENTS, refuse_unknown, request_of
+from xmleval.base.keywords import keywords_of, refuse_unknown
+from xmleval.evaluation.request import SHARED_ARGUMENTS, request_of
 from xmleval.files.remote import is_file
 from xmleval.results.data_sets import Comparisons
 from xmleval.results.ranking import Ranking, by_data_set, rank_by
@@ -96,6 +97,7 @@ def rank(
     >>> found.groups
     [['lr', 'knn']]
     """
+    refuse_unknown(options, keywords_of(rank), SHARED_ARGUMENTS)
     names = [metrics] if isinstance(metrics, str) or metrics is None else [*metrics]
     if not names:
         raise InputError("metrics", "no measure given; expected one or more")
@@ -125,7 +127,6 @@ def _evaluated(results: object, metrics: str | Sequence[str] | None, options: An
         tuples = {name: each for name, each in results.items() if isinstance(each, tuple)}
     if not tuples:
         for name in options:
-            refuse_unknown({name: None}, SHARED_ARGUMENTS)
             raise InputError(name, "is for truths and models; these are results, computed before")
         return results
     reports = dict[object, object]()

@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike
 from xmleval.api.compare import evaluate_models
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import InputError, real_number
-from xmleval.evaluation.request import SHARED_ARGUMENTS, refuse_unknown, request_of
+from xmleval.base.keywords import keywords_of, refuse_unknown
+from xmleval.evaluation.request import SHARED_ARGUMENTS, request_of
+from xmleval.evaluation.same_labels import notes_on_training
 from xmleval.input.argument_types import ModelsLike, RowsLike
 from xmleval.labels.propensity import compute_propensities, inverse_propensity
 from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics
@@ -71,7 +73,7 @@ def propensity_sensitivity(
     a: ArrayLike = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7),
     b: ArrayLike = (0.4, 0.8, 1.5, 2.6, 5.0),
     metrics: str | Iterable[str] = ("psp@5", "psndcg@5"),
-    k: int | Iterable[int] = DEFAULT_K,
+    k: int | str | Iterable[int] = DEFAULT_K,
     **options: Any,
 ) -> Sensitivity:
     """Compute propensity-scored measures under all pairs of constants A and B.
@@ -88,7 +90,7 @@ def propensity_sensitivity(
         Constants of the model; by default around the published ones.
     metrics : str or iterable of str, default ("psp@5", "psndcg@5")
         ``psp``, ``psndcg`` or ``psdcg`` at cutoffs.
-    k : int or iterable of int
+    k : int, str or iterable of int
         Cutoffs of measures that are named without one.
     options
         Of `evaluate`, such as ``exclude=``.
@@ -115,6 +117,7 @@ def propensity_sensitivity(
     >>> table.values["psp@1"]["tail"].round(3).tolist()
     [[0.399, 0.384], [0.426, 0.405]]
     """
+    refuse_unknown(options, keywords_of(propensity_sensitivity), SHARED_ARGUMENTS)
     _refuse_nameless(models)
     a = _check_constants("a", a)
     b = _check_constants("b", b)
@@ -127,13 +130,12 @@ def propensity_sensitivity(
         y_train, n_labels=options.get("n_labels"), labels=options.get("labels")
     )
     values = {str(spec): {name: np.empty((a.size, b.size)) for name in models} for spec in specs}
-    notes: dict[str, None] = {}
+    notes = dict.fromkeys(notes_on_training(y_true, y_train))
     for i, j in np.ndindex(a.size, b.size):
         model_constants = trained.constants | {"a": float(a[i]), "b": float(b[j])}
         q = compute_propensities(
             trained.label_counts, model_constants, trained.label_names, trained.numbered
         )
-        refuse_unknown(options, SHARED_ARGUMENTS)
         request = request_of({**options, "y_true": y_true, "metrics": [*values], "y_train": q})
         evaluated = evaluate_models([*models], models, None, False, request)
         for name, (report,) in evaluated.reports.items():

@@ -7,11 +7,13 @@ import warnings
 from pathlib import Path
 
 from xmleval.base.errors import InputError, did_you_mean
+from xmleval.base.keywords import refusing_unknown
 from xmleval.evaluation.convert import CONTENTS, write_object
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import RowsLike
 
 
+@refusing_unknown
 def write(path: str | os.PathLike[str], data: RowsLike, kind: str = "scores") -> None:
     """Write data to a file in the format of its extension, with the names of rows and labels.
 
@@ -48,4 +50,4 @@ def write(path: str | os.PathLike[str], data: RowsLike, kind: str = "scores") ->
             "data", "is a file; expected data in memory; `xmleval convert` reads files"
         )
     for note in write_object(data, kind, Path(path)):
-        warnings.warn(note, UserWarning, stacklevel=2)
+        warnings.warn(note, UserWarning, stacklevel=3)

@@ -13,6 +13,7 @@ from xmleval.base.arrays import Floats
 from xmleval.base.budget import MEMORY, Resources
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, did_you_mean, naming_files, positive_integer, shown
+from xmleval.base.keywords import refusing_unknown
 from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
@@ -47,6 +48,7 @@ SETTLED_GAIN = 1e-12  # predicted gain, as a fraction of the loss, of the last s
 RIDGE = 1e-12  # added to the second derivatives, as a fraction, as they may be singular
 
 
+@refusing_unknown
 def fit(
     y_true: RowsLike,
     y_score: RowsLike,
@@ -125,7 +127,7 @@ def fit(
     make_pairs = partial(ScoredPairs, k, sample_weight is not None)
     pairs, run = collect(request, make_pairs)
     for note in run.rows.notes[0]:
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, stacklevel=3)
     paths = {"y_score": y_score} if is_file(y_score) else {}
     with naming_files(paths):
         return make_calibrator(method, k, pairs)

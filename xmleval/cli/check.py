@@ -13,18 +13,20 @@ from xmleval.base.numerals import score_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import write_stdout
 from xmleval.cli.options import LIST, Opt, command
-from xmleval.cli.types import Parsed, read_names
+from xmleval.cli.types import Choice, Parsed
+from xmleval.metrics.lists import parse_names
 from xmleval.results.checks import limits_of
 
 Limits = list[tuple[str, float]]  # measures and their limits
 FAILED = 1
+FORMS = ("lines", "markdown")  # of a result
 MARGIN = "VALUE or NAME=VALUE"  # a value alone is for all names
 
 
 def read_limits(text: str, form: str = "NAME=VALUE") -> Limits:
     """Read a list of NAME=VALUE, separated by commas."""
     limits = []
-    for item in read_names(text):
+    for item in parse_names(text):
         name, sign, number = item.rpartition("=")
         value = score_number(number.strip())
         is_for_all = form == MARGIN and not sign
@@ -57,7 +59,16 @@ SECTIONS = {
             extra=LIST,
         ),
     },
-    "Reports": {"model": Opt(str, "NAME")},
+    "Reports": {
+        "model": Opt(str, "NAME"),
+        "output_format": Opt(
+            Choice(FORMS),
+            "FORM",
+            "Form of the result: lines, or a Markdown table; default lines.",
+            "--format",
+            extra={"default": "lines", "show_default": False},
+        ),
+    },
 }
 EXAMPLES = """\
 xmleval check new.json \\
@@ -76,6 +87,7 @@ def check(
     no_worse_than: Path | None,
     margin: Limits | None,
     model: str | None,
+    output_format: str,
 ) -> int:
     """Check RESULTS, JSON or a state of `xmleval evaluate` or `merge`, against limits or earlier results.
 
@@ -91,5 +103,6 @@ def check(
         margin=limits_of("margin", margin or (), margins=True),
         model=model,
     )
-    write_stdout(f"{checked}\n")
+    text = checked.to_markdown() if output_format == "markdown" else f"{checked}\n"
+    write_stdout(text)
     return 0 if checked else FAILED

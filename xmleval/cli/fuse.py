@@ -14,10 +14,11 @@ from xmleval.cli.files import FILE, Scanning
 from xmleval.cli.messages import print_notes, printing_notes
 from xmleval.cli.options import FORMAT, INPUTS, MEASURES, Opt, command
 from xmleval.cli.output import write_text
-from xmleval.cli.types import COUNT, NUMBER, Choice, Parsed, read_names, read_number
+from xmleval.cli.types import COUNT, NUMBER, Choice, Parsed, read_number
 from xmleval.evaluation.convert import find_files, write_data, writer_of
+from xmleval.metrics.lists import parse_names
 
-WEIGHTS = Parsed(lambda text: [*map(read_number, read_names(text))])
+WEIGHTS = Parsed(lambda text: [*map(read_number, parse_names(text))])
 OPTIONS = {
     "rule": Opt(
         Choice([*RULES, *RULE_SPELLINGS]),

@@ -16,10 +16,10 @@ from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import strip_dashes
 from xmleval.labels.groups import DECILES
+from xmleval.metrics.lists import parse_cutoffs, parse_names
 from xmleval.view.decision import parse_decision
 
 T = TypeVar("T")
-MOST_CUTOFFS = 1000  # cutoffs of a range
 
 
 class Choice(click.Choice):  # type: ignore[type-arg]
@@ -81,31 +81,6 @@ def read_number(text: str) -> float:
     return number
 
 
-def read_names(text: str) -> list[str]:
-    """Split a list of names at its commas, except those in parentheses."""
-    names = [*map(str.strip, re.split(r",(?![^()]*\))", text))]
-    if not all(names):
-        raise ValueError(f"{shown(text)} has an empty name.")
-    return names
-
-
-def read_cutoffs(text: str) -> list[int]:
-    """Return the cutoffs of a list of numbers and ranges, split at its commas, each cutoff once."""
-    cutoffs: dict[int, None] = {}
-    for item in text.split(","):
-        ends = [whole_number(end.strip(" ")) or 0 for end in item.split("-")]
-        first = ends[0]
-        last = ends[-1]
-        if not 1 <= first <= last or len(ends) > 2:
-            raise ValueError(
-                f"{shown(text)} is not a list of positive integers, as in 1,3,5 or 1-20."
-            )
-        if last - first >= MOST_CUTOFFS:
-            raise ValueError(f"{shown(item)} is more than {MOST_CUTOFFS} cutoffs.")
-        cutoffs.update(dict.fromkeys(range(first, last + 1)))
-    return [*cutoffs]
-
-
 def read_groups(text: str) -> list[int] | str | Path:
     """Return numbers of training rows, deciles, or the path of a file."""
     if text == DECILES:
@@ -131,8 +106,8 @@ def read_decision(text: str) -> str | Path:
 COUNT = Whole(min=1)
 LABEL_COUNT = Whole(min=1, max=MOST_LABELS)
 NUMBER = Parsed(read_number)
-NAMES = Parsed(read_names)
-CUTOFFS = Parsed(read_cutoffs)
+NAMES = Parsed(parse_names)
+CUTOFFS = Parsed(parse_cutoffs)
 LABEL_GROUPS = Parsed(read_groups)
 DECISION = Parsed(read_decision)
 CONVENTIONS = Parsed(lambda text: resolve_conventions(text) and text)

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, counted
+from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.evaluation.batch import Batch, open_batch
 from xmleval.evaluation.counts import (
     Counted,
@@ -24,7 +25,7 @@ from xmleval.evaluation.merged_labels import (
     refuse_other_settings,
     with_all_labels,
 )
-from xmleval.evaluation.request import Data, Metrics, Options, Question, refuse_unknown
+from xmleval.evaluation.request import Data, Metrics, Options, Question
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import check_settings
 from xmleval.files.remote import as_path
@@ -80,7 +81,7 @@ class Evaluator:
         block_rows: int | None = None,
         **options: Unpack[Options],
     ) -> None:
-        refuse_unknown(options, Options.__annotations__)
+        refuse_unknown(options, keywords_of(Evaluator.__init__), Options.__annotations__)
         question = Question(metrics=metrics, n_labels=n_labels, **options)
         self._settings = check_settings(question, n_labels)
         self._question = None if self._settings.n_labels else question  # until the labels are known

@@ -25,6 +25,7 @@ from xmleval.evaluation.progress import show_progress
 from xmleval.evaluation.reading import count_rows, have_scores
 from xmleval.evaluation.request import Progress, Question, Request
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
+from xmleval.evaluation.same_labels import notes_on_opened
 from xmleval.evaluation.settings import (
     FILES,
     FILES_OF_LABELS,
@@ -163,6 +164,7 @@ def open_run(
         # propensities from values in memory are estimated later
         if train is not None and (fits or train.files):
             trained = training_counts(train, rows, labels, label_counts, resources)
+        rows.note(notes_on_opened(inputs["y_true"][0], train))
         rows = with_values_of_rows(rows, request)
         closed = not rows.by_name or rows.namings[0].closed
         names = [*scores] or [rows.truth[0]]

@@ -12,11 +12,13 @@ from typing import Any, TypedDict
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, did_you_mean, shown
+from xmleval.base.errors import InputError, shown
+from xmleval.base.keywords import refuse_unknown
 from xmleval.input.argument_types import FilePath, ModelsLike, RowsLike, SparseMatrix, ValuesLike
 from xmleval.input.objects.records import list_records
 from xmleval.labels.propensity import TrainingLabels
-from xmleval.metrics.spec import DEFAULT_K, as_names, conventions_of
+from xmleval.metrics.lists import as_cutoffs, as_names
+from xmleval.metrics.spec import DEFAULT_K, conventions_of
 from xmleval.states.effects import given_options
 from xmleval.view.block import Groups, Hierarchy
 from xmleval.view.decision import Decision
@@ -35,7 +37,7 @@ class Data:
 
     y_true: RowsLike | None = None
     y_score: RowsLike | ModelsLike | None = None
-    y_pred: RowsLike | None = None
+    y_pred: RowsLike | ModelsLike | None = None
     exclude: RowsLike | None = None
     exclude_from: str = "both"
     candidates: RowsLike | None = None
@@ -57,7 +59,7 @@ class Question:
     """
 
     metrics: Metrics | None = None
-    k: int | Iterable[int] = DEFAULT_K
+    k: int | str | Iterable[int] = DEFAULT_K
     n_labels: int | None = None
     labels: NamesLike | None = None
     inverse_propensity: ValuesLike | None = None
@@ -75,8 +77,9 @@ class Question:
     given: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
-        """Keep the names of measures as a list: an iterator can be read only once."""
+        """Keep names and cutoffs as lists: a text is parsed, an iterator read, only once."""
         object.__setattr__(self, "metrics", as_names(self.metrics))
+        object.__setattr__(self, "k", as_cutoffs(self.k))
 
     @property
     def training(self) -> TrainingLabels:
@@ -164,7 +167,7 @@ class Options(TypedDict, total=False):
     """Options of `Evaluator`: those of `Question` but the measures and the number of labels."""
 
     labels: NamesLike | None
-    k: int | Iterable[int]
+    k: int | str | Iterable[int]
     inverse_propensity: ValuesLike | None
     y_train: RowsLike | None
     decision: FilePath | Rule | Decision | None
@@ -179,12 +182,11 @@ class Options(TypedDict, total=False):
     confidence: float | None
 
 
-class EvaluateOptions(Options, total=False):
-    """Arguments of `evaluate` but the truth and the scores."""
+class SharedOptions(Options, total=False):
+    """Arguments of `evaluate` that several models share."""
 
     metrics: Metrics | None
     n_labels: int | None
-    y_pred: RowsLike | None
     exclude: RowsLike | None
     exclude_from: str
     candidates: RowsLike | None
@@ -197,10 +199,15 @@ class EvaluateOptions(Options, total=False):
     running: Running | None
 
 
+class EvaluateOptions(SharedOptions, total=False):
+    """Arguments of `evaluate` but the truth and the scores."""
+
+    y_pred: RowsLike | None
+
+
 RECORDS = {"data": Data, "question": Question}  # parts of a request with many fields
 ARGUMENTS = ("y_true", "y_score", *EvaluateOptions.__annotations__)  # of `evaluate`
-# arguments of `evaluate` that several models share
-SHARED_ARGUMENTS = tuple(name for name in EvaluateOptions.__annotations__ if name != "y_pred")
+SHARED_ARGUMENTS = tuple(SharedOptions.__annotations__)
 
 
 def request_of(arguments: Mapping[str, Any]) -> Request:
@@ -212,11 +219,3 @@ def request_of(arguments: Mapping[str, Any]) -> Request:
         values[part] = record(**{name: values.pop(name) for name in names})
     values["running"] = values.get("running") or Running()
     return Request(**values)
-
-
-def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse options whose names a function does not have."""
-    for name in options:
-        if name not in names:
-            hint = did_you_mean(name, names) or f"options are {', '.join(sorted(names))}"
-            raise TypeError(f"there is no option {shown(name)}; {hint}")

@@ -25,6 +25,7 @@ from xmleval.base.errors import (
 from xmleval.evaluation.request import Data, Question, Request
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.label_filter import NAMES, fewer_labels
+from xmleval.input.match import PREDICTIONS
 from xmleval.input.opened import check_labels
 from xmleval.input.scan import Scan
 from xmleval.input.vectors import Propensity
@@ -84,7 +85,7 @@ def argument_of(request: Request, name: str) -> Any:
 
 def file_of(argument: str, value: object) -> Path | None:
     """Return the file of an argument; None for a value, which may be a string such as "top3"."""
-    if argument == "y_score" and isinstance(value, Mapping):  # of several models
+    if argument in PREDICTIONS and isinstance(value, Mapping):  # of several models
         value = next(filter(is_file, value.values()), None)
     if not is_file(value) or (argument == "label_groups" and value == DECILES):
         return None

@@ -23,6 +23,7 @@ from xmleval.evaluation.request import Question, Request
 from xmleval.evaluation.settings import file_of
 from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader
+from xmleval.input.plausibility import notes_on_counts
 from xmleval.input.rows import Origin
 from xmleval.input.sets import set_rows
 from xmleval.input.text_columns import load_numbers, read_edges, read_group_lines
@@ -57,6 +58,8 @@ def training_counts(
     counts = dict[int, Counts]()
     for n_labels in {*label_counts}:
         counts[n_labels] = _count_training(train.name, pieces, n_labels, resources.lone_piece)
+    most_labels = max(label_counts)
+    rows.note(notes_on_counts(train.name, counts[most_labels][0]))
     return [counts[n_labels] for n_labels in label_counts]
 
 

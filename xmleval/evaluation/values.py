@@ -12,6 +12,7 @@ from xmleval.base.errors import renaming, shown
 from xmleval.evaluation.batch import Batch, open_batch
 from xmleval.evaluation.counts import ALONE, Counted, add_batch, make_report
 from xmleval.evaluation.request import Request
+from xmleval.evaluation.same_labels import notes_on_training
 from xmleval.evaluation.settings import check_settings
 from xmleval.input.csr import Source
 from xmleval.input.match_values import MatchOptions
@@ -45,6 +46,7 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
         higher_is_better=question.higher_is_better,
     )
     resources = check_resources(request.memory, request.threads, request.running.block_rows)
+    notes = notes_on_training(data.y_true, question.training.labels)
     settings: Settings | None = None
     labels: tuple[Any, ...] | None = None
     reports = list[Report]()
@@ -62,6 +64,8 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
             batch_labels = batch.truth.n_labels, batch.naming.label_names, batch.naming.closed
             if settings is None or batch_labels != labels:
                 settings = check_settings(matched_question, *batch_labels)
+                argument_notes = [*settings.argument_notes, *notes]
+                settings = replace(settings, argument_notes=argument_notes)
                 labels = batch_labels
             reports.append(_report_on(settings, resources, batch))
     return reports

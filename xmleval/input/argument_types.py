@@ -24,6 +24,14 @@ class SparseMatrix(Protocol):
         """Return the matrix in CSR format."""
 
 
+class Matrix(Protocol):
+    """An array, a sparse matrix, a tensor or a frame."""
+
+    @property
+    def shape(self) -> Any:
+        """Numbers of rows and columns."""
+
+
 class RowsByKey(Protocol):
     """Qrels and Run of ranx, which are dicts of dicts."""
 
@@ -48,4 +56,13 @@ RowsLike: TypeAlias = (
     | Scan
 )
 ModelsLike: TypeAlias = Mapping[str, RowsLike]  # predictions of models by name
+NamedRows: TypeAlias = Mapping[Any, Keyed] | Mapping[Any, list[Any]] | Mapping[Any, set[Any]]
+# those that no dict of rows can be
+NamedModels: TypeAlias = (
+    Mapping[str, FilePath]
+    | Mapping[str, Matrix]
+    | Mapping[str, tuple[Matrix, Matrix | None]]
+    | Mapping[str, NamedRows]
+    | Mapping[str, FilePath | Matrix | tuple[Matrix, Matrix | None] | NamedRows]
+)
 ValuesLike: TypeAlias = ArrayLike | Keyed | FilePath  # a value for each row, or for each label

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import MOST_LABELS, Ints, label_dtype
-from xmleval.base.errors import TRANSPOSED, InputError, LabelRangeError, counted
+from xmleval.base.errors import ONE_BASED, TRANSPOSED, InputError, LabelRangeError, counted
 from xmleval.input.canonical import Facts
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_narrow
@@ -237,7 +237,8 @@ def refuse_code(
 ) -> NoReturn:
     """Raise the error for a code of `xmleval.kernels.checking`."""
     if code == BAD_LABEL:
-        message = f"label id {value} is not in 0..{n_labels - 1}{slots}"
+        hint = ONE_BASED if value == n_labels else ""
+        message = f"label id {value} is not in 0..{n_labels - 1}{slots}{hint}"
         raise LabelRangeError(argument, message, row=row, value=value)
     message = f"label id {value} occurs twice; ids of a row must be distinct"
     raise InputError(argument, message, row=row, value=value)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.base.cached import cached
-from xmleval.base.errors import Field, InputError, Keyword, Message, other_rows, shown
+from xmleval.base.errors import ONE_BASED, Field, InputError, Keyword, Message, other_rows, shown
 from xmleval.base.notes import Note
 from xmleval.input.canonical import RankedRows, Truth
 from xmleval.input.csr import Source, as_array
@@ -250,7 +250,10 @@ def _paired(argument: str, array: NDArray[Any], shape: tuple[int, int], may_be_m
     is_outside = (pairs < 0) | (pairs >= shape) | (pairs != np.floor(pairs))
     for bad, column in np.argwhere(is_outside)[:1]:
         noun = ("row", "label id")[column]
-        message = f"{noun} {pairs[bad, column]} is not in 0..{shape[column] - 1}"
+        number = pairs[bad, column]
+        message = f"{noun} {number} is not in 0..{shape[column] - 1}"
+        if number == shape[column] and noun == "label id":
+            message += ONE_BASED
         raise InputError(argument, f"pair {bad}: {message}")
     rows, labels = np.unique(pairs.astype(np.int64), axis=0).T
     return pairs_of_rows(rows, labels, 0, shape[0])

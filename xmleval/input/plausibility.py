@@ -13,12 +13,42 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.base.errors import Field, InputError, Message
 from xmleval.input.rows import Rows
+from xmleval.kernels.checking import FIRST_IDS
 
 VECTORS = "rows of zeros and ones, one for each label, look like label ids"
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 MOST_GRADE = 10
+FEWEST_LABELS = 10  # of training labels, whose ids may count from 1
 MOST_VALUES = 1 << 16  # of each side that are checked for swapped inputs
 MOST_NAMES = 1 << 14  # of each side that are compared by spelling
+
+
+def describe_ids(n_labels: int) -> str:
+    """Return that the ids of so many labels seem to count from 1."""
+    last = n_labels - 1
+    first = min(FIRST_IDS, n_labels) - 1
+    ids = "id 1 does"
+    if first > 1:
+        others = f" and {last}" if first < last else ""
+        ids = f"ids 1 to {first}{others} do"
+    return (
+        f"id 0 occurs nowhere, and {ids}: if ids count from 1, subtract 1, or drop the first "
+        "column of matrices"
+    )
+
+
+def notes_on_counts(argument: str, label_counts: NDArray[Any]) -> list[str]:
+    """Return a note if the ids of training labels seem to count from 1.
+
+    Then id 0 does not occur, but all other first ids do, and the last one; of few labels, any may
+    be missing by chance.
+    """
+    n_labels = label_counts.size
+    if n_labels < FEWEST_LABELS or label_counts[0]:
+        return []
+    if label_counts[1:FIRST_IDS].all() and label_counts[-1]:
+        return [f"{argument}: {describe_ids(n_labels)}"]
+    return []
 
 
 def vector_width(ptr: Ints, labels: NDArray[Any]) -> tuple[int, bool]:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from xmleval.base.errors import InputError, shown
+from xmleval.base.keywords import refusing_unknown
 from xmleval.files.remote import is_file
 
 KEPT = ("best",)  # scores of a label that a row lists several times
@@ -48,6 +49,7 @@ class Scan(os.PathLike[str]):
         return {name: value for name, value in options.items() if value is not None}
 
 
+@refusing_unknown
 def scan(
     path: str | os.PathLike[str],
     *,

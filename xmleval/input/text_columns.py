@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import memory_limit
-from xmleval.base.errors import shown
+from xmleval.base.errors import ONE_BASED, shown
 from xmleval.base.numerals import ID, decimal_number, id_number
 from xmleval.files.archive import open_npy, read_arrays
 from xmleval.files.input import InputFile
@@ -241,7 +241,7 @@ class TextPairs(NamedTuple):
     def refuse_outside(self, n_rows: int | None, n_labels: int | None) -> None:
         """Refuse the first line with an unknown row or else label, if sizes are known."""
         self._refuse_ids("row", self.rows, n_rows, "; rows look one-based")
-        self._refuse_ids("label id", self.labels, n_labels, "; ids look one-based")
+        self._refuse_ids("label id", self.labels, n_labels, ONE_BASED)
 
     def _refuse_ids(self, noun: str, ids: Ints, n: int | None, one_based: str) -> None:
         """Refuse the first line with an id that is not in 0..n-1."""

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.errors import InputError
+from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.cluster import evaluation
 from xmleval.cluster.dask import distributed, open_executor
 from xmleval.cluster.evaluation import Paths
-from xmleval.evaluation.request import Options, Progress
+from xmleval.evaluation.request import SHARED_ARGUMENTS, Options, Progress
 from xmleval.results.report import Report
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def evaluate(
     >>> report["p@1"]
     0.5
     """
+    refuse_unknown(options, keywords_of(evaluate), SHARED_ARGUMENTS)
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
     options |= {"memory": memory, "threads": threads}
     with open_executor(_client_or_last(client)) as executor:
@@ -139,6 +141,7 @@ def evaluate_blocks(
     >>> report.n_rows
     150
     """
+    refuse_unknown(options, keywords_of(evaluate_blocks), Options.__annotations__)
     client = _client_or_last(client)
     with open_executor(client) as executor:
         futures = [_as_future(client, block) for block in blocks]

@@ -10,9 +10,10 @@ from typing import Any, TypeVar, Unpack
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.errors import import_optional
+from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.cluster import evaluation
 from xmleval.cluster.evaluation import Paths
-from xmleval.evaluation.request import Options, Progress
+from xmleval.evaluation.request import SHARED_ARGUMENTS, Options, Progress
 from xmleval.results.report import Report
 
 ray = import_optional("ray", "xmleval.ray", "ray")
@@ -85,6 +86,7 @@ def evaluate(
     >>> report["p@1"]
     0.5
     """
+    refuse_unknown(options, keywords_of(evaluate), SHARED_ARGUMENTS)
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
     options |= {"memory": memory, "threads": threads}
     with open_executor(threads) as executor:
@@ -119,6 +121,7 @@ def evaluate_blocks(
     >>> report.n_rows
     150
     """
+    refuse_unknown(options, keywords_of(evaluate_blocks), Options.__annotations__)
     objects = [block if isinstance(block, ray.ObjectRef) else ray.put(block) for block in blocks]
     with open_executor(threads) as executor:
         return evaluation.evaluate_blocks(

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import TIES, InputError, shown
-from xmleval.evaluation.request import Options
+from xmleval.base.keywords import keywords_of, refuse_unknown
+from xmleval.evaluation.request import SHARED_ARGUMENTS, Options
 from xmleval.input.argument_types import RowsLike, SparseMatrix, ValuesLike
 from xmleval.input.objects.named import class_one_scores
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
@@ -54,6 +55,7 @@ def make_scorer(
     >>> make_scorer("p@5")  # cross_validate(estimator, X, Y, scoring=make_scorer("p@5"))
     make_scorer('p@5')
     """
+    refuse_unknown(options, keywords_of(make_scorer), SHARED_ARGUMENTS)
     if not isinstance(metrics, str):
         metrics = list(metrics)
     return Scorer(metrics, response_method, dict(options))

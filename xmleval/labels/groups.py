@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 
 from xmleval.base.arrays import Ints
 from xmleval.base.errors import InputError, Keyword, Message, counted, other_rows, shown
+from xmleval.base.keywords import refusing_unknown
 from xmleval.input.argument_types import RowsLike
 from xmleval.input.csr import as_array
 from xmleval.input.match_values import match_truth
+from xmleval.input.plausibility import notes_on_counts
 from xmleval.input.rows import called_like
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import for_names, read_label_values, sort_by_names
@@ -128,6 +130,7 @@ class LabelGroups(Mapping[str, Ints]):
         return LabelGroups(groups, places, ranges, [*names])
 
 
+@refusing_unknown
 def label_groups(
     y_train: RowsLike | None = None,
     edges: Iterable[int] | str = (0, 10, 100),
@@ -180,10 +183,13 @@ def label_groups(
     limits = _check_edges(edges)
     if y_train is not None:
         train = match_truth("y_train", y_train, n_labels, labels)
-        for note in train.notes:
-            warnings.warn(note, stacklevel=2)
         counts = count_labels_of(set_rows("y_train", train.truth, train.n_labels))
         names = train.naming.label_names
+        notes = train.notes
+        if names is None:
+            notes = [*notes, *notes_on_counts("y_train", counts)]
+        for note in notes:
+            warnings.warn(note, stacklevel=3)
         numbered = train.naming.closed
     else:
         counts = _check_counts(label_counts, n_labels, labels)

@@ -21,12 +21,14 @@ from xmleval.base.errors import (
     positive_integer,
     real_number,
 )
+from xmleval.base.keywords import refusing_unknown
 from xmleval.input.argument_types import RowsLike
 from xmleval.input.canonical import Truth
 from xmleval.input.csr import Source, as_array
 from xmleval.input.match_values import MatchedValues, match_truth
 from xmleval.input.objects.named import dense_list
 from xmleval.input.opened import check_labels, has_label_names, lists_names
+from xmleval.input.plausibility import notes_on_counts
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import (
     Propensity,
@@ -116,6 +118,7 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
         return compute_propensities(counts, self.constants, [*names])
 
 
+@refusing_unknown
 def inverse_propensity(
     y_train: RowsLike | None = None,
     a: float | None = None,
@@ -177,9 +180,11 @@ def inverse_propensity(
     train = None
     if y_train is not None:
         train = match_truth("y_train", y_train, n_labels, labels)
-        for note in train.notes:
-            warnings.warn(note, stacklevel=2)
-    return _estimate(train, a, b, label_counts, n_instances, n_labels, labels, dataset)
+    estimate = _estimate(train, a, b, label_counts, n_instances, n_labels, labels, dataset)
+    if train is not None:
+        for note in (*train.notes, *_notes_on_ids(estimate)):
+            warnings.warn(note, stacklevel=3)
+    return estimate
 
 
 class _TrainingCounts(NamedTuple):
@@ -376,7 +381,15 @@ def _estimate_from(
     if not in_order and not lists_names("y_train", y_train):
         raise missing_names_error("y_train")
     train = _match_training(y_train, n_labels, in_order)
-    return _estimate(train, **constants), [*train.notes]
+    estimate = _estimate(train, **constants)
+    return estimate, [*train.notes, *_notes_on_ids(estimate)]
+
+
+def _notes_on_ids(estimate: InversePropensity) -> list[str]:
+    """Return a note if the ids of training labels without names seem to count from 1."""
+    if estimate.label_names is not None or estimate.label_counts is None:
+        return []
+    return notes_on_counts("y_train", estimate.label_counts)
 
 
 def _match_training(y_train: object, n_labels: int, in_order: bool) -> MatchedValues:

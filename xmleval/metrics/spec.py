@@ -13,6 +13,7 @@ from xmleval.base.conventions import Conventions, names_field, resolve_conventio
 from xmleval.base.errors import positive_integer, shown
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
+from xmleval.metrics.lists import as_cutoffs, as_names
 from xmleval.metrics.metric import Param
 from xmleval.metrics.spellings import AMBIGUOUS, canonical, meaning, nearest
 
@@ -339,10 +340,9 @@ def conventions_of(
 
 def _texts_of(metrics: object) -> list[str]:
     """Return names of measures as texts, none of anything but a name or a list of names."""
-    if isinstance(metrics, str):
-        return [metrics]
-    if isinstance(metrics, list | tuple):
-        return [*map(str, metrics)]
+    names = as_names(metrics)
+    if isinstance(names, list | tuple):
+        return [*map(str, names)]
     return []
 
 
@@ -370,15 +370,8 @@ def _has_grades(name: str) -> bool:
     return TREC_NDCG.fullmatch(name) is not None
 
 
-def as_names(metrics: object) -> object:
-    """Return names of measures as a list if they come from an iterator, which is read once."""
-    if isinstance(metrics, Iterable) and not isinstance(metrics, str | list | tuple):
-        return [*metrics]
-    return metrics
-
-
 def expand_metrics(
-    metrics: str | Iterable[str] | None, ks: int | Iterable[int] = DEFAULT_K
+    metrics: str | Iterable[str] | None, ks: int | str | Iterable[int] = DEFAULT_K
 ) -> list[tuple[Spec, bool]]:
     """Expand names of measures and groups, by default ``xmc``, to distinct specs in order.
 
@@ -386,14 +379,9 @@ def expand_metrics(
     k that are named without one. ValueError is raised where a name does not parse or a cutoff is
     not a positive integer.
     """
-    if not (metrics is None or isinstance(metrics, Iterable)):
+    requested = ["xmc"] if metrics is None else as_names(metrics)
+    if not isinstance(requested, list | tuple):
         raise ValueError(f"metrics: {shown(metrics)} is neither a name nor a list of names")
-    if metrics is None:
-        requested: list[Any] = ["xmc"]
-    elif isinstance(metrics, str):
-        requested = [metrics]
-    else:
-        requested = list(metrics)
     cutoffs = DEFAULT_K if ks is DEFAULT_K else _cutoffs(ks)
     if not requested or not cutoffs:
         raise ValueError("metrics and k must not be empty")
@@ -413,6 +401,7 @@ def expand_metrics(
 
 def _cutoffs(ks: object) -> tuple[int, ...]:
     """Return cutoffs, one or several, which must be positive integers."""
+    ks = as_cutoffs(ks)
     if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) != 0:
         return tuple(positive_integer("k", k) for k in ks)
     return (positive_integer("k", ks),)

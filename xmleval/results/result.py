@@ -34,6 +34,7 @@ from xmleval.base.errors import (
 )
 from xmleval.files.output import HTML_ENDINGS, refuse_ending, refuse_unwritable, replacing
 from xmleval.files.remote import as_path
+from xmleval.metrics.lists import parse_names
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number, digits_of, listed
@@ -620,8 +621,8 @@ def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str], against_k: bool
     by_name = {spec.name: spec for spec in specs}
     cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
     chosen: dict[str, Spec] = {}
-    for item in [metrics] if isinstance(metrics, str) else metrics:
-        names = [spec.name for spec, _ in expand_metrics(item, cutoffs)]
+    for item in parse_names(metrics) if isinstance(metrics, str) else metrics:
+        names = [spec.name for spec, _ in expand_metrics([item], cutoffs)]
         if by_name.keys().isdisjoint(names):
             raise KeyError(not_there(item, [*by_name]))
         chosen |= {name: by_name[name] for name in names if name in by_name}

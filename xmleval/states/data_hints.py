@@ -11,6 +11,7 @@ from xmleval.base.arrays import Bools, Ints, Scores, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.base.errors import ALL_LABELS, RISING, TIES, Field, Keyword, Message, counted
 from xmleval.input.canonical import LEAST_STEPS, RankedRows, RawScores, Truth
+from xmleval.input.plausibility import describe_ids
 from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.kernels.ties import count_tied_rows
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec
@@ -91,7 +92,7 @@ class DataHints(State):
         if plan.depth is not None:
             self.deepest_read = max([SEVERAL, *read_cutoffs])
         self.looks_at_grades = plan.conventions.graded and are_gains_idle(plan)
-        self.looks_at_range = is_threshold_of_probabilities(plan)
+        self.looks_at_range = is_threshold_of_probabilities(plan) or _maps_logits(plan)
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -224,9 +225,16 @@ class DataHints(State):
         n = self.n
         plan = self.plan
         if self._ids_count_from_1():
-            results.notes["ids"] = _describe_ids(plan.n_labels)
-        if self.looks_at_range and n["negative"] and n["above_1"]:
+            ids = describe_ids(plan.n_labels)
+            counted_too = "averages over labels and measures of all cells count label 0, too"
+            results.notes["ids"] = f"{ids}; {counted_too}"
+        if is_threshold_of_probabilities(plan) and n["negative"] and n["above_1"]:
             results.notes["logits"] = _describe_logits(plan)
+        if _maps_logits(plan) and n["listed"] and not (n["negative"] or n["above_1"]):
+            results.notes["probabilities"] = Message(
+                Field("link", "sigmoid"),
+                " is for logits, and all scores are within 0 and 1; of probabilities, leave it out",
+            )
         if self.looks_at_grades and not n["grades"]:
             results.notes["gains"] = idle_note(Field("gains"), plan.specs, OF_GAINS)
 
@@ -357,18 +365,11 @@ def is_threshold_of_probabilities(plan: Plan) -> bool:
     return rule.kind == "threshold" and 0 < rule.value < 1
 
 
-def _describe_ids(n_labels: int) -> str:
-    """Return the note that ids seem to count from 1."""
-    last = n_labels - 1
-    first = min(FIRST_IDS, n_labels) - 1
-    ids = "id 1 does"
-    if first > 1:
-        others = f" and {last}" if first < last else ""
-        ids = f"ids 1 to {first}{others} do"
-    return (
-        f"id 0 occurs nowhere, and {ids}: if ids count from 1, subtract 1, or drop the first "
-        "column of matrices; averages over labels and measures of all cells count label 0, too"
-    )
+def _maps_logits(plan: Plan) -> bool:
+    """Return whether scores are made probabilities for a measure that needs them."""
+    if plan.conventions.link != "sigmoid":
+        return False
+    return any("probabilities" in spec.needs for spec in plan.all_specs)
 
 
 def _describe_logits(plan: Plan) -> Message:

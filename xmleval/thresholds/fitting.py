@@ -17,6 +17,7 @@ from xmleval.base.arrays import Floats, Ints, Scores
 from xmleval.base.budget import MEMORY, Resources, limited, memory_bytes
 from xmleval.base.conventions import Conventions, changed_fields, resolve_conventions
 from xmleval.base.errors import InputError, naming_files, positive_integer, real_number, shown
+from xmleval.base.keywords import refusing_unknown
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
 from xmleval.files.remote import is_file
@@ -44,6 +45,7 @@ AIMS: dict[str, dict[str | None, int]] = {
 }
 
 
+@refusing_unknown
 def fit(  # noqa: PLR0913 - each is a keyword of its own in the documentation
     y_true: RowsLike,
     y_score: RowsLike,
@@ -167,7 +169,7 @@ def fit(  # noqa: PLR0913 - each is a keyword of its own in the documentation
     with naming_files(paths):
         fitted_rule = fitting.rule_of(entries, feature_rows)
     for note in run.rows.notes[0]:
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, stacklevel=3)
     if names is None or names == [*range(len(names))]:  # label ids, which are no names
         return fitted_rule
     return replace(fitted_rule, label_names=tuple(check_labels(names, None)))

@@ -61,7 +61,7 @@ def best_weights(pool: Pool, measure: str, k: int) -> Floats:
         warnings.warn(
             f"{measure}@{k} is {weighted_value:.4g} by weighted scores and {plain_value:.4g} "
             "by the scores themselves: are the scores calibrated probabilities?",
-            stacklevel=5,
+            stacklevel=6,
         )
     return gains.ravel()
 

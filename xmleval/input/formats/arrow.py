@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import MOST_LABELS, Bools, Floats, Ints
 from xmleval.base.budget import LEAST_WHOLE, memory_limit
-from xmleval.base.errors import counted, printable, shown
+from xmleval.base.errors import ONE_BASED, counted, printable, shown
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.input.columns import (
@@ -728,7 +728,8 @@ def _read_ordered_numbers(instances: Cells, expected: Ints) -> Ints:
 def _read_label_ids(cells: Cells, lowest: int, end: int) -> Ints:
     labels = cells.ids()
     is_outside = (labels < lowest) | (labels >= end)
-    cells.refuse(is_outside, "label id ", labels, f" is not in 0..{end - 1}")
+    hint = ONE_BASED if is_outside.any() and labels[is_outside.argmax()] == end else ""
+    cells.refuse(is_outside, "label id ", labels, f" is not in 0..{end - 1}{hint}")
     return labels
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats, label_dtype
-from xmleval.base.errors import counted, shown
+from xmleval.base.errors import ONE_BASED, counted, shown
 from xmleval.base.numerals import DECIMAL, decimal_number, score_number
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
@@ -248,7 +248,7 @@ def _describe_id_fault(text: bytes, n_labels: int) -> str:
     if len(number[1]) > MOST_DIGITS or int(number[1]) >= n_labels:
         hint = ""
         if number[1] == str(n_labels).encode():
-            hint = "; ids look one-based"
+            hint = ONE_BASED
         return f"label id {number[1][:40].decode()} is not in 0..{n_labels - 1}{hint}"
     return ""
 

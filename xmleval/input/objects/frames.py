@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools
 from xmleval.base.errors import InputError, shown
+from xmleval.base.keywords import refusing_unknown
 from xmleval.input.columns import (
     INSTANCE,
     LABEL_COLUMN,
@@ -174,6 +175,7 @@ def _read_long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]
     return rows.without_empty_names()
 
 
+@refusing_unknown
 def from_df(
     frame: object,
     *,

@@ -1,0 +1,104 @@
+"""Dicts of models by name, and how they are told from dicts of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from enum import Enum
+from typing import Any
+
+from xmleval.base.errors import InputError, shown
+from xmleval.files.remote import is_file
+from xmleval.input.objects.frames import FrameColumns
+from xmleval.input.objects.named import LABEL_TYPES, NUMBERS, is_pair_dict
+from xmleval.input.rows import Named
+from xmleval.input.tensors import shape_of
+
+ROW_TYPES = (Mapping, Set, list, tuple)  # of rows of labels
+FIELDS = {"labels", "scores"}  # of a row, or the rows of a model that have these names
+
+
+class HeldRows(Enum):
+    """What a value of a dict of predictions is."""
+
+    MODEL = "the rows of a model"
+    ROW = "one row"
+    EITHER = "either of both"
+    EMPTY = "a row without labels, or a model without rows"
+
+
+def models_of(argument: str, value: object) -> Mapping[str, Any] | None:
+    """Return predictions of models by name; None for those of one model, and its rows by name.
+
+    A dict is of models where each value holds rows: a file, a matrix, a frame, a pair of matrices,
+    or a dict whose values are rows. InputError is raised where only some do, and where a value may
+    be the rows of a model or one row. The first value that is not empty decides.
+    """
+    # a DOK matrix is a dict, too, and has a shape
+    if not isinstance(value, Mapping) or hasattr(value, "shape") or is_pair_dict(value):
+        return None
+    filled = (name for name in value if kind_of_value(value[name]) != HeldRows.EMPTY)
+    first = next(filled, None)
+    kind = None if first is None else kind_of_value(value[first])
+    if kind == HeldRows.EITHER:
+        hint = "give models as arrays or as dicts by row, and a row as (label, score) tuples"
+        raise InputError(argument, f"{shown(first)} may be a model or a row; {hint}")
+    if kind != HeldRows.MODEL:
+        return None
+    for name, predictions in value.items():
+        if not isinstance(name, str):
+            raise InputError(argument, f"{shown(name)} is not the name of a model; give a text")
+        if kind_of_value(predictions) != HeldRows.MODEL:
+            text = f"{shown(first)} has the rows of a model, and {shown(name)} has not"
+            hint = "give models as arrays or as dicts by row, or the rows of one model"
+            raise InputError(argument, f"{text}; {hint}")
+    return value
+
+
+def kind_of_value(value: object) -> HeldRows:
+    """Return whether a value of a dict is the rows of a model or one row."""
+    if hasattr(value, "shape"):
+        return HeldRows.MODEL if shape_of(value) else HeldRows.ROW
+    if isinstance(value, ROW_TYPES):
+        return _kind_of_rows(value) if value else HeldRows.EMPTY
+    is_run = hasattr(value, "to_dict")  # of ranx
+    is_model = is_run or isinstance(value, Named | FrameColumns) or is_file(value)
+    return HeldRows.MODEL if is_model else HeldRows.ROW
+
+
+def _kind_of_rows(value: Any) -> HeldRows:
+    """Return the kind of a dict, a list, a set or a tuple that is not empty."""
+    if isinstance(value, list):
+        return _kind_of_list(value)
+    if isinstance(value, tuple):
+        return HeldRows.MODEL if shape_of(value[0]) else HeldRows.ROW
+    if not isinstance(value, Mapping):
+        return HeldRows.ROW
+    if {*value} == FIELDS:
+        return HeldRows.EITHER
+    is_model = is_pair_dict(value) or all(map(_is_row, value.values()))
+    return HeldRows.MODEL if is_model else HeldRows.ROW
+
+
+def _is_row(value: object) -> bool:
+    """Return whether a value is a row: several labels, with or without scores."""
+    return isinstance(value, ROW_TYPES) or getattr(value, "ndim", 0) == 1
+
+
+def _kind_of_list(values: list[Any]) -> HeldRows:
+    """Return whether a list that is not empty is one row, of labels or of pairs, or either."""
+    are_rows = all(isinstance(entry, ROW_TYPES) and not _is_pair(entry) for entry in values)
+    return HeldRows.EITHER if are_rows else HeldRows.ROW
+
+
+def _is_pair(entry: Any) -> bool:
+    """Return whether an entry is a label with its score; a list of two integers may be two ids."""
+    if isinstance(entry, Mapping):
+        return "score" in entry
+    if isinstance(entry, tuple):
+        return True
+    if not isinstance(entry, list) or len(entry) != 2:
+        return False
+    label, score = entry
+    if isinstance(label, str):
+        return isinstance(score, NUMBERS)
+    return isinstance(label, LABEL_TYPES) and isinstance(score, float)
