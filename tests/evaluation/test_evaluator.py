@@ -241,3 +241,24 @@ def test_empty_lists_may_precede_lists_with_or_without_scores(
     for evaluator in (early, loaded_early, pickle.loads(pickle.dumps(early))):
         evaluator.merge(loaded_late)
         assert evaluator.compute() == expected
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_rows_that_list_nothing_merge_as_those_with_scores(saved: bool, tmp_path: Path) -> None:
+    """A measure that reads the order alone counts both kinds alike; notes tell them apart."""
+    truth = [[0], [1], [0, 1], [2]]
+    lists: list[Any] = [[], [], [(0, 1.0)], []]
+    options: dict[str, Any] = {"metrics": ["ndcg@3"], "n_labels": 3, "higher_is_better": False}
+    expected = evaluate(truth, lists, **options).to_dict()
+    for order in itertools.permutations([(0, 0), (0, 3), (3, 4)]):
+        shards = []
+        for start, stop in order:
+            shard = Evaluator(**options).update(truth[start:stop], lists[start:stop])
+            if saved:
+                shard.save(tmp_path / "shard")
+                shard = Evaluator.load(tmp_path / "shard")
+            shards.append(shard)
+        first, *others = shards
+        for other in others:
+            first.merge(other)
+        assert first.compute().to_dict() == expected

@@ -123,9 +123,17 @@ def _placed(settings: Settings, counted: Counted, n_rows: int, first_row: int | 
     return Placed(start, united(spans, {source: ((row, row + n_rows),)}), (source, row + n_rows))
 
 
-def _refuse_other_inputs(counted: Counted, inputs: frozenset[str]) -> None:
+def _read_inputs(plan: Plan, inputs: frozenset[str]) -> frozenset[str]:
+    """Return the inputs that all rows must have alike: scores only where measures read them."""
+    if plan.reads_scores:
+        return inputs - {KEYED}
+    return inputs - {KEYED, SCORED}
+
+
+def _refuse_other_inputs(counted: Counted, plan: Plan, inputs: frozenset[str]) -> None:
     """Refuse rows with other inputs than earlier rows."""
-    before = counted.inputs - {KEYED}
+    inputs = _read_inputs(plan, inputs)
+    before = _read_inputs(plan, counted.inputs)
     if counted.plan is not None and inputs != before:
         changed = sorted(inputs ^ before)[0]  # y_score before its scores
         if changed in inputs:
@@ -152,9 +160,9 @@ def _add_rows(
         inputs |= {SCORED}
     plan = counted.plan or plan_of(settings, inputs)
     refuse_many_cells("y_true", plan, counted.n_rows + n_rows)
-    if not plan.reads_scores:
-        inputs -= {SCORED}
-    _refuse_other_inputs(counted, inputs)
+    _refuse_other_inputs(counted, plan, inputs)
+    if counted.plan is not None:  # the first rows tell whether lists have scores
+        inputs = inputs - {SCORED} | counted.inputs & {SCORED}
     if settings.confidence is not None and batch.clusters is None:
         batch = batch._replace(clusters=keys_of_groups(keys))
         if _are_keyed(counted, batch):
@@ -332,8 +340,9 @@ def _listed_alike(counted: Counted, added: Counted) -> tuple[Counted, Counted]:
 
 def _refuse_unlike(settings: Settings, counted: Counted, added: Counted) -> None:
     """Refuse counts of other inputs, or with intervals counts of rows without numbers or keys."""
-    inputs_here = sorted(counted.inputs - {KEYED})
-    inputs_there = sorted(added.inputs - {KEYED})
+    assert added.plan is not None
+    inputs_here = sorted(_read_inputs(added.plan, counted.inputs))
+    inputs_there = sorted(_read_inputs(added.plan, added.inputs))
     if counted.plan is not None and counted.n_rows and inputs_here != inputs_there:
         raise InputError("merge", f"input differs: {inputs_here} here, {inputs_there} there")
     dtypes = {counted.score_dtype, added.score_dtype} - {None}
