@@ -253,7 +253,8 @@ def test_rows_that_list_nothing_merge_as_those_with_scores(saved: bool, tmp_path
     for order in itertools.permutations([(0, 0), (0, 3), (3, 4)]):
         shards = []
         for start, stop in order:
-            shard = Evaluator(**options).update(truth[start:stop], lists[start:stop])
+            shard = Evaluator(**options)
+            shard.update(truth[start:stop], lists[start:stop])
             if saved:
                 shard.save(tmp_path / "shard")
                 shard = Evaluator.load(tmp_path / "shard")
