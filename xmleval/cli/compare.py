@@ -10,13 +10,8 @@ import click
 
 from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.data_sets import (
-    data_sets_of,
-    files_by_data_set,
-    files_of,
-    given_options,
-    hold_results,
-)
+from xmleval.api.saved_reports import files_by_name, holds_results
+from xmleval.cli.data_sets import data_sets_of, files_of, given_options
 from xmleval.cli.files import FIGURE, FILE, MODEL_FILE, PAGE, NamedFile, Scanning
 from xmleval.cli.messages import on_terminal, spell_options
 from xmleval.cli.options import (
@@ -115,7 +110,7 @@ def compare(
         if truth is None:
             raise click.UsageError("Missing argument 'TRUTH'.")
         files = [truth, *(path for _, path in scores)]
-        if hold_results(files):
+        if all(map(holds_results, files)):
             result = _compare_results(files, options)
         else:
             result = _compare_models(truth, scores, scanning, options)
@@ -134,7 +129,7 @@ def _compare_results(files: Sequence[Path], options: Mapping[str, Any]) -> Compa
     if len(files) == 1 and files[0].is_file():
         result = compare_files(files[0], **given)
     else:
-        result = compare_files({**files_by_data_set(files)}, **given)
+        result = compare_files({**files_by_name("results", files)}, **given)
     return result
 
 

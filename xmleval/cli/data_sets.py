@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,12 +12,9 @@ import click
 from click.core import ParameterSource
 
 from xmleval.cli.files import NamedFile, Scanning
-from xmleval.files.input import InputFile
-from xmleval.files.remote import RemotePath, as_path, is_file
+from xmleval.files.remote import as_path, is_file
 from xmleval.input.scan import Scan
 from xmleval.labels.propensity import TrainingLabels
-from xmleval.results import ranking as ranks
-from xmleval.results.saved_results import BEGINNING
 
 PLACE = "{}"  # of the name of a data set, in a path
 DataSets = dict[str, tuple[Any, dict[str, Any], dict[str, Any]]]
@@ -79,54 +75,9 @@ def files_of(truths: Iterable[NamedFile], models: Iterable[NamedFile]) -> list[P
     return files
 
 
-def given_options(names: Iterable[str]) -> set[str]:
+def given_options(names: Iterable[str]) -> list[str]:
     """Return the options of the current command that were given, among some names."""
     context = click.get_current_context()
-    return {
+    return [
         name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-    }
-
-
-def hold_results(paths: Sequence[Path]) -> bool:
-    """Return whether paths are files of results, folders of these, or patterns."""
-    files = [file for path in paths for file in _match_files(path)]
-    return bool(files) and all(map(_holds_results, files))
-
-
-def _holds_results(path: Path) -> bool:
-    """Return whether a file begins as results in JSON do."""
-    if isinstance(path, RemotePath) or path.suffix.lower() != ".json" or not path.is_file():
-        return False
-    with InputFile(path).open() as file:
-        return BEGINNING.match(file.read(100)) is not None
-
-
-def files_by_data_set(paths: Iterable[Path]) -> dict[str, Path]:
-    """Return files by data set, with folders in the names only if these are needed.
-
-    A folder stands for all of its .json files, and a pattern for all files that match.
-    """
-    files = list[Path]()
-    for path in paths:
-        matching = _match_files(path)
-        if not matching:
-            raise ValueError(f"{path}: no .json file is there; {ranks.SEVERAL}")
-        files += matching
-    counts = Counter(file.resolve() for file in files)
-    for file in files:
-        if counts[file.resolve()] > 1:
-            raise ValueError(f"{file}: given twice; expected a file for each data set")
-    names = [file.stem for file in files]
-    if len({*names}) < len(names):
-        names = [str(file.with_suffix("")) for file in files]
-    return dict(zip(names, files, strict=True))
-
-
-def _match_files(path: Path) -> list[Path]:
-    """Return the files of a folder or a pattern in order, or else the path itself."""
-    if path.is_dir():
-        return sorted(path.glob("*.json"))
-    is_pattern = not path.exists() and glob.escape(str(path)) != str(path)
-    if is_pattern:
-        return sorted(map(Path, glob.glob(str(path))))
-    return [path]
+    ]

@@ -11,8 +11,9 @@ import click
 
 from xmleval.api.evaluate import evaluate
 from xmleval.api.rank import rank as rank_models
+from xmleval.api.saved_reports import files_by_name
 from xmleval.cli.compare import OUTPUTS
-from xmleval.cli.data_sets import data_sets_of, files_by_data_set, files_of, given_options
+from xmleval.cli.data_sets import data_sets_of, files_of, given_options
 from xmleval.cli.files import FILE, NamedFile, Scanning
 from xmleval.cli.messages import on_terminal, spell_options
 from xmleval.cli.options import COMPARED, DATA_SETS, Opt, command, training_file
@@ -76,11 +77,10 @@ def rank(
     elif not results:
         raise click.UsageError("Missing argument 'RESULTS...'.")
     else:
-        files_by_name = files_by_data_set(results)
-        files = [*files_by_name.values()]
+        data_sets = files_by_name("results", results)
+        files = [*data_sets.values()]
         for file in files:
             refuse_input(file, [path for path in (output, html, plot) if path is not None])
-        data_sets = files_by_name
         if len(files) == 1:
             data_sets = Comparisons.load(files[0])
         data_sets, notes = ranks.by_short_names(ranks.by_data_set(data_sets))

@@ -10,6 +10,7 @@ import click
 
 from xmleval.api.saved_reports import files_by_name, holds_results, load_reports
 from xmleval.base.errors import InputError
+from xmleval.cli.data_sets import given_options
 from xmleval.cli.messages import FLAGS, spell_options
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
@@ -30,32 +31,45 @@ def is_saved(truth: Path, scores: Sequence[object]) -> bool:
 def refuse_evaluation_options(allowed: Collection[str]) -> None:
     """Refuse options that say how to evaluate, which saved results are past."""
     context = click.get_current_context()
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        source = context.get_parameter_source(name)
-        is_given = source is click.core.ParameterSource.COMMANDLINE
-        if is_given and isinstance(parameter, click.Option) and name not in allowed:
-            flag = FLAGS.get(name, parameter.opts[0])
+    parameters = {each.name or "": each for each in context.command.params}
+    for name in given_options(parameters):
+        if isinstance(parameters[name], click.Option) and name not in allowed:
+            flag = FLAGS.get(name, parameters[name].opts[0])
             text = f"{flag} is for TRUTH and SCORES; saved results are computed already"
             raise click.UsageError(text, context)
 
 
 def load_saved(paths: Sequence[Path], metrics: Iterable[str] | None) -> Comparison:
-    """Return the reports of files of results, side by side, with the measures to show."""
+    """Return the reports of files of results, side by side, with the measures to show.
+
+    A file of models that were compared keeps their differences.
+    """
     files = files_by_name("results", paths)
+    loaded = {name: load_reports("results", path)[1] for name, path in files.items()}
+    first, *others = files
+    if not others and "" not in loaded[first]:
+        return _showing(Comparison.load(files[first]), metrics)
+    return _showing(_side_by_side(loaded), metrics)
+
+
+def _showing(result: Comparison, metrics: Iterable[str] | None) -> Comparison:
+    """Return reports with the measures to show; messages of the result name options."""
+    if metrics is not None:
+        result = result._only(_names_of(metrics, result.specs))
+    return result.worded(spell_options)
+
+
+def _side_by_side(loaded: Mapping[str, Mapping[str, Report]]) -> Comparison:
+    """Return the reports of files, by the names of files and models."""
     reports = dict[str, Report]()
-    for name, path in files.items():
-        _, loaded = load_reports("results", path)
-        for model, report in loaded.items():
-            reports[_name_of(name, model, len(files))] = report
+    for name, by_model in loaded.items():
+        for model, report in by_model.items():
+            reports[_name_of(name, model, len(loaded))] = report
     notes = _notes_on(reports)
     reports = {
         name: replace(report, notes=[*notes, *report.notes]) for name, report in reports.items()
     }
-    result = Comparison(reports)
-    if metrics is not None:
-        result = Comparison(reports, only=_names_of(metrics, result.specs))
-    return result.worded(spell_options)
+    return Comparison(reports)
 
 
 def _name_of(file: str, model: str, n_files: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from xmleval.statistics.jackknife import Estimate
 from xmleval.version import SCHEMA
 
 MOST_BYTES = 1 << 26
-BEGINNING = re.compile(rb'\s*\{\s*"schema"\s*:')  # of results
 NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # by their values in JSON
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
 TYPES: dict[str, tuple[Any, str]] = {  # of members of a report, with their names in messages

@@ -110,6 +110,19 @@ class Table(NamedTuple):
             header.append(cell._replace(text=f"{text} {cell.text}"))
         return [header, *lines[1:]]
 
+    @property
+    def full_lines(self) -> list[Sequence[Cell]]:
+        """The `lines`, with the first head of several in each row, so that rows can be sorted."""
+        header, *rows = self.lines
+        if self.n_heads == 1:
+            return [header, *rows]
+        lines = [header]
+        head = EMPTY
+        for first, *others in rows:
+            head = first if first != EMPTY else head
+            lines.append([head, *others])
+        return lines
+
     def turned(self, corner: str) -> Table:
         """Return the table with its columns as rows, under another head of the first column."""
         (_, *heads), *rows = self.rows
