@@ -18,7 +18,15 @@ from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval.cli import COMMANDS, warmup
 from xmleval.cli.evaluate import SECTIONS, evaluate
-from xmleval.cli.options import FIELDS_ALONE, FORMAT, PROPENSITY_OPTIONS, RUNS, SAVE, flag_of
+from xmleval.cli.options import (
+    FIELDS_ALONE,
+    FORMAT,
+    PROPENSITY_OPTIONS,
+    RUNS,
+    SAVE,
+    STYLE,
+    flag_of,
+)
 
 BEST = "\x1b[1;32m"  # bold and green
 SLOWLY = """
@@ -192,7 +200,7 @@ def test_help_has_every_option_in_one_section(run: Run) -> None:
 
 def test_options_of_evaluate_are_arguments_of_evaluate() -> None:
     options = {name: flag for section in SECTIONS.values() for name, flag in section.items()}
-    result_options = {"output_format", "output", "per_label_file", "per_row_file"}
+    result_options = {"output_format", "output", "per_label_file", "per_row_file", *STYLE}
     parts_of_arguments = {
         *FIELDS_ALONE,
         *FORMAT,

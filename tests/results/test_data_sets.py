@@ -160,18 +160,6 @@ def test_a_data_set_may_lack_models_and_have_own_options() -> None:
     assert any(line.startswith("second: unlisted=-9") for line in both.footnotes())
 
 
-def test_of_two_models_the_better_has_a_star() -> None:
-    two = {
-        name: (truth, {model: models[model] for model in ("good", "fair")})
-        for name, (truth, models) in pairs().items()
-    }
-    result = compare(two, metrics=["p@1"])
-    latex = result.to_latex(percent=True)
-    assert "$^{*}$" in latex
-    assert "$^*$ better, p" in latex
-    assert "model & P@1" in latex
-
-
 def test_measures_are_chosen_among_results(both: Comparisons) -> None:
     chosen = compare(dict(both), metrics=["p@1", "ranking_loss"])
     assert [cell.text for cell in chosen.tables()[0].rows[0]] == [

@@ -273,7 +273,7 @@ def answer(request: Request) -> Report | Comparison:
     """Return the report on a request, or the reports on several models."""
     y_score = request.data.y_score
     y_pred = request.data.y_pred
-    if isinstance(y_score, Mapping) and not y_score and reads_files(request):
+    if isinstance(y_score, dict) and y_score == {} and reads_files(request):
         raise InputError("y_score", "is empty; expected scores, or models by name")
     scores = models_of("y_score", y_score)
     sets = models_of("y_pred", y_pred)

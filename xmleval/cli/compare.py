@@ -33,8 +33,8 @@ from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.data_sets import Comparisons
 from xmleval.results.differences import TESTS
-from xmleval.results.result import TableStyle
-from xmleval.show.tables import short_names
+from xmleval.results.result import Result
+from xmleval.show.tables import TableStyle, short_names
 
 COMPARISON = {
     "baseline": Opt(str, "SCORES"),
@@ -73,7 +73,7 @@ xmleval compare Y.npz 'a_*.npz' 'b_*.npz' \\
 """
 
 
-@command(SECTIONS, compare_files, evaluate, examples=EXAMPLES)
+@command(SECTIONS, compare_files, evaluate, Result.tables, examples=EXAMPLES)
 @click.argument("truth", type=FILE, required=False)
 @click.argument("scores", type=MODEL_FILE, nargs=-1)
 def compare(

@@ -24,7 +24,8 @@ from xmleval.cli.output import write_result
 from xmleval.cli.patterns import name_models
 from xmleval.cli.types import COUNT
 from xmleval.evaluation.request import EvaluateOptions
-from xmleval.results.result import TableStyle
+from xmleval.results.result import Result
+from xmleval.show.tables import TableStyle
 
 SECTIONS = {"Changes": {"metric": Opt(str, "NAME"), "worst": Opt(COUNT, "N")}} | COMPARED
 SECTIONS |= {
@@ -44,7 +45,7 @@ xmleval diff Y.npz old.npz new.npz \\
 """
 
 
-@command(SECTIONS, diff_files, evaluate, examples=EXAMPLES)
+@command(SECTIONS, diff_files, evaluate, Result.tables, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=2)
 def diff(

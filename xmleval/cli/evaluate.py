@@ -20,7 +20,8 @@ from xmleval.evaluation.request import EvaluateOptions, Running
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.details import refuse_no_rows
-from xmleval.results.result import TableStyle
+from xmleval.results.result import Result
+from xmleval.show.tables import TableStyle
 
 EXAMPLES = """\
 xmleval evaluate Y.npz bert.npz \\
@@ -50,7 +51,7 @@ SECTIONS = EVALUATION | {
 }
 
 
-@command(SECTIONS, evaluate_files, Running, examples=EXAMPLES)
+@command(SECTIONS, evaluate_files, Running, Result.tables, examples=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=MODEL_FILE, nargs=-1)
 @kept_until_written()

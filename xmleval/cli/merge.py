@@ -13,7 +13,8 @@ from xmleval.cli.files import FILE, STATE
 from xmleval.cli.options import Opt, command
 from xmleval.cli.output import write_details, write_result
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.results.result import TableStyle
+from xmleval.results.result import Result
+from xmleval.show.tables import TableStyle
 
 OPTIONS = {
     "save": Opt(STATE, None, "File for the state of all together."),
@@ -24,7 +25,7 @@ OPTIONS = {
 }
 
 
-@command({"Options": OPTIONS})
+@command({"Options": OPTIONS}, Result.tables)
 @click.argument("states", type=FILE, nargs=-1, required=True)
 def merge(
     states: tuple[Path, ...],

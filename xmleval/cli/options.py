@@ -50,8 +50,7 @@ from xmleval.labels.datasets import PUBLISHED
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics import GROUPS
 from xmleval.metrics.spec import DEFAULT_K
-from xmleval.results.result import Result, TableStyle
-from xmleval.show.tables import FORMS
+from xmleval.show.tables import FORMS, TableStyle
 
 Function = Callable[..., Any]
 # arguments that are files of rows
@@ -114,11 +113,6 @@ def describe_arguments(function: Function, flags: Mapping[str, str]) -> dict[str
 def describe_field(field: str) -> str:
     """Return the description of a field in the docstring of `Conventions`."""
     return describe_arguments(Conventions, {})[field][0]
-
-
-def describe_style(name: str) -> str:
-    """Return the description of a keyword of `Result.tables`."""
-    return describe_arguments(Result.tables, {})[name][0]
 
 
 def make_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -425,9 +419,9 @@ OUTPUT = Opt(
     extra={"is_eager": True},
 )
 STYLE = {
-    "rows": Opt(Choice(["measures", "models", "data_sets"]), None, describe_style("rows")),
-    "percent": Opt(None, None, describe_style("percent"), extra=SWITCH),
-    "digits": Opt(Whole(min=0), "N", describe_style("digits")),
+    "rows": Opt(Choice(["measures", "models", "data_sets"])),
+    "percent": Opt(None, extra=SWITCH),
+    "digits": Opt(Whole(min=0), "N"),
     "intervals": Opt(
         None, None, "Leave confidence intervals out of tables.", "--no-intervals", DISTANCES
     ),

@@ -30,7 +30,8 @@ from xmleval.results.details import (
     without_labels,
 )
 from xmleval.results.report import Report
-from xmleval.results.result import Result, TableStyle
+from xmleval.results.result import Result
+from xmleval.show.tables import TableStyle
 
 if TYPE_CHECKING:
     from xmleval.show.drawing import SomeAxes

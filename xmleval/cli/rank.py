@@ -25,7 +25,8 @@ from xmleval.results import ranking as ranks
 from xmleval.results.data_sets import Comparisons
 from xmleval.results.ranking import Ranking
 from xmleval.results.rankings import Rankings
-from xmleval.results.result import TableStyle
+from xmleval.results.result import Result
+from xmleval.show.tables import TableStyle
 
 EXAMPLES = """\
 xmleval rank results/*.json --metrics p@5,ndcg@5
@@ -40,7 +41,7 @@ RANKS = {
 SECTIONS = {"Ranks": RANKS, "Data sets": DATA_SETS} | COMPARED | {"Output": OUTPUTS}
 
 
-@command(SECTIONS, rank_models, evaluate, examples=EXAMPLES)
+@command(SECTIONS, rank_models, evaluate, Result.tables, examples=EXAMPLES)
 @click.argument("results", type=FILE, nargs=-1)
 def rank(
     results: tuple[Path, ...],

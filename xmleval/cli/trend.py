@@ -17,7 +17,8 @@ from xmleval.cli.output import describe_run, write_figure, write_result, write_t
 from xmleval.cli.types import NAMES
 from xmleval.files.output import refuse_input
 from xmleval.results.checks import limits_of
-from xmleval.results.result import TableStyle
+from xmleval.results.result import Result
+from xmleval.show.tables import TableStyle
 
 OPTIONS = {
     "metrics": Opt(
@@ -38,7 +39,7 @@ xmleval trend days --metrics p@1,p@5 \\
 """
 
 
-@command({"Options": OPTIONS}, trend_of, examples=EXAMPLES)
+@command({"Options": OPTIONS}, trend_of, Result.tables, examples=EXAMPLES)
 @click.argument("results", type=FILE, nargs=-1, required=True)
 def trend(
     results: tuple[Path, ...],

@@ -237,10 +237,8 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
 
     @property
     def _has_letters(self) -> bool:
-        """Whether letters mark which models a value beats; of two, a star is enough."""
-        return any(comparison.test for comparison in self.comparisons.values()) and (
-            len(self.models) > 2
-        )
+        """Whether letters mark which models a value beats."""
+        return any(comparison.test for comparison in self.comparisons.values())
 
     def _cells(
         self, comparison: Comparison, place: Place, number: Number
@@ -249,9 +247,7 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
         cells = dict[tuple[str, str], Cell]()
         for record in comparison._by_place[place]:
             mark = comparison._paper_mark(place, record)
-            above = ""
-            if record.better_than:
-                above = comparison._letters_below(record) if self._has_letters else "*"
+            above = comparison._letters_below(record)
             text = record.text(number, bounded=True)
             cells[record.spec.name, record.model] = Cell(text, RANKS[mark], above)
         return cells
@@ -262,7 +258,7 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
 
     def _mark_lines(self) -> list[str]:
         """Return a line on what letters or stars mean, for each test that was made."""
-        mark = "letters: better than that model" if self._has_letters else "raised *: better"
+        mark = "letters: better than that model"
         data_sets = dict[str, list[str]]()
         for name, comparison in self.comparisons.items():
             if comparison.test is not None:
@@ -280,7 +276,7 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
         legend += self._mark_lines()
         if style.times_100:
             legend.append("values times 100")
-        text = LATEX.text("; ".join(legend)).replace("raised *: better", "$^*$ better", 1)
+        text = LATEX.text("; ".join(legend))
         tables = self._tables(style.number, style.rows)
         return tables, f"\n\\smallskip{{\\footnotesize {text}\\par}}\n"
 

@@ -15,8 +15,8 @@ from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number, fields_of, signed
 from xmleval.results.report import Report
-from xmleval.results.result import Result, TableStyle
-from xmleval.show.tables import ARROWS, MARKDOWN, Table, folded, rows_of, short
+from xmleval.results.result import Result
+from xmleval.show.tables import ARROWS, MARKDOWN, Table, TableStyle, folded, rows_of, short
 from xmleval.version import SCHEMA
 
 if TYPE_CHECKING:

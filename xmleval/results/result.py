@@ -17,7 +17,6 @@ from typing import (
     Protocol,
     Self,
     TypeAlias,
-    TypedDict,
     TypeVar,
     Unpack,
     overload,
@@ -41,6 +40,7 @@ from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number, digits_of,
 from xmleval.results.shown import FigureData
 from xmleval.show.tables import (
     Table,
+    TableStyle,
     as_csv,
     as_html,
     as_json_value,
@@ -60,15 +60,6 @@ Facts: TypeAlias = Mapping[str, str]  # lines on how results were computed, by t
 # points of a column of a page with two, and of both
 COLUMN = 241
 PAGE = 505
-
-
-class TableStyle(TypedDict, total=False):
-    """How tables show values: the keywords of `Result.tables`."""
-
-    rows: str | None
-    percent: bool
-    digits: int | None
-    intervals: bool
 
 
 # what makes a tabular narrower, in the order in which it is tried
@@ -123,7 +114,14 @@ class Result(Protocol[AnyRecord]):
         [('a', 1.0, ('b',)), ('b', 0.5, ())]
         """
 
-    def tables(self, **style: Unpack[TableStyle]) -> list[Table]:
+    def tables(
+        self,
+        *,
+        rows: str | None = None,
+        percent: bool = False,
+        digits: int | None = None,
+        intervals: bool = True,
+    ) -> list[Table]:
         """Return what all printed forms show.
 
         Parameters
@@ -157,8 +155,8 @@ class Result(Protocol[AnyRecord]):
         >>> report.tables(percent=True, digits=1)[0].rows[1][1].text
         '100.0'
         """
-        checked = self._style(**style)
-        return self._tables(checked.number, checked.rows)
+        style = self._style(rows=rows, percent=percent, digits=digits, intervals=intervals)
+        return self._tables(style.number, style.rows)
 
     def footnotes(self) -> list[str]:
         """Return the lines below the tables: settings that affect values, exclusions, `notes`.

@@ -135,8 +135,8 @@ class Trend(Result[DayValue]):
     [('day1', 1.0, True), ('day2', 0.5, False)]
     >>> print(result)
     2 days x 1 measure
-    day      rows       P@1 ↑
-    -------------------------
+    day      rows   P@1 ↑
+    -----------------------
     day1        4  1.0000
     day2        4  0.5000 !
     minimum        0.6000
@@ -160,7 +160,14 @@ class Trend(Result[DayValue]):
 
     @cached
     def failures(self) -> dict[str, list[Failure]]:
-        """What is beyond its limit, undefined or missing, by day."""
+        """What is beyond its limit, undefined or missing, by day.
+
+        Examples
+        --------
+        >>> day = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 2]], metrics=["p@1"])
+        >>> xmleval.trend({"day1": day}, min={"p@1": 0.6}).failures["day1"][0].reason
+        'p@1 0.5 is below the minimum 0.6'
+        """
         failures = dict[str, list[Failure]]()
         for day, reports in self.days.items():
             of_day = list[Failure]()

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -75,6 +75,15 @@ class Cell(NamedTuple):
     text: str
     tail: str = ""  # a key of `TEXT_TAILS`
     above: str = ""
+
+
+class TableStyle(TypedDict, total=False):
+    """How tables show values: the keywords of ``tables`` of a result."""
+
+    rows: str | None
+    percent: bool
+    digits: int | None
+    intervals: bool
 
 
 EMPTY = Cell("")
