@@ -178,16 +178,17 @@ def compare(
     >>> halves["second"] = (y_true[100:], {"good": good[100:], "poor": poor[100:]})
     >>> print(compare(halves, metrics=["p@1"]).to_text(80, intervals=False))
     2 models on 2 data sets; * best
-    data set  model        P@1 ↑
-    ------------------------------
+    data set  model       P@1 ↑
+    -----------------------------
     first     a: good  0.6700 * b
               b: poor  0.5000
     second    a: good  0.7600 * b
               b: poor  0.5500
-    letters: better than that model, p < 0.05: paired t-test by the jackknife,
-      Holm within each data set
+    letters: better than that model, p < 0.05: paired t-test by the jackknife, Holm
+      within each data set
     empty=zero unlisted=below
-    ± 95% confidence over test rows, not over training (jackknife of 28 groups of rows)
+    ± 95% confidence over test rows, not over training (jackknife of 28 groups of
+      rows)
     """
     refuse_unknown(options, keywords_of(compare), SHARED_ARGUMENTS)
     if models is None and y_pred is None and isinstance(y_true, Mapping | str | os.PathLike):
