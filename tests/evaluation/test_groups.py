@@ -100,6 +100,19 @@ def test_values_of_a_label_group_are_those_of_its_labels_alone(form: str, unlist
     assert n_compared > 150
 
 
+def test_popularity_within_label_groups_is_that_of_their_labels() -> None:
+    train = (np.random.default_rng(1).random((70, N_LABELS)) < np.linspace(0.9, 0.01, N_LABELS)) + 0
+    counts = train.sum(axis=0)
+    metrics = ["popularity@3", "tail_share(count=40)@3"]
+    report = evaluate(TRUTH, LISTS, metrics=metrics, y_train=train, label_groups=NAMES)
+    for group, values in report.groups.items():
+        slots = TOP.sum(axis=0) * (group == NAMES)
+        is_tail = (counts > 0) & (counts <= 40)
+        assert 0 < slots[is_tail].sum() < slots.sum()
+        expected = [np.average(each, weights=slots) for each in (counts, is_tail)]
+        assert [*values.values()] == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("empty", ["zero", "skip", "one"])
 @pytest.mark.parametrize("n_empty", [0, 3])
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
