@@ -85,6 +85,27 @@ def test_propensity_sensitivity_counts_orders_of_models() -> None:
     assert "2 orders of models; head best at " in str(grid)
 
 
+def test_propensity_sensitivity_names_the_best_of_three_models() -> None:
+    y_train = np.repeat(np.eye(3, dtype=int), [90, 9, 1], axis=0)
+    y_true = np.repeat(np.eye(3, dtype=int), [5, 2, 3], axis=0)
+    models = {
+        "worst": -y_true,
+        "head": np.tile([0.9, 0.5, 0.1], (10, 1)),
+        "tail": np.tile([0.1, 0.5, 0.9], (10, 1)),
+    }
+    grid = propensity_sensitivity(
+        y_true, models, y_train, a=[0.0, 0.1, 0.9], b=[0.5, 3], metrics="psp@1"
+    )
+    names = [*models]
+    values = np.stack([grid.values["psp@1"][name].ravel() for name in names])
+    best = [names[i] for i in values.argmax(axis=0)]
+    shares = [f"{name} best at {best.count(name) / len(best):.0%}" for name in ("head", "tail")]
+    assert 0 < best.count("tail") < best.count("head")
+    assert f"orders of models; {', '.join(shares)}" in [
+        line.partition(" ")[2] for line in map(str.strip, str(grid).splitlines())
+    ]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -409,6 +409,23 @@ def test_check_refuses_results_with_different_excluded_labels() -> None:
                 check(new, no_worse_than=old)
 
 
+def test_check_compares_excluded_pairs_of_a_file_with_those_of_an_array(tmp_path: Path) -> None:
+    np.save(tmp_path / "y.npy", TRUTH)
+    np.save(tmp_path / "s.npy", MODELS["a"])
+    pairs = [(0, 0), (1, 2)]
+    results = [plain(metrics=["p@1"], exclude=pairs)]
+    for name, lines in (("pairs", "0 0\n1 2\n"), ("others", "0 0\n1 3\n")):
+        path = tmp_path / f"{name}.txt"
+        path.write_text(lines)
+        options: dict[str, Any] = {"exclude": path, "inverse_propensity": np.arange(1.0, 7.0)}
+        results.append(evaluate(tmp_path / "y.npy", tmp_path / "s.npy", metrics=["p@1"], **options))
+    in_memory, of_file, of_other_file = results
+    for new, old in ((in_memory, of_file), (of_file, in_memory)):
+        assert check(new, no_worse_than=old)
+    with pytest.raises(ValueError, match="not comparable: exclude is "):
+        check(of_file, no_worse_than=of_other_file)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -14,6 +14,7 @@ from xmleval import Evaluator, evaluate
 from xmleval.cluster.counting import add_states, call
 from xmleval.cluster.job import opened
 from xmleval.evaluation.saved import saved_counts
+from xmleval.thresholds import fit
 
 TRUTH = np.tile(np.eye(5, dtype=int), (6, 1))
 SCORES = np.random.default_rng(0).random((30, 5))
@@ -108,3 +109,33 @@ def test_propensities_may_be_read_from_a_file(tmp_path: Path) -> None:
         opened(new_job())  # an evaluator is kept for the last job alone
         with pytest.raises(ValueError, match=r"q\.npy: not the propensities of this run"):
             count_leaves(job, leaves([0, 10, 30]))
+
+
+EYE = np.eye(5, dtype=int)
+ARRAYS: dict[str, list[dict[str, Any]]] = {  # options that differ in one array of a job
+    "propensity": [{"inverse_propensity": np.arange(1.0, 6.0) + i} for i in range(2)],
+    "label_counts": [{"y_train": np.roll(EYE[[0, 0, 1, 2, 3, 4]], i, axis=1)} for i in range(2)],
+    "label_groups": [{"label_groups": groups} for groups in (["a", *"bbbb"], ["a", "a", *"bbb"])],
+    "hierarchy": [{"hierarchy": [(0, parent)]} for parent in (1, 2)],
+    "decision": [{"decision": fit(EYE, EYE + i, "f1.macro", rule="label")} for i in range(2)],
+}
+MEASURES_OF = {"label_counts": "popularity@1", "hierarchy": "h_f1.micro@1", "decision": "f1.macro"}
+
+
+def test_every_array_of_a_job_is_in_its_digest() -> None:
+    options = {name: value for each in ARRAYS.values() for name, value in each[0].items()}
+    del options["inverse_propensity"]  # is made of y_train
+    saved = Evaluator(["psp@1", *MEASURES_OF.values()], n_labels=5, **options).as_saved()
+    assert {*saved.arrays} == {*ARRAYS}
+    for name, (first, second) in ARRAYS.items():
+        metrics = MEASURES_OF.get(name, "psp@1")
+        digests = [new_job(metrics, **options).digest for options in (first, first, second)]
+        assert digests[0] == digests[1], name
+        assert digests[0] != digests[2], name
+
+
+def test_job_with_other_propensities_is_another_one() -> None:
+    for first, step in ((1.0, 1.0), (9.0, -1.0)):
+        q = first + step * np.arange(5)
+        report = count_leaves(new_job("psp@3", inverse_propensity=q), leaves([0, 10, 30])).compute()
+        assert dict(report) == dict(evaluate(TRUTH, SCORES, metrics="psp@3", inverse_propensity=q))

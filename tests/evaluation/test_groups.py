@@ -100,6 +100,44 @@ def test_values_of_a_label_group_are_those_of_its_labels_alone(form: str, unlist
     assert n_compared > 150
 
 
+@pytest.mark.parametrize("order", ["abcdefgh", "hgfedcba", "dbeacfhg", "bcdefgha", "cadbgehf"])
+def test_unlisted_labels_of_a_group_are_ranked_by_name_in_any_order_of_labels(order: str) -> None:
+    rng = np.random.default_rng(0)
+    labels = [*order]
+    truth = [[label for label in labels if rng.random() < 0.4] for _ in range(30)]
+    scores: list[dict[str, float]] = []
+    for _ in truth:
+        scores.append({label: 0.1 + rng.random() for label in labels if rng.random() < 0.2})
+    groups = dict(zip("abcdefgh", "xyxxyxxx", strict=True))
+    options: dict[str, Any] = {"labels": labels, "conventions": "unlisted=0"}
+    report = evaluate(truth, scores, metrics=["p@1", "p@2"], label_groups=groups, **options)
+    for group, values in report.groups.items():
+        names = [label for label in groups if groups[label] == group]
+        precisions: dict[int, list[float]] = {1: [], 2: []}
+        for relevant, listed in zip(truth, scores, strict=True):
+            if not {*relevant} & {*names}:
+                continue
+            # best first; the later name is first among equal scores
+            ranked = sorted(names, key=lambda label: (listed.get(label, 0.0), label))[::-1]
+            for k, values_at_k in precisions.items():
+                values_at_k.append(sum(label in relevant for label in ranked[:k]) / k)
+        expected = [np.mean(values_at_k) for values_at_k in precisions.values()]
+        assert [*values.values()] == pytest.approx(expected, rel=1e-12)
+
+
+def test_popularity_within_label_groups_is_that_of_their_labels() -> None:
+    train = (np.random.default_rng(1).random((70, N_LABELS)) < np.linspace(0.9, 0.01, N_LABELS)) + 0
+    counts = train.sum(axis=0)
+    metrics = ["popularity@3", "tail_share(count=40)@3"]
+    report = evaluate(TRUTH, LISTS, metrics=metrics, y_train=train, label_groups=NAMES)
+    for group, values in report.groups.items():
+        slots = TOP.sum(axis=0) * (group == NAMES)
+        is_tail = (counts > 0) & (counts <= 40)
+        assert 0 < slots[is_tail].sum() < slots.sum()
+        expected = [np.average(each, weights=slots) for each in (counts, is_tail)]
+        assert [*values.values()] == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("empty", ["zero", "skip", "one"])
 @pytest.mark.parametrize("n_empty", [0, 3])
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.problems import SPECS
+from tests.definitions import case_of, value_of
+from tests.problems import SPECS, Problem, is_allowed
 from xmleval import Conventions, Evaluator, Report, Running, compare, evaluate
 from xmleval.base.conventions import CHOICES, PRESETS
 from xmleval.cli.options import EVERY, FIELDS_ALONE, FORMAT, PROPENSITY_OPTIONS, RUNS, SAVE
@@ -281,6 +282,99 @@ def test_field_of_conventions_changes_a_value_or_is_noted(field: str, choice: An
         assert note.startswith(f"{beginning}it is for {PURPOSES[field]}")
     else:
         assert note == f"conventions: {field} has no effect on label_coverage@7"
+
+
+# declared for a measure whose other averages they change
+WITHOUT_EFFECT = [("ap.geometric", "ap_empty")]
+N_LABELS = 6
+EACH = set(range(N_LABELS))
+# a label of most of these rows is not relevant or not predicted anywhere
+MIXED = [set(), {1, 2, 3}, {0, 2}, {1}, {0, 1, 2, 3}]
+SHAPES: dict[str, tuple[list[set[int]], int, dict[str, Any]]] = {  # truth, labels listed, base
+    "no row": ([], N_LABELS, {}),
+    "nothing": ([set(), set()], 0, {}),
+    "everything": ([EACH, EACH], 3, {"unlisted": 0.0}),
+    "some": (MIXED, N_LABELS, {}),
+    "averaged": (MIXED, N_LABELS, {"ap_empty": "zero"}),
+    "cut": ([*MIXED, EACH], 1, {}),
+    "filled": ([*MIXED, EACH, set(), set()], 1, {"unlisted": 0.0}),
+    "graded": ([*MIXED, EACH], 4, {"unlisted": 0.0, "gains": "linear"}),
+}
+
+
+def shaped(name: str) -> Problem:
+    """Return a problem with tied scores, each of whose sets is predicted or moved by a label."""
+    rng = np.random.default_rng(0)
+    relevant, n_listed, base = SHAPES[name]
+    truth: list[dict[int, float]] = []
+    listed: list[list[tuple[int, float | None]]] = []
+    for labels in relevant:
+        grade = 1.0
+        if "gains" in base:
+            grade = 2.0 + len(truth) % 2
+        truth.append({label: grade if label % 2 else 1.0 for label in sorted(labels)})
+        ids = rng.permutation(N_LABELS)[:n_listed].tolist()
+        if n_listed == 1:  # a relevant one, with a lower score than some choices of unlisted=
+            ids = sorted(labels)[:1]
+        most = 1 if n_listed == 1 else 3
+        listed.append([(label, float(rng.integers(most) + 1) / 4) for label in sorted(ids)])
+    arguments: dict[str, Any] = {
+        "conventions": base,
+        "y_pred": [labels if labels == EACH else {j + 1 for j in labels} for labels in relevant],
+        "y_train": [{0, 1, 2}, {1}, {1, 4, 5}, {1, 4}],
+        "hierarchy": [(0, 1), (2, 1), (3, 2)],
+    }
+    return Problem(N_LABELS, truth, listed, "csr", "float64", False, arguments)
+
+
+def values_under(problem: Problem, field: str, choice: Any) -> dict[str, tuple[float, float]]:
+    """Return the values of measures under a convention, computed and by definition."""
+    changed = problem.with_conventions(**{field: choice})
+    specs = [spec for spec in SPECS.values() if spec.k in (None, 3) and is_allowed(spec, changed)]
+    report = replace(changed, metrics=tuple(spec.name for spec in specs)).evaluate()
+    case = case_of(changed)
+    return {spec.name: (report[spec.name], value_of(spec, case)) for spec in specs}
+
+
+def test_label_coverage_of_present_labels_leaves_out_the_others() -> None:
+    truth = np.eye(4)[:3]
+    scores = np.eye(4)[[0, 1, 0]]  # hits 2 of 3 relevant labels, among 4
+    for choice, value in (("all", 2 / 4), ("present", 2 / 3), ("seen", 2 / 3)):
+        conventions = {"labels": choice}
+        report = evaluate(truth, scores, metrics="label_coverage.macro@1", conventions=conventions)
+        assert report["label_coverage.macro@1"] == pytest.approx(value, rel=1e-15)
+        assert f"labels={choice}" in report.signature()
+        assert not has_note(report, "no effect")
+
+
+@pytest.mark.slow
+def test_measures_declare_the_conventions_that_change_them() -> None:
+    computed = set[tuple[str, str]]()  # measures and fields that change them
+    defined = set[tuple[str, str]]()
+    for name in SHAPES:
+        problem = shaped(name)
+        usual = values_under(problem, "link", "none")
+        choices = [*list_other_choices(), ("unlisted", "below")]
+        if not problem.conventions.graded:
+            choices = [(field, choice) for field, choice in choices if field != "gains"]
+        for field, choice in choices:
+            if (field, choice) == ("gains", "binary"):
+                continue
+            values = values_under(problem, field, choice)
+            for metric in values.keys() & usual.keys():
+                pairs = zip(values[metric], usual[metric], (computed, defined), strict=True)
+                for value, usual_value, changing in pairs:
+                    if value != pytest.approx(usual_value, rel=1e-12, nan_ok=True):
+                        changing.add((metric, field))
+    declared = {
+        (spec.name, field)
+        for spec in SPECS.values()
+        if spec.k in (None, 3)
+        for field in spec.conventions("pred")
+    }
+    for changing in (computed, defined):
+        assert sorted(changing - declared) == []
+        assert sorted(declared - changing) == WITHOUT_EFFECT
 
 
 def test_conventions_that_a_caller_does_not_set_are_silent() -> None:

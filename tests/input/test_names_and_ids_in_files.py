@@ -181,3 +181,21 @@ def test_separator_of_a_blank_keeps_other_blanks_in_names(folder: Path) -> None:
     Path("t.csv").write_text("labels\nNew\u00a0York Rome\n", encoding="utf-8")
     report = evaluate(scan("t.csv", separator=" "), [["Rome"]], metrics="p@1")
     assert report.label_names == ["New\u00a0York", "Rome"]
+
+
+@pytest.mark.parametrize("key", ["name", "id", "label", "row", "Name"])
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_first_line_of_groups_is_kept_if_its_key_is_a_label(
+    tmp_path: Path, key: str, separator: str
+) -> None:
+    path = tmp_path / "groups.txt"
+    lines = [[key, "A"], ["colour", "B"], ["size", "B"]]
+    path.write_text("".join(f"{separator.join(line)}\n" for line in lines))
+    options: dict[str, Any] = {"metrics": "p@1", "label_groups": path}
+    truth = {"q1": [key], "q2": ["colour"], "q3": ["size"]}
+    report = evaluate(truth, {"q1": {key: 0.9, "size": 0.2}, "q2": {}, "q3": {}}, **options)
+    assert [*report.groups] == ["A", "B"]
+    assert (report.groups["A"]["p@1"], report.groups["B"]["p@1"]) == (1, 0)
+    # a header where no label has that name
+    report = evaluate([["colour"], ["size"]], [["colour"], []], **options)
+    assert [*report.groups] == ["B"]

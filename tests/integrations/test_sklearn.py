@@ -140,6 +140,15 @@ def test_cross_validate_takes_scorers_of_one_and_of_several_measures() -> None:
         np.testing.assert_array_equal(together[key], separate[key_of_separate])
 
 
+def test_scorer_of_a_measure_without_cutoff_takes_those_of_k() -> None:
+    model = LINEAR.fit(X[TRAIN], Y[TRAIN])
+    values = evaluate(Y[TEST], model.decision_function(X[TEST]), metrics="p", k=[1, 2])
+    value = make_scorer("p", k=2)(model, X[TEST], Y[TEST])
+    assert isinstance(value, float)
+    assert value == values["p@2"]
+    assert make_scorer("p", k=[1, 2])(model, X[TEST], Y[TEST]) == dict(values)
+
+
 def test_scorer_warns_of_notes_once() -> None:
     model = DecisionTreeClassifier(random_state=0)  # whose scores are all 0 or 1
     with pytest.warns(UserWarning, match="every score is 0 or 1") as caught:

@@ -304,3 +304,17 @@ def test_label_statistics_match_training_labels_by_name() -> None:
     with pytest.warns(UserWarning, match="y_train: 1 label occurs in no other input"):
         statistics = label_statistics(truth, train)
     assert (statistics["n_labels"], statistics["labels_unseen_in_training"]) == (2, 1)
+
+
+def test_training_file_notes_labels_that_the_truth_lacks(tmp_path: Path) -> None:
+    rows: dict[str, Any] = {
+        "truth": [{"a": 1, "b": 1, "c": 1}, {"d": 1}],
+        "train": [{"a": 1, "x": 1}, {"y": 1, "z": 1}, {"b": 1}],  # without c, d, with 3 others
+        "scores": [{"a": 0.9}, {"d": 0.8}],
+    }
+    paths = {name: tmp_path / f"{name}.json" for name in rows}
+    for name, values in rows.items():
+        paths[name].write_text(json.dumps(dict(zip("pqr", values, strict=False))))
+    report = evaluate(paths["truth"], paths["scores"], metrics="psp@1", y_train=paths["train"])
+    ignored = [note for note in report.notes if "ignored" in note]
+    assert ignored == [f"{paths['train']}: 3 labels occur in no other input; they are ignored"]

@@ -1,5 +1,6 @@
 """Models whose lists differ in length: tests, notes, and ``complete_lists=True``."""
 
+import html
 import json
 import math
 from pathlib import Path
@@ -136,3 +137,17 @@ def test_complete_lists_is_an_option_of_commands_that_compare(tmp_path: Path, ru
     ):
         assert answer(f"{words} --metrics map@all --complete-lists".split())[0] == 0
     assert "significantly better" in page.read_text()
+
+
+def test_page_of_the_command_names_options(tmp_path: Path, run: Run) -> None:
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    qrels, models = runs(depth=20)
+    for name, rows in {"truth": qrels, **models}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    files = " ".join(str(tmp_path / f"{name}.json") for name in ("truth", "bm25", "dense"))
+    page = tmp_path / "page.html"
+    run(f"compare {files} --metrics map@all --html {page}")
+    text = html.unescape(page.read_text("utf-8"))
+    assert "if none of them was cut, give --complete-lists" in text
+    assert "complete_lists=" not in text

@@ -181,6 +181,21 @@ def test_rank_of_models_ranked_alike_everywhere() -> None:
     assert equal.groups == [["m0", "m1", "m2"]]
 
 
+@pytest.mark.parametrize(
+    ("ranks", "alpha", "is_noted"),
+    [
+        ([[1, 2, 3], [1, 2, 3], [1, 3, 2]], 0.05, False),  # p is .049 of F, .097 of chi-square
+        ([[1, 2, 3], [1, 2, 3]], 0.15, True),  # p is .167 of F, .135 of chi-square
+    ],
+)
+def test_rank_notes_that_f_sees_no_difference(ranks: Any, alpha: float, is_noted: bool) -> None:
+    ranking = rank(as_results(ranks), higher_is_better=False, alpha=alpha)
+    assert (ranking.iman_davenport.p_value < alpha) != is_noted
+    assert (ranking.friedman.p_value < alpha) == is_noted
+    note = f"no difference seen: p of F is not below {alpha:g}"
+    assert any(line.startswith(note) for line in ranking.notes) == is_noted
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_rank_groups_the_longest_runs_without_a_difference(seed: int) -> None:
     models = drawn(16, 7, 10**6, seed) + 0.15 * np.arange(7)

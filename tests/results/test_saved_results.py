@@ -60,6 +60,21 @@ def test_load_and_check_read_every_bit_of_a_report(path: Path, start: str) -> No
     assert values == {"b": written["lrap"], "a": report()["lrap"]}
 
 
+def test_load_prints_intervals_that_end_at_0_or_1_as_before(path: Path) -> None:
+    scores = np.eye(40) + 0.5 * np.random.default_rng(0).random((40, 40))
+    scores[0] *= -1
+    options: dict[str, Any] = {"metrics": ["p@1", "one_error"], "confidence": 0.95}
+    written = evaluate(np.eye(40), scores, **options)
+    assert written.confidence["p@1"][1] == 1
+    assert written.confidence["one_error"][0] == 0
+    path.write_text(written.to_json())
+    texts = []
+    for whole in (written, Report.load(path)):  # notes count groups of rows, which are not saved
+        texts.append([line.partition(" (jackknife of ")[0] for line in str(whole).splitlines()])
+    assert any("±" in line for line in texts[0])
+    assert texts[0] == texts[1]
+
+
 def test_check_reads_undefined_absent_and_unknown_members(path: Path) -> None:
     path.write_text(evaluate(np.zeros((2, 3)), np.ones((2, 3)), metrics=["ranking_loss"]).to_json())
     assert "undefined" in str(check(path, max={"ranking_loss": 1}))
