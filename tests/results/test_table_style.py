@@ -53,26 +53,34 @@ def test_latex_has_a_minus_sign_of_mathematics() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "line"),
+    ("options", "advice"),
     [
-        ({}, "it fits a column, with intervals=False and percent=True"),
-        ({"intervals": False}, "it fits a column, with percent=True"),
-        ({"intervals": False, "percent": True}, None),
-        ({"intervals": False, "rows": "models"}, "it fits both, as table*"),
-        ({"rows": "models"}, "it fits both, as table*, with intervals=False"),
+        ({}, {"intervals": False}),
+        ({"intervals": False}, None),
+        ({"rows": "models"}, {"intervals": False}),
+        ({"rows": "models", "intervals": False}, {}),
     ],
 )
-def test_latex_tells_how_a_wide_table_fits_a_column(options: Any, line: str | None) -> None:
+def test_latex_tells_how_a_wide_table_becomes_narrower(options: Any, advice: Any) -> None:
     metrics = ["p@1", "p@3", "p@5", "ndcg@3", "ndcg@5", "r@5", "mrr@5"]
     reports = {name: evaluate(TRUTH, MODELS[name], metrics=metrics, confidence=0.9) for name in TWO}
-    reports["a model of a long name"] = reports["good"]
-    latex = Comparison(reports).to_latex(**options)
-    first = next(line for line in latex.splitlines() if " pt wide" in line or line[0] != "%")
-    if line is None:
-        assert " pt wide" not in latex
+    comparison = Comparison({**reports, "another": reports["good"]})
+
+    def width_line(**style: Any) -> str:
+        lines = comparison.to_latex(**style).splitlines()
+        return next((line for line in lines if " pt wide; " in line), "")
+
+    line = width_line(**options)
+    place = "both, as table*" if "rows" in options else "a column"
+    if advice is None:
+        assert line == ""
+    elif advice:
+        words = " and ".join(f"{name}={value}" for name, value in advice.items())
+        assert line.endswith(f": it fits {place}, with {words}")
+        narrower = width_line(**options, **advice)
+        assert narrower == "" or narrower.endswith(f": it fits {place}")
     else:
-        assert first.startswith("% about ")
-        assert first.endswith(line)
+        assert line.endswith(f": it fits {place}")
 
 
 def test_diff_has_percent_and_digits() -> None:

@@ -486,14 +486,9 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def explained_settings(self) -> dict[str, str]:
         reports = self._table_reports()
-        settings = {name: report.explained_settings() for name, report in reports.items()}
-        shared = set.intersection(*map(set, settings.values()))
-        words = dict[str, str]()
-        for name, model_settings in settings.items():
-            for setting, text in model_settings.items():
-                head = setting if setting in shared else f"{self.names[name]}: {setting}"
-                words[head] = text
-        return words
+        return joined_settings(
+            {self.names[name]: report.explained_settings() for name, report in reports.items()}
+        )
 
     def _table_reports(self) -> dict[str, Report]:
         """Return the reports with the measures that tables show, by model."""
@@ -964,6 +959,16 @@ def _seed_reports(reports: Report | Sequence[Report]) -> list[Report]:
     if isinstance(reports, Report):
         return [reports]
     return [*reports]
+
+
+def joined_settings(settings: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return settings in words by model or data set, under its name where not all have them."""
+    shared = set.intersection(*map(set, settings.values()))
+    words = dict[str, str]()
+    for name, own_settings in settings.items():
+        for setting, text in own_settings.items():
+            words[setting if setting in shared else f"{name}: {setting}"] = text
+    return words
 
 
 def shared_first(lines: Mapping[str, Sequence[Footnote]], names: Collection[str]) -> list[Footnote]:

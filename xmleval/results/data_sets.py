@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from xmleval.base.errors import InputError, counted, shown, shown_names
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
-from xmleval.results.comparison import Comparison, letters_of, shared_first
+from xmleval.results.comparison import Comparison, joined_settings, letters_of, shared_first
 from xmleval.results.differences import TESTS
 from xmleval.results.fairness import WHOLE
 from xmleval.results.places import GROUPS_OF, KINDS, Place
@@ -26,7 +26,7 @@ from xmleval.results.record import (
     symbols_of,
 )
 from xmleval.results.report import Report
-from xmleval.results.result import Result, Style
+from xmleval.results.result import Facts, Result, Style
 from xmleval.results.saved_results import naming_file, read_contents
 from xmleval.results.shown import FigureData
 from xmleval.show.panels import Panel
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from xmleval.results.figures import Kind
+    from xmleval.results.pages import PageContents
 
 RANKS = {"best": "first", "second": "second", "other": "other"}  # marks, by those of a comparison
 
@@ -261,6 +262,32 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
     def placed_footnotes(self) -> list[Footnote]:
         lines = {name: each._lines_below() for name, each in self.comparisons.items()}
         return [*map(Footnote, self._mark_lines()), *shared_first(lines, [*lines])]
+
+    def explained_settings(self) -> dict[str, str]:
+        return joined_settings(
+            {name: each.explained_settings() for name, each in self.comparisons.items()}
+        )
+
+    def _page(self, title: str | None, about: Facts | None) -> str:
+        title = title or f"Evaluation of {', '.join(self.names.values())}"
+        return super()._page(title, about)
+
+    def _page_contents(self) -> PageContents:
+        return super()._page_contents()._replace(summary=self._summary())
+
+    def _summary(self) -> list[str]:
+        """Return a sentence on how often each model is the best by the first measure."""
+        spec = next((spec for spec in self._specs() if spec.metric.direction != "none"), None)
+        if spec is None:
+            return []
+        n_best = dict.fromkeys(self.models, 0)
+        for comparison in self.comparisons.values():
+            for record in comparison._by_place[WHOLE]:
+                if record.spec == spec and comparison._paper_mark(WHOLE, record) == "best":
+                    n_best[record.model] += 1
+        counts = [f"{self.names[model]} {n}" for model, n in n_best.items()]
+        n_data_sets = counted(len(self.comparisons), "data sets", "data set")
+        return [f"Of {n_data_sets}, each model is best by {spec.symbol} on: {', '.join(counts)}."]
 
     def _mark_lines(self) -> list[str]:
         """Return a line on what letters or stars mean, for each test that was made."""

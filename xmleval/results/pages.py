@@ -32,6 +32,7 @@ class PageContents(NamedTuple):
     footnotes: Sequence[Footnote]
     settings: Mapping[str, str]  # that affect values, with what they do
     figures: Mapping[str, tuple[Kind, Sequence[Panel]]]
+    summary: Sequence[str] = ()  # default: made of the figure data
 
 
 def page_of(contents: PageContents, title: str | None, about: Mapping[str, str] | None) -> str:
@@ -42,7 +43,8 @@ def page_of(contents: PageContents, title: str | None, about: Mapping[str, str] 
         if any(models):
             title += f" of {', '.join(models)}"
     facts = {"Data": contents.data, **contents.settings, **(about or {})}
-    return as_page(title, summary_of(contents), _sections(contents), facts)
+    summary = contents.summary or summary_of(contents)
+    return as_page(title, summary, _sections(contents), facts)
 
 
 def _sections(contents: PageContents) -> Iterator[Section]:

@@ -52,6 +52,7 @@ from xmleval.show.tables import (
 
 if TYPE_CHECKING:
     from xmleval.results.figures import Kind
+    from xmleval.results.pages import PageContents
     from xmleval.show.drawing import SomeAxes
     from xmleval.show.panels import Panel
 
@@ -595,9 +596,15 @@ class Result(Protocol[AnyRecord]):
 
     def _page(self, title: str | None, about: Facts | None) -> str:
         """Return the page of `to_html`."""
-        from xmleval.results.pages import PageContents, page_of
+        from xmleval.results.pages import page_of
 
-        contents = PageContents(
+        return page_of(self._page_contents(), title, about)
+
+    def _page_contents(self) -> PageContents:
+        """Return what the page shows."""
+        from xmleval.results.pages import PageContents
+
+        return PageContents(
             self._title(),
             self._figure_data([]),
             self._specs(),
@@ -606,7 +613,6 @@ class Result(Protocol[AnyRecord]):
             self.explained_settings(),
             {name: (kind, self.panels(name)) for name, kind in self._kinds().items()},
         )
-        return page_of(contents, title, about)
 
     def _kinds(self) -> Mapping[str, Kind]:
         from xmleval.results.figures import KINDS

@@ -55,8 +55,10 @@ LETTER = re.compile("[^\\W\\d_]")
 MINUS = re.compile("(?<![^ (\\[{},])-(?=[.0-9])")  # of a number
 SEPARATORS = "._-/"  # of words in the name of a file
 GAP = "  "
-# points of LaTeX, at ten points: half the space between columns, a digit, and a superscript
+# points of LaTeX, at ten points: half the space between columns, and characters
 SEPARATION = 6
+CAPITAL = 7.4
+SMALL_LETTER = 4.6
 CHARACTER = 5
 SUPERSCRIPT = 3.7
 # bold and green
@@ -437,7 +439,7 @@ def latex_points(tables: Sequence[Table]) -> int:
     for table in tables:
         rows = [row for row in table.rows if len(row) > 1]
         n_columns = len(rows[0])
-        width = 2.0 * SEPARATION * (n_columns - 1)
+        width = 2.0 * SEPARATION * n_columns
         for column in zip(*rows, strict=True):
             width += max(_latex_width(cell) for cell in column)
         widest = max(widest, width)
@@ -446,7 +448,12 @@ def latex_points(tables: Sequence[Table]) -> int:
 
 def _latex_width(cell: Cell) -> float:
     """Return about how wide a cell is, in points."""
-    width = CHARACTER * len(cell.text) + SUPERSCRIPT * len(cell.above)
+    width = SUPERSCRIPT * len(cell.above)
+    for character in cell.text:
+        if character.isupper() or character == "@":
+            width += CAPITAL
+        else:
+            width += SMALL_LETTER if character.islower() else CHARACTER
     if cell.tail in ("up", "down"):
         width += 2 * CHARACTER
     return width
