@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
-from xmleval.base.errors import InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, counted, shown
 from xmleval.evaluation.batch import Batch, open_batch
 from xmleval.evaluation.counts import (
     Counted,
@@ -178,9 +178,10 @@ class Evaluator:
             exclude_from=exclude_from,
             candidates=candidates,
         )
+        _refuse_file_names(data)
         first_labels = None
         if not self._settings.n_labels:
-            first_labels = labels_of(y_true)
+            first_labels = labels_of(data.y_true)
 
         def change(counted: Counted) -> Counted:
             settings = self._settings
@@ -416,6 +417,13 @@ class Evaluator:
             if self._counted is before:
                 self._counted = after
                 return after
+
+
+def _refuse_file_names(data: Data) -> None:
+    """Refuse texts for values of rows that are no columns of the truth."""
+    for argument, name in data.row_columns.items():
+        text = f"{shown(name)} is no column of y_true, and files are for evaluate; give the values"
+        raise InputError(argument, text)
 
 
 def _open_batch(settings: Settings, data: Data, is_first: bool) -> Batch:

@@ -13,7 +13,10 @@ from typing import Any, TypedDict
 from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, did_you_mean, shown
+from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, ModelsLike, RowsLike, SparseMatrix, ValuesLike
+from xmleval.input.objects.frames import take_row_values
+from xmleval.input.row_columns import RowColumn, TruthColumn
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.spec import DEFAULT_K, as_names, conventions_of
 from xmleval.states.effects import given_options
@@ -23,8 +26,10 @@ from xmleval.view.rule import Rule
 
 Metrics = str | Iterable[str]
 NamesLike = Iterable[Any] | FilePath  # texts or integers
+ValuesOfRows = ValuesLike | RowColumn | TruthColumn
 HierarchyLike = SparseMatrix | Iterable[Any] | FilePath | Hierarchy
 # a function is called with the number of counted rows and of all rows
+ROW_ARGUMENTS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
 Progress = bool | Callable[[int, int | None], object]
 
 
@@ -38,9 +43,25 @@ class Data:
     exclude: RowsLike | None = None
     exclude_from: str = "both"
     candidates: RowsLike | None = None
-    sample_weight: ValuesLike | None = None
-    clusters: ValuesLike | None = None
-    row_groups: ValuesLike | None = None
+    sample_weight: ValuesOfRows | None = None
+    clusters: ValuesOfRows | None = None
+    row_groups: ValuesOfRows | None = None
+
+    def __post_init__(self) -> None:
+        """Take values of rows that are columns of a truth in memory out of its frame."""
+        names = self.row_columns
+        if not names or self.y_true is None or is_file(self.y_true):
+            return
+        y_true, values = take_row_values("y_true", self.y_true, names)
+        object.__setattr__(self, "y_true", y_true)
+        for argument, column in values.items():
+            object.__setattr__(self, argument, column)
+
+    @property
+    def row_columns(self) -> dict[str, str]:
+        """Texts that are given for values of rows, names of columns or of files, by argument."""
+        values = {argument: getattr(self, argument) for argument in ROW_ARGUMENTS}
+        return {argument: value for argument, value in values.items() if isinstance(value, str)}
 
 
 @dataclass(frozen=True, kw_only=True)

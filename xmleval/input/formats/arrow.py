@@ -27,10 +27,11 @@ from xmleval.input.columns import (
     TableColumns,
     choose_columns,
     hashed,
+    without_row_values,
 )
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
-from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.format import Format, RowCells, naming, naming_each
 from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.lines import SHOWN
 from xmleval.input.match import MATCHED_SHARE
@@ -212,10 +213,13 @@ class ArrowTable(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def describe_table(table: OpenedTable, kind: str) -> ArrowTable:
-    """Return the roles of the columns of a file; lists without scores are a ranking."""
+def describe_table(table: OpenedTable, kind: str, row_values: Sequence[str] = ()) -> ArrowTable:
+    """Return the roles of the columns of a file; lists without scores are a ranking.
+
+    ``row_values`` are columns of neither labels nor scores.
+    """
     types = _column_types(table)
-    names: list[str] = table.schema.names
+    names = without_row_values(table.schema.names, row_values)
     try:
         columns = choose_columns(names, kind, lambda name: is_list(types[name]))
     except ColumnsError as error:
@@ -427,7 +431,7 @@ def _type_name(type_: Any) -> str:
     return str(type_)[:SHOWN]
 
 
-def named_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
+def named_rows(paths: Sequence[Path], kind: str, row_values: Sequence[str] = ()) -> Iterator[Rows]:
     """Yield the rows of files, one per instance or per label; integers become names."""
     glance = VectorGlance(ADVICE)
     facts = Origin("row", how_to_join=RENAME)
@@ -435,24 +439,27 @@ def named_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     for path in paths:
         file = InputFile(path)
         with naming(path, EXPECTED):
-            columns, notes = _describe_columns(file, kind)
+            columns, notes = _describe_columns(file, kind, row_values)
             facts.notes += [note for note in notes if note not in facts.notes]
             first = first or columns
             if columns._replace(unused=first.unused) != first:
                 raise ValueError(
                     f"columns {shown(', '.join(columns.read))}, unlike those of {paths[0]}"
                 )
-            for rows in _batches(file, kind, True, BATCH_BYTES, facts.of_file(path, paths)):
+            origin = facts.of_file(path, paths)
+            for rows in _batches(file, kind, True, BATCH_BYTES, origin, row_values=row_values):
                 glance.refuse(rows)
                 yield rows
             if path is paths[-1]:
                 glance.close()
 
 
-def _describe_columns(file: InputFile, kind: str) -> tuple[TableColumns[str], list[str]]:
+def _describe_columns(
+    file: InputFile, kind: str, row_values: Sequence[str]
+) -> tuple[TableColumns[str], list[str]]:
     """Return the roles of the columns of a file whose rows are named, and notes on them."""
     with open_table(file) as table:
-        columns = describe_table(table, kind).columns
+        columns = describe_table(table, kind, row_values).columns
         notes = list[str]()
         if columns.is_usual:
             notes.append(f"ids in {shown(columns.instance)}")
@@ -461,7 +468,13 @@ def _describe_columns(file: InputFile, kind: str) -> tuple[TableColumns[str], li
 
 
 def _batches(
-    file: InputFile, kind: str, named: bool, n_bytes: int, facts: Origin, start: int = 0
+    file: InputFile,
+    kind: str,
+    named: bool,
+    n_bytes: int,
+    facts: Origin,
+    start: int = 0,
+    row_values: Sequence[str] = (),
 ) -> Iterator[Rows]:
     """Yield the rows of a table, ``named`` or by number; those of a long one have one label each.
 
@@ -469,7 +482,7 @@ def _batches(
     """
     first = 0
     with open_table(file) as opened_table:
-        table = describe_table(opened_table, kind)
+        table = describe_table(opened_table, kind, row_values)
         columns = table.columns
         joining = table.joining if named else []
         for name in joining:
@@ -602,7 +615,7 @@ def _place_rows(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRow
     return placed
 
 
-def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
+def read_pieces(paths: Sequence[Path], kind: str, row_values: Sequence[str] = ()) -> Pieces:
     """Return the rows of files in order, by number."""
     files = [*map(InputFile, paths)]
     tables = list[ArrowTable]()
@@ -610,8 +623,8 @@ def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     named = False
     start = 0
     for path, file in zip(paths, files, strict=True):
-        read = partial(_read_lists, file, kind, start)
-        table, start = _describe_numbered(file, kind, start)
+        read = partial(_read_lists, file, kind, start, row_values)
+        table, start = _describe_numbered(file, kind, start, row_values)
         named |= table.named
         shards.append((str(path), Pieces(None, table.n_labels, read, notes=table.notes)))
         tables.append(table)
@@ -625,7 +638,7 @@ def read_pieces(paths: Sequence[Path], kind: str) -> Pieces:
 
     def read_long(n_bytes: int) -> Iterator[Rows]:
         whole = paths[0].parent if len(paths) > 1 else paths[0]
-        placed = _place_rows(_long_batches(files, kind, n_bytes), whole, instance)
+        placed = _place_rows(_long_batches(files, kind, row_values, n_bytes), whole, instance)
         yield from placed.read(n_bytes)
 
     return replace(pieces, read=read_long, locate=None)
@@ -642,13 +655,15 @@ def _refuse_other_columns(paths: Sequence[Path], tables: Sequence[ArrowTable]) -
             )
 
 
-def _describe_numbered(file: InputFile, kind: str, start: int) -> tuple[ArrowTable, int]:
+def _describe_numbered(
+    file: InputFile, kind: str, start: int, row_values: Sequence[str]
+) -> tuple[ArrowTable, int]:
     """Return a table and the number of the row after its last.
 
     It has names if the numbers of its rows do not count from ``start``.
     """
     with naming(file.path, EXPECTED), open_table(file) as opened_table:
-        table = describe_table(opened_table, kind)
+        table = describe_table(opened_table, kind, row_values)
         instance = table.columns.instance
         first = 0
         if instance is not None and table.columns.lists and not table.named:
@@ -663,20 +678,25 @@ def _describe_numbered(file: InputFile, kind: str, start: int) -> tuple[ArrowTab
     return table._replace(notes=tuple(notes)), start + first
 
 
-def _read_lists(file: InputFile, kind: str, start: int, n_bytes: int) -> Iterator[Rows]:
+def _read_lists(
+    file: InputFile, kind: str, start: int, row_values: Sequence[str], n_bytes: int
+) -> Iterator[Rows]:
     """Yield the rows of a table of lists by number."""
     with naming(file.path, EXPECTED):
-        batches = _batches(file, kind, False, n_bytes, Origin("row"), start)
+        batches = _batches(file, kind, False, n_bytes, Origin("row"), start, row_values)
         yield from without_vectors(batches, ADVICE)
 
 
-def _long_batches(files: Sequence[InputFile], kind: str, n_bytes: int) -> Iterator[Rows]:
+def _long_batches(
+    files: Sequence[InputFile], kind: str, row_values: Sequence[str], n_bytes: int
+) -> Iterator[Rows]:
     """Yield the rows of tables with a row for each label; refuse an instance in two files."""
     # for each instance the number of its file, from 1 up, or 0
     file_of: Ints = np.zeros(1, np.int32)
     for place, file in enumerate(files, 1):
         with naming(file.path, EXPECTED):
-            for rows in _batches(file, kind, False, n_bytes, Origin("row")):
+            origin = Origin("row")
+            for rows in _batches(file, kind, False, n_bytes, origin, row_values=row_values):
                 yield rows  # the caller checks the numbers of rows before the next line
                 instances = np.asarray(rows.keys)
                 n_instances = int(instances.max(initial=-1)) + 1
@@ -690,6 +710,56 @@ def _long_batches(files: Sequence[InputFile], kind: str, n_bytes: int) -> Iterat
                     other = files[places[entry] - 1].path
                     raise ValueError(f"row {row} is also in {other}; expected each row in one file")
                 file_of[instances] = place
+
+
+def columns_of(path: Path) -> list[str]:
+    """Return the names of the columns of a file."""
+    with naming(path, EXPECTED), open_table(InputFile(path)) as opened_table:
+        names: list[str] = opened_table.schema.names
+    return names
+
+
+def row_cells_of(
+    path: Path, kind: str, wanted: Sequence[str], row_values: Sequence[str] = ()
+) -> RowCells:
+    """Return the cells of some columns of a file."""
+    file = InputFile(path)
+    with naming(path, EXPECTED), open_table(file) as opened_table:
+        table = describe_table(opened_table, kind, row_values)
+        for name in wanted:
+            if name not in opened_table.schema.names:
+                raise ValueError(f"no column {shown(name)}")
+    entries = _cells_of_batches(file, table, wanted)
+    return RowCells("row", naming_each(path, EXPECTED, entries))
+
+
+def _cells_of_batches(
+    file: InputFile, table: ArrowTable, wanted: Sequence[str]
+) -> Iterator[tuple[Any, list[Any], int]]:
+    """Yield the key, the wanted cells and the row of rows that differ in these from the last.
+
+    Of a table of lists, all rows are yielded, without keys. Integer keys of a table with names are
+    named by their digits.
+    """
+    instance = None if table.columns.lists else table.columns.instance
+    names = [*wanted]
+    if instance is not None:
+        names.append(instance)
+    first = 0
+    with open_table(file) as opened_table:
+        for batch in opened_table.batches([*dict.fromkeys(names)], BATCH_BYTES):
+            columns = [_encode_column(batch.column(name)) for name in names]
+            is_new = np.full(batch.num_rows, instance is None)
+            is_new[:1] = True
+            for coded in columns:
+                is_new[1:] |= coded.codes[1:] != coded.codes[:-1]
+            for place in np.flatnonzero(is_new).tolist():
+                cells = [coded.values[coded.codes[place]] for coded in columns]
+                key = None if instance is None else cells.pop()
+                if table.named and key is not None:
+                    key = str(key)
+                yield key, cells, first + place
+            first += batch.num_rows
 
 
 def further_columns_of(path: Path, kind: str) -> list[str]:
@@ -774,6 +844,17 @@ def _make_lists(ptr: Ints, values: Any) -> Any:
     return pa.ListArray.from_arrays(pa.array(ptr, pa.int32()), values)
 
 
+def _with_row_values(row_values: tuple[str, ...]) -> Format:
+    """Return the format of tables where some columns are values of rows."""
+    return replace(
+        ARROW,
+        pieces=lambda path, kind: read_pieces([path], kind, row_values),
+        together=partial(read_pieces, row_values=row_values),
+        rows=partial(named_rows, row_values=row_values),
+        row_cells=partial(row_cells_of, row_values=row_values),
+    )
+
+
 ARROW = Format(
     name="arrow",
     title="Parquet or Arrow file",
@@ -781,6 +862,9 @@ ARROW = Format(
     pieces=lambda path, kind: read_pieces([path], kind),
     together=read_pieces,
     rows=named_rows,
+    columns=columns_of,
+    row_cells=row_cells_of,
+    with_row_values=_with_row_values,
     write=save_table,
     keeps_names=True,
     keeps_order=True,

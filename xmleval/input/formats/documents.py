@@ -34,10 +34,11 @@ from xmleval.input.columns import (
     TableColumns,
     choose_columns,
     named_as,
+    without_row_values,
 )
 from xmleval.input.fields import LineFields, in_blocks
 from xmleval.input.formats.csv_lines import CsvBlocks, CsvRecords, csv_rows
-from xmleval.input.formats.format import Fields, FileAt, Format, naming
+from xmleval.input.formats.format import Fields, FileAt, Format, RowCells, naming, naming_each
 from xmleval.input.formats.json_lists import (
     ListedLabels,
     ListFields,
@@ -274,9 +275,15 @@ def _choose_columns(
         return len(split_cell(record.get(name), fields.separator) or ()) > 1
 
     chosen = ChosenColumns(fields.id, labels, score)
+    row_values = [name for name in fields.row_values if name not in chosen]
     try:
         columns = choose_columns(
-            names, kind, None, chosen, joined=fields.joined, lists_scores=lists_scores
+            without_row_values(names, row_values),
+            kind,
+            None,
+            chosen,
+            joined=fields.joined,
+            lists_scores=lists_scores,
         )
     except ColumnsError as error:
         raise ValueError(Message(f"{error}; ", *_naming_fields(kind))) from None
@@ -799,7 +806,85 @@ def _make_format(
     def for_fields(fields: Fields, file_at: FileAt) -> Format:
         return _make_format(file_format, records, expected, fields, file_at)
 
-    return replace(file_format, rows=read_rows, holds_both=holds_both, for_fields=for_fields)
+    return replace(
+        file_format,
+        rows=read_rows,
+        holds_both=holds_both,
+        for_fields=for_fields,
+        columns=partial(_list_columns, records, expected, file_at),
+        row_cells=partial(_read_cells, records, expected, file_at, fields),
+    )
+
+
+def _list_columns(records: Records, expected: str, file_at: FileAt, path: Path) -> list[str]:
+    """Return the names of fields of a file."""
+    with naming(path, expected):
+        return [*next(records(file_at(path)), (0, []))[1]]
+
+
+def _read_cells(
+    records: Records,
+    expected: str,
+    file_at: FileAt,
+    fields: Fields,
+    path: Path,
+    kind: str,
+    wanted: Sequence[str],
+) -> RowCells:
+    """Return the cells of some fields of a file."""
+    with naming(path, expected):
+        file = file_at(path)
+        header = records(file)
+        names, (_, first), file_records = _read_header(header)
+        columns = _choose_columns(names, first, kind, fields, Origin())
+    if isinstance(header, CsvRecords) and not columns.lists:
+        entries = _cells_of_blocks(CsvBlocks(file, header), columns, wanted)
+    else:
+        entries = _cells_of_records(file_records, columns, wanted)
+    return RowCells("line", naming_each(path, expected, entries))
+
+
+def _cells_of_records(
+    records: Iterator[tuple[int, Any]], columns: TableColumns[str], wanted: Sequence[str]
+) -> Iterator[tuple[str | None, list[Any], int]]:
+    """Yield the key, the wanted cells and the line of each record."""
+    for line, record in records:
+        key = None
+        try:
+            if not columns.lists:
+                key = id_of(record[columns.instance])
+            cells = [_trimmed(record[name]) for name in wanted]
+        except KeyError as error:
+            raise ValueError(f"line {line}: no field {shown(error.args[0])}") from None
+        yield key, cells, line
+
+
+def _cells_of_blocks(
+    blocks: CsvBlocks, columns: TableColumns[str], wanted: Sequence[str]
+) -> Iterator[tuple[str | None, list[Any], int]]:
+    """Yield the key, the wanted cells and the line of lines that differ in these from the last."""
+    for block in blocks.read((columns.instance, columns.label, None), lambda: wanted):
+        if block.fields is None:
+            yield from _cells_of_records(block.records(), columns, wanted)
+            continue
+        ptr, keys = block.fields.runs()
+        is_new = np.zeros(block.fields.lines.size, np.bool_)
+        is_new[ptr[:-1]] = True
+        for coded in block.fields.further:
+            is_new[1:] |= coded.codes[1:] != coded.codes[:-1]
+        run_of_line = np.repeat(np.arange(len(keys)), np.diff(ptr))
+        texts = [[*map(_trimmed, coded.values)] for coded in block.fields.further]
+        for place in np.flatnonzero(is_new).tolist():
+            cells = [
+                names[coded.codes[place]]
+                for names, coded in zip(texts, block.fields.further, strict=True)
+            ]
+            yield keys[run_of_line[place]], cells, int(block.fields.lines[place])
+
+
+def _trimmed(cell: object) -> object:
+    """Return a text without blanks at its ends; other values are returned unchanged."""
+    return cell.strip(ASCII_BLANKS) if isinstance(cell, str) else cell
 
 
 def _read_header(

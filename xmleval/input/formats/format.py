@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from xmleval.base.budget import OverLimitError
 from xmleval.base.errors import InputError, Message
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from xmleval.input.rows import Rows
 
 FileAt = Callable[[Path], InputFile]
+T = TypeVar("T")
 
 
 class Fields(NamedTuple):
@@ -27,6 +28,7 @@ class Fields(NamedTuple):
     joined : whether there are several files whose rows may be joined by ids
     score_of_truth : whether the truth has the field of scores, which predictions may lack
     beside_truth : whether predictions are in the same file as a truth whose field is named
+    row_values : fields with values of rows, such as their groups, and neither labels nor scores
     """
 
     true: str | None = None
@@ -37,6 +39,19 @@ class Fields(NamedTuple):
     joined: bool = True
     score_of_truth: bool = False
     beside_truth: bool = False
+    row_values: tuple[str, ...] = ()
+
+
+class RowCells(NamedTuple):
+    """Cells of some columns of a table, in its order.
+
+    unit : "line" or "row", what the places of cells are
+    entries : key, cells and place; the key is None where a row of the table is an instance, and
+        where it is one of its labels, entries like the one before may be left out
+    """
+
+    unit: str
+    entries: Iterator[tuple[Any, Sequence[Any], int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +86,13 @@ class Format:
     for_fields : callable, optional
         ``for_fields(fields, file_at)`` returns the format where people tell what fields are called,
         of files that ``file_at`` finds, in one version each.
+    columns : callable, optional
+        ``columns(path)`` returns the names of the columns of a table.
+    row_cells : callable, optional
+        ``row_cells(path, kind, columns)`` returns the `RowCells` of some columns of a table.
+    with_row_values : callable, optional
+        ``with_row_values(columns)`` returns the format of tables where some columns have values of
+        rows, and neither labels nor scores.
     companions : callable
         ``companions(path)`` tells which other files are read with a file.
     write : callable, optional
@@ -98,6 +120,9 @@ class Format:
     are_ids: bool = False
     holds_both: Callable[[Path], bool] = lambda path: False
     for_fields: Callable[[Fields, FileAt], Format] | None = None
+    columns: Callable[[Path], list[str]] | None = None
+    row_cells: Callable[[Path, str, Sequence[str]], RowCells] | None = None
+    with_row_values: Callable[[tuple[str, ...]], Format] | None = None
     companions: Callable[[Path], list[Path]] = lambda path: []
     write: Callable[[Path, Any, str, int | None], None] | None = None
     keeps_names: bool = False
@@ -162,3 +187,9 @@ def naming(path: Path, expected: str) -> Iterator[None]:
         else:
             reason = error.args[0] if error.args else error
         raise ValueError(Message(f"{path}: ", reason, f"; expected {expected}")) from None
+
+
+def naming_each(path: Path, expected: str, items: Iterator[T]) -> Iterator[T]:
+    """Yield items; errors of making them, but not of their use, name the file."""
+    with naming(path, expected):
+        yield from items
