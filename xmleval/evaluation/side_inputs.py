@@ -27,7 +27,13 @@ from xmleval.input.row_columns import ColumnValueError, TruthColumn, is_column
 from xmleval.input.rows import Origin
 from xmleval.input.sets import set_rows
 from xmleval.input.shards import OpenedFiles
-from xmleval.input.text_columns import load_numbers, read_edges, read_group_lines
+from xmleval.input.text_columns import (
+    has_two_columns,
+    is_csv,
+    load_numbers,
+    read_edges,
+    read_group_lines,
+)
 from xmleval.input.vectors import for_names, match_row_values
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import count_labels_of, inverse_propensity
@@ -201,12 +207,10 @@ def with_values_of_rows(rows: MatchedInputs, request: Request, truth: Opened) ->
         if isinstance(value, TruthColumn) and isinstance(truth, OpenedFiles):
             name = f"{truth.name}: column {shown(value.name)}"
             row_values[argument] = name, _column_of_truth(argument, truth, value.name, names)
-        elif path is None and value is not None:
-            row_values[argument] = argument, _values_of_rows(argument, value, names)
-        elif path is not None and argument == "sample_weight":
-            row_values[argument] = str(path), load_numbers(path, "weight per row")
         elif path is not None:
-            row_values[argument] = str(path), _groups_of_rows(argument, path, rows)
+            row_values[argument] = str(path), _values_in_file(argument, path, rows)
+        elif value is not None:
+            row_values[argument] = argument, _values_of_rows(argument, value, names)
     first_row = request.running.first_row
     if first_row is not None:
         first_row = positive_integer("first_row", first_row, at_least=0)
@@ -245,12 +249,44 @@ def _values_of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
     return np.asarray(values)
 
 
+def _values_in_file(argument: str, path: Path, rows: MatchedInputs) -> Any:
+    """Return the groups, clusters or weights of rows from a file, in the order of the rows."""
+    if argument != "sample_weight":
+        return _groups_of_rows(argument, path, rows)
+    if has_two_columns(path):
+        weights = _groups_of_rows(argument, path, rows)
+        return [_weight_in_file(path, row, weight) for row, weight in enumerate(weights)]
+    numbers = load_numbers(path, "weight per row", by_row=True)
+    if is_csv(path) and numbers.size - 1 == _count_rows(rows):  # the header is a number
+        return numbers[1:]
+    return numbers
+
+
+def _weight_in_file(path: Path, row: int, text: str) -> float:
+    """Return a weight, or refuse a text that is no number."""
+    number = decimal_number(text)
+    if number is None:
+        raise ValueError(f"{path}: weight {shown(text)} of row {row} is not a number")
+    return number
+
+
+def _count_rows(rows: MatchedInputs) -> int:
+    """Return the number of rows; files that do not tell it are read for it."""
+    if rows.row_names is not None:
+        return len(rows.row_names)
+    name, pieces = rows.truth
+    if pieces.n_rows is not None:
+        return pieces.n_rows
+    with closing(RowReader(name, pieces, PIECE_BYTES)) as reader:
+        return reader.count() or 0
+
+
 def _groups_of_rows(argument: str, path: Path, rows: MatchedInputs) -> list[str]:
     """Return the groups of rows from a file, in the order of the rows."""
     names = rows.row_names
     n_rows = rows.truth[1].n_rows
-    if names is not None:
-        n_rows = len(names)
+    if names is not None or is_csv(path):
+        n_rows = _count_rows(rows)
     lines = read_group_lines(argument, path)
     groups, n_unknown = lines.by_number("row", names, n_rows)
     if n_unknown:
