@@ -144,7 +144,8 @@ class Evaluator:
         ----------
         y_true, y_score, y_pred, sample_weight, clusters, row_groups : optional
         exclude, exclude_from, candidates : optional
-            See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
+            See `evaluate`; rows of ``exclude`` are those of this batch, from 0. Values of rows may
+            be columns of ``y_true``, but not files.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to
             refuse rows that are counted already; default the number of rows counted so far. The

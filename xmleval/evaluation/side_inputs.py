@@ -295,5 +295,8 @@ def _groups_of_rows(argument: str, path: Path, rows: MatchedInputs) -> list[str]
         for row in range(n_rows or len(groups)):
             if row not in groups:
                 name = names[row] if names else row
-                raise ValueError(f"{path}: no {lines.noun} for row {name}")
+                hint = ""
+                if lines.has_index:
+                    hint = "; its first column has no name: write the rows' ids there"
+                raise ValueError(f"{path}: no {lines.noun} for row {name}{hint}")
     return [groups[row] for row in range(len(groups))]

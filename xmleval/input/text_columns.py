@@ -7,6 +7,7 @@ import json
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,8 +95,7 @@ class _Columns:
             return None
         is_first = self.separator is None
         if is_first:
-            separators = (mark for mark in self._separators if mark in line or mark == " ")
-            self.separator = next(separators, "")
+            self.separator = next(filter(partial(self._separates, line), self._separators), "")
         if not self.separator:
             line = line.strip(ASCII_BLANKS)
             return _one_cell(line) if self._by_row and self._is_table else [line]
@@ -111,6 +111,14 @@ class _Columns:
                 hint = "; leave out all columns but these two"
             raise ValueError(f"{shown(line)} is not two cells with text in both{hint}")
         return cells
+
+    def _separates(self, line: str, mark: str) -> bool:
+        """Return whether a line has several cells with a separator between them."""
+        if mark == " ":
+            return True
+        if self._by_row and self._is_table:  # it may be in quotes
+            return len(_split_cells(line, mark)) > 1
+        return mark in line
 
 
 def _one_cell(line: str) -> list[str]:
@@ -180,6 +188,11 @@ class GroupLines(NamedTuple):
         """Whether there are two columns, the first with labels or rows."""
         return len(self.lines[0][1]) == 2
 
+    @property
+    def has_index(self) -> bool:
+        """Whether the first column is named like an index that pandas wrote."""
+        return self.has_keys and is_written_index(self.lines[0][1][0])
+
     def by_number(
         self, of: str, names: Sequence[str] | None, n: int | None
     ) -> tuple[dict[int, str], int]:
@@ -187,7 +200,7 @@ class GroupLines(NamedTuple):
 
         ``of`` is "label" or "row", ``n`` their number.
         """
-        if self.has_keys and names is not None and self._has_other_index(names):
+        if self.has_index and names is not None and self._is_in_order(names):
             return {place: group for place, (_, (_, group)) in enumerate(self.lines[1:])}, 0
         if self.has_keys:
             return self._by_key(of, names, n)
@@ -199,13 +212,10 @@ class GroupLines(NamedTuple):
             lines = lines[1:]
         return {place: group for place, (_, (group,)) in enumerate(lines)}, 0
 
-    def _has_other_index(self, names: Sequence[str]) -> bool:
-        """Return whether keys are an index 0, 1, .. of so many entries, and none of their names."""
+    def _is_in_order(self, names: Sequence[str]) -> bool:
+        """Return whether an index is 0, 1, .. for so many names, and has none of these."""
         keys = [key for _, (key, _) in self.lines[1:]]
-        has_index = is_written_index(self.lines[0][1][0]) and len(keys) == len(names)
-        if not has_index or keys != [*map(str, range(len(keys)))]:
-            return False
-        return {*keys}.isdisjoint(names)
+        return keys == [*map(str, range(len(names)))] and {*keys}.isdisjoint(names)
 
     def _by_key(
         self, of: str, names: Sequence[str] | None, n: int | None
