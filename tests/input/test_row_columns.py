@@ -1,6 +1,7 @@
 """Groups, clusters and weights of rows: columns of the truth's table, and CSV as pandas writes."""
 
 import csv
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tests.limits import small_limits
+from tests.limits import SMALL, small_limits
 from xmleval import Evaluator, Report, Running, compare, evaluate, from_df, scan
 
 KEYS = [f"d{row}" for row in range(12)]
@@ -148,7 +149,7 @@ def test_long_files_give_columns_in_pieces(write: Callable[[str, pa.Table], str]
     options.pop("clusters")
     options |= clusters
     in_memory = evaluate(LONG, RUN, labels=[*"xyz"], **options)
-    with small_limits():
+    with small_limits(SMALL | {"input.fields": {"BLOCK_BYTES": 100}}):
         report = evaluate(write("long", LONG), RUN, labels=[*"xyz"], **options)
     assert without_notes(report) == without_notes(in_memory)
 
@@ -247,6 +248,30 @@ def test_several_or_missing_values_of_an_instance_are_refused(
                 metrics="p@1",
                 row_groups="lang",
             )
+
+
+def test_another_value_is_refused_in_each_block_of_lines() -> None:
+    keys = [f"d{line // 4}" for line in range(80)]
+    for line in (2, 41, 79):
+        languages = ["a"] * 80
+        languages[line] = "b"
+        cells = {"instance": keys, "label": [*"wxyz"] * 20, "relevance": [1] * 80}
+        truth = write_csv("runs", pa.table({**cells, "lang": languages}))
+        reason = f"runs.csv: line {line + 2}: column 'lang' has 'b' for 'd{line // 4}', and 'a'"
+        limits = small_limits({"input.fields": {"BLOCK_BYTES": 400}})
+        with limits, pytest.raises(ValueError, match=reason):
+            evaluate(truth, RUN, metrics="p@1", row_groups="lang")
+
+
+def test_objects_give_fields_and_one_without_it_is_refused() -> None:
+    rows = LISTS.to_pylist()
+    Path("lists.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    report = evaluate("lists.jsonl", RUN, **MEASURES, **COLUMNS)
+    assert without_notes(report) == expected()
+    del rows[4]["lang"]
+    Path("lists.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(ValueError, match=r"lists.jsonl: line 5: no field 'lang'"):
+        evaluate("lists.jsonl", RUN, metrics="p@1", row_groups="lang")
 
 
 def test_updates_refuse_files() -> None:
