@@ -126,7 +126,7 @@ def write_csv(path: Path, role: str, records: list[Record]) -> Path:
 def write_long_csv(path: Path, role: str, records: list[Record]) -> Path:
     """Write a row for each label; the rows of an instance are apart."""
     value_name = "score" if role == "scores" else "relevance"
-    entries = [
+    entries: list[list[Any]] = [
         [*record.first_cells.values(), label, value]
         for record in records
         for label, value in zip(record.labels, record.values, strict=True)

@@ -25,7 +25,13 @@ COLUMNS: dict[str, Any] = {"row_groups": "lang", "clusters": "user", "sample_wei
 VALUES: dict[str, Any] = {"row_groups": GROUPS, "clusters": USERS, "sample_weight": WEIGHTS}
 MEASURES: dict[str, Any] = {"metrics": ["p@1", "f1.macro@2", "lrap"], "confidence": 0.9}
 
-CELLS = {"instance": KEYS, "labels": LABELS, "lang": GROUPS, "user": USERS, "share": WEIGHTS}
+CELLS: dict[str, list[Any]] = {
+    "instance": KEYS,
+    "labels": LABELS,
+    "lang": GROUPS,
+    "user": USERS,
+    "share": WEIGHTS,
+}
 LISTS = pa.table(CELLS)
 ENTRIES = [(row, label) for row, labels in enumerate(LABELS) for label in labels]
 ENTRIES.sort(key=lambda entry: entry[1] != "z")  # the labels of a row are apart
@@ -70,7 +76,9 @@ def test_frames_give_columns() -> None:
 def test_long_frames_give_the_value_of_each_instance() -> None:
     run = {key: RUN[key] for key in reversed(KEYS)}
     order = [*dict.fromkeys(entries_of(KEYS))]
-    values = {name: dict(zip(KEYS, values, strict=True)) for name, values in VALUES.items()}
+    values: dict[str, Any] = {
+        name: dict(zip(KEYS, values, strict=True)) for name, values in VALUES.items()
+    }
     truth = {key: LABELS[KEYS.index(key)] for key in order}
     report = evaluate(truth, RUN, labels=[*"xyz"], **MEASURES, **values)
     for frame in (LONG, from_df(LONG, instance="instance", label="label")):
@@ -89,11 +97,11 @@ def test_columns_of_wide_frames_are_no_labels() -> None:
 
 def test_compare_takes_columns() -> None:
     models = {"a": RUN, "b": {key: {"x": 1.0, "y": 0.5} for key in KEYS}}
+    truth = LISTS.drop_columns(["lang", "user"])
     results = [
-        compare(LISTS.drop_columns(["lang", "user"]), models, metrics="p@1", **values)
-        for values in ({"row_groups": GROUPS, "clusters": USERS},)
+        compare(truth, models, metrics="p@1", row_groups=GROUPS, clusters=USERS),
+        compare(LISTS, models, metrics="p@1", row_groups="lang", clusters="user"),
     ]
-    results.append(compare(LISTS, models, metrics="p@1", row_groups="lang", clusters="user"))
     first, second = (result.to_json() for result in results)
     assert first == second
 
@@ -144,8 +152,8 @@ def test_files_give_columns(write: Callable[[str, pa.Table], str]) -> None:
 
 @pytest.mark.parametrize("write", WRITERS)
 def test_long_files_give_columns_in_pieces(write: Callable[[str, pa.Table], str]) -> None:
-    clusters = {"clusters": "user"} if write is write_parquet else {}
-    options = {**COLUMNS, **MEASURES}
+    clusters: dict[str, Any] = {"clusters": "user"} if write is write_parquet else {}
+    options: dict[str, Any] = {**COLUMNS, **MEASURES}
     options.pop("clusters")
     options |= clusters
     in_memory = evaluate(LONG, RUN, labels=[*"xyz"], **options)
@@ -176,7 +184,7 @@ def test_columns_decide_nothing_about_labels() -> None:
 
 
 def test_the_column_of_instances_may_be_that_of_clusters() -> None:
-    keyed = {**VALUES, "clusters": KEYS}
+    keyed: dict[str, Any] = {**VALUES, "clusters": KEYS}
     report = evaluate(LISTS, RUN, **MEASURES, **{**COLUMNS, "clusters": "instance"})
     assert without_notes(report) == expected(**keyed)
 
@@ -293,7 +301,11 @@ def lines_of(*columns: list[Any]) -> str:
 def test_csv_by_key_may_have_a_header(header: str) -> None:
     Path("groups.csv").write_text(f"{header}\n{lines_of(KEYS, GROUPS)}")
     Path("weights.csv").write_text(f"{header}\n{lines_of(KEYS, WEIGHTS)}")
-    options = {"row_groups": "groups.csv", "sample_weight": "weights.csv", "clusters": "groups.csv"}
+    options: dict[str, Any] = {
+        "row_groups": "groups.csv",
+        "sample_weight": "weights.csv",
+        "clusters": "groups.csv",
+    }
     report = evaluate(LISTS, RUN, **MEASURES, **options)
     assert without_notes(report) == expected(clusters=GROUPS)
 
@@ -323,11 +335,11 @@ def test_csv_of_values_alone_may_have_a_header() -> None:
     Path("zero.csv").write_text("0\n" + lines_of(WEIGHTS))
     Path("lines.svm").write_text("".join("0\n" for _ in KEYS))
     names = [text.strip('"') for text in languages]
-    values = {"row_groups": names, "sample_weight": WEIGHTS}
+    values: dict[str, Any] = {"row_groups": names, "sample_weight": WEIGHTS}
     report = evaluate(truth, scores, **MEASURES, **values)
     for groups in ("lang.csv", "plain.csv"):
         for weights in ("share.csv", "zero.csv"):
-            options = {"row_groups": groups, "sample_weight": weights}
+            options: dict[str, Any] = {"row_groups": groups, "sample_weight": weights}
             assert without_notes(evaluate(truth, scores, **MEASURES, **options)) == without_notes(
                 report
             )

@@ -161,13 +161,35 @@ def lines_of_groups(data: FigureData) -> list[Panel]:
     names = _from_head_to_tail(_names_in_all(first_groups, model_groups.values()), ranges)
     if not names:
         return []
-    reports = {model: [groups[name] for name in names] for model, groups in model_groups.items()}
     ticks = [abridged(ranges.get(name, name), LONGEST_RANGE) for name in names]
     x_label = "labels"
     if ranges:
         x_label = "labels by training rows"
+    return _panels_by_group(data.specs, model_groups, names, ticks, x_label)
+
+
+def lines_of_row_groups(data: FigureData) -> list[Panel]:
+    """Make a panel for each measure, at its last cutoff, within groups of rows in their order."""
+    model_groups = {model: report.row_groups for model, report in data.models.items()}
+    first_groups = next(iter(model_groups.values()))
+    names = _names_in_all(first_groups, model_groups.values())
+    if not names:
+        return []
+    ticks = [abridged(name, LONGEST_RANGE) for name in names]
+    return _panels_by_group(data.specs, model_groups, names, ticks, "rows")
+
+
+def _panels_by_group(
+    specs: Sequence[Spec],
+    model_groups: Mapping[str, Mapping[str, Reported]],
+    names: Sequence[str],
+    ticks: list[str],
+    x_label: str,
+) -> list[Panel]:
+    """Return a panel for each measure, with the values of models within groups."""
+    reports = {model: [groups[name] for name in names] for model, groups in model_groups.items()}
     panels = list[Panel]()
-    for spec in _specs_of_groups(data.specs, reports.values())[:MOST_PANELS]:
+    for spec in _specs_of_groups(specs, reports.values())[:MOST_PANELS]:
         lines = [
             _value_series(model, range(len(names)), [(report, spec) for report in group_reports])
             for model, group_reports in reports.items()
@@ -466,6 +488,14 @@ KINDS = {
         "Groups of labels",
         "Measures within groups of labels: truth and ranking are restricted to the group, "
         "and rows without its labels are left out.",
+        in_tables=True,
+    ),
+    "row_groups": Kind(
+        lines_of_row_groups,
+        "measures within groups of rows",
+        Keyword("row_groups"),
+        "Groups of rows",
+        "Measures of the rows of each group alone.",
         in_tables=True,
     ),
     "precision_recall": Kind(
