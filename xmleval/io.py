@@ -200,7 +200,7 @@ def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
     >>> truth.label_names, truth.matrix.toarray().tolist()
     (['cat', 'dog'], [[1, 0], [1, 1]])
     """
-    columns = ARROW.columns(as_path(path), "truth")  # of a table with a column for each label
+    columns = ARROW.label_columns(as_path(path), "truth")  # of a table with a column for each label
     if labels is None and columns is not None:
         labels = [*columns]
     return _named(path, _arrow_rows, "truth", labels)

@@ -33,8 +33,8 @@ from xmleval.input.columns import (
 )
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
-from xmleval.input.formats.field_names import choose_fields
-from xmleval.input.formats.format import Fields, FileAt, Format, naming
+from xmleval.input.formats.field_names import choose_fields, without_values_of_rows
+from xmleval.input.formats.format import Fields, FileAt, Format, RowCells, naming, naming_each
 from xmleval.input.formats.label_columns import (
     CELL_BYTES,
     LabelColumns,
@@ -128,7 +128,7 @@ def _open_as_written(file: InputFile) -> Iterator[OpenedTable]:
 
 def _with_texts_as_lists(table: OpenedTable, fields: Fields) -> OpenedTable:
     """Return a table whose texts of labels are cut at a separator, if one is given."""
-    names = named_as(table.schema.names, (*TRUE, *PRED))
+    names = named_as(without_values_of_rows(table.schema.names, fields), (*TRUE, *PRED))
     names += [name for name in (fields.true, fields.pred) if name is not None]
     types = _column_types(table)
     texts = {name for name in names if name in types and is_text(types[name])}
@@ -866,6 +866,59 @@ def _long_batches(files: Sequence[InputFile], reading: Reading, n_bytes: int) ->
                 file_of[instances] = place
 
 
+def columns_of(file: InputFile) -> list[str]:
+    """Return the names of the columns of a file."""
+    with naming(file.path, EXPECTED), open_table(file) as table:
+        names: list[str] = table.schema.names
+    return names
+
+
+def row_cells_of(file: InputFile, reading: Reading, wanted: Sequence[str]) -> RowCells:
+    """Return the cells of some columns of a file."""
+    instance: str | None = None
+    named = True
+    with naming(file.path, EXPECTED):
+        names, label_columns = _find_label_columns(file, reading)
+        for name in wanted:
+            if name not in names:
+                raise ValueError(f"no column {shown(name)}")
+        if label_columns is None:
+            with open_table(file, reading.fields) as opened_table:
+                table = describe_table(opened_table, reading)
+            named = table.named
+            instance = None if table.columns.lists else table.columns.instance
+    entries = _cells_of_batches(file, instance, named, wanted)
+    return RowCells("row", naming_each(file.path, EXPECTED, entries))
+
+
+def _cells_of_batches(
+    file: InputFile, instance: str | None, named: bool, wanted: Sequence[str]
+) -> Iterator[tuple[Any, list[Any], int]]:
+    """Yield the key, the wanted cells and the row of rows that differ in these from the last.
+
+    Where each row of the table is an instance, ``instance`` is None, and all rows are yielded,
+    without keys. Integer keys of a table with names are named by their digits.
+    """
+    names = [*wanted]
+    if instance is not None:
+        names.append(instance)
+    first = 0
+    with open_table(file) as opened_table:
+        for batch in opened_table.batches([*dict.fromkeys(names)], BATCH_BYTES):
+            columns = [_encode_column(batch.column(name)) for name in names]
+            is_new = np.full(batch.num_rows, instance is None)
+            is_new[:1] = True
+            for coded in columns:
+                is_new[1:] |= coded.codes[1:] != coded.codes[:-1]
+            for place in np.flatnonzero(is_new).tolist():
+                cells = [coded.values[coded.codes[place]] for coded in columns]
+                key = None if instance is None else cells.pop()
+                if named and key is not None:
+                    key = str(key)
+                yield key, cells, first + place
+            first += batch.num_rows
+
+
 def further_columns_of(path: Path, kind: str, fields: Fields) -> list[str]:
     """Return the further columns of texts or integers in a file of lists of unnamed rows."""
     with naming(path, EXPECTED), open_table(InputFile(path), fields) as opened_table:
@@ -954,14 +1007,15 @@ def _make_format(fields: Fields, file_at: FileAt) -> Format:
     def reading(kind: str) -> Reading:
         return Reading(kind, fields, file_at)
 
-    def read_columns(path: Path, kind: str) -> Sequence[str] | None:
+    def read_label_columns(path: Path, kind: str) -> Sequence[str] | None:
         with naming(path, EXPECTED):
             columns = _find_label_columns(file_at(path), reading(kind))[1]
             return None if columns is None else columns.labels
 
     def holds_both(path: Path) -> bool:
         with naming(path, EXPECTED), open_table(file_at(path)) as table:
-            return fields.pred is not None or bool(named_as(table.schema.names, PRED))
+            names = without_values_of_rows(table.schema.names, fields)
+            return fields.pred is not None or bool(named_as(names, PRED))
 
     return Format(
         name="arrow",
@@ -970,7 +1024,9 @@ def _make_format(fields: Fields, file_at: FileAt) -> Format:
         pieces=lambda path, kind: read_pieces([path], reading(kind)),
         together=lambda paths, kind: read_pieces(paths, reading(kind)),
         rows=lambda paths, kind: named_rows(paths, reading(kind)),
-        columns=read_columns,
+        columns=lambda path: columns_of(file_at(path)),
+        label_columns=read_label_columns,
+        row_cells=lambda path, kind, wanted: row_cells_of(file_at(path), reading(kind), wanted),
         holds_both=holds_both,
         for_fields=_make_format,
         write=save_table,
