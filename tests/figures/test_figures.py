@@ -106,7 +106,10 @@ def test_plot_shows_the_numbers_of_the_report(kind: str) -> None:
         assert [*points] == [*comparison.reports]
         for model, report in comparison.reports.items():
             x, y = points[model]
-            if kind == "groups":  # a row of dots for each group, without a line between them
+            if kind in (
+                "groups",
+                "row_groups",
+            ):  # a row of dots for each group, without a line between them
                 x, y = y, x
             if kind == "roc":
                 false_positives, true_positives, *_ = report.roc_curve()

@@ -95,6 +95,51 @@ def test_columns_of_wide_frames_are_no_labels() -> None:
     assert WIDE.column_names == ["user", "lang", "share", *"xyz"]
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("keyed", [False, True])
+def test_columns_of_wide_files_are_no_labels_in_any_file(ending: str, keyed: bool) -> None:
+    rows = {"user": USERS, "lang": GROUPS, "share": WEIGHTS}
+    keys = {"instance": KEYS} if keyed else {}
+    scores = {label: [RUN[key][label] for key in KEYS] for label in "xyz"}
+    names = []
+    for name, cells in (("truth", WIDE_CELLS), ("scores", scores), ("train", WIDE_CELLS)):
+        table = pa.table({**rows, **keys, **cells})
+        names.append(WRITER_OF[ending](name, table))
+    truth, run, train = names
+    metrics: dict[str, Any] = {**MEASURES, "metrics": ["p@1", "psp@2", "lrap"]}
+    clusters = [*map(str, USERS)] if ending == "csv" else USERS
+    expected = evaluate(
+        {key: LABELS[row] for row, key in enumerate(KEYS)},
+        RUN,
+        y_train=LABELS,
+        labels=[*"xyz"],
+        **metrics,
+        **{**VALUES, "clusters": clusters},
+    )
+    report = evaluate(truth, run, y_train=train, **metrics, **COLUMNS)
+    assert report.n_labels == 3
+    assert without_notes(report) == without_notes(expected)
+
+
+def test_records_give_columns() -> None:
+    records = [{**row, "share": float(row["share"])} for row in LISTS.to_pylist()]
+    for truth in (records, iter(records)):
+        report = evaluate(truth, RUN, **MEASURES, **COLUMNS)
+        assert without_notes(report) == expected()
+
+
+def test_predictions_may_have_scores_in_a_column_of_that_name() -> None:
+    truth = pa.table({"instance": KEYS, "labels": LABELS, "score": WEIGHTS})
+    pairs = [(key, label, score) for key, row in RUN.items() for label, score in row.items()]
+    names = ("instance", "label", "score")
+    run = pa.table(dict(zip(names, zip(*pairs, strict=True), strict=True)))
+    report = evaluate(
+        write_parquet("truth", truth), write_parquet("run", run), **MEASURES, sample_weight="score"
+    )
+    plain = {"row_groups": None, "clusters": None}
+    assert without_notes(report) == expected(**plain)
+
+
 def test_compare_takes_columns() -> None:
     models = {"a": RUN, "b": {key: {"x": 1.0, "y": 0.5} for key in KEYS}}
     truth = LISTS.drop_columns(["lang", "user"])
@@ -135,6 +180,12 @@ def write_csv(name: str, table: pa.Table) -> str:
     return f"{name}.csv"
 
 
+def write_json_lines(name: str, table: pa.Table) -> str:
+    Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()))
+    return f"{name}.jsonl"
+
+
+WRITER_OF = {"csv": write_csv, "jsonl": write_json_lines, "parquet": write_parquet}
 WRITERS: list[Callable[[str, pa.Table], str]] = [write_parquet, write_csv]
 
 

@@ -66,11 +66,12 @@ def test_comparison_is_a_mapping_of_reports(files: dict[str, str]) -> None:
 
 def test_overloads_have_the_arguments_of_evaluate() -> None:
     returned = [get_type_hints(overload)["return"] for overload in get_overloads(evaluate)]
-    assert returned == [Report | Comparison, Report]
+    assert returned == [Report | Comparison, Report | Comparison, Report]
     types = {
         **get_type_hints(EvaluateOptions),
         "y_true": RowsLike,
         "y_score": RowsLike | ModelsLike | None,
+        "y_pred": RowsLike | ModelsLike | None,
         "return": Report | Comparison,
     }
     assert types == get_type_hints(evaluate)

@@ -28,6 +28,7 @@ from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, ModelsLike, NamedModels, RowsLike, ValuesLike
 from xmleval.input.objects.models import models_of
+from xmleval.input.tensors import is_sparse
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.comparison import Comparison
 from xmleval.results.report import Report, with_same_measures
@@ -274,7 +275,8 @@ def answer(request: Request) -> Report | Comparison:
     """Return the report on a request, or the reports on several models."""
     y_score = request.data.y_score
     y_pred = request.data.y_pred
-    if isinstance(y_score, Mapping) and not y_score and reads_files(request):
+    are_models = isinstance(y_score, Mapping) and not is_sparse(y_score)
+    if are_models and not y_score and reads_files(request):
         raise InputError("y_score", "is empty; expected scores, or models by name")
     scores = models_of("y_score", y_score)
     sets = models_of("y_pred", y_pred)

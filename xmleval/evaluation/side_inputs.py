@@ -175,7 +175,8 @@ def with_row_columns(
 ) -> tuple[Request, dict[str, list[Opened]]]:
     """Return a request with the columns that are values of rows, and inputs without these.
 
-    They are columns of the truth in files that are tables.
+    They are columns of the truth in files that are tables. Columns of these names in the files of
+    training labels and predictions are no labels, either.
     """
     (truth,) = inputs["y_true"]
     names = request.data.row_columns
@@ -190,9 +191,7 @@ def with_row_columns(
     without_columns = dict[str, list[Opened]]()
     for argument, opened_inputs in inputs.items():
         without_columns[argument] = [
-            replace(opened, row_values=row_values)
-            if isinstance(opened, OpenedFiles) and opened.files == truth.files
-            else opened
+            replace(opened, row_values=row_values) if isinstance(opened, OpenedFiles) else opened
             for opened in opened_inputs
         ]
     return replace(request, data=replace(request.data, **columns)), without_columns

@@ -69,7 +69,7 @@ def has_wide_figure(section: Section) -> bool:
 
 def is_wide_table(table: Table) -> bool:
     """Return whether a table seems not to fit into one of two columns."""
-    _, *columns = zip(*table.rows, strict=True)
+    _, *columns = zip(*filter(None, table.rows), strict=True)  # without rules
     width = float(LEAST_NAME)
     for head, *cells in columns:
         if cells and not is_number(cells[0]):

@@ -42,7 +42,8 @@ def choose_fields(
         if fields.score in names or not fields.score_of_truth:
             score = fields.score
     chosen = ChosenColumns(fields.id, labels, score, are_entries)
-    names = without_values_of_rows(names, fields)
+    if not is_scores:  # those of predictions may have scores by another column's name
+        names = without_values_of_rows(names, fields)
     try:
         columns = choose_columns(
             names, kind, is_list, chosen, joined=fields.joined, lists_scores=lists_scores
