@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,6 @@ from xmleval.cli.files import list_files
 from xmleval.cli.messages import print_notes, spell_options, write_stdout
 from xmleval.files.input import digest
 from xmleval.files.output import naming_output, replacing
-from xmleval.results.comparison import Comparison
-from xmleval.results.data_sets import Comparisons
 from xmleval.results.details import (
     csv_lines,
     json_lines,
@@ -157,13 +155,15 @@ def _format_lines(
 
 def print_counts(result: Result[Any]) -> None:
     """Print the notes with a count on standard error, for results that go to a file."""
-    results: Collection[Result[Any]] = [result]
-    if isinstance(result, Comparisons):
-        results = [report for comparison in result.values() for report in comparison.values()]
-    elif isinstance(result, Comparison):
-        results = [*result.values()]
-    notes = [note for each in results for note in each.notes if isinstance(note, Note)]
+    notes = [note for each in _parts_of(result) for note in each.notes if isinstance(note, Note)]
     print_notes(dict.fromkeys(notes))
+
+
+def _parts_of(result: Result[Any]) -> list[Result[Any]]:
+    """Return the reports of a comparison or of comparisons by data set, or the result itself."""
+    if isinstance(result, Report) or not isinstance(result, Mapping):
+        return [result]
+    return [part for each in result.values() for part in _parts_of(each)]
 
 
 def write_figure(axes: SomeAxes, path: Path) -> None:
