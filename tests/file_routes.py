@@ -30,6 +30,7 @@ OPTIONS = {  # options with the values of Python
 FIELDS = {"gains": "binary", "unlisted": "below", "link": "none"}  # conventions that are options
 FLAGS = {HIGHER: "--lower-is-better", "bounds": "--bounds"}
 LINES = {CLUSTERS: "--clusters", "row_groups": "--row-groups", "label_groups": "--label-groups"}
+COLUMNS = {CLUSTERS: "of clusters", "row_groups": "of groups"}  # names in the truth's table
 ROLES = {"y_pred": "--pred", "candidates": "--candidates", "y_train": "--train"}
 OUTPUTS = {
     PER_ROW: ("--per-row", "row", "per_row"),
@@ -38,11 +39,17 @@ OUTPUTS = {
 
 
 class Record(NamedTuple):
-    """A row of a file with names: its key, and labels with their grades or scores."""
+    """A row of a file with names: its key, labels with their grades or scores, and columns."""
 
     key: str
     labels: list[str]
     values: list[float]
+    columns: dict[str, str]
+
+    @property
+    def first_cells(self) -> dict[str, str]:
+        """Cells that a table has next to the lists."""
+        return {"instance": self.key, **self.columns}
 
     def lists(self, role: str) -> dict[str, Any]:
         """Return labels and values as columns of lists; sets have no values."""
@@ -100,26 +107,47 @@ def write_json(path: Path, role: str, records: list[Record]) -> Path:
 
 
 def write_jsonl(path: Path, role: str, records: list[Record]) -> Path:
-    lines = [json.dumps({"id": record.key, **record.lists(role)}) for record in records]
+    lines = [json.dumps({**record.first_cells, **record.lists(role)}) for record in records]
     path.with_suffix(".jsonl").write_text("\n".join([*lines, ""]))
     return path.with_suffix(".jsonl")
 
 
 def write_csv(path: Path, role: str, records: list[Record]) -> Path:
-    columns = ["id", *records[0].lists(role)]
+    columns = [*records[0].first_cells, *records[0].lists(role)]
     with path.with_suffix(".csv").open("w", newline="") as file:
         lines = csv.writer(file)
         lines.writerow(columns)
         for record in records:
-            lines.writerow([record.key, *map(json.dumps, record.lists(role).values())])
+            cells = [*record.first_cells.values(), *map(json.dumps, record.lists(role).values())]
+            lines.writerow(cells)
+    return path.with_suffix(".csv")
+
+
+def write_long_csv(path: Path, role: str, records: list[Record]) -> Path:
+    """Write a row for each label; the rows of an instance are apart."""
+    value_name = "score" if role == "scores" else "relevance"
+    entries: list[list[Any]] = [
+        [*record.first_cells.values(), label, value]
+        for record in records
+        for label, value in zip(record.labels, record.values, strict=True)
+    ]
+    if role == "scores":
+        entries.sort(key=lambda entry: entry[-2])
+    else:
+        entries.sort(key=lambda entry: entry[0] != records[0].key)
+    with path.with_suffix(".csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow([*records[0].first_cells, "label", value_name])
+        lines.writerows(entries)
     return path.with_suffix(".csv")
 
 
 def write_parquet(path: Path, role: str, records: list[Record]) -> Path:
-    rows = [{"instance": record.key, **record.lists(role)} for record in records]
+    rows = [{**record.first_cells, **record.lists(role)} for record in records]
     types = {"labels": pa.list_(pa.string())}
     schema = [(name, types.get(name, pa.list_(pa.float64()))) for name in records[0].lists(role)]
-    table = pa.Table.from_pylist(rows, pa.schema([("instance", pa.string()), *schema]))
+    first = [(name, pa.string()) for name in records[0].first_cells]
+    table = pa.Table.from_pylist(rows, pa.schema([*first, *schema]))
     pyarrow.parquet.write_table(table, path.with_suffix(".parquet"))
     return path.with_suffix(".parquet")
 
@@ -145,6 +173,7 @@ NAMED: dict[str, Callable[[Path, str, list[Record]], Path]] = {
     "json": write_json,
     "jsonl": write_jsonl,
     "csv": write_csv,
+    "long csv": write_long_csv,
     "parquet": write_parquet,
     "trec": write_trec,
 }
@@ -163,6 +192,7 @@ class Files:
             self.labels = names_of(problem)
         self.keys = keys_of(problem)
         self.order: Sequence[int] = range(problem.n_rows)  # rows of scores with names
+        self.has_columns = False  # whether the truth's table has values of rows
 
     def lines(self, name: str, lines: Sequence[object]) -> str:
         path = self.folder / f"{name}.txt"
@@ -210,11 +240,20 @@ class Files:
         records = []
         for key, row in zip(keys, rows, strict=False):
             labels = [self.labels[label] for label, _ in row]
-            records.append(Record(key, labels, [value for _, value in row]))
+            columns = self.columns_of(key) if role == "truth" else {}
+            records.append(Record(key, labels, [value for _, value in row], columns))
         write = NAMED[self.kind]
         if role == "sets":  # in a format that all others accept as companion
             write = write_jsonl
         return str(write(self.folder / name, role, records))
+
+    def columns_of(self, key: str) -> dict[str, str]:
+        """Return the values of a row that the truth's table has."""
+        if not self.has_columns:
+            return {}
+        values = self.problem.arguments
+        row = self.keys.index(key)
+        return {column: values[name][row] for name, column in COLUMNS.items() if name in values}
 
     def shards(self, role: str, draw: Draw) -> str:
         """Write one file, or a folder of files that follow one another."""
@@ -230,6 +269,7 @@ class Files:
         """Write everything, and return the words of the command."""
         problem = self.problem
         self.order = draw(st.permutations(self.order))
+        self.has_columns = self.kind not in ("npz", "json", "trec") and draw(st.booleans())
         words = ["evaluate", self.shards("truth", draw)]
         if problem.form != "none":
             words.append(self.shards("scores", draw))
@@ -266,7 +306,9 @@ class Files:
         arguments = self.problem.arguments
         words = list[str]()
         for name, option in LINES.items():
-            if name in arguments:
+            if name in COLUMNS and name in arguments and self.has_columns:
+                words += [option, COLUMNS[name]]
+            elif name in arguments:
                 words += [option, self.lines(name, self.vector(name))]
         for name, option in ROLES.items():
             if name in arguments:

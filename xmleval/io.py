@@ -1,4 +1,4 @@
-"""Reading truth and predictions from files, and writing them.
+"""TableReading truth and predictions from files, and writing them.
 
 What readers return and writers take is what `xmleval.evaluate` takes, which checks the values.
 ``path`` is a file; readers take an address on object storage, too, and texts packed by gzip;
@@ -32,7 +32,7 @@ from xmleval.files.remote import as_path
 from xmleval.input.argument_types import RowsLike, SparseMatrix
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ
-from xmleval.input.formats.arrow import ARROW, Reading, named_rows, save_table
+from xmleval.input.formats.arrow import ARROW, TableReading, named_rows, save_table
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import save_xmc
 from xmleval.input.formats.trec import batches, save
@@ -200,7 +200,7 @@ def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
     >>> truth.label_names, truth.matrix.toarray().tolist()
     (['cat', 'dog'], [[1, 0], [1, 1]])
     """
-    columns = ARROW.columns(as_path(path), "truth")  # of a table with a column for each label
+    columns = ARROW.label_columns(as_path(path), "truth")  # of a table with a column for each label
     if labels is None and columns is not None:
         labels = [*columns]
     return _named(path, _arrow_rows, "truth", labels)
@@ -225,7 +225,7 @@ def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
 
 def _arrow_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Return the rows of Parquet or Arrow files with names."""
-    return named_rows(paths, Reading(kind))
+    return named_rows(paths, TableReading(kind))
 
 
 def _named(path: PathLike, batches: ReadRows, kind: str, like: Named | list[str] | None) -> Named:

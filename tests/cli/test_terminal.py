@@ -18,15 +18,7 @@ from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval.cli import COMMANDS, warmup
 from xmleval.cli.evaluate import SECTIONS, evaluate
-from xmleval.cli.options import (
-    FIELDS_ALONE,
-    FORMAT,
-    PROPENSITY_OPTIONS,
-    RUNS,
-    SAVE,
-    STYLE,
-    flag_of,
-)
+from xmleval.cli.options import FIELDS_ALONE, FORMAT, PROPENSITY_OPTIONS, RUNS, SAVE, STYLE, flag_of
 
 BEST = "\x1b[1;32m"  # bold and green
 SLOWLY = """
@@ -207,6 +199,7 @@ def test_options_of_evaluate_are_arguments_of_evaluate() -> None:
         *PROPENSITY_OPTIONS,
         *RUNS,
         *SAVE,
+        *STYLE,
         "first_row",
     }
     in_memory = {"y_true", "y_score", "progress", "per_row", "per_label", "curve_points", "running"}
@@ -222,6 +215,7 @@ def test_options_of_evaluate_are_arguments_of_evaluate() -> None:
         "y_train": "--train",
         "y_pred": "--pred",
         "higher_is_better": "--lower-is-better",
+        "intervals": "--no-intervals",
     }
 
 

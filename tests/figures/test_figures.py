@@ -21,6 +21,7 @@ OF_ONE = [
     "cutoffs",
     "ranks",
     "groups",
+    "row_groups",
     "precision_recall",
     "roc",
     "scores",
@@ -64,6 +65,7 @@ def compared(n_models: int = 3) -> Comparison:
     truth, models = made_scores(n_models)
     options: dict[str, Any] = {
         "label_groups": label_groups(truth, edges=[0, 15, 40]),
+        "row_groups": [*"ab"] * (len(truth) // 2),
         "curve_points": 100,
         "per_label": True,
     }
@@ -90,10 +92,11 @@ def values_shown(kind: str, title: str, x: Any, report: Report) -> list[tuple[Re
     if kind == "cutoffs":
         return [(report, f"{title.lower()}@{k:.0f}") for k in x]
     names = [spec.name for spec in compared().specs if spec.symbol == title]
-    return [(group, names[-1]) for group in report.groups.values()]
+    groups = report.groups if kind == "groups" else report.row_groups
+    return [(group, names[-1]) for group in groups.values()]
 
 
-@pytest.mark.parametrize("kind", ["cutoffs", "groups", "roc"])
+@pytest.mark.parametrize("kind", ["cutoffs", "groups", "row_groups", "roc"])
 def test_plot_shows_the_numbers_of_the_report(kind: str) -> None:
     comparison = compared()
     for axes, panel in zip(panels_of(comparison, kind), comparison.panels(kind), strict=True):
@@ -103,7 +106,10 @@ def test_plot_shows_the_numbers_of_the_report(kind: str) -> None:
         assert [*points] == [*comparison.reports]
         for model, report in comparison.reports.items():
             x, y = points[model]
-            if kind == "groups":  # a row of dots for each group, without a line between them
+            if kind in (
+                "groups",
+                "row_groups",
+            ):  # a row of dots for each group, without a line between them
                 x, y = y, x
             if kind == "roc":
                 false_positives, true_positives, *_ = report.roc_curve()

@@ -285,8 +285,8 @@ def test_labels_name_the_columns_of_arrays() -> None:
         assert dict(report) == dict(expected)
 
     evaluator = Evaluator(RANKED, labels=names)
-    shard = Evaluator(RANKED, labels=NAMES)
     evaluator.update(TAGS, y_score)
+    shard = Evaluator(RANKED, labels=NAMES)
     shard.update(TAGS, [*FULL.values()])
     merged = copy.deepcopy(evaluator)
     merged.merge(shard)  # by name

@@ -65,9 +65,9 @@ def test_page_links_within_itself_and_fetches_nothing(page: Parsed) -> None:
 def test_page_has_a_text_and_the_numbers_of_each_figure(page: Parsed) -> None:
     tags = [tag for tag, _ in page.tags]
     pictures = [attributes for tag, attributes in page.tags if tag == "img"]
-    assert len(pictures) == tags.count("figure") == tags.count("figcaption") == 10
+    assert len(pictures) == tags.count("figure") == tags.count("figcaption") == 11
     assert all(len(attributes["alt"] or "") > 30 for attributes in pictures)
-    assert page.texts.count("Numbers of this figure") == 10
+    assert page.texts.count("Numbers of this figure") == 11
     assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
     assert {"Labels that changed most", "Rows that changed most"} <= {*page.texts}
     for report in compared().reports.values():

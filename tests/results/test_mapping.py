@@ -71,6 +71,7 @@ def test_overloads_have_the_arguments_of_evaluate() -> None:
         **get_type_hints(EvaluateOptions),
         "y_true": RowsLike,
         "y_score": RowsLike | ModelsLike | None,
+        "y_pred": RowsLike | ModelsLike | None,
         "return": Report | Comparison,
     }
     assert types == get_type_hints(evaluate)

@@ -25,11 +25,11 @@ from xmleval.base.errors import (
     shown_names,
 )
 from xmleval.base.keywords import keywords_of, refuse_unknown
-from xmleval.evaluation.batch import ROW_ARGUMENTS, Batch
+from xmleval.evaluation.batch import Batch
 from xmleval.evaluation.blocks import Blocks
 from xmleval.evaluation.files import FileEvaluation, open_run
 from xmleval.evaluation.reading import count_rows
-from xmleval.evaluation.request import SHARED_ARGUMENTS, Request, request_of
+from xmleval.evaluation.request import ROW_ARGUMENTS, SHARED_ARGUMENTS, Request, request_of
 from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, RowsLike, ValuesLike

@@ -28,6 +28,7 @@ from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, ModelsLike, NamedModels, RowsLike, ValuesLike
 from xmleval.input.objects.models import models_of
+from xmleval.input.tensors import is_sparse
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.comparison import Comparison
 from xmleval.results.report import Report, with_same_measures
@@ -154,9 +155,9 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
         ``labels`` or without. A file has one a line, or is a JSON list.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
-    sample_weight : array of shape (m,), or values by name, optional
-        Weight of each instance: 0 or within 2^-30..2^20; a file is an .npy vector, or has one
-        number a line.
+    sample_weight : array of shape (m,), values by name, or name of a column, optional
+        Weight of each instance: 0 or within 2^-30..2^20; a column or a file, as of ``row_groups``,
+        or an .npy vector.
     higher_is_better : bool, default True
         Whether higher scores are better. With False they are distances, of which lower ones are
         better.
@@ -176,18 +177,19 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
         Groups of labels, such as `label_groups` makes from training labels; those that a dict lacks
         are in the group "other". With ``y_train``, also edges as `label_groups` takes them, such as
         ``[0, 10, 100]`` or ``"deciles"``. See ``report.groups`` and ``report.shares``.
-    row_groups : array of shape (m,), or values by name, optional
+    row_groups : array of shape (m,), values by name, or name of a column, optional
         The group of each instance, at most 1000 different ones: a name such as its language, or an
-        integer; a file has one a line, or row and group. With ``confidence``, the tables of all
-        groups must fit in ``memory``. See ``report.row_groups``.
+        integer. A text is a column of ``y_true``, a frame or a table in a file, or else a file,
+        which has one group a line, or row and group; ``"./lang"`` is always a file. With
+        ``confidence``, the tables of all groups must fit in ``memory``. See ``report.row_groups``.
     hierarchy : sparse matrix of shape (l, l), (child, parent) pairs, or dict of parents, optional
         Edges between labels, by number or name: ``h_precision``, ``h_recall`` and ``h_f1`` add all
         ancestors to both sets. Labels may have several parents. By name, nodes need not be labels:
         predicted ones have their ancestors, too. A file has a child and its parent on each line; a
         matrix has children as rows and parents as columns.
-    clusters : array of shape (m,), or values by name, optional
+    clusters : array of shape (m,), values by name, or name of a column, optional
         Cluster of each instance, integers or strings: instances that depend on one another, such as
-        the sentences of a document; a file has one a line, or row and cluster. Intervals then cover
+        the sentences of a document; a column or a file, as of ``row_groups``. Intervals then cover
         other clusters.
     bounds : bool, default False
         Also give lower and upper bounds on measures of the whole ranking by row, and on auc.micro
@@ -273,7 +275,8 @@ def answer(request: Request) -> Report | Comparison:
     """Return the report on a request, or the reports on several models."""
     y_score = request.data.y_score
     y_pred = request.data.y_pred
-    if isinstance(y_score, dict) and y_score == {} and reads_files(request):
+    are_models = isinstance(y_score, Mapping) and not is_sparse(y_score)
+    if are_models and not y_score and reads_files(request):
         raise InputError("y_score", "is empty; expected scores, or models by name")
     scores = models_of("y_score", y_score)
     sets = models_of("y_pred", y_pred)

@@ -86,6 +86,20 @@ class NamedFileName(click.ParamType[NamedFile]):
         return NamedFile("", as_path(value))
 
 
+class ColumnOrFile(FileName):
+    """The name of a column of the truth, or the path of a file; which, the evaluation finds out."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the name as it is given: "./lang" is a file, and "lang" may be a column."""
+        super().convert(value, param, ctx)
+        return os.fsdecode(value)
+
+
 class Output(FileName):
     """The path of a file to be written.
 
@@ -243,6 +257,7 @@ def _share_files(path: Path, others: Iterable[Path]) -> bool:
 FILE = FileName()
 MODEL_FILE = NamedFileName()
 NAMED_FILE = NamedFileName(needs_name=True)
+COLUMN_OR_FILE = ColumnOrFile()
 RESULT = Text("the result", None)  # --format decides on endings, too
 TABLE = Text("a table of labels or rows", ("", ".csv", ".jsonl"))
 STATE = Output("a state", ARCHIVE, others=True)
@@ -283,6 +298,8 @@ def _split_paths(
                 inputs.append(path)
             elif isinstance(path, NamedFile):
                 inputs.append(path.path)
+            elif isinstance(param.type, ColumnOrFile) and path is not None:
+                inputs.append(as_path(path))
     return outputs, inputs
 
 

@@ -16,6 +16,7 @@ import click
 from xmleval.base.conventions import CHOICES, PRESETS, Conventions
 from xmleval.base.errors import InputError
 from xmleval.cli.files import (
+    COLUMN_OR_FILE,
     FIELD_OPTIONS,
     FILE,
     NAMED_FILE,
@@ -254,7 +255,7 @@ INPUTS = {
     "exclude_from": Opt(click.Choice(["both", "predictions"])),
     "candidates": Opt(FILE),
     "n_labels": Opt(LABEL_COUNT, "N", "Number of labels, where no file tells it."),
-    "sample_weight": Opt(FILE),
+    "sample_weight": Opt(COLUMN_OR_FILE, "COLUMN|FILE"),
     "labels": Opt(FILE),
     "input_format": Opt(
         Choice([form.name for form in FORMATS]),
@@ -323,7 +324,7 @@ MEASURES = {
 }
 CONFIDENCE = {
     "confidence": Opt(NUMBER, "LEVEL"),
-    "clusters": Opt(FILE),
+    "clusters": Opt(COLUMN_OR_FILE, "COLUMN|FILE"),
     "first_row": Opt(Whole(min=0), "N"),
 }
 GROUPING = {
@@ -334,7 +335,7 @@ GROUPING = {
         "labels: deciles of the positives of --train, largest numbers of training rows "
         "(0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
     ),
-    "row_groups": Opt(FILE),
+    "row_groups": Opt(COLUMN_OR_FILE, "COLUMN|FILE"),
 }
 SETS = {
     "y_pred": Opt(FILE, flag="--pred"),

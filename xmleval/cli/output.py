@@ -156,8 +156,15 @@ def _format_lines(
 
 def print_counts(result: Result[Any]) -> None:
     """Print the notes with a count on standard error, for results that go to a file."""
-    notes = [note for each in result._parts() for note in each.notes if isinstance(note, Note)]
+    notes = [note for each in _parts_of(result) for note in each.notes if isinstance(note, Note)]
     print_notes(dict.fromkeys(notes))
+
+
+def _parts_of(result: Result[Any]) -> list[Result[Any]]:
+    """Return the reports of a comparison or of comparisons by data set, or the result itself."""
+    if isinstance(result, Report) or not isinstance(result, Mapping):
+        return [result]
+    return [part for each in result.values() for part in _parts_of(each)]
 
 
 def write_figure(axes: SomeAxes, path: Path) -> None:

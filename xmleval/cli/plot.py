@@ -36,7 +36,8 @@ OPTIONS = {
     ),
     "output": Opt(FIGURE, None, "The figure, as .png, .svg or .pdf.", extra=REQUIRED),
     "confidence": CONFIDENCE["confidence"],
-    "label_groups": GROUPING["label_groups"],
+    "clusters": CONFIDENCE["clusters"],
+    **GROUPING,
     "complete_lists": COMPLETE_LISTS,
 }
 EXAMPLES = """\

@@ -33,7 +33,8 @@ OPTIONS = {
     "output": Opt(PAGE, None, "The page, such as report.html.", extra=REQUIRED),
     "title": Opt(str, "TEXT", "Title of the page."),
     "confidence": CONFIDENCE["confidence"],
-    "label_groups": GROUPING["label_groups"],
+    "clusters": CONFIDENCE["clusters"],
+    **GROUPING,
     "complete_lists": COMPLETE_LISTS,
 }
 EXAMPLES = """\

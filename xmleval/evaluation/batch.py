@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, LabelRangeError, Message, counted
-from xmleval.evaluation.request import Data
+from xmleval.evaluation.request import ROW_ARGUMENTS, Data
 from xmleval.evaluation.settings import MISSING
 from xmleval.input.label_filter import NO_FILTER, LabelFilter, make_label_filter
 from xmleval.input.match import PREDICTIONS
@@ -19,7 +19,6 @@ from xmleval.input.plausibility import swapped_notes
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import match_row_values
 
-ROW_ARGUMENTS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
 NO_NAMES = Naming()
 
 

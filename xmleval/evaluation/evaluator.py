@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
-from xmleval.base.errors import InputError, Keyword, Message, counted
+from xmleval.base.errors import InputError, Keyword, Message, counted, shown
 from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.evaluation.batch import Batch, open_batch
 from xmleval.evaluation.counts import (
@@ -150,7 +150,8 @@ class Evaluator:
         ----------
         y_true, y_score, y_pred, sample_weight, clusters, row_groups : optional
         exclude, exclude_from, candidates : optional
-            See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
+            See `evaluate`; rows of ``exclude`` are those of this batch, from 0. Values of rows may
+            be columns of ``y_true``, but not files.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to
             refuse rows that are counted already; default the number of rows counted so far. The
@@ -184,6 +185,7 @@ class Evaluator:
             exclude_from=exclude_from,
             candidates=candidates,
         )
+        _refuse_file_names(data)
         first_labels = None
         if not self._settings.n_labels:
             first_labels = labels_of(data.y_true)
@@ -439,6 +441,13 @@ class Evaluator:
             if self._counted is before:
                 self._counted = after
                 return after
+
+
+def _refuse_file_names(data: Data) -> None:
+    """Refuse texts for values of rows that are no columns of the truth."""
+    for argument, name in data.row_columns.items():
+        text = f"{shown(name)} is no column of y_true, and files are for evaluate; give the values"
+        raise InputError(argument, text)
 
 
 def _open_batch(settings: Settings, data: Data, is_first: bool) -> Batch:

@@ -23,7 +23,7 @@ from xmleval.evaluation.label_counts import label_counts_of, refuse_many_labels
 from xmleval.evaluation.matched_inputs import LOG, MatchedInputs
 from xmleval.evaluation.progress import show_progress
 from xmleval.evaluation.reading import count_rows, have_scores
-from xmleval.evaluation.request import Progress, Question, Request
+from xmleval.evaluation.request import ROW_ARGUMENTS, Progress, Question, Request
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
 from xmleval.evaluation.same_labels import notes_on_opened
 from xmleval.evaluation.settings import (
@@ -35,13 +35,19 @@ from xmleval.evaluation.settings import (
     file_of,
     refuse_scans,
 )
-from xmleval.evaluation.side_inputs import training_counts, with_files_read, with_values_of_rows
+from xmleval.evaluation.side_inputs import (
+    training_counts,
+    with_files_read,
+    with_row_columns,
+    with_values_of_rows,
+)
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.argument_types import FilePath
 from xmleval.input.label_filter import RESTRICTIONS
 from xmleval.input.opened import Opened, check_labels
+from xmleval.input.row_columns import TruthColumn
 from xmleval.input.shards import OpenedFiles, with_fields
 from xmleval.input.text_columns import load_names
 from xmleval.labels.hierarchy import as_edges
@@ -154,6 +160,7 @@ def open_run(
             positive_integer("n_labels", question.n_labels)
         inputs = _open_inputs(request, scores)
         _refuse_little_memory(request, resources, inputs)
+        request, inputs = with_row_columns(request, inputs)
         labels = _label_names(question)
         joined = bool(scores) or "y_pred" in inputs or fits
         inputs = _with_fields_named(inputs, joined, labels)
@@ -165,7 +172,7 @@ def open_run(
         if train is not None and (fits or train.files):
             trained = training_counts(train, rows, labels, label_counts, resources)
         rows.note(notes_on_opened(inputs["y_true"][0], train))
-        rows = with_values_of_rows(rows, request)
+        rows = with_values_of_rows(rows, request, inputs["y_true"][0])
         closed = not rows.by_name or rows.namings[0].closed
         names = [*scores] or [rows.truth[0]]
         yield FileEvaluation(
@@ -321,6 +328,11 @@ def _scan_of(opened: Opened) -> list[Any] | None:
     return [opened.scan.format, opened.scan.fields, opened.scan.keep]
 
 
+def _column_of(values: object) -> str | None:
+    """Return the name of the column that values of rows are read from, if it is one."""
+    return values.name if isinstance(values, TruthColumn) else None
+
+
 @contextlib.contextmanager
 def _resumed(run: FileEvaluation, folder: Path) -> Iterator[None]:
     """Lock the folder of a checkpoint, resume from it if requested, and remove it at the end."""
@@ -359,10 +371,12 @@ def _checkpoint_settings(run: FileEvaluation) -> dict[str, Any]:
     scans = dict[str, Any]()
     for argument, opened_inputs in run.inputs.items():
         scans[argument] = [_scan_of(opened) for opened in opened_inputs]
+    row_values = [getattr(run.request.data, argument) for argument in ROW_ARGUMENTS]
     settings["number of models"] = len(run.rows.scores)
     settings["exclude_from"] = run.request.data.exclude_from
     settings["first_row"] = run.request.running.first_row
     settings["scans"] = scans
+    settings["columns"] = dict(zip(ROW_ARGUMENTS, map(_column_of, row_values), strict=True))
     settings["evaluators"] = [evaluator.settings for evaluator in run.evaluators]
     return settings
 

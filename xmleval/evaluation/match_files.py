@@ -60,7 +60,7 @@ def read_truth(
     """
     names: Sequence[str] = labels or ()
     if not names:
-        names = truth.columns or ()
+        names = truth.label_columns or ()
     match = Match(truth.name, names, listed=labels is not None, fits=fits)
     if labels is None or not truth.numbers_labels(labels):
         placed = match.place("y_true", truth.name, _truth_batches(truth, predictions))
@@ -112,7 +112,7 @@ def prediction_batches(opened: Opened, facts: Origin | None = None) -> Batches:
 
 def _candidate_batches(opened: Opened) -> Batches:
     """Return a reader of candidates: predictions, or relevant labels with names."""
-    if isinstance(opened, OpenedFiles) and opened.columns is not None:
+    if isinstance(opened, OpenedFiles) and opened.label_columns is not None:
         return _truth_batches(opened)
     batches = opened.batches("scores")
     if batches is None:
@@ -228,7 +228,7 @@ class FileMatch:
         ranks = not is_sets or (in_truth_file and rows.scored)
         picks = is_sets and not rows.scored and decision is None
         remarks = []
-        if not rows.scored and isinstance(model, OpenedFiles) and model.columns is None:
+        if not rows.scored and isinstance(model, OpenedFiles) and model.label_columns is None:
             remarks.append(_use_without_scores(picks, ranks, in_truth_file))
         if self.fits:
             match.know_all()
@@ -256,7 +256,7 @@ class FileMatch:
 
     def _file_batches(self, model: Opened) -> Batches:
         """Return a reader of predictions in files."""
-        if model.columns is None:
+        if model.label_columns is None:
             return prediction_batches(model, self.match.origin)
         is_sets = model is self.inputs.sets.get("y_pred")
         batches = _truth_batches(model) if is_sets else prediction_batches(model)

@@ -14,8 +14,11 @@ from xmleval.base.budget import MEMORY
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, shown
 from xmleval.base.keywords import refuse_unknown
+from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, ModelsLike, RowsLike, SparseMatrix, ValuesLike
-from xmleval.input.objects.records import list_records
+from xmleval.input.objects.frames import take_row_values
+from xmleval.input.objects.records import list_records, table_of_records
+from xmleval.input.row_columns import RowColumn, TruthColumn
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.lists import as_cutoffs, as_names
 from xmleval.metrics.spec import DEFAULT_K, conventions_of
@@ -26,8 +29,10 @@ from xmleval.view.rule import Rule
 
 Metrics = str | Iterable[str]
 NamesLike = Iterable[Any] | FilePath  # texts or integers
+ValuesOfRows = ValuesLike | RowColumn | TruthColumn
 HierarchyLike = SparseMatrix | Iterable[Any] | FilePath | Hierarchy
 # a function is called with the number of counted rows and of all rows
+ROW_ARGUMENTS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
 Progress = bool | Callable[[int, int | None], object]
 
 
@@ -41,14 +46,36 @@ class Data:
     exclude: RowsLike | None = None
     exclude_from: str = "both"
     candidates: RowsLike | None = None
-    sample_weight: ValuesLike | None = None
-    clusters: ValuesLike | None = None
-    row_groups: ValuesLike | None = None
+    sample_weight: ValuesOfRows | None = None
+    clusters: ValuesOfRows | None = None
+    row_groups: ValuesOfRows | None = None
 
     def __post_init__(self) -> None:
+        """Read records, and columns of the truth in memory that are values of rows."""
+        self._list_records()
+        self._take_row_values()
+
+    def _list_records(self) -> None:
         """Read iterators of records once, as values may be read several times."""
         for name in ("y_true", "y_score", "y_pred", "candidates"):
             object.__setattr__(self, name, list_records(name, getattr(self, name)))
+
+    def _take_row_values(self) -> None:
+        """Take values of rows that are columns of a truth in memory out of its table."""
+        names = self.row_columns
+        if not names or self.y_true is None or is_file(self.y_true):
+            return
+        truth = table_of_records("y_true", self.y_true) or self.y_true
+        y_true, values = take_row_values("y_true", truth, names)
+        object.__setattr__(self, "y_true", y_true)
+        for argument, column in values.items():
+            object.__setattr__(self, argument, column)
+
+    @property
+    def row_columns(self) -> dict[str, str]:
+        """Texts that are given for values of rows, names of columns or of files, by argument."""
+        values = {argument: getattr(self, argument) for argument in ROW_ARGUMENTS}
+        return {argument: value for argument, value in values.items() if isinstance(value, str)}
 
 
 @dataclass(frozen=True, kw_only=True)

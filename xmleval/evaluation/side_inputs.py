@@ -12,9 +12,9 @@ import numpy as np
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import PIECE_BYTES, Resources
-from xmleval.base.errors import naming_files, positive_integer
+from xmleval.base.errors import naming_files, positive_integer, shown
 from xmleval.base.notes import Note
-from xmleval.base.numerals import id_number
+from xmleval.base.numerals import decimal_number, id_number
 from xmleval.evaluation.batch import BatchLocation
 from xmleval.evaluation.label_counts import refuse_many_labels
 from xmleval.evaluation.match_files import notes_of, read_truth
@@ -24,9 +24,17 @@ from xmleval.evaluation.settings import file_of
 from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.plausibility import notes_on_counts
+from xmleval.input.row_columns import ColumnValueError, TruthColumn, is_column
 from xmleval.input.rows import Origin
 from xmleval.input.sets import set_rows
-from xmleval.input.text_columns import load_numbers, read_edges, read_group_lines
+from xmleval.input.shards import OpenedFiles
+from xmleval.input.text_columns import (
+    has_two_columns,
+    is_csv,
+    load_numbers,
+    read_edges,
+    read_group_lines,
+)
 from xmleval.input.vectors import for_names, match_row_values
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import count_labels_of, inverse_propensity
@@ -162,8 +170,35 @@ def _id_or_name(text: str) -> int | str:
     return text if number is None else number
 
 
-def with_values_of_rows(rows: MatchedInputs, request: Request) -> MatchedInputs:
-    """Return inputs with the weights, groups and clusters of rows."""
+def with_row_columns(
+    request: Request, inputs: dict[str, list[Opened]]
+) -> tuple[Request, dict[str, list[Opened]]]:
+    """Return a request with the columns that are values of rows, and inputs without these.
+
+    They are columns of the truth in files that are tables. Columns of these names in the files of
+    training labels and predictions are no labels, either.
+    """
+    (truth,) = inputs["y_true"]
+    names = request.data.row_columns
+    if not names or not isinstance(truth, OpenedFiles) or not truth.columns:
+        return request, inputs
+    columns: dict[str, Any] = {
+        argument: TruthColumn(name)
+        for argument, name in names.items()
+        if is_column(argument, name, truth.columns)
+    }
+    row_values = tuple([column.name for column in columns.values()])
+    without_columns = dict[str, list[Opened]]()
+    for argument, opened_inputs in inputs.items():
+        without_columns[argument] = [
+            replace(opened, row_values=row_values) if isinstance(opened, OpenedFiles) else opened
+            for opened in opened_inputs
+        ]
+    return replace(request, data=replace(request.data, **columns)), without_columns
+
+
+def with_values_of_rows(rows: MatchedInputs, request: Request, truth: Opened) -> MatchedInputs:
+    """Return inputs with the weights, groups and clusters of rows; ``truth`` may have columns."""
     row_values = dict[str, tuple[str, Any]]()
     names = rows.row_names
     if request.question.confidence is not None and names is not None and rows.namings[0].by_key:
@@ -171,16 +206,41 @@ def with_values_of_rows(rows: MatchedInputs, request: Request) -> MatchedInputs:
     for argument in ROW_VALUES:
         value = getattr(request.data, argument)
         path = file_of(argument, value)
-        if path is None and value is not None:
-            row_values[argument] = argument, _values_of_rows(argument, value, names)
-        elif path is not None and argument == "sample_weight":
-            row_values[argument] = str(path), load_numbers(path, "weight per row")
+        if isinstance(value, TruthColumn) and isinstance(truth, OpenedFiles):
+            name = f"{truth.name}: column {shown(value.name)}"
+            row_values[argument] = name, _column_of_truth(argument, truth, value.name, names)
         elif path is not None:
-            row_values[argument] = str(path), _groups_of_rows(argument, path, rows)
+            row_values[argument] = str(path), _values_in_file(argument, path, rows)
+        elif value is not None:
+            row_values[argument] = argument, _values_of_rows(argument, value, names)
     first_row = request.running.first_row
     if first_row is not None:
         first_row = positive_integer("first_row", first_row, at_least=0)
     return rows._replace(row_values=row_values, first_row=first_row)
+
+
+def _column_of_truth(
+    argument: str, truth: OpenedFiles, name: str, names: list[Any] | None
+) -> list[Any]:
+    """Return the values of a column of the truth in the order of the rows; weights are numbers."""
+    column = truth.row_column(name)
+    try:
+        values = column.sorted_by(names)
+    except ColumnValueError as error:
+        raise ValueError(f"{truth.name}: {error}") from None
+    if argument != "sample_weight":
+        return values
+    weights = [*map(_weight_of, values)]
+    if None in weights:
+        row = weights.index(None)
+        text = f"{shown(values[row])} for row {shown(row if names is None else names[row])}"
+        raise ValueError(f"{truth.name}: column {shown(name)} has {text}; expected a number")
+    return weights
+
+
+def _weight_of(value: Any) -> Any:
+    """Return the number in a text, None if it is none; other values are returned unchanged."""
+    return decimal_number(value) if isinstance(value, str) else value
 
 
 def _values_of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
@@ -191,12 +251,44 @@ def _values_of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
     return np.asarray(values)
 
 
+def _values_in_file(argument: str, path: Path, rows: MatchedInputs) -> Any:
+    """Return the groups, clusters or weights of rows from a file, in the order of the rows."""
+    if argument != "sample_weight":
+        return _groups_of_rows(argument, path, rows)
+    if has_two_columns(path):
+        weights = _groups_of_rows(argument, path, rows)
+        return [_weight_in_file(path, row, weight) for row, weight in enumerate(weights)]
+    numbers = load_numbers(path, "weight per row", by_row=True)
+    if is_csv(path) and numbers.size - 1 == _count_rows(rows):  # the header is a number
+        return numbers[1:]
+    return numbers
+
+
+def _weight_in_file(path: Path, row: int, text: str) -> float:
+    """Return a weight, or refuse a text that is no number."""
+    number = decimal_number(text)
+    if number is None:
+        raise ValueError(f"{path}: weight {shown(text)} of row {row} is not a number")
+    return number
+
+
+def _count_rows(rows: MatchedInputs) -> int:
+    """Return the number of rows; files that do not tell it are read for it."""
+    if rows.row_names is not None:
+        return len(rows.row_names)
+    name, pieces = rows.truth
+    if pieces.n_rows is not None:
+        return pieces.n_rows
+    with closing(RowReader(name, pieces, PIECE_BYTES)) as reader:
+        return reader.count() or 0
+
+
 def _groups_of_rows(argument: str, path: Path, rows: MatchedInputs) -> list[str]:
     """Return the groups of rows from a file, in the order of the rows."""
     names = rows.row_names
     n_rows = rows.truth[1].n_rows
-    if names is not None:
-        n_rows = len(names)
+    if names is not None or is_csv(path):
+        n_rows = _count_rows(rows)
     lines = read_group_lines(argument, path)
     groups, n_unknown = lines.by_number("row", names, n_rows)
     if n_unknown:
@@ -205,5 +297,8 @@ def _groups_of_rows(argument: str, path: Path, rows: MatchedInputs) -> list[str]
         for row in range(n_rows or len(groups)):
             if row not in groups:
                 name = names[row] if names else row
-                raise ValueError(f"{path}: no {lines.noun} for row {name}")
+                hint = ""
+                if lines.has_index:
+                    hint = "; its first column has no name: write the rows' ids there"
+                raise ValueError(f"{path}: no {lines.noun} for row {name}{hint}")
     return [groups[row] for row in range(len(groups))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from xmleval.base.errors import Message, shown
@@ -173,6 +173,21 @@ def choose_columns(
     table = TableColumns(lists, instance, label, value, unused, is_usual)
     _refuse_repeated(table.read, names)
     return table
+
+
+def without_row_values(names: Sequence[Column], row_values: Collection[Column]) -> list[Column]:
+    """Return the columns that may have a role other than that of ``row_values``, values of rows.
+
+    A column that names the rows by a usual name may also be one of these.
+    """
+    remaining = [name for name in names if name not in row_values]
+    usual: Sequence[str] = OWN_INSTANCE
+    if named_as(names, DOCUMENT):
+        usual = (*OWN_INSTANCE, *QUERY)
+    if not named_as(remaining, INSTANCE):
+        usual = INSTANCE
+    instances = named_as(names, usual)
+    return [name for name in names if name in remaining or name in instances]
 
 
 def _find_instance_next_to(

@@ -72,7 +72,7 @@ class Opened:
         raise NotImplementedError
 
     @property
-    def columns(self) -> Sequence[Any] | None:
+    def label_columns(self) -> Sequence[Any] | None:
         """The labels of a table with a column for each label, None of other inputs."""
         raise NotImplementedError
 
@@ -132,7 +132,7 @@ class OpenedValue(Opened):
         return self.rows_as_in_files is not None
 
     @property
-    def columns(self) -> Sequence[Any] | None:
+    def label_columns(self) -> Sequence[Any] | None:
         """The labels of a table with a column for each label, None of other values."""
         rows = self.columns_as_in_files
         if rows is None or not rows.are_columns:

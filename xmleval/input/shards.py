@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from xmleval.base.budget import memory_limit
 from xmleval.base.errors import InputError, Keyword, Message, ScanField, shown
 from xmleval.base.numerals import whole_number
 from xmleval.files.input import InputFile, version_of
@@ -31,6 +32,7 @@ from xmleval.input.match import PREDICTIONS, Batches
 from xmleval.input.opened import Opened, kind_of
 from xmleval.input.pieces import Pieces
 from xmleval.input.pieces import joined as joined_pieces
+from xmleval.input.row_columns import ColumnValueError, RowColumn
 from xmleval.input.scan import Scan
 from xmleval.input.stack import read_named, rows_as_csr, stack_rows
 
@@ -53,11 +55,13 @@ class OpenedFiles(Opened):
     """One file of an argument, or several that follow one another.
 
     shards : the files, in order, without companion files
+    row_values : names of columns with values of rows, and neither labels nor scores
     scan : the options of `scan`, if it was called
     fields, file_at : names of their fields, and the function that opens a file, once they are known
     """
 
     shards: Sequence[Shard] = ()
+    row_values: tuple[str, ...] = ()
     scan: Scan | None = None
     fields: Fields | None = None
     file_at: FileAt | None = None
@@ -77,6 +81,29 @@ class OpenedFiles(Opened):
         """The format of the first file."""
         return self.shards[0].format
 
+    @cached_property
+    def columns(self) -> list[str]:
+        """Names of the columns of the first file; empty unless it is a table."""
+        path, form = self.shards[0]
+        if form.columns is None:
+            return []
+        return form.columns(path)
+
+    def row_column(self, name: str) -> RowColumn:
+        """Return the values of a column of tables, for each row."""
+        column = RowColumn(name)
+        for path, form in self.shards:
+            if form.row_cells is None:
+                raise ValueError(f"{path}: a {form.title} has no columns")
+            table = form.row_cells(path, self.kind, [name])
+            for key, (cell,), place in table.entries:
+                try:
+                    column.add(key, cell, table.unit, place)
+                except ColumnValueError as error:
+                    raise ValueError(f"{path}: {error}") from None
+        memory_limit().take(column.n_bytes)
+        return column
+
     @property
     def paths(self) -> list[Path]:
         """The files without companion files; they must have the same format."""
@@ -94,13 +121,13 @@ class OpenedFiles(Opened):
         return any(pieces.named for _, pieces in self.each)
 
     @cached_property
-    def columns(self) -> Sequence[str] | None:
+    def label_columns(self) -> Sequence[str] | None:
         """The labels of tables with a column for each label, None of other files."""
         if self.fields is not None and self.fields.name_labels:
             return None
         path, form = self.shards[0]
         is_truth = self.argument not in (*PREDICTIONS, "candidates")
-        return form.columns(path, self.kind if is_truth else "scores")
+        return form.label_columns(path, self.kind if is_truth else "scores")
 
     @property
     def is_list(self) -> bool:
@@ -234,7 +261,7 @@ def _fields_of(opened: OpenedFiles, joined: bool) -> Fields:
     """Return the names of the fields of an input; for labels by kind of input."""
     scan = opened.scan
     if scan is None:
-        return Fields(joined=joined)
+        return Fields(joined=joined, row_values=opened.row_values)
     are_predictions = opened.argument in PREDICTIONS
     if scan.fields and not any(shard.format.for_fields for shard in opened.shards):
         raise refused_fields(scan, "scores_label_field" if are_predictions else "label_field")
@@ -246,6 +273,7 @@ def _fields_of(opened: OpenedFiles, joined: bool) -> Fields:
         id=scan.instance,
         separator=scan.separator,
         joined=joined,
+        row_values=opened.row_values,
     )
 
 
@@ -337,7 +365,7 @@ def read_sets(path: FilePath) -> Any:
     read_rows = label_sets.format.rows
     if label_sets.named and read_rows:
         batches = partial(read_rows, label_sets.paths, "truth")
-        return read_named(label_sets.name, batches, "truth", label_sets.columns)
+        return read_named(label_sets.name, batches, "truth", label_sets.label_columns)
     pieces = label_sets.pieces()
     rows = stack_rows(pieces.read(sys.maxsize))
     if isinstance(rows, np.ndarray):

@@ -7,6 +7,7 @@ import json
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from xmleval.base.numerals import ID, decimal_number, id_number
 from xmleval.files.archive import open_npy, read_arrays
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
+from xmleval.input.columns import is_written_index
 from xmleval.input.formats.arrays import REAL, check_array
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import ASCII_BLANKS, parsed_lines, read_at_once, split_words
@@ -32,6 +34,7 @@ EDGES = "a child and its parent on each line, with a tab, a comma or a blank bet
 PAIRS = "a row and a label on each line, with a blank or a tab between them, both counted from 0"
 HEADS = ("label", "row", "id", "name")  # possible headers of the first column
 EDGE_HEADS = ("child", "label", "id")
+SEPARATORS = "\t,"  # between a row or label and its value
 NUMBER_BYTES = 24  # memory for a number and its copies
 # memory for a pair, before and after all are sorted
 PAIR_BYTES = 100
@@ -40,15 +43,16 @@ LINE_BYTES = 300  # memory for a line with a group or an edge
 
 
 def text_columns(
-    path: Path, line_bytes: int, separators: str = ""
+    path: Path, line_bytes: int, separators: str = "", *, by_row: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield lines as number and cells.
 
     There are two cells if the first line has one of ``separators``, otherwise one. A single column
     is read by position and may have blank lines only at its end. ``line_bytes`` is the memory that
-    the caller needs for a line, without its text.
+    the caller needs for a line, without its text. ``by_row`` is whether the first line may be the
+    header that pandas writes, with an unnamed index.
     """
-    columns = _Columns(separators)
+    columns = _Columns(separators, by_row, is_csv(path))
     n_lines = n_bytes = 0
     limit = memory_limit().left
     lines = parsed_lines(InputFile(path), columns.cells_of)
@@ -63,39 +67,70 @@ def text_columns(
         raise ValueError("the file is empty")
 
 
+def is_csv(path: Path) -> bool:
+    """Return whether a file is named like a table, whose first line may be a header."""
+    return path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+
+
 class _Columns:
     """Splits lines into two cells if the first line has one of ``separators``, otherwise one.
 
     separator : the separator in the first line, "" without one; None before that line
     """
 
-    def __init__(self, separators: str) -> None:
+    def __init__(self, separators: str, by_row: bool, is_table: bool) -> None:
         self.separator: str | None = None
         self._separators = separators
+        self._by_row = by_row
+        self._is_table = is_table
+        self._has_index = False  # whether an unnamed index stands before the two columns
 
     def cells_of(self, line: str) -> list[str] | None:
         """Return the cells of a line, None for a blank line."""
-        line = line.strip(ASCII_BLANKS)
+        line = line.rstrip(ASCII_BLANKS) if self._by_row else line.strip(ASCII_BLANKS)
         if "\r" in line:
             expected = "save the file with lines that end in \\n"
             raise ValueError(f"a carriage return within it; {expected}")
         if not line:
             return None
-        if self.separator is None:
-            separators = (mark for mark in self._separators if mark in line or mark == " ")
-            self.separator = next(separators, "")
+        is_first = self.separator is None
+        if is_first:
+            self.separator = next(filter(partial(self._separates, line), self._separators), "")
         if not self.separator:
-            return [line]
-        return _two_cells(line, self.separator)
+            line = line.strip(ASCII_BLANKS)
+            return _one_cell(line) if self._by_row and self._is_table else [line]
+        cells = _split_cells(line, self.separator)
+        is_header = is_first and self._by_row and cells[0] == ""
+        if is_header:
+            self._has_index = len(cells) == 3
+        if self._has_index:
+            cells = cells[1:]
+        if len(cells) != 2 or not (all(cells) or is_header):
+            hint = ""
+            if len(cells) > 2 and self._by_row:
+                hint = "; leave out all columns but these two"
+            raise ValueError(f"{shown(line)} is not two cells with text in both{hint}")
+        return cells
+
+    def _separates(self, line: str, mark: str) -> bool:
+        """Return whether a line has several cells with a separator between them."""
+        if mark == " ":
+            return True
+        if self._by_row and self._is_table:  # it may be in quotes
+            return len(_split_cells(line, mark)) > 1
+        return mark in line
 
 
-def _two_cells(line: str, separator: str) -> list[str]:
-    """Return the two cells of a line, or refuse a line with other cells."""
-    words = split_words(line) if separator == " " else next(csv.reader([line], delimiter=separator))
-    cells = [word.strip(ASCII_BLANKS) for word in words]
-    if len(cells) != 2 or not all(cells):
-        raise ValueError(f"{shown(line)} is not two cells with text in both")
-    return cells
+def _one_cell(line: str) -> list[str]:
+    """Return the only cell of a line of CSV, which may be in quotes."""
+    return next(csv.reader([line])) if line.startswith('"') else [line]
+
+
+def _split_cells(line: str, separator: str) -> list[str]:
+    """Return the cells of a line without blanks at their ends."""
+    if separator == " ":
+        return split_words(line)
+    return [cell.strip(ASCII_BLANKS) for cell in next(csv.reader([line], delimiter=separator))]
 
 
 def load_names(path: Path) -> list[str]:
@@ -118,8 +153,10 @@ def load_names(path: Path) -> list[str]:
     return [*place_of]
 
 
-def load_numbers(path: Path, quantity: str = "inverse propensity per label") -> NDArray[Any]:
-    """Read numbers, by default inverse propensities."""
+def load_numbers(
+    path: Path, quantity: str = "inverse propensity per label", *, by_row: bool = False
+) -> NDArray[Any]:
+    """Read numbers, by default inverse propensities; those ``by_row`` may have a header in CSV."""
     expected = NUMBERS.format(quantity)
     numbers = array("d")
     with naming(path, expected):
@@ -130,6 +167,8 @@ def load_numbers(path: Path, quantity: str = "inverse propensity per label") -> 
             return values
         for line, (text,) in text_columns(path, NUMBER_BYTES):
             value = decimal_number(text)
+            if value is None and by_row and line == 1 and is_csv(path):
+                continue  # a header
             if value is None:
                 raise ValueError(f"line {line}: {shown(text)} is not a number")
             numbers.append(value)
@@ -149,6 +188,11 @@ class GroupLines(NamedTuple):
         """Whether there are two columns, the first with labels or rows."""
         return len(self.lines[0][1]) == 2
 
+    @property
+    def has_index(self) -> bool:
+        """Whether the first column is named like an index that pandas wrote."""
+        return self.has_keys and is_written_index(self.lines[0][1][0])
+
     def by_number(
         self, of: str, names: Sequence[str] | None, n: int | None
     ) -> tuple[dict[int, str], int]:
@@ -156,12 +200,22 @@ class GroupLines(NamedTuple):
 
         ``of`` is "label" or "row", ``n`` their number.
         """
-        if not self.has_keys:
-            if names is not None:
-                expected = f"expected {of}, tab or comma, {self.noun} on a line"
-                raise ValueError(f"{self.path}: {of}s have names; {expected}")
-            return {place: name for place, (_, (name,)) in enumerate(self.lines)}, 0
-        return self._by_key(of, names, n)
+        if self.has_index and names is not None and self._is_in_order(names):
+            return {place: group for place, (_, (_, group)) in enumerate(self.lines[1:])}, 0
+        if self.has_keys:
+            return self._by_key(of, names, n)
+        if names is not None:
+            expected = f"expected {of}, tab or comma, {self.noun} on a line"
+            raise ValueError(f"{self.path}: {of}s have names; {expected}")
+        lines = self.lines
+        if is_csv(self.path) and n == len(lines) - 1:  # the first one is a header
+            lines = lines[1:]
+        return {place: group for place, (_, (group,)) in enumerate(lines)}, 0
+
+    def _is_in_order(self, names: Sequence[str]) -> bool:
+        """Return whether an index is 0, 1, .. for so many names, and has none of these."""
+        keys = [key for _, (key, _) in self.lines[1:]]
+        return keys == [*map(str, range(len(names)))] and {*keys}.isdisjoint(names)
 
     def _by_key(
         self, of: str, names: Sequence[str] | None, n: int | None
@@ -196,8 +250,10 @@ class GroupLines(NamedTuple):
         """Return the lines without a first line that names the columns."""
         _, first_cells = self.lines[0]
         first_key = first_cells[0]
-        has_header = first_key.lower() in HEADS and number_of(first_key) is None
-        if has_header:
+        may_be_header = (
+            first_key.lower() in HEADS or is_written_index(first_key) or is_csv(self.path)
+        )
+        if may_be_header and number_of(first_key) is None:
             return self.lines[1:]
         return self.lines
 
@@ -207,11 +263,20 @@ def noun_of(argument: str) -> str:
     return {"clusters": "cluster", "sample_weight": "weight"}.get(argument, "group")
 
 
+def has_two_columns(path: Path) -> bool:
+    """Return whether a text has two columns, a row and its value, by its first line."""
+    if path.name.lower().endswith(".npy"):
+        return False
+    with naming(path, GROUPS.format("value")):
+        _, cells = next(text_columns(path, LINE_BYTES, SEPARATORS, by_row=True))
+    return len(cells) == 2
+
+
 def read_group_lines(argument: str, path: Path) -> GroupLines:
     """Read names of groups."""
     noun = noun_of(argument)
     with naming(path, GROUPS.format(noun)):
-        lines = [*text_columns(path, LINE_BYTES, "\t,")]
+        lines = [*text_columns(path, LINE_BYTES, SEPARATORS, by_row=True)]
         memory_limit().take(LINE_BYTES * len(lines))
     return GroupLines(path, noun, lines)
 

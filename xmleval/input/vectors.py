@@ -21,6 +21,7 @@ from xmleval.input.match import (
     refuse_order,
 )
 from xmleval.input.objects.frames import Frame, open_frame
+from xmleval.input.row_columns import RowColumn
 from xmleval.input.rows import called_like, rows_by_id
 from xmleval.input.tensors import as_list, as_plain
 from xmleval.kernels.jackknife import find_groups
@@ -55,6 +56,8 @@ class Propensity(NamedTuple):
 
 def match_row_values(argument: str, value: object, names: list[Any] | None) -> Any:
     """Return a vector with an entry per row, sorted by the names of rows if both have names."""
+    if isinstance(value, RowColumn):
+        return value.sorted_by(names)
     if not isinstance(value, Mapping):
         refuse_order({argument: _keys(value), "y_true": names})
     return sort_by_names(argument, value, names)

@@ -470,9 +470,6 @@ class Comparison(Result[Record], Mapping[str, Report]):
         vars(changed).pop("_by_place", None)
         return changed
 
-    def _parts(self) -> Sequence[Report]:
-        return [*self.reports.values()]
-
     def _lines_below(self) -> list[Footnote]:
         """Return the footnotes without the one on what marks mean."""
         return self.placed_footnotes()[1 if self.test else 0 :]

@@ -25,7 +25,6 @@ from xmleval.results.record import (
     Record,
     symbols_of,
 )
-from xmleval.results.report import Report
 from xmleval.results.result import Facts, Result, Style
 from xmleval.results.saved_results import naming_file, read_contents
 from xmleval.results.shown import FigureData
@@ -156,11 +155,6 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
             name: comparison.worded(say) for name, comparison in self.comparisons.items()
         }
         return changed
-
-    def _parts(self) -> Sequence[Report]:
-        return [
-            report for comparison in self.comparisons.values() for report in comparison.values()
-        ]
 
     def _title(self) -> str:
         models = counted(len(self.models), "models", "model")

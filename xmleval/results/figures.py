@@ -161,13 +161,35 @@ def dots_of_groups(data: FigureData) -> list[Panel]:
     names = _from_head_to_tail(_names_in_all(first_groups, model_groups.values()), ranges)
     if not names:
         return []
-    reports = {model: [groups[name] for name in names] for model, groups in model_groups.items()}
     ticks = [abridged(ranges.get(name, name), LONGEST_RANGE) for name in names]
     y_label = "group"
     if ranges:
         y_label = "training rows"
+    return _panels_by_group(data.specs, model_groups, names, ticks, y_label)
+
+
+def dots_of_row_groups(data: FigureData) -> list[Panel]:
+    """Make a panel for each measure, with a row of dots for each group of rows in their order."""
+    model_groups = {model: report.row_groups for model, report in data.models.items()}
+    first_groups = next(iter(model_groups.values()))
+    names = _names_in_all(first_groups, model_groups.values())
+    if not names:
+        return []
+    ticks = [abridged(name, LONGEST_RANGE) for name in names]
+    return _panels_by_group(data.specs, model_groups, names, ticks, "group")
+
+
+def _panels_by_group(
+    specs: Sequence[Spec],
+    model_groups: Mapping[str, Mapping[str, Reported]],
+    names: Sequence[str],
+    ticks: list[str],
+    y_label: str,
+) -> list[Panel]:
+    """Return a panel for each measure, at its last cutoff, with the values within groups."""
+    reports = {model: [groups[name] for name in names] for model, groups in model_groups.items()}
     panels = list[Panel]()
-    for spec in _specs_of_groups(data.specs, reports.values())[:MOST_PANELS]:
+    for spec in _specs_of_groups(specs, reports.values())[:MOST_PANELS]:
         series = [
             _value_series(model, range(len(names)), [(report, spec) for report in group_reports])
             for model, group_reports in reports.items()
@@ -466,6 +488,14 @@ KINDS = {
         "Groups of labels",
         "Measures within groups of labels: truth and ranking are restricted to the group, "
         "and rows without its labels are left out. Lines are confidence intervals.",
+        in_tables=True,
+    ),
+    "row_groups": Kind(
+        dots_of_row_groups,
+        "measures within groups of rows",
+        Keyword("row_groups"),
+        "Groups of rows",
+        "Measures of the rows of each group alone. Lines are confidence intervals.",
         in_tables=True,
     ),
     "precision_recall": Kind(

@@ -572,10 +572,6 @@ class Result(Protocol[AnyRecord]):
     def _specs(self, in_tables: bool = True) -> Sequence[Spec]:
         """Return the measures of tables; with ``in_tables`` False, those of figures."""
 
-    def _parts(self) -> Sequence[Result[Any]]:
-        """Return the results that have notes of their own."""
-        return [self]
-
     def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
         """Return the tables, with what has a row; by default as on a terminal."""
 

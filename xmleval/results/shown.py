@@ -47,6 +47,9 @@ class Reported(Protocol):
     def groups(self) -> Mapping[str, Reported]: ...
 
     @property
+    def row_groups(self) -> Mapping[str, Reported]: ...
+
+    @property
     def group_ranges(self) -> Sequence[str]: ...
 
     @property

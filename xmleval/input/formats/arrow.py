@@ -33,12 +33,12 @@ from xmleval.input.columns import (
 )
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
-from xmleval.input.formats.field_names import choose_fields
-from xmleval.input.formats.format import Fields, FileAt, Format, naming
+from xmleval.input.formats.field_names import choose_fields, without_values_of_rows
+from xmleval.input.formats.format import Fields, FileAt, Format, RowCells, naming, naming_each
 from xmleval.input.formats.label_columns import (
     CELL_BYTES,
     LabelColumns,
-    LabelTable,
+    LabelColumnsReader,
     choose_label_columns,
 )
 from xmleval.input.formats.label_columns import EXPECTED as EXPECTED_TABLE
@@ -128,7 +128,7 @@ def _open_as_written(file: InputFile) -> Iterator[OpenedTable]:
 
 def _with_texts_as_lists(table: OpenedTable, fields: Fields) -> OpenedTable:
     """Return a table whose texts of labels are cut at a separator, if one is given."""
-    names = named_as(table.schema.names, (*TRUE, *PRED))
+    names = named_as(without_values_of_rows(table.schema.names, fields), (*TRUE, *PRED))
     names += [name for name in (fields.true, fields.pred) if name is not None]
     types = _column_types(table)
     texts = {name for name in names if name in types and is_text(types[name])}
@@ -259,7 +259,7 @@ def _count_rows_of(n_bytes: int, batch: RecordBatch) -> int:
     return int(min(max(n_bytes // row_bytes, 1), MOST_ROWS))
 
 
-class Reading(NamedTuple):
+class TableReading(NamedTuple):
     """What is read from files: the kind of rows, names of columns, and how files are opened."""
 
     kind: str
@@ -282,7 +282,9 @@ class ArrowTable(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def describe_table(table: OpenedTable, reading: Reading, facts: Origin | None = None) -> ArrowTable:
+def describe_table(
+    table: OpenedTable, reading: TableReading, facts: Origin | None = None
+) -> ArrowTable:
     """Return the roles of the columns of a file; lists without scores are a ranking.
 
     ``facts`` is told which column judges the labels of a truth.
@@ -502,12 +504,12 @@ def _type_name(type_: Any) -> str:
     return str(type_)[:SHOWN]
 
 
-def named_rows(paths: Sequence[Path], reading: Reading) -> Iterator[Rows]:
+def named_rows(paths: Sequence[Path], reading: TableReading) -> Iterator[Rows]:
     """Yield the rows of files, one per instance or per label; integers become names."""
     with naming(paths[0], EXPECTED):
         names, columns = _find_label_columns(reading.file_at(paths[0]), reading)
     if columns is not None:
-        table = LabelTable(names, columns, reading.kind, Origin("row", how_to_join=RENAME))
+        table = LabelColumnsReader(names, columns, reading.kind, Origin("row", how_to_join=RENAME))
         yield from _read_label_tables(table, paths, reading)
         return
     glance = VectorGlance(ADVICE)
@@ -529,7 +531,9 @@ def named_rows(paths: Sequence[Path], reading: Reading) -> Iterator[Rows]:
                 glance.close()
 
 
-def _find_label_columns(file: InputFile, reading: Reading) -> tuple[list[str], LabelColumns | None]:
+def _find_label_columns(
+    file: InputFile, reading: TableReading
+) -> tuple[list[str], LabelColumns | None]:
     """Return the columns of a file, and their roles if there is a column for each label."""
     with open_table(file, reading.fields) as table:
         names: list[str] = table.schema.names
@@ -569,7 +573,7 @@ def _index_columns(metadata: dict[bytes, bytes]) -> list[str]:
 
 
 def _read_label_tables(
-    table: LabelTable, paths: Sequence[Path], reading: Reading
+    table: LabelColumnsReader, paths: Sequence[Path], reading: TableReading
 ) -> Iterator[Rows]:
     """Yield the rows of files with a column for each label."""
     columns = table.columns
@@ -595,7 +599,7 @@ def _refuse_other_names(names: Sequence[str], expected: Sequence[str], first: Pa
         raise ValueError(f"column {shown(name)} is not in both, this file and {first}")
 
 
-def _label_rows(batch: RecordBatch, table: LabelTable, first: int, origin: Origin) -> Rows:
+def _label_rows(batch: RecordBatch, table: LabelColumnsReader, first: int, origin: Origin) -> Rows:
     """Return the rows of a batch of a table with a column for each label."""
     keys = None
     if table.columns.instance is not None:
@@ -617,7 +621,7 @@ def _numbers_or_nan(column: Any, name: str) -> Floats:
 
 
 def _describe_columns(
-    file: InputFile, reading: Reading, facts: Origin
+    file: InputFile, reading: TableReading, facts: Origin
 ) -> tuple[TableColumns[str], list[str]]:
     """Return the roles of the columns of a file whose rows are named, and notes on them."""
     with open_table(file, reading.fields) as table:
@@ -630,7 +634,7 @@ def _describe_columns(
 
 
 def _batches(
-    file: InputFile, reading: Reading, named: bool, n_bytes: int, facts: Origin, start: int = 0
+    file: InputFile, reading: TableReading, named: bool, n_bytes: int, facts: Origin, start: int = 0
 ) -> Iterator[Rows]:
     """Yield the rows of a table, ``named`` or by number; those of a long one have one label each.
 
@@ -773,7 +777,7 @@ def _place_rows(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRow
     return placed
 
 
-def read_pieces(paths: Sequence[Path], reading: Reading) -> Pieces:
+def read_pieces(paths: Sequence[Path], reading: TableReading) -> Pieces:
     """Return the rows of files in order, by number."""
     files = [*map(reading.file_at, paths)]
     with naming(paths[0], EXPECTED):
@@ -816,7 +820,9 @@ def _refuse_other_columns(paths: Sequence[Path], tables: Sequence[ArrowTable]) -
             )
 
 
-def _describe_numbered(file: InputFile, reading: Reading, start: int) -> tuple[ArrowTable, int]:
+def _describe_numbered(
+    file: InputFile, reading: TableReading, start: int
+) -> tuple[ArrowTable, int]:
     """Return a table and the number of the row after its last.
 
     It has names if the numbers of its rows do not count from ``start``.
@@ -837,14 +843,16 @@ def _describe_numbered(file: InputFile, reading: Reading, start: int) -> tuple[A
     return table._replace(notes=tuple(notes)), start + first
 
 
-def _read_lists(file: InputFile, reading: Reading, start: int, n_bytes: int) -> Iterator[Rows]:
+def _read_lists(file: InputFile, reading: TableReading, start: int, n_bytes: int) -> Iterator[Rows]:
     """Yield the rows of a table of lists by number."""
     with naming(file.path, EXPECTED):
         batches = _batches(file, reading, False, n_bytes, Origin("row"), start)
         yield from without_vectors(batches, ADVICE)
 
 
-def _long_batches(files: Sequence[InputFile], reading: Reading, n_bytes: int) -> Iterator[Rows]:
+def _long_batches(
+    files: Sequence[InputFile], reading: TableReading, n_bytes: int
+) -> Iterator[Rows]:
     """Yield the rows of tables with a row for each label; refuse an instance in two files."""
     # for each instance the number of its file, from 1 up, or 0
     file_of: Ints = np.zeros(1, np.int32)
@@ -866,10 +874,63 @@ def _long_batches(files: Sequence[InputFile], reading: Reading, n_bytes: int) ->
                 file_of[instances] = place
 
 
+def columns_of(file: InputFile) -> list[str]:
+    """Return the names of the columns of a file."""
+    with naming(file.path, EXPECTED), open_table(file) as table:
+        names: list[str] = table.schema.names
+    return names
+
+
+def row_cells_of(file: InputFile, reading: TableReading, wanted: Sequence[str]) -> RowCells:
+    """Return the cells of some columns of a file."""
+    instance: str | None = None
+    named = True
+    with naming(file.path, EXPECTED):
+        names, label_columns = _find_label_columns(file, reading)
+        for name in wanted:
+            if name not in names:
+                raise ValueError(f"no column {shown(name)}")
+        if label_columns is None:
+            with open_table(file, reading.fields) as opened_table:
+                table = describe_table(opened_table, reading)
+            named = table.named
+            instance = None if table.columns.lists else table.columns.instance
+    entries = _cells_of_batches(file, instance, named, wanted)
+    return RowCells("row", naming_each(file.path, EXPECTED, entries))
+
+
+def _cells_of_batches(
+    file: InputFile, instance: str | None, named: bool, wanted: Sequence[str]
+) -> Iterator[tuple[Any, list[Any], int]]:
+    """Yield the key, the wanted cells and the row of rows that differ in these from the last.
+
+    Where each row of the table is an instance, ``instance`` is None, and all rows are yielded,
+    without keys. Integer keys of a table with names are named by their digits.
+    """
+    names = [*wanted]
+    if instance is not None:
+        names.append(instance)
+    first = 0
+    with open_table(file) as opened_table:
+        for batch in opened_table.batches([*dict.fromkeys(names)], BATCH_BYTES):
+            columns = [_encode_column(batch.column(name)) for name in names]
+            is_new = np.full(batch.num_rows, instance is None)
+            is_new[:1] = True
+            for coded in columns:
+                is_new[1:] |= coded.codes[1:] != coded.codes[:-1]
+            for place in np.flatnonzero(is_new).tolist():
+                cells = [coded.values[coded.codes[place]] for coded in columns]
+                key = None if instance is None else cells.pop()
+                if named and key is not None:
+                    key = str(key)
+                yield key, cells, first + place
+            first += batch.num_rows
+
+
 def further_columns_of(path: Path, kind: str, fields: Fields) -> list[str]:
     """Return the further columns of texts or integers in a file of lists of unnamed rows."""
     with naming(path, EXPECTED), open_table(InputFile(path), fields) as opened_table:
-        return describe_table(opened_table, Reading(kind, fields)).joining
+        return describe_table(opened_table, TableReading(kind, fields)).joining
 
 
 def hash_columns(paths: Sequence[Path], names: list[str]) -> dict[str, array[int]]:
@@ -951,17 +1012,18 @@ def _make_lists(ptr: Ints, values: Any) -> Any:
 def _make_format(fields: Fields, file_at: FileAt) -> Format:
     """Return the format with readers of tables whose columns have the given names."""
 
-    def reading(kind: str) -> Reading:
-        return Reading(kind, fields, file_at)
+    def reading(kind: str) -> TableReading:
+        return TableReading(kind, fields, file_at)
 
-    def read_columns(path: Path, kind: str) -> Sequence[str] | None:
+    def read_label_columns(path: Path, kind: str) -> Sequence[str] | None:
         with naming(path, EXPECTED):
             columns = _find_label_columns(file_at(path), reading(kind))[1]
             return None if columns is None else columns.labels
 
     def holds_both(path: Path) -> bool:
         with naming(path, EXPECTED), open_table(file_at(path)) as table:
-            return fields.pred is not None or bool(named_as(table.schema.names, PRED))
+            names = without_values_of_rows(table.schema.names, fields)
+            return fields.pred is not None or bool(named_as(names, PRED))
 
     return Format(
         name="arrow",
@@ -970,7 +1032,9 @@ def _make_format(fields: Fields, file_at: FileAt) -> Format:
         pieces=lambda path, kind: read_pieces([path], reading(kind)),
         together=lambda paths, kind: read_pieces(paths, reading(kind)),
         rows=lambda paths, kind: named_rows(paths, reading(kind)),
-        columns=read_columns,
+        columns=lambda path: columns_of(file_at(path)),
+        label_columns=read_label_columns,
+        row_cells=lambda path, kind, wanted: row_cells_of(file_at(path), reading(kind), wanted),
         holds_both=holds_both,
         for_fields=_make_format,
         write=save_table,

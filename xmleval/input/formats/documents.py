@@ -38,8 +38,8 @@ from xmleval.input.columns import (
 )
 from xmleval.input.fields import LineFields, in_blocks
 from xmleval.input.formats.csv_lines import CsvBlocks, CsvRecords, csv_rows
-from xmleval.input.formats.field_names import choose_fields
-from xmleval.input.formats.format import Fields, FileAt, Format, naming
+from xmleval.input.formats.field_names import choose_fields, without_values_of_rows
+from xmleval.input.formats.format import Fields, FileAt, Format, RowCells, naming, naming_each
 from xmleval.input.formats.json_lists import (
     ListedLabels,
     ListFields,
@@ -47,7 +47,7 @@ from xmleval.input.formats.json_lists import (
     read_in_blocks,
 )
 from xmleval.input.formats.label_columns import EXPECTED as EXPECTED_TABLE
-from xmleval.input.formats.label_columns import LabelTable, choose_label_columns
+from xmleval.input.formats.label_columns import LabelColumnsReader, choose_label_columns
 from xmleval.input.further_columns import (
     Coded,
     EntryColumns,
@@ -158,6 +158,14 @@ class _DocumentReader:
     def have_entries(self) -> bool:
         """Whether a file has a row for each label, not lists of labels."""
         return not self._columns.lists
+
+    @property
+    def entry(self) -> tuple[str, str] | None:
+        """The fields of instances and labels of a file with a row for each label, else None."""
+        if self._columns.lists:
+            return None
+        assert self._columns.instance is not None  # as in all tables with a row for each label
+        return self._columns.instance, self._columns.label
 
     def read(self, records: Iterator[tuple[int, Any]], origin: Origin) -> Iterator[Rows]:
         """Yield the rows of a file, or of some lines of it."""
@@ -299,6 +307,7 @@ def _repeat_keys(
     instance = fields.id
     if instance is None:
         with contextlib.suppress(ColumnsError):  # raised again where columns are chosen
+            names = without_values_of_rows(names, fields)
             instance = find_instance([name for name in names if name != label])
     if instance is None:
         return False
@@ -790,7 +799,7 @@ class _TextFiles:
 
     def read_rows(self, paths: Sequence[Path], kind: str) -> Iterator[Rows]:
         """Yield the rows of files that follow one another."""
-        reader: _DocumentReader | LabelTable | None = None
+        reader: _DocumentReader | LabelColumnsReader | None = None
         for path in paths:
             with naming(path, self.expected):
                 file = self.file_at(path)
@@ -804,7 +813,7 @@ class _TextFiles:
                         f"fields {_shown_names(names)}, not {fields_of_first} of {paths[0]}"
                     )
             origin = reader.facts.of_file(path, paths)
-            if isinstance(reader, LabelTable):
+            if isinstance(reader, LabelColumnsReader):
                 with naming(path, EXPECTED_TABLE):
                     yield from _read_table(reader, file, header, file_records, origin)
                 continue
@@ -822,18 +831,41 @@ class _TextFiles:
             return ()
         return itertools.islice(self.records(file), 1, 1 + SAMPLED_RECORDS)
 
-    def read_columns(self, path: Path, kind: str) -> Sequence[str] | None:
+    def read_columns(self, path: Path) -> list[str]:
+        """Return the names of the fields of a file."""
+        with naming(path, self.expected):
+            _, names = next(self.records(self.file_at(path)), (0, []))
+            return [*names]
+
+    def read_label_columns(self, path: Path, kind: str) -> Sequence[str] | None:
         """Return the labels of a table with a column for each label, None of documents."""
         with naming(path, self.expected):
             names, first, _ = _read_header(self.records(self.file_at(path)))
             reader = _open_reader(names, first, kind, self.fields)
-            return reader.columns.labels if isinstance(reader, LabelTable) else None
+            return reader.columns.labels if isinstance(reader, LabelColumnsReader) else None
 
     def holds_both(self, path: Path) -> bool:
         """Return whether a file of relevant labels also has predictions."""
         with naming(path, self.expected):
             _, names = next(self.records(self.file_at(path)), (0, []))
+            names = without_values_of_rows(names, self.fields)
             return self.fields.pred is not None or bool(named_as(names, PRED))
+
+    def read_cells(self, path: Path, kind: str, wanted: Sequence[str]) -> RowCells:
+        """Return the cells of some fields of a file."""
+        with naming(path, self.expected):
+            file = self.file_at(path)
+            header = self.records(file)
+            names, first, records = _read_header(header)
+            reader = _open_reader(names, first, kind, self.fields, self._sample(file))
+        entry = reader.entry if isinstance(reader, _DocumentReader) else None
+        if entry is None:
+            entries = _cells_of_records(records, None, wanted)
+        elif isinstance(header, CsvRecords):
+            entries = _cells_of_blocks(CsvBlocks(file, header), entry, wanted)
+        else:
+            entries = _cells_of_records(records, entry[0], wanted)
+        return RowCells("line", naming_each(path, self.expected, entries))
 
 
 def _make_format(
@@ -853,6 +885,8 @@ def _make_format(
         file_format,
         rows=files.read_rows,
         columns=files.read_columns,
+        label_columns=files.read_label_columns,
+        row_cells=files.read_cells,
         holds_both=files.holds_both,
         for_fields=for_fields,
     )
@@ -886,7 +920,7 @@ def _read_json_lines(
 
 
 def _read_table(
-    table: LabelTable,
+    table: LabelColumnsReader,
     file: InputFile,
     header: Iterator[tuple[int, Any]],
     records: Iterator[tuple[int, Any]],
@@ -903,6 +937,53 @@ def _read_table(
             yield from table.read(lines(), origin, id_of, number_of)
         else:
             yield table.rows(block.cells, block.keys, block.lines, origin)
+
+
+def _cells_of_records(
+    records: Iterator[tuple[int, Any]], instance: str | None, wanted: Sequence[str]
+) -> Iterator[tuple[str | None, list[Any], int]]:
+    """Yield the key, None without ``instance``, the wanted cells and the line of each record."""
+    for line, record in records:
+        key = None
+        try:
+            if instance is not None:
+                key = id_of(record[instance])
+            cells = [_trimmed(record[name]) for name in wanted]
+        except KeyError as error:
+            raise ValueError(f"line {line}: no field {shown(error.args[0])}") from None
+        yield key, cells, line
+
+
+def _cells_of_blocks(
+    blocks: CsvBlocks, entry: tuple[str, str], wanted: Sequence[str]
+) -> Iterator[tuple[str | None, list[Any], int]]:
+    """Yield the key, the wanted cells and the line of lines that differ in these from the last.
+
+    ``entry`` are the columns of instances and labels.
+    """
+    instance, label = entry
+    for block in blocks.read((instance, label, None), lambda: wanted):
+        if block.fields is None:
+            yield from _cells_of_records(block.records(), instance, wanted)
+            continue
+        ptr, keys = block.fields.runs()
+        is_new = np.zeros(block.fields.lines.size, np.bool_)
+        is_new[ptr[:-1]] = True
+        for coded in block.fields.further:
+            is_new[1:] |= coded.codes[1:] != coded.codes[:-1]
+        run_of_line = np.repeat(np.arange(len(keys)), np.diff(ptr))
+        texts = [[*map(_trimmed, coded.values)] for coded in block.fields.further]
+        for place in np.flatnonzero(is_new).tolist():
+            cells = [
+                names[coded.codes[place]]
+                for names, coded in zip(texts, block.fields.further, strict=True)
+            ]
+            yield keys[run_of_line[place]], cells, int(block.fields.lines[place])
+
+
+def _trimmed(cell: object) -> object:
+    """Return a text without blanks at its ends; other values are returned unchanged."""
+    return cell.strip(ASCII_BLANKS) if isinstance(cell, str) else cell
 
 
 def _read_header(
@@ -922,7 +1003,7 @@ def _open_reader(
     kind: str,
     fields: Fields,
     sample: Iterable[tuple[int, Any]] = (),
-) -> _DocumentReader | LabelTable:
+) -> _DocumentReader | LabelColumnsReader:
     """Return a reader for fields, or refuse a first record that has no labels."""
     line, record = first
 
@@ -938,7 +1019,7 @@ def _open_reader(
     except NoLabelsError:
         columns = choose_label_columns(names, kind, fields, is_number)
         if columns is not None:
-            return LabelTable(names, columns, kind, Origin(join_option="instance_field"))
+            return LabelColumnsReader(names, columns, kind, Origin(join_option="instance_field"))
         _refuse_bare_objects(line, record)
         raise
     except ValueError:

@@ -13,6 +13,7 @@ from xmleval.input.columns import (
     TableColumns,
     choose_columns,
     named_as,
+    without_row_values,
 )
 from xmleval.input.formats.format import Fields
 from xmleval.input.rows import Origin
@@ -41,6 +42,8 @@ def choose_fields(
         if fields.score in names or not fields.score_of_truth:
             score = fields.score
     chosen = ChosenColumns(fields.id, labels, score, are_entries)
+    if not is_scores:  # those of predictions may have scores by another column's name
+        names = without_values_of_rows(names, fields)
     try:
         columns = choose_columns(
             names, kind, is_list, chosen, joined=fields.joined, lists_scores=lists_scores
@@ -61,6 +64,15 @@ def choose_fields(
     return columns._replace(
         value=fields.score, unused=[name for name in columns.unused if name != fields.score]
     )
+
+
+def without_values_of_rows(names: Sequence[str], fields: Fields) -> list[str]:
+    """Return the fields that may have a role other than that of values of rows.
+
+    A field that an option names as labels, scores or ids has that role, too.
+    """
+    named = (fields.true, fields.pred, fields.score, fields.id)
+    return without_row_values(names, [name for name in fields.row_values if name not in named])
 
 
 def _naming_fields(kind: str) -> list[object]:

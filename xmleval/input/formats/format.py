@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from xmleval.base.budget import OverLimitError
 from xmleval.base.errors import InputError, Message
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from xmleval.input.rows import Rows
 
 FileAt = Callable[[Path], InputFile]
+T = TypeVar("T")
 
 
 class Fields(NamedTuple):
@@ -28,6 +29,7 @@ class Fields(NamedTuple):
     score_of_truth : whether the truth has the field of scores, which predictions may lack
     beside_truth : whether predictions are in the same file as a truth whose field is named
     labels : names of all labels, which pick the columns of a table with a column for each label
+    row_values : fields with values of rows, such as their groups, and neither labels nor scores
     """
 
     true: str | None = None
@@ -39,11 +41,24 @@ class Fields(NamedTuple):
     score_of_truth: bool = False
     beside_truth: bool = False
     labels: tuple[str, ...] | None = None
+    row_values: tuple[str, ...] = ()
 
     @property
     def name_labels(self) -> bool:
         """Whether the field of labels or of their scores is named, so that no label is a column."""
         return (self.true, self.pred, self.score) != (None, None, None)
+
+
+class RowCells(NamedTuple):
+    """Cells of some columns of a table, in its order.
+
+    unit : "line" or "row", what the places of cells are
+    entries : key, cells and place; the key is None where a row of the table is an instance, and
+        where it is one of its labels, entries like the one before may be left out
+    """
+
+    unit: str
+    entries: Iterator[tuple[Any, Sequence[Any], int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +90,13 @@ class Format:
         Whether labels are ids where no names are in the file, and their digits are no names.
     holds_both : callable
         ``holds_both(path)`` tells whether a file of relevant labels also has predictions.
-    columns : callable
-        ``columns(path, kind)`` tells the labels of a table with a column for each label, None of
-        other files.
+    columns : callable, optional
+        ``columns(path)`` returns the names of the columns of a table.
+    label_columns : callable
+        ``label_columns(path, kind)`` tells the labels of a table with a column for each label, None
+        of other files.
+    row_cells : callable, optional
+        ``row_cells(path, kind, columns)`` returns the `RowCells` of some columns of a table.
     for_fields : callable, optional
         ``for_fields(fields, file_at)`` returns the format where people tell what fields are called,
         of files that ``file_at`` finds, in one version each.
@@ -107,7 +126,9 @@ class Format:
     together: Callable[[Sequence[Path], str], Pieces] | None = None
     are_ids: bool = False
     holds_both: Callable[[Path], bool] = lambda path: False
-    columns: Callable[[Path, str], Sequence[str] | None] = lambda path, kind: None
+    columns: Callable[[Path], list[str]] | None = None
+    label_columns: Callable[[Path, str], Sequence[str] | None] = lambda path, kind: None
+    row_cells: Callable[[Path, str, Sequence[str]], RowCells] | None = None
     for_fields: Callable[[Fields, FileAt], Format] | None = None
     companions: Callable[[Path], list[Path]] = lambda path: []
     write: Callable[[Path, Any, str, int | None], None] | None = None
@@ -173,3 +194,9 @@ def naming(path: Path, expected: str) -> Iterator[None]:
         else:
             reason = error.args[0] if error.args else error
         raise ValueError(Message(f"{path}: ", reason, f"; expected {expected}")) from None
+
+
+def naming_each(path: Path, expected: str, items: Iterator[T]) -> Iterator[T]:
+    """Yield items; errors of making them, but not of their use, name the file."""
+    with naming(path, expected):
+        yield from items

@@ -21,6 +21,7 @@ from xmleval.input.columns import (
     named_as,
     refuse_users_and_items,
 )
+from xmleval.input.formats.field_names import without_values_of_rows
 from xmleval.input.formats.format import Fields
 from xmleval.input.further_columns import is_blank
 from xmleval.input.rows import BATCH_BYTES, BY_KEY, Origin, Rows, array_rows
@@ -75,6 +76,7 @@ def choose_label_columns(
     if fields.name_labels:
         return None
     _refuse_same_names(names)
+    names = without_values_of_rows(names, fields)
     picked = fields.labels
     instance = _find_instance(names, fields, is_number, index)
     if picked is None:
@@ -148,7 +150,7 @@ def _how_to_read(kind: str, user: str, item: str) -> Message:
 
 
 @dataclass
-class LabelTable:
+class LabelColumnsReader:
     """Reads the rows of tables with a column for each label.
 
     names : all columns of the first table

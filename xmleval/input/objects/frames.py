@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,10 +29,12 @@ from xmleval.input.columns import (
     is_written_index,
     named_as,
     refuse_users_and_items,
+    without_row_values,
 )
 from xmleval.input.csr import matrix_rows
 from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.objects.named import flat_rows, numbered_labels
+from xmleval.input.row_columns import ColumnValueError, RowColumn, is_column
 from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_missing
 from xmleval.input.scan import check_keep
 from xmleval.input.tensors import as_list, is_sparse
@@ -73,6 +76,13 @@ class FrameColumns:
         with _naming_options(argument):
             rows = _read_rows(self.frame, argument, self.chosen)
         return rows._replace(keep=self.keep)
+
+
+@dataclass(frozen=True, eq=False)
+class FramePart:
+    """A frame without some of its columns."""
+
+    frame: Frame = field(repr=False)
 
 
 def _origin(frame: Frame, id_column: Hashable, columns: list[Hashable]) -> Origin:
@@ -236,6 +246,48 @@ def from_df(
     return FrameColumns(table, ChosenColumns(key, columns.label, score), keep)
 
 
+def take_row_values(
+    argument: str, value: object, names: Mapping[str, str]
+) -> tuple[object, dict[str, RowColumn]]:
+    """Return a frame without columns that are values of rows, and these by argument.
+
+    ``names`` are the texts that are given for arguments; those that are files are left out.
+    """
+    frame = value.frame if isinstance(value, FrameColumns) else open_frame(argument, value)
+    if frame is None:
+        return value, {}
+    chosen = value.chosen if isinstance(value, FrameColumns) else ChosenColumns[Hashable]()
+    found = {each: name for each, name in names.items() if is_column(each, name, frame.columns)}
+    row_values = [name for name in found.values() if name not in chosen]
+    part = frame._replace(columns=without_row_values(frame.columns, row_values))
+    instance = None
+    with contextlib.suppress(ColumnsError):
+        columns = _choose_columns(part, argument, chosen)
+        if not columns.lists:
+            instance = columns.instance
+    keys: list[Any] | None = None
+    if instance is not None:
+        keys = frame.values(instance)
+    values = {each: _read_row_values(each, frame, name, keys) for each, name in found.items()}
+    if isinstance(value, FrameColumns):
+        return replace(value, frame=part), values
+    return FramePart(part), values
+
+
+def _read_row_values(
+    argument: str, frame: Frame, name: str, keys: Sequence[Any] | None
+) -> RowColumn:
+    """Return the values of a column by ``keys``, the rows of labels, or in order without keys."""
+    column = RowColumn(name)
+    cells = frame.values(name)
+    try:
+        for row, (key, cell) in enumerate(zip(keys or repeat(None), cells, strict=False)):
+            column.add(key, cell, "row", row)
+    except ColumnValueError as error:
+        raise InputError(argument, str(error)) from None
+    return column
+
+
 def _not_lists_error(frame: Frame, argument: str, column: Hashable) -> InputError:
     """Return the error about a column of labels that are texts or other values, not lists."""
     value = next((value for value in frame.values(column) if not is_missing(value)), None)
@@ -266,6 +318,8 @@ def _naming_options(argument: str) -> Iterator[None]:
 
 def open_frame(argument: str, value: Any) -> Frame | None:
     """Return the columns of a frame, None if a value is not a frame."""
+    if isinstance(value, FramePart):
+        return value.frame
     if hasattr(value, "iloc") and hasattr(value, "columns"):
         return _open_pandas(value)
     if hasattr(value, "get_column") and hasattr(value, "columns"):
