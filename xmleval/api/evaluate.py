@@ -273,8 +273,6 @@ def answer(request: Request) -> Report | Comparison:
     """Return the report on a request, or the reports on several models."""
     y_score = request.data.y_score
     y_pred = request.data.y_pred
-    if isinstance(y_score, Mapping) and not y_score and reads_files(request):
-        raise InputError("y_score", "is empty; expected scores, or models by name")
     scores = models_of("y_score", y_score)
     sets = models_of("y_pred", y_pred)
     if sets is not None:
@@ -285,6 +283,8 @@ def answer(request: Request) -> Report | Comparison:
         return evaluate_values(request, {"": (y_score, y_pred)})[0]
     if y_score is None:
         return _as_answer(_evaluate_models(request, {}))
+    if isinstance(y_score, Mapping) and not hasattr(y_score, "shape") and not y_score:
+        raise InputError("y_score", "is empty; expected scores, or models by name")
     name = "y_score" if file_of("y_score", y_score) is None else str(y_score)
     return _as_answer(_evaluate_models(request, {name: y_score}))
 
