@@ -28,6 +28,14 @@ assert_type(evaluate("y.npz", paths), Report | Comparison)
 result = evaluate("y.npz", files)
 assert isinstance(result, Comparison)
 assert_type(result["a"]["p@1"], float)
+arrays = {"a": np.eye(3), "b": np.eye(3)}
+lists = {"a": {"q": ["x"]}, "b": {"q": ["y"]}}
+assert_type(evaluate(np.eye(3), arrays), Report | Comparison)
+assert_type(evaluate(np.eye(3), {"a": (np.eye(3), None)}), Report | Comparison)
+assert_type(evaluate({"q": ["x"]}, lists), Report | Comparison)
+assert_type(evaluate({"q": ["x"]}, {"q": {"x": 0.5}}), Report)
+assert_type(evaluate({"q": ["x"]}, {"q": [("x", 0.5)]}), Report)
+assert_type(evaluate(np.eye(3), y_pred=arrays), Report | Comparison)
 compared = compare("y.npz", files, metrics="p@1", complete_lists=True)
 for name, report in compared.items():
     assert_type((name, report), tuple[str, Report])

@@ -28,7 +28,6 @@ from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, ModelsLike, NamedModels, RowsLike, ValuesLike
 from xmleval.input.objects.models import models_of
-from xmleval.input.tensors import is_sparse
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.comparison import Comparison
 from xmleval.results.report import Report, with_same_measures
@@ -275,9 +274,6 @@ def answer(request: Request) -> Report | Comparison:
     """Return the report on a request, or the reports on several models."""
     y_score = request.data.y_score
     y_pred = request.data.y_pred
-    are_models = isinstance(y_score, Mapping) and not is_sparse(y_score)
-    if are_models and not y_score and reads_files(request):
-        raise InputError("y_score", "is empty; expected scores, or models by name")
     scores = models_of("y_score", y_score)
     sets = models_of("y_pred", y_pred)
     if sets is not None:
@@ -288,6 +284,8 @@ def answer(request: Request) -> Report | Comparison:
         return evaluate_values(request, {"": (y_score, y_pred)})[0]
     if y_score is None:
         return _as_answer(_evaluate_models(request, {}))
+    if isinstance(y_score, Mapping) and not hasattr(y_score, "shape") and not y_score:
+        raise InputError("y_score", "is empty; expected scores, or models by name")
     name = "y_score" if file_of("y_score", y_score) is None else str(y_score)
     return _as_answer(_evaluate_models(request, {name: y_score}))
 
