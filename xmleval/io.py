@@ -32,7 +32,7 @@ from xmleval.files.remote import as_path
 from xmleval.input.argument_types import RowsLike, SparseMatrix
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ
-from xmleval.input.formats.arrow import ARROW, Reading, named_rows, save_table
+from xmleval.input.formats.arrow import ARROW, ArrowReading, named_rows, save_table
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import save_xmc
 from xmleval.input.formats.trec import batches, save
@@ -225,7 +225,7 @@ def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
 
 def _arrow_rows(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
     """Return the rows of Parquet or Arrow files with names."""
-    return named_rows(paths, Reading(kind))
+    return named_rows(paths, ArrowReading(kind))
 
 
 def _named(path: PathLike, batches: ReadRows, kind: str, like: Named | list[str] | None) -> Named:

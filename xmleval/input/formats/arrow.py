@@ -37,8 +37,8 @@ from xmleval.input.formats.field_names import choose_fields
 from xmleval.input.formats.format import Fields, FileAt, Format, naming
 from xmleval.input.formats.label_columns import (
     CELL_BYTES,
+    LabelColumnReader,
     LabelColumns,
-    LabelTable,
     choose_label_columns,
 )
 from xmleval.input.formats.label_columns import EXPECTED as EXPECTED_TABLE
@@ -259,7 +259,7 @@ def _count_rows_of(n_bytes: int, batch: RecordBatch) -> int:
     return int(min(max(n_bytes // row_bytes, 1), MOST_ROWS))
 
 
-class Reading(NamedTuple):
+class ArrowReading(NamedTuple):
     """What is read from files: the kind of rows, names of columns, and how files are opened."""
 
     kind: str
@@ -282,7 +282,9 @@ class ArrowTable(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def describe_table(table: OpenedTable, reading: Reading, facts: Origin | None = None) -> ArrowTable:
+def describe_table(
+    table: OpenedTable, reading: ArrowReading, facts: Origin | None = None
+) -> ArrowTable:
     """Return the roles of the columns of a file; lists without scores are a ranking.
 
     ``facts`` is told which column judges the labels of a truth.
@@ -502,12 +504,12 @@ def _type_name(type_: Any) -> str:
     return str(type_)[:SHOWN]
 
 
-def named_rows(paths: Sequence[Path], reading: Reading) -> Iterator[Rows]:
+def named_rows(paths: Sequence[Path], reading: ArrowReading) -> Iterator[Rows]:
     """Yield the rows of files, one per instance or per label; integers become names."""
     with naming(paths[0], EXPECTED):
         names, columns = _find_label_columns(reading.file_at(paths[0]), reading)
     if columns is not None:
-        table = LabelTable(names, columns, reading.kind, Origin("row", how_to_join=RENAME))
+        table = LabelColumnReader(names, columns, reading.kind, Origin("row", how_to_join=RENAME))
         yield from _read_label_tables(table, paths, reading)
         return
     glance = VectorGlance(ADVICE)
@@ -529,7 +531,9 @@ def named_rows(paths: Sequence[Path], reading: Reading) -> Iterator[Rows]:
                 glance.close()
 
 
-def _find_label_columns(file: InputFile, reading: Reading) -> tuple[list[str], LabelColumns | None]:
+def _find_label_columns(
+    file: InputFile, reading: ArrowReading
+) -> tuple[list[str], LabelColumns | None]:
     """Return the columns of a file, and their roles if there is a column for each label."""
     with open_table(file, reading.fields) as table:
         names: list[str] = table.schema.names
@@ -569,7 +573,7 @@ def _index_columns(metadata: dict[bytes, bytes]) -> list[str]:
 
 
 def _read_label_tables(
-    table: LabelTable, paths: Sequence[Path], reading: Reading
+    table: LabelColumnReader, paths: Sequence[Path], reading: ArrowReading
 ) -> Iterator[Rows]:
     """Yield the rows of files with a column for each label."""
     columns = table.columns
@@ -595,7 +599,7 @@ def _refuse_other_names(names: Sequence[str], expected: Sequence[str], first: Pa
         raise ValueError(f"column {shown(name)} is not in both, this file and {first}")
 
 
-def _label_rows(batch: RecordBatch, table: LabelTable, first: int, origin: Origin) -> Rows:
+def _label_rows(batch: RecordBatch, table: LabelColumnReader, first: int, origin: Origin) -> Rows:
     """Return the rows of a batch of a table with a column for each label."""
     keys = None
     if table.columns.instance is not None:
@@ -617,7 +621,7 @@ def _numbers_or_nan(column: Any, name: str) -> Floats:
 
 
 def _describe_columns(
-    file: InputFile, reading: Reading, facts: Origin
+    file: InputFile, reading: ArrowReading, facts: Origin
 ) -> tuple[TableColumns[str], list[str]]:
     """Return the roles of the columns of a file whose rows are named, and notes on them."""
     with open_table(file, reading.fields) as table:
@@ -630,7 +634,7 @@ def _describe_columns(
 
 
 def _batches(
-    file: InputFile, reading: Reading, named: bool, n_bytes: int, facts: Origin, start: int = 0
+    file: InputFile, reading: ArrowReading, named: bool, n_bytes: int, facts: Origin, start: int = 0
 ) -> Iterator[Rows]:
     """Yield the rows of a table, ``named`` or by number; those of a long one have one label each.
 
@@ -772,7 +776,7 @@ def _place_rows(batches: Iterator[Rows], path: Path, instance: str) -> PlacedRow
     return placed
 
 
-def read_pieces(paths: Sequence[Path], reading: Reading) -> Pieces:
+def read_pieces(paths: Sequence[Path], reading: ArrowReading) -> Pieces:
     """Return the rows of files in order, by number."""
     files = [*map(reading.file_at, paths)]
     with naming(paths[0], EXPECTED):
@@ -815,7 +819,9 @@ def _refuse_other_columns(paths: Sequence[Path], tables: Sequence[ArrowTable]) -
             )
 
 
-def _describe_numbered(file: InputFile, reading: Reading, start: int) -> tuple[ArrowTable, int]:
+def _describe_numbered(
+    file: InputFile, reading: ArrowReading, start: int
+) -> tuple[ArrowTable, int]:
     """Return a table and the number of the row after its last.
 
     It has names if the numbers of its rows do not count from ``start``.
@@ -836,14 +842,16 @@ def _describe_numbered(file: InputFile, reading: Reading, start: int) -> tuple[A
     return table._replace(notes=tuple(notes)), start + first
 
 
-def _read_lists(file: InputFile, reading: Reading, start: int, n_bytes: int) -> Iterator[Rows]:
+def _read_lists(file: InputFile, reading: ArrowReading, start: int, n_bytes: int) -> Iterator[Rows]:
     """Yield the rows of a table of lists by number."""
     with naming(file.path, EXPECTED):
         batches = _batches(file, reading, False, n_bytes, Origin("row"), start)
         yield from without_vectors(batches, ADVICE)
 
 
-def _long_batches(files: Sequence[InputFile], reading: Reading, n_bytes: int) -> Iterator[Rows]:
+def _long_batches(
+    files: Sequence[InputFile], reading: ArrowReading, n_bytes: int
+) -> Iterator[Rows]:
     """Yield the rows of tables with a row for each label; refuse an instance in two files."""
     # for each instance the number of its file, from 1 up, or 0
     file_of: Ints = np.zeros(1, np.int32)
@@ -868,7 +876,7 @@ def _long_batches(files: Sequence[InputFile], reading: Reading, n_bytes: int) ->
 def further_columns_of(path: Path, kind: str, fields: Fields) -> list[str]:
     """Return the further columns of texts or integers in a file of lists of unnamed rows."""
     with naming(path, EXPECTED), open_table(InputFile(path), fields) as opened_table:
-        return describe_table(opened_table, Reading(kind, fields)).joining
+        return describe_table(opened_table, ArrowReading(kind, fields)).joining
 
 
 def hash_columns(paths: Sequence[Path], names: list[str]) -> dict[str, array[int]]:
@@ -950,8 +958,8 @@ def _make_lists(ptr: Ints, values: Any) -> Any:
 def _make_format(fields: Fields, file_at: FileAt) -> Format:
     """Return the format with readers of tables whose columns have the given names."""
 
-    def reading(kind: str) -> Reading:
-        return Reading(kind, fields, file_at)
+    def reading(kind: str) -> ArrowReading:
+        return ArrowReading(kind, fields, file_at)
 
     def read_columns(path: Path, kind: str) -> Sequence[str] | None:
         with naming(path, EXPECTED):

@@ -46,7 +46,7 @@ from xmleval.input.formats.json_lists import (
     read_in_blocks,
 )
 from xmleval.input.formats.label_columns import EXPECTED as EXPECTED_TABLE
-from xmleval.input.formats.label_columns import LabelTable, choose_label_columns
+from xmleval.input.formats.label_columns import LabelColumnReader, choose_label_columns
 from xmleval.input.further_columns import (
     Coded,
     EntryColumns,
@@ -789,7 +789,7 @@ class _TextFiles:
 
     def read_rows(self, paths: Sequence[Path], kind: str) -> Iterator[Rows]:
         """Yield the rows of files that follow one another."""
-        reader: _DocumentReader | LabelTable | None = None
+        reader: _DocumentReader | LabelColumnReader | None = None
         for path in paths:
             with naming(path, self.expected):
                 file = self.file_at(path)
@@ -803,7 +803,7 @@ class _TextFiles:
                         f"fields {_shown_names(names)}, not {fields_of_first} of {paths[0]}"
                     )
             origin = reader.facts.of_file(path, paths)
-            if isinstance(reader, LabelTable):
+            if isinstance(reader, LabelColumnReader):
                 with naming(path, EXPECTED_TABLE):
                     yield from _read_table(reader, file, header, file_records, origin)
                 continue
@@ -826,7 +826,7 @@ class _TextFiles:
         with naming(path, self.expected):
             names, first, _ = _read_header(self.records(self.file_at(path)))
             reader = _open_reader(names, first, kind, self.fields)
-            return reader.columns.labels if isinstance(reader, LabelTable) else None
+            return reader.columns.labels if isinstance(reader, LabelColumnReader) else None
 
     def holds_both(self, path: Path) -> bool:
         """Return whether a file of relevant labels also has predictions."""
@@ -885,7 +885,7 @@ def _read_json_lines(
 
 
 def _read_table(
-    table: LabelTable,
+    table: LabelColumnReader,
     file: InputFile,
     header: Iterator[tuple[int, Any]],
     records: Iterator[tuple[int, Any]],
@@ -921,7 +921,7 @@ def _open_reader(
     kind: str,
     fields: Fields,
     sample: Iterable[tuple[int, Any]] = (),
-) -> _DocumentReader | LabelTable:
+) -> _DocumentReader | LabelColumnReader:
     """Return a reader for fields, or refuse a first record that has no labels."""
     line, record = first
 
@@ -937,7 +937,7 @@ def _open_reader(
     except NoLabelsError:
         columns = choose_label_columns(names, kind, fields, is_number)
         if columns is not None:
-            return LabelTable(names, columns, kind, Origin(join_option="instance_field"))
+            return LabelColumnReader(names, columns, kind, Origin(join_option="instance_field"))
         _refuse_bare_objects(line, record)
         raise
     except ValueError:

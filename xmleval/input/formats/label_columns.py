@@ -148,7 +148,7 @@ def _how_to_read(kind: str, user: str, item: str) -> Message:
 
 
 @dataclass
-class LabelTable:
+class LabelColumnReader:
     """Reads the rows of tables with a column for each label.
 
     names : all columns of the first table
