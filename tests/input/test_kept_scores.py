@@ -124,6 +124,9 @@ def test_keep_best_is_read_by_evaluators_fusion_and_the_shell() -> None:
     assert evaluator.compute()["ndcg@3"] == expected
     kept = scan(write_run(), keep="best")
     assert fuse([kept, kept], "mean") == fuse([best_of(ENTRIES)] * 2, "mean")
+    lowest = best_of(ENTRIES, min)
+    options: dict[str, Any] = {"norm": "min-max", "higher_is_better": False}
+    assert fuse([kept, kept], "sum", **options) == fuse([lowest, lowest], "sum", **options)
     Path("t.json").write_text(json.dumps(TRUTH))
     result = json_of("evaluate t.json m.run --metrics ndcg@3 --keep best")
     assert result["values"]["ndcg@3"] == expected
@@ -163,3 +166,13 @@ def test_keep_best_keeps_nan_to_be_refused() -> None:
     table.loc[0, "score"] = np.nan
     with pytest.raises(ValueError, match=r"^y_score: .*nan"):
         evaluate(TRUTH, from_df(table, keep="best"), metrics="p@1")
+
+
+def test_keep_best_of_a_truth_keeps_the_highest_judgement() -> None:
+    judged = [("q0", "d0", 0.0), ("q0", "d0", 1.0), ("q0", "d0", 0.0), ("q0", "d1", 0.0)]
+    table = pytest.importorskip("pandas").DataFrame(judged, columns=COLUMNS)
+    for distances in (False, True):
+        truth = from_df(table, keep="best")
+        run = {"q0": {"d0": 0.5}}
+        report = evaluate(truth, run, metrics="r@1", higher_is_better=not distances)
+        assert report["r@1"] == 1

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,7 +182,7 @@ def fuse_rows(predictions: Any, fusion: Fusion) -> tuple[Any, int]:
     n_labels = fusion.n_labels
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
-    models = _read_models(predictions, n_labels)
+    models = _read_models(predictions, n_labels, fusion.higher_is_better)
     with models.location.locating_errors():
         fuser = _Fuser(fusion, models, constant, weights, k)
         starts = range(0, max(fuser.n_rows, 1), fuser.size)
@@ -212,7 +213,9 @@ class _Models:
     label_names: list[Any] | None = None
 
 
-def _read_models(predictions: Sequence[Any] | Mapping[str, Any], n_labels: int | None) -> _Models:
+def _read_models(
+    predictions: Sequence[Any] | Mapping[str, Any], n_labels: int | None, higher_is_better: bool
+) -> _Models:
     """Return predictions of models, matched by the names of rows and labels if there are any."""
     by_key: Mapping[Any, Any] = dict(enumerate(predictions))
     if isinstance(predictions, Mapping):
@@ -226,7 +229,8 @@ def _read_models(predictions: Sequence[Any] | Mapping[str, Any], n_labels: int |
     names = [model.name for model in models]
     files = dict(zip(arguments, names, strict=True))
     if any(model.named for model in models):
-        named_rows = zip(names, map(_read_names, models), strict=True)
+        read_names = partial(_read_names, higher_is_better=higher_is_better)
+        named_rows = zip(names, map(read_names, models), strict=True)
         rows, label_names, row_names = join_models([*named_rows])
         location = BatchLocation({}, files)
         return _Models(arguments, names, rows, None, location, row_names, label_names)
@@ -373,13 +377,14 @@ def _check_weights(weights: Any, n_models: int) -> list[float]:
     return numbers
 
 
-def _read_names(model: Opened) -> Rows:
+def _read_names(model: Opened, higher_is_better: bool) -> Rows:
     """Return predictions with the names of their rows and labels."""
     rows: Rows | None = None
     if isinstance(model, OpenedValue):
         rows = without_labels(model.value)  # may have names, too
     if model.named:
         match = Match(model.name, ())
+        match.higher_is_better = higher_is_better
         rows = match.place("y_true", model.name, prediction_batches(model)).rows()
         rows = rows._replace(
             keys=match.keys, match=match.by, names=match.names, origin=match.origin

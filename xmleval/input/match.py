@@ -62,7 +62,8 @@ class Match:
     n_nodes, nodes_named : how many of the first unknown labels are nodes of a hierarchy, and the
         numbers of those that occur in an input
     closed : whether all labels were known before the rows
-    higher_is_better : whether the highest score of a label that is listed several times is the best
+    higher_is_better : whether the highest of several scores of a label is the best, as of several
+        judgements
     """
 
     def __init__(
@@ -228,7 +229,7 @@ class Match:
         n_rows = progress.n_rows
         if progress.present is not None:
             n_rows = self.n_rows or 0
-        placed.close(n_rows, lowest=role == "y_score" and not self.higher_is_better)
+        placed.close(n_rows, lowest=not self.higher_is_better)
         self.note(argument, "repeated labels", placed.n_repeated)
         memory_limit().take(placed.n_bytes, f"{argument}: ")
         return placed

@@ -216,7 +216,6 @@ class _ValueMatch:
             "y_true", names, listed=self.options.labels is not None, fits=self.options.fits
         )
         match.notes = self.notes
-        match.higher_is_better = self.options.higher_is_better
         match.n_labels = max(self.n_labels or 0, match.n_labels)
         if "y_true" not in self.rows and any(rows.match == BY_KEY for rows in self.rows.values()):
             match.n_rows = _count_rows(self.truth)
@@ -287,6 +286,7 @@ class _ValueMatch:
                 match.row_numbers(argument, argument, None)
             if argument == "y_true":
                 match.add_nodes(self.options.nodes)
+                match.higher_is_better = self.options.higher_is_better
         return placed
 
     def _place_rows(self, match: Match, argument: str, rows: Rows) -> Rows:
