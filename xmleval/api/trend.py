@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from xmleval.api.check import check_limits
@@ -12,7 +12,7 @@ from xmleval.api.saved_reports import ResultsLike, files_by_name, load_reports
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, shown, shown_names
 from xmleval.input.argument_types import FilePath
-from xmleval.metrics.spec import expand_metrics, parse_spec
+from xmleval.metrics.spec import Spec, expand_metrics, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import setting_text
 from xmleval.results.ranking import by_short_names
@@ -151,29 +151,42 @@ def _measures_of(
     notes = list[str]()
     measures = dict[TrendMeasure, None]()
     if metrics is None:
-        all_specs = dict.fromkeys(spec for report in reports for spec in report.specs)
-        shared = [spec for spec in all_specs if all(spec.name in report for report in reports)]
+        shared, others = _split_by_presence(reports)
         if not shared and not limited:
             raise InputError("results", "no measure is on all days; give metrics of some days")
         measures = dict.fromkeys(map(TrendMeasure, shared))
-        others = [spec.name for spec in all_specs if spec not in shared]
         if others:
-            notes.append(f"left out, as not on all days: {', '.join(others)}")
+            notes.append(f"left out, as not on all days: {', '.join(map(str, others))}")
     names = [metrics] if isinstance(metrics, str) else metrics or ()
     for name in names:
         measures |= dict.fromkeys(_expand(name, reports))
     for name in limited:
         group, _, measure = name.rpartition(":")
         measures[TrendMeasure(parse_spec(measure), group)] = None
-    for each in measures:
-        missing = [
-            day
-            for day, of_day in days.items()
-            if any(each.report_of(report) is None for report in of_day.values())
-        ]
+    return [*measures], [*notes, *_notes_on_gaps(days, measures)]
+
+
+def _split_by_presence(reports: Sequence[Report]) -> tuple[list[Spec], list[Spec]]:
+    """Return the measures that all reports have, and those that only some have."""
+    shared = list[Spec]()
+    others = list[Spec]()
+    for spec in dict.fromkeys(spec for report in reports for spec in report.specs):
+        is_shared = all(spec.name in report for report in reports)
+        (shared if is_shared else others).append(spec)
+    return shared, others
+
+
+def _notes_on_gaps(days: Mapping[str, Reports], measures: Iterable[TrendMeasure]) -> list[str]:
+    """Return a note on each measure without a value on some days."""
+    notes = list[str]()
+    for measure in measures:
+        missing = list[str]()
+        for day, of_day in days.items():
+            if any(measure.report_of(report) is None for report in of_day.values()):
+                missing.append(day)
         if missing:
-            notes.append(f"{each.name} has no value on {shown_names(missing)}")
-    return [*measures], notes
+            notes.append(f"{measure.name} has no value on {shown_names(missing)}")
+    return notes
 
 
 def _expand(name: str, reports: list[Report]) -> list[TrendMeasure]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,40 +206,73 @@ def _refuse_inexact(counts: Counted, labels: Relabelling) -> None:
         )
 
 
+class LabelChange(NamedTuple):
+    """What distinguishes counts from those of one run over all labels.
+
+    unknown : why predictions of unknown labels matter; "" if there are none or no labels are added
+    has_broken_ties : whether equal scores ranked by numbers of labels that change
+    ranks_unlisted : whether labels that a row does not list have a score, and change
+    """
+
+    labels: Relabelling
+    unknown: str
+    has_broken_ties: bool
+    ranks_unlisted: bool
+
+
+def _change_of(counts: Counted, plan: Plan, labels: Relabelling) -> LabelChange:
+    """Return what distinguishes counts from those of one run over all labels."""
+    unknown = ""
+    if labels.adds_labels and _has_unknown(counts):
+        n_other = counted(labels.n_labels - labels.numbers.size, "labels")
+        unknown = "a state predicted labels that it does not know, and the other has "
+        unknown += f"{n_other} more"
+    is_reordered = counts.ranks_by_id and not labels.keeps_order
+    is_same = labels.keeps_numbers and not labels.adds_labels
+    return LabelChange(
+        labels,
+        unknown,
+        has_broken_ties=is_reordered and bool(_hints_of(counts).n_tied.any()),
+        ranks_unlisted=plan.unlisted is not None and not is_same,
+    )
+
+
 def _problems_of(
     counts: Counted, plan: Plan, labels: Relabelling
 ) -> Iterator[tuple[Spec | str, str]]:
     """Yield measures that cannot be merged exactly, and why."""
-    hints = _hints_of(counts)
-    n_other = counted(labels.n_labels - labels.numbers.size, "labels")
-    unknown = f"a state predicted labels that it does not know, and the other has {n_other} more"
-    is_among_unknown = labels.adds_labels and _has_unknown(counts)
-    has_broken_ties = counts.ranks_by_id and not labels.keeps_order and hints.n_tied.any()
-    is_same = labels.keeps_numbers and not labels.adds_labels
-    ranks_unlisted = plan.unlisted is not None and not is_same
-    if is_among_unknown and LABEL_GROUPS in plan.states:
-        yield "a group of labels", unknown
-    if is_among_unknown and (plan.kept_decisions or plan.keep_curves or plan.curve_points):
-        yield "values by label", unknown
-    if has_broken_ties and plan.kept_decisions:
+    change = _change_of(counts, plan, labels)
+    if change.unknown and LABEL_GROUPS in plan.states:
+        yield "a group of labels", change.unknown
+    if change.unknown and (plan.kept_decisions or plan.keep_curves or plan.curve_points):
+        yield "values by label", change.unknown
+    if change.has_broken_ties and plan.kept_decisions:
         yield "values by label", ORDER
     for spec in plan.all_specs:
         state = plan.state_of(spec)
-        if not state:
-            continue
-        counts_unknown = state_class(state).with_unknown and not spec.metric.every_label
-        if labels.adds_labels and spec.metric.every_label and state in ROW_VALUES:
-            yield spec, "its value of a row depends on the number of labels"
-        elif labels.adds_labels and spec in plan.gapless:
-            yield spec, "it needs a score of every label"
-        elif state == FINGERPRINTS and not labels.keeps_numbers:
-            yield spec, "sets of labels are kept by the numbers of labels"
-        elif is_among_unknown and not counts_unknown and spec.needs:
-            yield spec, unknown
-        elif ranks_unlisted and state not in CLOSED_FORM and _reads_ranking(plan, spec):
-            yield spec, "labels without a score have one, and take ranks"
-        elif has_broken_ties and spec.name in hints.ties:
-            yield spec, ORDER
+        if state:
+            reason = _reason_of(spec, state, plan, change)
+            if not reason and change.has_broken_ties and spec.name in _hints_of(counts).ties:
+                reason = ORDER
+            if reason:
+                yield spec, reason
+
+
+def _reason_of(spec: Spec, state: str, plan: Plan, change: LabelChange) -> str:
+    """Return why the counts of a measure do not tell its value over all labels; "" if they do."""
+    labels = change.labels
+    counts_unknown = state_class(state).with_unknown and not spec.metric.every_label
+    if labels.adds_labels and spec.metric.every_label and state in ROW_VALUES:
+        return "its value of a row depends on the number of labels"
+    if labels.adds_labels and spec in plan.gapless:
+        return "it needs a score of every label"
+    if state == FINGERPRINTS and not labels.keeps_numbers:
+        return "sets of labels are kept by the numbers of labels"
+    if change.unknown and not counts_unknown and spec.needs:
+        return change.unknown
+    if change.ranks_unlisted and state not in CLOSED_FORM and _reads_ranking(plan, spec):
+        return "labels without a score have one, and take ranks"
+    return ""
 
 
 def _reads_ranking(plan: Plan, spec: Spec) -> bool:
