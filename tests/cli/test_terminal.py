@@ -215,7 +215,6 @@ def test_options_of_evaluate_are_arguments_of_evaluate() -> None:
         "y_train": "--train",
         "y_pred": "--pred",
         "higher_is_better": "--lower-is-better",
-        "intervals": "--no-intervals",
     }
 
 

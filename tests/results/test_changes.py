@@ -138,7 +138,7 @@ def test_latex_writes_hits_as_counts_and_rows_with_digits_of_the_measure(n_copie
     changes = diff(truth, old, new, metric="ndcg@3", worst=1)
     (row,) = changes.rows or []
     (label,) = changes.labels or []
-    hits = f"{label.a:.0f} & {label.b:.0f} & {label.change:+.0f} &"
+    hits = f"{label.a:.0f} & {label.b:.0f} & {label.change:+.0f} &".replace("-", "$-$")
     plain = changes.to_latex(percent=False)
     assert hits in plain
     assert f"{row.a:.4f} & {row.b:.4f} &" in plain

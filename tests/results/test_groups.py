@@ -101,8 +101,8 @@ def test_comparison_has_every_difference_in_every_form() -> None:
                 half_width = f"{difference.estimate.half_width:.4f}"
                 value = f"{difference.value:+.4f}"
                 assert all(f"{value} ±{half_width}" in text for text in texts)
-                in_latex = rf"{value} \textpm{{}}{half_width}" in comparison.to_latex()
-                assert place == ["", ""] or in_latex
+                in_latex = rf"{value.replace('-', '$-$')} \textpm{{}}{half_width}"
+                assert place == ["", ""] or in_latex in comparison.to_latex()
     assert max(map(len, comparison.to_text(80).splitlines())) <= 80
     check_whole_in_every_form()
 
