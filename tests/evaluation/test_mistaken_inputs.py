@@ -83,6 +83,10 @@ def test_functions_of_training_labels_warn_of_ids_from_1(estimate: Any) -> None:
         warnings.simplefilter("error")
         estimate(TRAIN)
         estimate(few)
+        for unseen in (5, N_LABELS - 1):  # as well as label 0
+            gaps = FROM_1.toarray()
+            gaps[:, unseen] = 0
+            estimate(gaps)
         estimate({f"q{row}": values for row, values in enumerate([named["q"]] * 4)})
 
 
