@@ -65,9 +65,10 @@ def test_long_table_of_own_names_has_a_row_for_each_label(form: str) -> None:
         user: dict(zip(rows.item_id, rows.score, strict=True))
         for user, rows in PREDICTED.groupby("user_id")
     }
-    for options in ({}, {"conventions": "gains=linear"}):
-        report = evaluate(*files, metrics=["p@1", "ndcg@2"], **options)
-        assert dict(report) == dict(evaluate(judged, run, metrics=["p@1", "ndcg@2"], **options))
+    for gains in ("gains=binary", "gains=linear"):
+        report = evaluate(*files, metrics=["p@1", "ndcg@2"], conventions=gains)
+        expected = evaluate(judged, run, metrics=["p@1", "ndcg@2"], conventions=gains)
+        assert dict(report) == dict(expected)
     words = ["--instance-field", "user_id", "--label-field", "item_id"]
     words += ["--scores-label-field", "item_id", "--score-field", "rating"]
     code, text = shell(truth, scores, *words)
