@@ -5,6 +5,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,6 +79,7 @@ def refusal_of(mine: Evaluator, other: Evaluator) -> str | None:
     return None
 
 
+@pytest.mark.slow
 @law
 @given(st.data())
 def test_labels_merge_by_name_to_the_report_of_one_run(data: st.DataObject) -> None:

@@ -126,8 +126,8 @@ class Trend(Result[DayValue]):
     [('day1', 1.0, True), ('day2', 0.5, False)]
     >>> print(result)
     2 days x 1 measure
-    day      rows       P@1 ↑
-    -------------------------
+    day      rows   P@1 ↑
+    -----------------------
     day1        4  1.0000
     day2        4  0.5000 !
     minimum        0.6000
@@ -149,7 +149,15 @@ class Trend(Result[DayValue]):
 
     @cached
     def failures(self) -> dict[str, list[Failure]]:
-        """What is beyond its limit, undefined or missing, by day."""
+        """What is beyond its limit, undefined or missing, by day.
+
+        Examples
+        --------
+        >>> report = evaluate(np.eye(3), np.eye(3)[::-1], metrics=["p@1"])
+        >>> failures = xmleval.trend({"mon": report}, min={"p@1": 1}).failures
+        >>> [failure.value for failure in failures["mon"]]
+        [0.3333333333333333]
+        """
         failures = dict[str, list[Failure]]()
         for day, reports in self.days.items():
             of_day = list[Failure]()
