@@ -117,6 +117,7 @@ COMMAND_LINES = (
     "compare Y.npz a.npz b.npz --metrics p@1,r@1",
     "diff Y.npz a.npz b.npz --metric p@1",
     "rank one.json two.json",
+    "trend a.json",
     "merge a.state",
     "report Y.npz a.npz b.npz --metrics p@1 --output page.html",
     "plot Y.npz a.npz b.npz --metrics p@1 --kind differences --output figure.svg",

@@ -12,7 +12,7 @@ from tests.faults.fault import Fault
 from tests.made_tables import ENDINGS, lists, save
 
 COLUMNS: list[tuple[dict[str, Any], str, str]] = [
-    ({"a": [1], "b": [2]}, "truth", "no column holds labels; the columns are 'a', 'b'..."),
+    ({"a": ["x"], "b": ["y"]}, "truth", "no column holds labels; the columns are 'a', 'b'..."),
     (
         {"row": [1], "instance": [1], "label": [1]},
         "truth",

@@ -118,7 +118,7 @@ def test_tables_have_a_row_for_each_model_if_asked(both: Comparisons) -> None:
     latex = both.to_latex(rows="models")
     assert r" & \multicolumn{3}{c}{first} & \multicolumn{3}{c}{second} \\" in latex
     assert r"\cmidrule(lr){2-4} \cmidrule(lr){5-7}" in latex
-    with pytest.raises(ValueError, match="rows: 'measures' have no rows in a Comparisons; "):
+    with pytest.raises(ValueError, match="rows: 'measures' have no rows here; "):
         both.to_text(rows="measures")
 
 
@@ -170,8 +170,8 @@ def test_measures_are_chosen_among_results(both: Comparisons) -> None:
     ]
     refused: list[tuple[dict[str, Any], str]] = [
         ({"metrics": "p@5"}, "metrics: of data set 'first': "),
-        ({"test": "wilcoxon"}, "test: of data set 'first': is for truths and models; these are"),
-        ({"conventions": "sklearn"}, "conventions: of data set 'first': is for truths and"),
+        ({"test": "wilcoxon"}, "test: is for truths and models; these are"),
+        ({"conventions": "sklearn"}, "conventions: is for truths and"),
     ]
     for options, message in refused:
         with pytest.raises(InputError) as caught:

@@ -415,7 +415,7 @@ def test_latex_marks_the_best_and_has_one_number_of_digits_a_measure(
     rows = latex_cells(turned[start : start + len(columns)])
     turned_back = [[row[column] for row in rows] for column in range(4)]
     assert turned_back == [header[1:], *(cells[1:] for cells in body[:3])]
-    message = "rows: 'columns' have no rows in a Comparison; expected 'measures' or 'models'"
+    message = "rows: 'columns' have no rows here; expected 'measures' or 'models'"
     with pytest.raises(ValueError, match=message):
         comparison.to_latex(rows="columns")
 

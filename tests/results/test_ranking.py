@@ -308,7 +308,7 @@ def with_reports(**down: Any) -> Any:
             {**UP, "metrics": "coverage"},
             "higher_is_better: True, and lower is better for coverage",
         ),
-        (with_reports(), {}, "metric: not given; the models have p@1, ranking_loss"),
+        (with_reports(), {}, "metrics: not given; the models have p@1, ranking_loss"),
         (
             {"one": reports(), "two": reports("ranking_loss")},
             {"metrics": "p@1"},

@@ -95,7 +95,7 @@ def test_diff_has_percent_and_digits() -> None:
     [
         ({"digits": -1}, "digits: "),
         ({"digits": 1.5}, "digits: "),
-        ({"rows": "models"}, "rows: 'models' have no rows in a Report; expected 'measures'"),
+        ({"rows": "models"}, "rows: 'models' have no rows here; expected 'measures'"),
     ],
 )
 def test_wrong_styles_are_refused(style: Any, message: str) -> None:

@@ -249,12 +249,13 @@ def _compare_data_sets(
     for name, data_set in data_sets.items():
         if not isinstance(name, str):
             raise InputError("y_true", f"{shown(name)} is not the name of a data set")
+        if not isinstance(data_set, tuple):
+            _refuse_settings_of_results({**settings, **options})
         with naming_data_set(name):
             if isinstance(data_set, tuple):
                 truth, models, own = inputs_of(data_set)
                 comparisons[name] = compare(truth, models, **{**settings, **options, **own})
             else:
-                _refuse_settings_of_results({**settings, **options})
                 comparisons[name] = _finished_comparison(data_set, options)
     return comparisons
 
@@ -283,8 +284,10 @@ def naming_data_set(name: str) -> Iterator[None]:
 def _refuse_settings_of_results(settings: Mapping[str, Any]) -> None:
     """Refuse what changes results that were computed before."""
     assert compare.__kwdefaults__ is not None
+    if settings.get("metrics") is None and settings.get("k") is not None:
+        raise InputError("k", "chooses among measures; give metrics, too")
     for name, value in settings.items():
-        if name not in CHOOSING and value is not compare.__kwdefaults__.get(name):
+        if name not in CHOOSING and value != compare.__kwdefaults__.get(name):
             raise InputError(name, "is for truths and models; these are results, computed before")
 
 

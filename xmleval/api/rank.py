@@ -99,9 +99,10 @@ def rank(
     """
     refuse_unknown(options, keywords_of(rank), SHARED_ARGUMENTS)
     names = [metrics] if isinstance(metrics, str) or metrics is None else [*metrics]
+    requested = metrics if metrics is None else [str(name) for name in names]
     if not names:
         raise InputError("metrics", "no measure given; expected one or more")
-    by_name = by_data_set(_evaluated(results, metrics, options))
+    by_name = by_data_set(evaluated(results, requested, options))
     rankings = dict[str, Ranking]()
     for name in names:
         ranking = rank_by(
@@ -118,24 +119,27 @@ def rank(
     return Rankings(rankings)
 
 
-def _evaluated(results: object, metrics: str | Sequence[str] | None, options: Any) -> object:
+def evaluated(
+    results: object, metrics: str | Sequence[str] | None, options: Mapping[str, Any]
+) -> object:
     """Return results with the reports of those data sets that are truths and models."""
+    held = results
     if is_file(results):
-        results = Comparisons.load(results)
+        held = Comparisons.load(results)
     tuples = dict[object, Any]()
-    if isinstance(results, Mapping):
-        tuples = {name: each for name, each in results.items() if isinstance(each, tuple)}
+    if isinstance(held, Mapping):
+        tuples = {name: each for name, each in held.items() if isinstance(each, tuple)}
     if not tuples:
-        for name in options:
-            raise InputError(name, "is for truths and models; these are results, computed before")
-        return results
+        for option in options:
+            raise InputError(option, "is for truths and models; these are results, computed before")
+        return held
     reports = dict[object, object]()
     for name, data_set in tuples.items():
         with naming_data_set(str(name)):
             truth, models, own = inputs_of(data_set)
             reports[name] = _reports(truth, models, {"metrics": metrics, **options, **own})
-    assert isinstance(results, Mapping)
-    return {**results, **reports}
+    assert isinstance(held, Mapping)
+    return {**held, **reports}
 
 
 def _reports(truth: Any, models: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -143,5 +147,5 @@ def _reports(truth: Any, models: Any, options: dict[str, Any]) -> dict[str, Any]
     names = names_of(models, None)
     refuse_unknown(options, SHARED_ARGUMENTS)
     request = request_of({**options, "y_true": truth})
-    evaluated = evaluate_models(names, models, None, False, request)
-    return {name: report for name, (report,) in evaluated.reports.items()}
+    reports = evaluate_models(names, models, None, False, request).reports
+    return {name: report for name, (report,) in reports.items()}

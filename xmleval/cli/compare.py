@@ -111,7 +111,7 @@ def compare(
             raise click.UsageError("Missing argument 'TRUTH'.")
         files = [truth, *(path for _, path in scores)]
         if all(map(holds_results, files)):
-            result = _compare_results(files, options)
+            result = _compare_results(files, scores, options)
         else:
             result = _compare_models(truth, scores, scanning, options)
     if html is not None:
@@ -122,14 +122,20 @@ def compare(
     write_result(result, output_format, output, style)
 
 
-def _compare_results(files: Sequence[Path], options: Mapping[str, Any]) -> Comparisons:
+def _compare_results(
+    files: Sequence[Path], named: Sequence[NamedFile], options: Mapping[str, Any]
+) -> Comparisons:
     """Return the table of results that were computed before."""
     given: dict[str, Any] = {name: options[name] for name in given_options(options)}
     result: Comparisons
     if len(files) == 1 and files[0].is_file():
         result = compare_files(files[0], **given)
     else:
-        result = compare_files({**files_by_name("results", files)}, **given)
+        given_names = {path: name for name, path in named if name}
+        data_sets = files_by_name("results", files)
+        result = compare_files(
+            {given_names.get(path, name): path for name, path in data_sets.items()}, **given
+        )
     return result
 
 

@@ -61,9 +61,10 @@ def _filled(value: Any, name: str) -> Any:
     if isinstance(value, TrainingLabels):
         labels = _filled(value.labels, name)
         return value if labels is value.labels else replace(value, labels=labels)
-    if is_file(value) and not isinstance(value, str) and PLACE in str(value):
-        return as_path(str(value).replace(PLACE, name))
-    return value
+    if not is_file(value) or PLACE not in str(value):
+        return value
+    path = str(value).replace(PLACE, name)
+    return path if isinstance(value, str) else as_path(path)  # a text may name a column, too
 
 
 def files_of(truths: Iterable[NamedFile], models: Iterable[NamedFile]) -> list[Path]:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from xmleval.api.evaluate import evaluate
+from xmleval.api.rank import evaluated
 from xmleval.api.rank import rank as rank_models
 from xmleval.api.saved_reports import files_by_name
 from xmleval.cli.compare import OUTPUTS
@@ -64,7 +65,7 @@ def rank(
     """
     requested = expand_metrics(options["metrics"], options["k"])  # refuses a wrong name at once
     names = [spec.name for spec, _ in requested if spec.metric.direction != "none"]
-    is_chosen = options.pop("metrics") is not None
+    chosen = options.pop("metrics")
     del options["k"]
     settings = {name: options.pop(name) for name in RANKS}
     data_sets: Any
@@ -73,8 +74,10 @@ def rank(
         if results:
             raise click.UsageError(f"{results[0]} is given together with --truth; choose one")
         files = files_of(truths, models)
-        data_sets = data_sets_of(truths, models, scanning, options)
-        settings |= {**options, "progress": on_terminal()}
+        running = {**options, "progress": on_terminal()}
+        data_sets = evaluated(data_sets_of(truths, models, scanning, options), chosen, running)
+        shared = ranks.shared_measures(ranks.by_data_set(data_sets)) or []
+        names = [name for name in names if name in shared]
     elif not results:
         raise click.UsageError("Missing argument 'RESULTS...'.")
     else:
@@ -86,7 +89,7 @@ def rank(
             data_sets = Comparisons.load(files[0])
         data_sets, notes = ranks.by_short_names(ranks.by_data_set(data_sets))
         settings |= {name: options[name] for name in given_options(options)}
-        if not is_chosen:
+        if chosen is None:
             names = ranks.shared_measures(data_sets) or []
     metrics: Any = names
     if len(names) < 2:

@@ -30,7 +30,7 @@ OPTIONS = {
     ),
     **LIMIT_OPTIONS,
     "model": Opt(str, "NAME"),
-    **OUTPUTS,
+    **{name: opt for name, opt in OUTPUTS.items() if name != "rows"},
 }
 EXAMPLES = """\
 xmleval trend day*.json --min p@5=0.4

@@ -142,7 +142,7 @@ def _groups_in_file(path: Path, names: list[Any] | None, n_labels: int) -> tuple
     """Return the groups of labels, by name if labels have names, and notes."""
     lines = read_group_lines("label_groups", path)
     groups, n_unknown = lines.by_number("label", names, n_labels)
-    notes = list[str]()
+    notes = lines.notes_on_header(n_labels)
     if n_unknown:
         notes.append(Note(str(path), "ignored labels", n_unknown))
     if not lines.has_keys:
@@ -259,7 +259,9 @@ def _values_in_file(argument: str, path: Path, rows: MatchedInputs) -> Any:
         weights = _groups_of_rows(argument, path, rows)
         return [_weight_in_file(path, row, weight) for row, weight in enumerate(weights)]
     numbers = load_numbers(path, "weight per row", by_row=True)
-    if is_csv(path) and numbers.size - 1 == _count_rows(rows):  # the header is a number
+    is_named = is_csv(path) and numbers.size - 1 == _count_rows(rows)
+    if is_named and numbers[0] == 0:  # pandas calls a column without a name 0
+        rows.note([f"{path}: first line '0' read as the name of the column"])
         return numbers[1:]
     return numbers
 
@@ -293,6 +295,7 @@ def _groups_of_rows(argument: str, path: Path, rows: MatchedInputs) -> list[str]
     groups, n_unknown = lines.by_number("row", names, n_rows)
     if n_unknown:
         rows.note([Note(str(path), "unmatched rows", n_unknown)])
+    rows.note(lines.notes_on_header(n_rows))
     if lines.has_keys:
         for row in range(n_rows or len(groups)):
             if row not in groups:

@@ -38,8 +38,8 @@ PRED = (
     "y_pred",
     "predicted_tags",
     "predicted_labels",
-    "results",
 )
+RESULTS = ("results",)  # of predictions, where no other column is theirs
 # of one predicted label with its score, as search engines return it
 HIT_LABELS = ("corpus_id", "label", "doc_id", "id")
 SCORE_COLUMNS = ("score", "scores", "predicted_scores", "pred_scores", "probabilities")
@@ -304,6 +304,8 @@ class _UsualColumns(NamedTuple, Generic[Column]):
         if self.is_list is not None:
             true_names.append(LABEL_COLUMN)
         label = only_one(self.lists_named(true_names))
+        if label is None and not self.is_truth:
+            label = only_one(self.lists_named(RESULTS))
         if label is not None or self.is_list is None:
             return label
         for name in self.names:

@@ -207,10 +207,26 @@ class GroupLines(NamedTuple):
         if names is not None:
             expected = f"expected {of}, tab or comma, {self.noun} on a line"
             raise ValueError(f"{self.path}: {of}s have names; {expected}")
-        lines = self.lines
-        if is_csv(self.path) and n == len(lines) - 1:  # the first one is a header
-            lines = lines[1:]
+        lines = self.lines[1:] if self._has_header(n) else self.lines
         return {place: group for place, (_, (group,)) in enumerate(lines)}, 0
+
+    def notes_on_header(self, n: int | None) -> list[str]:
+        """Return a note if the first line of groups without keys is taken for their name."""
+        if not self._has_header(n):
+            return []
+        (header,) = self.lines[0][1]
+        return [f"{self.path}: first line {shown(header)} read as the name of the column"]
+
+    def _has_header(self, n: int | None) -> bool:
+        """Return whether CSV of groups without keys has a line more than there are groups.
+
+        A number, or a group that is there again, is no name; but pandas calls a column without a
+        name 0.
+        """
+        if self.has_keys or not is_csv(self.path) or n != len(self.lines) - 1:
+            return False
+        header, *others = [cells[0] for _, cells in self.lines]
+        return header == "0" or (decimal_number(header) is None and header not in others)
 
     def _is_in_order(self, names: Sequence[str]) -> bool:
         """Return whether an index is 0, 1, .. for so many names, and has none of these."""

@@ -982,7 +982,7 @@ def shared_first(lines: Mapping[str, Sequence[Footnote]], names: Collection[str]
     for shown_name, (name, own_lines) in zip(names, lines.items(), strict=True):
         for line in own_lines:
             if line not in shared:
-                has_name = f"{name}: " in line.text
+                has_name = line.text.startswith((f"{name}: ", f"note: {name}: "))
                 text = line.text if has_name else f"{shown_name}: {line.text}"
                 named.append(line._replace(text=text))
     return [*shared, *named]

@@ -438,22 +438,22 @@ def _measure_of(
         names = shared_measures(by_name)
     if names is None:
         if higher_is_better is None:
-            keywords = (Keyword("metric"), " or ", Keyword("higher_is_better"))
+            keywords = (Keyword("metrics"), " or ", Keyword("higher_is_better"))
             reason = Message("numbers do not tell which are better; give ", *keywords)
-            raise InputError("metric", reason)
+            raise InputError("metrics", reason)
         return None, bool(higher_is_better)
     if len(names) != 1:
         listed_names = shown_names(names) or "none in common"
-        raise InputError("metric", f"not given; the models have {listed_names}")
+        raise InputError("metrics", f"not given; the models have {listed_names}")
     (name,) = names
     if not isinstance(name, str):
-        raise InputError("metric", f"{shown(name)} is not the name of a measure")
+        raise InputError("metrics", f"{shown(name)} is not the name of a measure")
     try:
         spec = parse_spec(name)
     except ValueError as error:
         if higher_is_better is None:
             hint = Message("; a measure of your own needs ", Keyword("higher_is_better"))
-            raise InputError("metric", Message(str(error), hint)) from None
+            raise InputError("metrics", Message(str(error), hint)) from None
         return name, bool(higher_is_better)
     return spec, _is_up(spec, higher_is_better)
 
@@ -462,7 +462,7 @@ def _is_up(spec: Spec, higher_is_better: bool | None) -> bool:
     """Return whether higher values of a measure are better; ``higher_is_better`` must agree."""
     direction = spec.metric.direction
     if direction == "none":
-        raise InputError("metric", f"{spec} describes the labels, and not a model")
+        raise InputError("metrics", f"{spec} describes the labels, and not a model")
     if higher_is_better not in (None, direction == "up"):
         better = "higher" if direction == "up" else "lower"
         reason = f"{shown(higher_is_better)}, and {better} is better for {spec}"
@@ -526,7 +526,7 @@ def _missing_values(missing: Mapping[tuple[str, str], str], n_cells: int) -> Inp
     """Return the error of missing values, by data set and model."""
     reasons = [*missing.values()]
     if len(reasons) == n_cells:
-        return InputError("metric", reasons[0])
+        return InputError("metrics", reasons[0])
     few = "; ".join(reasons[:MOST_NAMED])
     if len(reasons) > MOST_NAMED:
         few += "; ..."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from xmleval.base.errors import counted, shown, shown_names
+from xmleval.base.errors import InputError, counted, shown, shown_names
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.comparison import LETTERS, shared_first
@@ -90,6 +90,12 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
     def _specs(self, in_tables: bool = True) -> list[Spec]:
         return [parse_spec(name) for name in self.rankings if known_spec(name) is not None]
 
+    def _style(self, **options: Any) -> Style:
+        for name in ("percent", "digits"):
+            if options.get(name):
+                raise InputError(name, "is for values; this table has average ranks")
+        return super()._style(**options)
+
     def _printed(self) -> list[tuple[Spec, float]]:
         return []
 
@@ -111,10 +117,18 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
 
     def placed_footnotes(self) -> list[Footnote]:
         lines = {each.symbol: each.placed_footnotes() for each in self.rankings.values()}
-        return [Footnote(f"letters: {FEW_WAYS}"), *shared_first(lines, [*lines])]
+        letters = [] if self._control else [Footnote(f"letters: {FEW_WAYS}")]
+        return [*letters, *shared_first(lines, [*lines])]
+
+    @property
+    def _control(self) -> str | None:
+        """The model with which all others are compared, if one is."""
+        return next(iter(self.rankings.values())).control
 
     def _paper(self, style: Style) -> tuple[list[Table], str]:
-        legend = f"bold: best; underlined: second best; letters: {FEW_WAYS}"
+        legend = "bold: best; underlined: second best"
+        if not self._control:
+            legend += f"; letters: {FEW_WAYS}"
         text = LATEX.text(legend)
         tables = self._tables(style.number, style.rows)
         return tables, f"\n\\smallskip{{\\footnotesize {text}\\par}}\n"
@@ -149,8 +163,10 @@ def _cells(ranking: Ranking) -> dict[str, Cell]:
             mark = "first"
         elif subtract(rank, second) == 0:
             mark = "second"
-        letters = [
-            letter for letter, group in zip(LETTERS, ranking.groups, strict=False) if model in group
-        ]
+        letters = list[str]()
+        if not ranking.control:
+            for letter, group in zip(LETTERS, ranking.groups, strict=False):
+                if model in group:
+                    letters.append(letter)
         cells[model] = Cell(short(rank), mark, "".join(letters))
     return cells

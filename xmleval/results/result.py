@@ -128,8 +128,8 @@ class Result(Protocol[AnyRecord]):
         Parameters
         ----------
         rows : {"measures", "models", "data_sets"}, optional
-            What has a row: of a `Comparison` measures (default) or models, of a `Ranking` and of
-            `Comparisons` data sets (default) or models.
+            What has a row: of a `Comparison` measures (default) or models; of a `Ranking` and of
+            `Comparisons` data sets (default) or models; of `Rankings` models (default) or measures.
         percent : bool, default False
             Whether to print values times 100, of measures that are at most 1.
         digits : int, optional
@@ -549,7 +549,7 @@ class Result(Protocol[AnyRecord]):
             rows = self._has_rows[0]
         if rows not in self._has_rows:
             kinds = " or ".join(map(repr, self._has_rows))
-            text = f"{shown(rows)} have no rows in a {type(self).__name__}; expected {kinds}"
+            text = f"{shown(rows)} have no rows here; expected {kinds}"
             raise InputError("rows", text)
         if digits is not None:
             digits = positive_integer("digits", digits, at_least=0)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Set
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from xmleval.base.errors import InputError, shown
 from xmleval.files.remote import is_file
 from xmleval.input.objects.frames import FrameColumns
@@ -101,4 +103,4 @@ def _is_pair(entry: Any) -> bool:
     label, score = entry
     if isinstance(label, str):
         return isinstance(score, NUMBERS)
-    return isinstance(label, LABEL_TYPES) and isinstance(score, float)
+    return isinstance(label, LABEL_TYPES) and isinstance(score, float | np.floating)
