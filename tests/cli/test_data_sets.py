@@ -140,3 +140,24 @@ def test_values_of_a_page_are_those_of_the_table(run: Run) -> None:
             assert f"{report['p@1']:.4f}" in page
     assert "SHA-256 of first/good.npz" in page
     assert np.all([name in Path("values.svg").read_text("utf-8") for name in HALVES])
+
+
+def test_rank_of_truths_leaves_out_what_needs_further_input(run: Run) -> None:
+    measures = [*json.loads(run(f"rank {BY_NAME} --format json"))["rankings"]]
+    assert "p@1" in measures
+    assert "psp@1" not in measures
+
+
+def test_names_and_places_of_data_sets_reach_all_files(run: Run, refused: Run) -> None:
+    for name, rows in HALVES.items():
+        run(f"compare Y_{name}.npz {name}/good.npz {name}/fair.npz --output {name}.json")
+        n_rows = rows.stop - rows.start
+        Path(f"{name}/groups.txt").write_text("".join(f"{row % 2}\n" for row in range(n_rows)))
+    table = run("compare first.json other=second.json --metrics p@1")
+    assert "\nother " in table
+    assert refused("compare first.json second.json --k 1") == (
+        "--k: chooses among measures; give metrics, too"
+    )
+    groups = run(f"compare {BY_NAME} --metrics p@1 --row-groups '{{}}/groups.txt' --format json")
+    for data_set in json.loads(groups)["data_sets"].values():
+        assert [*data_set["comparison"]["row_groups"]] == ["0", "1"]

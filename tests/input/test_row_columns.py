@@ -399,3 +399,20 @@ def test_csv_of_values_alone_may_have_a_header() -> None:
         evaluate(truth, scores, metrics="p@1", row_groups="lang.txt")
     with pytest.raises(ValueError, match=r"lang.csv: rows have names; expected row, tab or comma"):
         evaluate(LISTS, RUN, metrics="p@1", row_groups="lang.csv")
+
+
+def test_first_line_that_is_taken_for_a_name_is_noted(tmp_path: Path) -> None:
+    Path("groups.csv").write_text("en\nde\nfr\n")
+    report = evaluate(np.eye(2), np.eye(2) + 1, metrics="p@1", row_groups="groups.csv")
+    assert [*report.row_groups] == ["de", "fr"]
+    assert "groups.csv: first line 'en' read as the name of the column" in report.notes
+    for text in ("en\nde\nen\n", "1\n2\n3\n"):
+        Path("groups.csv").write_text(text)
+        with pytest.raises(ValueError, match="groups"):
+            evaluate(np.eye(2), np.eye(2) + 1, metrics="p@1", row_groups="groups.csv")
+
+
+def test_a_column_of_results_is_read_only_if_no_other_has_predictions() -> None:
+    Path("truth.csv").write_text("id,labels\na,x\nb,y\n")
+    Path("run.csv").write_text("id,label,score,results\na,x,.2,ok\nb,y,.3,bad\n")
+    assert evaluate("truth.csv", "run.csv", metrics="p@1")["p@1"] == 1.0

@@ -228,3 +228,17 @@ def test_rank_refuses_options_of_an_evaluation_with_results(both: Comparisons) -
         rank(both, "p@1", conventions="sklearn")
     with pytest.raises(TypeError, match="convention"):
         rank(pairs(), "p@1", convention="sklearn")
+
+
+def test_letters_of_ranks_are_of_pairs_that_were_compared() -> None:
+    values = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6, "e": 0.5}
+    by_model = {model: {"p@1": value, "p@3": value} for model, value in values.items()}
+    results = {f"d{n}": by_model for n in range(8)}
+    all_pairs = rank(results, ["p@1", "p@3"])
+    with_control = rank(results, ["p@1", "p@3"], control="c")
+    assert any(cell.above for row in all_pairs.tables()[0].rows for cell in row)
+    assert not any(cell.above for row in with_control.tables()[0].rows for cell in row)
+    assert "letters" in str(all_pairs)
+    assert "letters" not in str(with_control) + with_control.to_latex()
+    with pytest.raises(ValueError, match="percent: is for values; this table has average ranks"):
+        all_pairs.to_latex(percent=True)
