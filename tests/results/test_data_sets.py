@@ -242,3 +242,27 @@ def test_letters_of_ranks_are_of_pairs_that_were_compared() -> None:
     assert "letters" not in str(with_control) + with_control.to_latex()
     with pytest.raises(ValueError, match="percent: is for values; this table has average ranks"):
         all_pairs.to_latex(percent=True)
+
+
+def test_seeds_labels_and_groups_are_shown_for_each_data_set() -> None:
+    seeds = {"a": [MODELS["good"], MODELS["fair"]], "b": [MODELS["same"], MODELS["fair"]]}
+    both = compare({"one": (TRUTH, seeds), "two": (TRUTH, seeds)}, metrics="p@1", seeds=True)
+    captions = [table.caption for table in both.tables()]
+    seed_caption = "mean and standard deviation over (n) seeds, which ± does not cover"
+    assert captions[1:] == [f"one: {seed_caption}", f"two: {seed_caption}"]
+    worst = compare(pairs(), metrics="p@1", worst=2)
+    n_pairs = len(MODELS) * (len(MODELS) - 1) // 2
+    assert len(worst.tables()) == 1 + len(HALVES) * n_pairs
+    data_sets = {"one": (TRUTH, MODELS), "two": (TRUTH, MODELS)}
+    grouped = compare(data_sets, metrics="p@1", row_groups=LANGUAGES)
+    lines = [*csv.DictReader(io.StringIO(grouped.to_csv()))]
+    assert {(line["group_of"], line["group"]) for line in lines} == {
+        ("", ""),
+        ("rows", "de"),
+        ("rows", "en"),
+    }
+    for line in lines:
+        report = grouped[line["data_set"]][line["model"]]
+        if line["group"]:
+            report = report.row_groups[line["group"]]
+        assert float(line["p@1"]) == report["p@1"]

@@ -834,6 +834,11 @@ class Comparison(Result[Record], Mapping[str, Report]):
             "result": verdict,
         }
 
+    def _further_tables(self, number: Number) -> list[Table]:
+        """Return the tables of seeds and of labels that differ most, where there are any."""
+        seeds = [self._seed_table(number)] if self._has_seeds else []
+        return [*seeds, *self._label_tables()]
+
     def _label_tables(self) -> list[Table]:
         """Return the labels that differ most between each pair."""
         tables = []

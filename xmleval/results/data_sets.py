@@ -187,7 +187,11 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
 
     def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
         make = self._table_of_models if rows == "models" else self._table_of_data_sets
-        return [make(place, number) for place in self._places()]
+        tables = [make(place, number) for place in self._places()]
+        for data_set, comparison in self.comparisons.items():
+            for table in comparison._further_tables(number):
+                tables.append(table._replace(caption=f"{data_set}: {table.caption}"))
+        return tables
 
     def _caption(self, place: Place) -> str:
         """Return the caption of the values at a place."""
@@ -313,23 +317,34 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
 
     def _lines(self, bounded: bool) -> Lines:
         lines = list[list[Any]]()
+        places = self._places()
+        for place in places:
+            group = [GROUPS_OF[place[0]], place[1]] if len(places) > 1 else []
+            for data_set, comparison in self._comparisons_at(place).items():
+                for model in self._models_of(comparison):
+                    values = self._values_of(comparison, place, model)
+                    lines.append([data_set, *group, model, *values])
         fields = self._fields()
-        for data_set, comparison in self.comparisons.items():
-            records = {
-                (record.spec.name, record.model): record for record in comparison._by_place[WHOLE]
-            }
-            for model in self._models_of(comparison):
-                line: list[Any] = [data_set, model]
-                for spec in self._specs():
-                    record = records.get((spec.name, model))
-                    line += [None if record is None else read(record) for read in fields.values()]
-                lines.append(line)
-        header = ["data_set", "model"]
+        header = ["data_set", *(["group_of", "group"] if len(places) > 1 else []), "model"]
         for spec in self._specs():
             header += [
                 spec.name if field == "value" else f"{spec.name} {field}" for field in fields
             ]
         return header, lines
+
+    def _values_of(self, comparison: Comparison, place: Place, model: str) -> list[Any]:
+        """Return the fields of all measures of a model at a place, None for those it lacks."""
+        records = {
+            record.spec.name: record
+            for record in comparison._by_place[place]
+            if record.model == model
+        }
+        values = list[Any]()
+        for spec in self._specs():
+            record = records.get(spec.name)
+            for read in self._fields().values():
+                values.append(None if record is None else read(record))
+        return values
 
     def _fields(self) -> dict[str, Callable[[Record], Any]]:
         """Return functions that read the columns of a measure, by name."""
