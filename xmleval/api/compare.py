@@ -48,6 +48,7 @@ from xmleval.results.report import Report, with_same_measures
 from xmleval.states.plan import Settings, make_plan
 
 Models = Mapping[str, Any]  # scores or sets by name, or a list of those of seeds
+COMPUTED = "is for truths and models; these are results, computed before"
 CHOOSING = ("metrics", "k")  # options that choose among computed results
 # a truth, models and, perhaps, options; or results
 DataSet = (
@@ -288,7 +289,7 @@ def _refuse_settings_of_results(settings: Mapping[str, Any]) -> None:
         raise InputError("k", "chooses among measures; give metrics, too")
     for name, value in settings.items():
         if name not in CHOOSING and value != compare.__kwdefaults__.get(name):
-            raise InputError(name, "is for truths and models; these are results, computed before")
+            raise InputError(name, COMPUTED)
 
 
 def _finished_comparison(result: object, options: Mapping[str, Any]) -> Comparison:
@@ -299,8 +300,7 @@ def _finished_comparison(result: object, options: Mapping[str, Any]) -> Comparis
         raise InputError("y_true", f"{type(result).__name__} is no data set; {DATA_SET}")
     if options.get("metrics") is None:
         return result
-    requested = expand_metrics(options["metrics"], options.get("k", DEFAULT_K))
-    return result._only([spec.name for spec, _ in requested])
+    return result._only(options["metrics"], options.get("k"))
 
 
 def _refuse_other_baseline(baseline: str | None, names: Sequence[str]) -> None:

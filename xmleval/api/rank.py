@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from xmleval.api.compare import evaluate_models, inputs_of, names_of, naming_data_set
+from xmleval.api.compare import COMPUTED, evaluate_models, inputs_of, names_of, naming_data_set
 from xmleval.base.errors import InputError
 from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.evaluation.request import SHARED_ARGUMENTS, request_of
@@ -131,7 +131,7 @@ def evaluated(
         tuples = {name: each for name, each in held.items() if isinstance(each, tuple)}
     if not tuples:
         for option in options:
-            raise InputError(option, "is for truths and models; these are results, computed before")
+            raise InputError(option, COMPUTED)
         return held
     reports = dict[object, object]()
     for name, data_set in tuples.items():

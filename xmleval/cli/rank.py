@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from xmleval.api.rank import evaluated
 from xmleval.api.rank import rank as rank_models
 from xmleval.api.saved_reports import files_by_name
 from xmleval.cli.compare import OUTPUTS
-from xmleval.cli.data_sets import data_sets_of, files_of, given_options
+from xmleval.cli.data_sets import DataSets, data_sets_of, files_of, given_options
 from xmleval.cli.files import FILE, NamedFile, Scanning
 from xmleval.cli.messages import on_terminal, spell_options
 from xmleval.cli.options import COMPARED, DATA_SETS, Opt, command, training_file
@@ -39,6 +39,7 @@ RANKS = {
     "alpha": Opt(NUMBER, "NUMBER"),
     "leave_out": Opt(Choice(ranks.LEAVE_OUT)),
 }
+CHOOSING = ("metrics", "k")  # options that choose among results
 SECTIONS = {"Ranks": RANKS, "Data sets": DATA_SETS} | COMPARED | {"Output": OUTPUTS}
 
 
@@ -63,44 +64,70 @@ def rank(
     measures, prints one table of average ranks. In place of RESULTS, --truth and --model give data
     sets and models that are evaluated first.
     """
-    requested = expand_metrics(options["metrics"], options["k"])  # refuses a wrong name at once
-    names = [spec.name for spec, _ in requested if spec.metric.direction != "none"]
-    chosen = options.pop("metrics")
-    del options["k"]
+    expand_metrics(options["metrics"], options["k"])  # refuses a wrong name before any file is read
     settings = {name: options.pop(name) for name in RANKS}
-    data_sets: Any
     notes = list[str]()
     if truths or models:
         if results:
             raise click.UsageError(f"{results[0]} is given together with --truth; choose one")
         files = files_of(truths, models)
-        running = {**options, "progress": on_terminal()}
-        data_sets = evaluated(data_sets_of(truths, models, scanning, options), chosen, running)
-        shared = ranks.shared_measures(ranks.by_data_set(data_sets)) or []
-        names = [name for name in names if name in shared]
-    elif not results:
-        raise click.UsageError("Missing argument 'RESULTS...'.")
+        data_sets = _evaluate(data_sets_of(truths, models, scanning, options), options)
     else:
-        data_sets = files_by_name("results", results)
-        files = [*data_sets.values()]
+        files_by_data_set = files_by_name("results", _refuse_none(results))
+        files = [*files_by_data_set.values()]
         for file in files:
             refuse_input(file, [path for path in (output, html, plot) if path is not None])
-        if len(files) == 1:
-            data_sets = Comparisons.load(files[0])
-        data_sets, notes = ranks.by_short_names(ranks.by_data_set(data_sets))
-        settings |= {name: options[name] for name in given_options(options)}
-        if chosen is None:
-            names = ranks.shared_measures(data_sets) or []
-    metrics: Any = names
-    if len(names) < 2:
-        metrics = next(iter(names), None)
-    result = _with_notes(rank_models(data_sets, metrics, **settings), notes)
+        data_sets, notes = _read_results(files_by_data_set, options)
+    result = rank_models(data_sets, _measures_of(data_sets, options), **settings)
+    result = _with_notes(result, notes)
     if html is not None:
         about = describe_run([*files, training_file(options)])
         write_text(result.worded(spell_options).to_html(about=about), html)
     if plot is not None:
         write_figure(result.plot("critical_difference"), plot)
     write_result(result, output_format, output, style)
+
+
+def _refuse_none(results: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the files of results, or refuse to rank without any."""
+    if not results:
+        raise click.UsageError("Missing argument 'RESULTS...'.")
+    return results
+
+
+def _evaluate(data_sets: DataSets, options: Mapping[str, Any]) -> Mapping[str, ranks.Models]:
+    """Return the reports of models by data set."""
+    computing = {name: value for name, value in options.items() if name != "metrics"}
+    computing["progress"] = on_terminal()
+    return ranks.by_data_set(evaluated(data_sets, options["metrics"], computing))
+
+
+def _read_results(
+    files: Mapping[str, Path], options: Mapping[str, Any]
+) -> tuple[Mapping[str, ranks.Models], list[str]]:
+    """Return results by data set, and notes; refuse options that change results."""
+    data_sets: Mapping[str, Any] = files
+    if len(files) == 1:
+        data_sets = Comparisons.load(*files.values())
+    given = {name: options[name] for name in given_options(options) if name not in CHOOSING}
+    return ranks.by_short_names(ranks.by_data_set(evaluated(data_sets, None, given)))
+
+
+def _measures_of(
+    data_sets: Mapping[str, ranks.Models], options: Mapping[str, Any]
+) -> str | list[str] | None:
+    """Return the measures to rank by: those asked for, or else all that every model has."""
+    names = ranks.shared_measures(data_sets) or []
+    if options["metrics"] is not None:
+        selected = dict[str, None]()
+        for item in options["metrics"]:
+            named = [spec.name for spec, _ in expand_metrics([item], options["k"])]
+            present = [name for name in named if name in names]
+            selected |= dict.fromkeys(present or named)  # those that no model has are refused
+        names = [*selected]
+    if len(names) > 1:
+        return names
+    return next(iter(names), None)
 
 
 def _with_notes(result: Ranking | Rankings, notes: Sequence[str]) -> Ranking | Rankings:

@@ -9,11 +9,8 @@ from pathlib import Path
 import click
 
 from xmleval.api.saved_reports import files_by_name, holds_results, load_reports
-from xmleval.base.errors import InputError
 from xmleval.cli.data_sets import given_options
 from xmleval.cli.messages import FLAGS, spell_options
-from xmleval.metrics.spec import Spec, expand_metrics
-from xmleval.metrics.spellings import not_there
 from xmleval.results.comparison import Comparison
 from xmleval.results.report import Report
 
@@ -55,7 +52,7 @@ def load_saved(paths: Sequence[Path], metrics: Iterable[str] | None) -> Comparis
 def _showing(result: Comparison, metrics: Iterable[str] | None) -> Comparison:
     """Return reports with the measures to show; messages of the result name options."""
     if metrics is not None:
-        result = result._only(_names_of(metrics, result.specs))
+        result = result._only(metrics)
     return result.worded(spell_options)
 
 
@@ -87,16 +84,3 @@ def _notes_on(reports: Mapping[str, Report]) -> list[str]:
     if len({report.n_rows for report in reports.values()}) == 1:
         return []
     return [f"values are of different rows, of which there are {', '.join(n_rows)}"]
-
-
-def _names_of(metrics: Iterable[str], specs: Sequence[Spec]) -> list[str]:
-    """Return the measures that names select among those that all reports have."""
-    shared = [spec.name for spec in specs]
-    cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
-    chosen = list[str]()
-    for metric in metrics:
-        names = [spec.name for spec, _ in expand_metrics(metric, cutoffs) if spec.name in shared]
-        if not names:
-            raise InputError("metrics", not_there(metric, shared))
-        chosen += names
-    return chosen

@@ -106,11 +106,15 @@ class _Columns:
         if self._has_index:
             cells = cells[1:]
         if len(cells) != 2 or not (all(cells) or is_header):
-            hint = ""
-            if len(cells) > 2 and self._by_row:
-                hint = "; leave out all columns but these two"
-            raise ValueError(f"{shown(line)} is not two cells with text in both{hint}")
+            raise self._refusal(line, len(cells))
         return cells
+
+    def _refusal(self, line: str, n_cells: int) -> ValueError:
+        """Return the error of a line that is not two cells."""
+        hint = ""
+        if n_cells > 2 and self._by_row:
+            hint = "; leave out all columns but these two"
+        return ValueError(f"{shown(line)} is not two cells with text in both{hint}")
 
     def _separates(self, line: str, mark: str) -> bool:
         """Return whether a line has several cells with a separator between them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import chain, combinations, product
@@ -18,7 +18,6 @@ from xmleval.base.cached import cached
 from xmleval.base.errors import InputError, Keyword, Message, counted, printable, shown, shown_names
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
-from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import (
@@ -44,8 +43,8 @@ from xmleval.results.record import (
     symbols_of,
 )
 from xmleval.results.report import Report, load_results, mean_of
-from xmleval.results.result import Result, Style
-from xmleval.results.saved_comparisons import Tests, read_comparison
+from xmleval.results.result import Result, Style, select_specs
+from xmleval.results.saved_comparisons import Corrected, read_comparison
 from xmleval.results.saved_results import naming_file, read_contents
 from xmleval.results.shown import FigureData
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
@@ -92,7 +91,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
     lists_of : callable, optional
         Takes two reports by name, a measure and numbers of rows, and returns what to show of these
         rows.
-    tests : Tests, optional
+    tests : Corrected, optional
         Differences that were tested before, and the number of tests; default: they are found.
 
     Attributes
@@ -136,7 +135,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         within: bool = True,
         complete_lists: bool = False,
         lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
-        tests: Tests | None = None,
+        tests: Corrected | None = None,
     ) -> None:
         self.seeds = {name: _seed_reports(report) for name, report in reports.items()}
         self.reports = {name: mean_of(seeds) for name, seeds in self.seeds.items()}
@@ -172,13 +171,13 @@ class Comparison(Result[Record], Mapping[str, Report]):
         self.notes = [note.text for note in all_notes]
         self.labels = [*self._find_labels()] if worst else []
 
-    def _run_tests(self, differences: Sequence[Difference]) -> Tests:
+    def _run_tests(self, differences: Sequence[Difference]) -> Corrected:
         """Return differences with corrected p-values, and the number of tests."""
         n_tests = 0
         for difference in differences:
             if not (math.isnan(difference.p_value) or difference.same_as):
                 n_tests += 1
-        return Tests(correct(differences, self.level or 0.0), n_tests)
+        return Corrected(correct(differences, self.level or 0.0), n_tests)
 
     def _shared_specs(self) -> list[Spec]:
         """Return the measures that all reports have."""
@@ -458,15 +457,15 @@ class Comparison(Result[Record], Mapping[str, Report]):
         said = [Footnote(f"note: {self._say(note.text)}", note.about) for note in notes]
         return [*self._test_lines(), *shared, *said]
 
-    def _only(self, names: Collection[str]) -> Comparison:
-        """Return a comparison whose tables show the measures of some canonical names."""
-        known = [spec.name for spec in self.specs]
-        for name in names:
-            if name not in known:
-                raise InputError("metrics", not_there(name, known))
+    def _only(self, metrics: str | Iterable[str], k: int | Iterable[int] | None = None) -> Self:
+        """Return a comparison whose tables show some measures, selected as by `select_specs`."""
+        try:
+            selected = {*select_specs(self.specs, metrics, k)}
+        except KeyError as error:
+            raise InputError("metrics", error.args[0]) from None
         changed = copy(self)
-        changed.specs = [spec for spec in self.specs if spec.name in names]
-        changed.differences = [each for each in self.differences if each.name in names]
+        changed.specs = [spec for spec in self.specs if spec in selected]
+        changed.differences = [each for each in self.differences if each.spec in selected]
         vars(changed).pop("_by_place", None)
         return changed
 

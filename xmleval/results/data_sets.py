@@ -19,10 +19,13 @@ from xmleval.results.record import (
     AS_SHOWN,
     BOUNDS,
     ESTIMATED,
+    VALUE,
+    Fields,
     Footnote,
     Lines,
     Number,
     Record,
+    column_head,
     symbols_of,
 )
 from xmleval.results.result import Facts, Result, Style
@@ -38,7 +41,8 @@ if TYPE_CHECKING:
     from xmleval.results.figures import Kind
     from xmleval.results.pages import PageContents
 
-RANKS = {"best": "first", "second": "second", "other": "other"}  # marks, by those of a comparison
+# marks of cells, by those of a comparison in a paper
+MARKS = {"best": "first", "second": "second", "other": "other"}
 
 
 class Comparisons(Result[Record], Mapping[str, Comparison]):
@@ -254,7 +258,7 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
             mark = comparison._paper_mark(place, record)
             above = comparison._letters_below(record)
             text = record.text(number, bounded=True)
-            cells[record.spec.name, record.model] = Cell(text, RANKS[mark], above)
+            cells[record.spec.name, record.model] = Cell(text, MARKS[mark], above)
         return cells
 
     def placed_footnotes(self) -> list[Footnote]:
@@ -288,7 +292,7 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
         return [f"Of {n_data_sets}, each model is best by {spec.symbol} on: {', '.join(counts)}."]
 
     def _mark_lines(self) -> list[str]:
-        """Return a line on what letters or stars mean, for each test that was made."""
+        """Return a line on what letters mean, for each test that was made."""
         mark = "letters: better than that model"
         data_sets = dict[str, list[str]]()
         for name, comparison in self.comparisons.items():
@@ -316,39 +320,30 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
         return {"schema": SCHEMA, "data_sets": data_sets, "notes": self.notes}
 
     def _lines(self, bounded: bool) -> Lines:
-        lines = list[list[Any]]()
-        places = self._places()
-        for place in places:
-            group = [GROUPS_OF[place[0]], place[1]] if len(places) > 1 else []
-            for data_set, comparison in self._comparisons_at(place).items():
-                for model in self._models_of(comparison):
-                    values = self._values_of(comparison, place, model)
-                    lines.append([data_set, *group, model, *values])
         fields = self._fields()
-        header = ["data_set", *(["group_of", "group"] if len(places) > 1 else []), "model"]
+        places = self._places()
+        group_heads = ["group_of", "group"] if len(places) > 1 else []
+        header = ["data_set", *group_heads, "model"]
         for spec in self._specs():
-            header += [
-                spec.name if field == "value" else f"{spec.name} {field}" for field in fields
-            ]
+            header += [column_head(spec.name, field) for field in fields]
+        lines = list[list[Any]]()
+        for kind, group in places:
+            named_group = [GROUPS_OF[kind], group][: len(group_heads)]
+            for data_set, comparison in self._comparisons_at((kind, group)).items():
+                records = {
+                    (record.model, record.spec.name): record
+                    for record in comparison._by_place[kind, group]
+                }
+                for model in self._models_of(comparison):
+                    line = [data_set, *named_group, model]
+                    for spec in self._specs():
+                        line += _values_of(records.get((model, spec.name)), fields)
+                    lines.append(line)
         return header, lines
 
-    def _values_of(self, comparison: Comparison, place: Place, model: str) -> list[Any]:
-        """Return the fields of all measures of a model at a place, None for those it lacks."""
-        records = {
-            record.spec.name: record
-            for record in comparison._by_place[place]
-            if record.model == model
-        }
-        values = list[Any]()
-        for spec in self._specs():
-            record = records.get(spec.name)
-            for read in self._fields().values():
-                values.append(None if record is None else read(record))
-        return values
-
-    def _fields(self) -> dict[str, Callable[[Record], Any]]:
+    def _fields(self) -> Fields:
         """Return functions that read the columns of a measure, by name."""
-        fields: dict[str, Callable[[Record], Any]] = {"value": lambda record: record.value}
+        fields: dict[str, Callable[[Record], Any]] = {**VALUE}
         records = self.records()
         if any(record.bounds for record in records):
             fields |= BOUNDS
@@ -372,3 +367,8 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
             for panel in values.make(comparison._figure_data(specs)):
                 panels.append(replace(panel, title=name))
         return panels
+
+
+def _values_of(record: Record | None, fields: Fields) -> list[Any]:
+    """Return the fields of a record, None for those of a measure without one."""
+    return [None if record is None else read(record) for read in fields.values()]

@@ -18,7 +18,7 @@ from xmleval.results.saved_results import known_spec
 from xmleval.show.tables import LATEX, Cell, Table, short
 from xmleval.version import __version__
 
-FEW_WAYS = "ranks that share a letter are not significantly different"
+SHARED_LETTERS = "ranks that share a letter are not significantly different"
 
 
 class Rankings(Result[Rank], Mapping[str, Ranking]):
@@ -117,7 +117,7 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
 
     def placed_footnotes(self) -> list[Footnote]:
         lines = {each.symbol: each.placed_footnotes() for each in self.rankings.values()}
-        letters = [] if self._control else [Footnote(f"letters: {FEW_WAYS}")]
+        letters = [] if self._control else [Footnote(f"letters: {SHARED_LETTERS}")]
         return [*letters, *shared_first(lines, [*lines])]
 
     @property
@@ -128,7 +128,7 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
     def _paper(self, style: Style) -> tuple[list[Table], str]:
         legend = "bold: best; underlined: second best"
         if not self._control:
-            legend += f"; letters: {FEW_WAYS}"
+            legend += f"; letters: {SHARED_LETTERS}"
         text = LATEX.text(legend)
         tables = self._tables(style.number, style.rows)
         return tables, f"\n\\smallskip{{\\footnotesize {text}\\par}}\n"
@@ -156,6 +156,7 @@ def _cells(ranking: Ranking) -> dict[str, Cell]:
     ranks = ranking.average_ranks
     best = min(ranks.values())
     second = min((rank for rank in ranks.values() if subtract(rank, best)), default=best)
+    letters = _letters_of(ranking)
     cells = dict[str, Cell]()
     for model, rank in ranks.items():
         mark = "other"
@@ -163,10 +164,15 @@ def _cells(ranking: Ranking) -> dict[str, Cell]:
             mark = "first"
         elif subtract(rank, second) == 0:
             mark = "second"
-        letters = list[str]()
-        if not ranking.control:
-            for letter, group in zip(LETTERS, ranking.groups, strict=False):
-                if model in group:
-                    letters.append(letter)
-        cells[model] = Cell(short(rank), mark, "".join(letters))
+        cells[model] = Cell(short(rank), mark, letters.get(model, ""))
     return cells
+
+
+def _letters_of(ranking: Ranking) -> dict[str, str]:
+    """Return the letters of the groups of each model; none with a control, which has no groups."""
+    letters = dict[str, str]()
+    if ranking.control is None:
+        for letter, group in zip(LETTERS, ranking.groups, strict=False):
+            for model in group:
+                letters[model] = letters.get(model, "") + letter
+    return letters

@@ -141,15 +141,15 @@ def measure_lines(
         if record.kind:
             record_fields = {f"{record.kind} {record.group}": VALUE["value"]}
         for name, read in record_fields.items():
-            heads[record.model, name] = _model_head(record.model, name) if by_model else name
+            heads[record.model, name] = column_head(record.model, name) if by_model else name
             values[measure][record.model, name] = read(record)
     lines = [[*start, *map(values[measure].get, heads)] for measure, start in starts.items()]
     return [*MEASURE, *heads.values()], lines
 
 
-def _model_head(model: str, field: str) -> str:
-    """Return the head of a column of a model."""
-    return model if field == "value" else f"{model} {field}"
+def column_head(name: str, field: str) -> str:
+    """Return the head of a column of CSV with a field of a model or measure."""
+    return name if field == "value" else f"{name} {field}"
 
 
 def members(records: Iterable[Any], fields: Fields) -> list[dict[str, Any]]:

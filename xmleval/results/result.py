@@ -454,7 +454,8 @@ class Result(Protocol[AnyRecord]):
             if not specs:
                 reason = f"no measure of this {type(self).__name__} is known; leave this out"
                 raise InputError("metrics", reason)
-            specs = _chosen(specs, metrics, kinds[kind].against_k)
+            selected = select_specs(specs, metrics)
+            specs = _at_all_cutoffs(specs, selected) if kinds[kind].against_k else selected
         return kinds[kind].make(self._figure_data(specs))
 
     @overload
@@ -620,17 +621,27 @@ class Result(Protocol[AnyRecord]):
         return FigureData({}, specs)
 
 
-def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str], against_k: bool) -> list[Spec]:
-    """Return the specs that names select; against k, a single cutoff selects all cutoffs."""
+def select_specs(
+    specs: Sequence[Spec], metrics: str | Iterable[str], k: int | Iterable[int] | None = None
+) -> list[Spec]:
+    """Return the measures that names select among those that were computed.
+
+    Names without a cutoff are at ``k``, by default at all cutoffs that were computed. KeyError is
+    raised for a name that selects none.
+    """
     by_name = {spec.name: spec for spec in specs}
-    cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
-    chosen: dict[str, Spec] = {}
+    cutoffs = k or sorted({spec.k for spec in specs if spec.k}) or [1]
+    selected: dict[str, Spec] = {}
     for item in parse_names(metrics) if isinstance(metrics, str) else metrics:
         names = [spec.name for spec, _ in expand_metrics([item], cutoffs)]
         if by_name.keys().isdisjoint(names):
             raise KeyError(not_there(item, [*by_name]))
-        chosen |= {name: by_name[name] for name in names if name in by_name}
-    if against_k:
-        n_cutoffs = Counter(spec.family for spec in chosen.values())
-        chosen |= {spec.name: spec for spec in specs if n_cutoffs[spec.family] == 1}
-    return [*chosen.values()]
+        selected |= {name: by_name[name] for name in names if name in by_name}
+    return [*selected.values()]
+
+
+def _at_all_cutoffs(specs: Sequence[Spec], selected: Sequence[Spec]) -> list[Spec]:
+    """Return selected measures; one that is selected at a single cutoff, at all cutoffs."""
+    n_cutoffs = Counter(spec.family for spec in selected)
+    others = [spec for spec in specs if n_cutoffs[spec.family] == 1]
+    return [*dict.fromkeys([*selected, *others])]

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from xmleval.results.differences import Difference
 from xmleval.results.places import Place
-from xmleval.results.saved_results import known_spec
-from xmleval.statistics.jackknife import Estimate
+from xmleval.results.saved_results import known_spec, read_number, saved_estimate
 from xmleval.statistics.paired import Outcomes
 
+NUMBER_FIELDS = (  # of a difference, by name
+    "difference",
+    "value_a",
+    "value_b",
+    "standard_error",
+    "confidence_lower",
+    "confidence_upper",
+    "p_value",
+    "corrected_p_value",
+)
 
-class Tests(NamedTuple):
+
+class Corrected(NamedTuple):
     """Differences with corrected p-values, and the number of tests that were corrected together."""
 
     differences: Sequence[Difference]
@@ -26,7 +35,7 @@ class SavedComparison(NamedTuple):
     test: str
     baseline: str | None
     complete_lists: bool
-    tests: Tests
+    tests: Corrected
 
 
 def read_comparison(contents: Mapping[str, Any]) -> SavedComparison | None:
@@ -40,7 +49,7 @@ def read_comparison(contents: Mapping[str, Any]) -> SavedComparison | None:
             members["test"],
             members.get("baseline"),
             members.get("complete_lists", False),
-            Tests(differences, members["n_tests"]),
+            Corrected(differences, members["n_tests"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(
@@ -74,36 +83,25 @@ def _difference(saved: Mapping[str, Any], place: Place) -> Difference | None:
     spec = known_spec(saved["name"])
     if spec is None:
         return None
-    value = _number(saved["difference"])
+    numbers = {name: read_number(saved[name], f"{spec}: {name}") for name in NUMBER_FIELDS}
     outcomes = None
     if saved["wins"] is not None:
         outcomes = Outcomes(saved["wins"], saved["ties"], saved["losses"])
+    estimate = None
+    if saved["standard_error"] is not None:
+        ends = (numbers["confidence_lower"], numbers["confidence_upper"])
+        estimate = saved_estimate(numbers["difference"], ends, numbers["standard_error"])
     return Difference(
         spec,
         saved["a"],
         saved["b"],
-        value,
-        _number(saved["value_a"]),
-        _number(saved["value_b"]),
+        numbers["difference"],
+        numbers["value_a"],
+        numbers["value_b"],
         *place,
-        _estimate(saved, value),
-        _number(saved["p_value"]),
+        estimate,
+        numbers["p_value"],
         outcomes,
-        _number(saved["corrected_p_value"]),
+        numbers["corrected_p_value"],
         saved["better"],
     )
-
-
-def _estimate(saved: Mapping[str, Any], value: float) -> Estimate | None:
-    """Return the confidence interval and the standard error of a difference, if it has them."""
-    if saved["standard_error"] is None:
-        return None
-    lower = _number(saved["confidence_lower"])
-    upper = _number(saved["confidence_upper"])
-    half_width = max(abs(lower - value), abs(upper - value))
-    return Estimate(lower, upper, half_width, _number(saved["standard_error"]), 0)
-
-
-def _number(value: float | str | None) -> float:
-    """Return a number; null is NaN, and infinite numbers are texts."""
-    return math.nan if value is None else float(value)

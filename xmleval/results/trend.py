@@ -18,11 +18,14 @@ from xmleval.results.figures import Kind
 from xmleval.results.places import KINDS
 from xmleval.results.record import (
     AS_SHOWN,
+    ESTIMATED,
+    VALUE,
     Fields,
     Footnote,
     Lines,
     Number,
     Record,
+    column_head,
     fields_of,
     members,
 )
@@ -96,11 +99,6 @@ class DayValue(NamedTuple):
     holds: bool | None = None  # whether it is within its limits; None without any
 
 
-ESTIMATED = fields_of(
-    standard_error="estimate.standard_error",
-    confidence_lower="estimate.lower",
-    confidence_upper="estimate.upper",
-)
 FIELDS: Fields = {
     **fields_of(day="day", model="model", name="measure.name", value="value"),
     **ESTIMATED,
@@ -349,13 +347,13 @@ class Trend(Result[DayValue]):
         return f"{start}, and was {short(first.value)} on {first.day}."
 
     def _lines(self, bounded: bool) -> Lines:
-        fields: Fields = fields_of(value="value")
+        fields = VALUE
         if any(record.estimate for record in self.records()):
             fields = {**fields, **ESTIMATED}
         has_models = self.models != [""]
         header = ["day", *(["model"] if has_models else []), "rows", "labels"]
         for measure in self.measures:
-            header += [_column_name(measure, name) for name in fields]
+            header += [column_head(measure.name, name) for name in fields]
         lines = list[list[Any]]()
         for day, reports in self.days.items():
             for model, report in reports.items():
@@ -389,11 +387,6 @@ def _cell_of(value: DayValue, number: Number) -> Cell:
     """Return a value with half the width of its interval, marked if beyond its limit."""
     record = Record(value.measure.spec, value.value, estimate=value.estimate)
     return Cell(record.text(number), above=BEYOND if value.holds is False else "")
-
-
-def _column_name(measure: TrendMeasure, field_name: str) -> str:
-    """Return the name of a column of CSV."""
-    return measure.name if field_name == "value" else f"{measure.name} {field_name}"
 
 
 def _conventions_text(report: Report, specs: Sequence[Spec]) -> str:

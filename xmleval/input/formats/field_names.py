@@ -56,7 +56,16 @@ def choose_fields(
         message = f"the labels in {shown(columns.label)} are the truth's; "
         option = ScanField("scores_label_field")
         raise ColumnsError(Message(message, option, " names the predicted ones"))
-    if is_scores or columns.value is not None or fields.score not in columns.unused:
+    if is_scores:
+        return columns
+    return _with_judgements(columns, names, fields, facts)
+
+
+def _with_judgements(
+    columns: TableColumns[str], names: Sequence[str], fields: Fields, facts: Origin
+) -> TableColumns[str]:
+    """Return the roles of a truth's fields; that of scores judges labels unless it is another's."""
+    if columns.value is not None or fields.score not in columns.unused:
         return columns
     if columns.lists and (fields.pred in names or named_as(names, PRED)):
         return columns  # the field has the scores of predictions

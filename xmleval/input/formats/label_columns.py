@@ -77,29 +77,38 @@ def choose_label_columns(
         return None
     _refuse_same_names(names)
     names = without_values_of_rows(names, fields)
-    picked = fields.labels
     instance = _find_instance(names, fields, is_number, index)
-    if picked is None:
-        left_out = [name for name in names if is_written_index(name) or name in index]
-        labels = [name for name in names if name != instance and name not in left_out]
-    else:
-        left_out = []
-        labels = [name for name in names if name in {*picked}]
+    labels, left_out = _split_columns(names, fields, instance, index)
     n_numbers = sum(is_number(name) is True for name in labels)
-    if not n_numbers or (picked is None and 2 * n_numbers < len(labels)):
+    if not n_numbers or (fields.labels is None and 2 * n_numbers < len(labels)):
         return None
-    _refuse_absent(picked, labels)
+    _refuse_absent(fields.labels, labels)
     _refuse_texts(labels, is_number)
     notes = [f"{counted(len(labels), 'columns')} read as labels"]
     if instance is not None and fields.id is None:
         notes.append(f"ids in {shown(instance)}")
     for name in left_out:
-        if name != instance:
-            notes.append(f"column {shown(name)} is left out, as an index that pandas wrote")
+        notes.append(f"column {shown(name)} is left out, as an index that pandas wrote")
     joining = list[str]()
     if instance is None:
         joining = [name for name in names if name not in (*labels, *left_out)]
     return LabelColumns(instance, labels, joining, notes)
+
+
+def _split_columns(
+    names: Sequence[str], fields: Fields, instance: str | None, index: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return the columns of labels, and those left out as an index that pandas wrote."""
+    if fields.labels is not None:
+        picked = {*fields.labels}
+        return [name for name in names if name in picked], []
+    labels = list[str]()
+    left_out = list[str]()
+    for name in names:
+        if name != instance:
+            is_index = is_written_index(name) or name in index
+            (left_out if is_index else labels).append(name)
+    return labels, left_out
 
 
 def _refuse_same_names(names: Sequence[str]) -> None:
