@@ -300,7 +300,7 @@ def _finished_comparison(result: object, options: Mapping[str, Any]) -> Comparis
         raise InputError("y_true", f"{type(result).__name__} is no data set; {DATA_SET}")
     if options.get("metrics") is None:
         return result
-    return result._only(options["metrics"], options.get("k"))
+    return result._with_measures(options["metrics"], options.get("k"))
 
 
 def _refuse_other_baseline(baseline: str | None, names: Sequence[str]) -> None:

@@ -129,7 +129,7 @@ def fuse(
 
     Notes
     -----
-    Of equal scores, the smaller label id is first; among names, the later one. Parts of a sum are
+    Ties are broken by the smaller label id; among names, by the later name. Parts of a sum are
     added from the smallest to the largest: the order of the models changes no bit. "rrf" is that of
     Cormack et al. (SIGIR 2009) and ranx; "sum" and "mnz" are those of Fox & Shaw (TREC-2) and ranx,
     with its norms of these names, which divide by 1e-9 at least; "mean" orders labels as "sum"

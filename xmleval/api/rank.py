@@ -102,7 +102,7 @@ def rank(
     requested = metrics if metrics is None else [str(name) for name in names]
     if not names:
         raise InputError("metrics", "no measure given; expected one or more")
-    by_name = by_data_set(evaluated(results, requested, options))
+    by_name = by_data_set(evaluate_data_sets(results, requested, options))
     rankings = dict[str, Ranking]()
     for name in names:
         ranking = rank_by(
@@ -119,27 +119,27 @@ def rank(
     return Rankings(rankings)
 
 
-def evaluated(
+def evaluate_data_sets(
     results: object, metrics: str | Sequence[str] | None, options: Mapping[str, Any]
 ) -> object:
     """Return results with the reports of those data sets that are truths and models."""
-    held = results
+    by_data_set_name = results
     if is_file(results):
-        held = Comparisons.load(results)
+        by_data_set_name = Comparisons.load(results)
     tuples = dict[object, Any]()
-    if isinstance(held, Mapping):
-        tuples = {name: each for name, each in held.items() if isinstance(each, tuple)}
+    if isinstance(by_data_set_name, Mapping):
+        tuples = {name: each for name, each in by_data_set_name.items() if isinstance(each, tuple)}
     if not tuples:
         for option in options:
             raise InputError(option, COMPUTED)
-        return held
+        return by_data_set_name
     reports = dict[object, object]()
     for name, data_set in tuples.items():
         with naming_data_set(str(name)):
             truth, models, own = inputs_of(data_set)
             reports[name] = _reports(truth, models, {"metrics": metrics, **options, **own})
-    assert isinstance(held, Mapping)
-    return {**held, **reports}
+    assert isinstance(by_data_set_name, Mapping)
+    return {**by_data_set_name, **reports}
 
 
 def _reports(truth: Any, models: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # anything that contains a report, or several by name
 ResultsLike: TypeAlias = "Evaluator | Mapping[str, object] | FilePath"
 FORMS = "expected a report, reports by name, an evaluator, what to_dict() returns, or a path"
-ARCHIVE = b"PK\x03\x04"  # first bytes of a saved evaluator
+ARCHIVE_START = b"PK\x03\x04"  # first bytes of a saved evaluator
 ENDINGS = (".json", ".state")  # of files of results in a folder
 FIRST_BYTES = 1 << 12  # that show whether JSON is of results
 FIRST_MEMBER = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(schema|reports|values)"\s*:')
@@ -65,7 +65,7 @@ def _reports_by_name(argument: str, value: object) -> Mapping[str, Report]:
 
 def load_file(path: Path) -> Evaluator | Mapping[str, Report]:
     """Return the evaluator or the results that a file contains."""
-    if not _first_bytes(path).startswith(ARCHIVE):
+    if not _first_bytes(path).startswith(ARCHIVE_START):
         return load_results(path)
     from xmleval.evaluation.evaluator import Evaluator  # only here: slow to import
 
@@ -87,7 +87,7 @@ def holds_results(path: Path) -> bool:
         start = _first_bytes(files[0]) if files else b""
     except OSError:  # raised again where it is read
         return False
-    if start.startswith(ARCHIVE):
+    if start.startswith(ARCHIVE_START):
         return is_state(files[0])
     return b'"schema"' in start and FIRST_MEMBER.match(start) is not None
 

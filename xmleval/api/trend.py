@@ -19,7 +19,7 @@ from xmleval.results.ranking import by_short_names
 from xmleval.results.report import Report
 from xmleval.results.trend import Reports, Trend, TrendMeasure
 
-FORMS = "expected results by day, or a list of their files"
+EXPECTED_DAYS = "expected results by day, or a list of their files"
 MAY_DIFFER = ("higher_is_better",)  # values are comparable, as in `rank`
 OF_ROWS = ("exclude", "candidates")  # files that each day has its own of
 
@@ -85,7 +85,7 @@ def trend(
 def _results_by_day(results: object) -> dict[str, Any]:
     """Return the results of each day by its name, or refuse anything else."""
     if isinstance(results, Report) or hasattr(results, "reports"):
-        reason = f"{type(results).__name__} is the results of one day; {FORMS}"
+        reason = f"{type(results).__name__} is the results of one day; {EXPECTED_DAYS}"
         raise InputError("results", reason)
     if isinstance(results, str | os.PathLike):
         results = [results]
@@ -96,12 +96,14 @@ def _results_by_day(results: object) -> dict[str, Any]:
         paths = [*results]
         wrong = [path for path in paths if not isinstance(path, str | os.PathLike)]
         if wrong:
-            raise InputError("results", f"{type(wrong[0]).__name__} has no name of a day; {FORMS}")
+            raise InputError(
+                "results", f"{type(wrong[0]).__name__} has no name of a day; {EXPECTED_DAYS}"
+            )
         by_day = files_by_name("results", paths)
     else:
-        raise InputError("results", f"{type(results).__name__} is no results; {FORMS}")
+        raise InputError("results", f"{type(results).__name__} is no results; {EXPECTED_DAYS}")
     if not by_day:
-        raise InputError("results", f"there are none; {FORMS}")
+        raise InputError("results", f"there are none; {EXPECTED_DAYS}")
     return {str(day): value for day, value in by_day.items()}
 
 

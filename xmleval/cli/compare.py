@@ -11,7 +11,7 @@ import click
 from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
 from xmleval.api.saved_reports import files_by_name, holds_results
-from xmleval.cli.data_sets import data_sets_of, files_of, given_options
+from xmleval.cli.data_sets import command_line_options, data_sets_of, list_data_set_files
 from xmleval.cli.files import FIGURE, FILE, MODEL_FILE, PAGE, NamedFile, Scanning
 from xmleval.cli.messages import on_terminal, spell_options
 from xmleval.cli.options import (
@@ -103,7 +103,7 @@ def compare(
     if truths or models:
         if truth is not None:
             raise click.UsageError(f"{truth} is given together with --truth; choose one")
-        files = files_of(truths, models)
+        files = list_data_set_files(truths, models)
         data_sets = data_sets_of(truths, models, scanning, options)
         result = compare_files(data_sets, progress=on_terminal(), **options)
     else:
@@ -126,7 +126,7 @@ def _compare_results(
     files: Sequence[Path], named: Sequence[NamedFile], options: Mapping[str, Any]
 ) -> Comparisons:
     """Return the table of results that were computed before."""
-    given: dict[str, Any] = {name: options[name] for name in given_options(options)}
+    given: dict[str, Any] = {name: options[name] for name in command_line_options(options)}
     result: Comparisons
     if len(files) == 1 and files[0].is_file():
         result = compare_files(files[0], **given)

@@ -27,19 +27,19 @@ def data_sets_of(
     options: Mapping[str, Any],
 ) -> DataSets:
     """Return the truth, the models and the options with own files of each data set, by its name."""
-    _refuse_half(truths, models)
+    _refuse_incomplete(truths, models)
     data_sets: DataSets = {}
     for name, truth in truths:
         if name in data_sets:
             raise click.UsageError(f"--truth {name} is given twice")
-        files = {model: scanning.scores(_filled(path, name)) for model, path in models}
-        own = {option: _filled(value, name) for option, value in options.items()}
+        files = {model: scanning.scores(_fill_name(path, name)) for model, path in models}
+        own = {option: _fill_name(value, name) for option, value in options.items()}
         own = {option: value for option, value in own.items() if value is not options[option]}
-        data_sets[name] = scanning.truth(_filled(truth, name)), files, own
+        data_sets[name] = scanning.truth(_fill_name(truth, name)), files, own
     return data_sets
 
 
-def _refuse_half(truths: Sequence[NamedFile], models: Sequence[NamedFile]) -> None:
+def _refuse_incomplete(truths: Sequence[NamedFile], models: Sequence[NamedFile]) -> None:
     """Refuse truths without models, models without truths, and models of one name or one file."""
     if not truths or not models:
         lacking = "--model" if truths else "--truth"
@@ -53,13 +53,13 @@ def _refuse_half(truths: Sequence[NamedFile], models: Sequence[NamedFile]) -> No
             raise click.UsageError(f"{text}; expected {PLACE} where their names differ")
 
 
-def _filled(value: Any, name: str) -> Any:
+def _fill_name(value: Any, name: str) -> Any:
     """Return a value with the name of a data set in the path that it may be."""
     if isinstance(value, Scan):
-        path = _filled(value.path, name)
+        path = _fill_name(value.path, name)
         return value if path is value.path else replace(value, path=path)
     if isinstance(value, TrainingLabels):
-        labels = _filled(value.labels, name)
+        labels = _fill_name(value.labels, name)
         return value if labels is value.labels else replace(value, labels=labels)
     if not is_file(value) or PLACE not in str(value):
         return value
@@ -67,16 +67,16 @@ def _filled(value: Any, name: str) -> Any:
     return path if isinstance(value, str) else as_path(path)  # a text may name a column, too
 
 
-def files_of(truths: Iterable[NamedFile], models: Iterable[NamedFile]) -> list[Path]:
+def list_data_set_files(truths: Iterable[NamedFile], models: Iterable[NamedFile]) -> list[Path]:
     """Return the files of all data sets."""
     files = list[Path]()
     for name, truth in truths:
-        files.append(_filled(truth, name))
-        files += [_filled(path, name) for _, path in models]
+        files.append(_fill_name(truth, name))
+        files += [_fill_name(path, name) for _, path in models]
     return files
 
 
-def given_options(names: Iterable[str]) -> list[str]:
+def command_line_options(names: Iterable[str]) -> list[str]:
     """Return the options of the current command that were given, among some names."""
     context = click.get_current_context()
     return [

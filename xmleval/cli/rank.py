@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 
+from xmleval.api.compare import CHOOSING
 from xmleval.api.evaluate import evaluate
-from xmleval.api.rank import evaluated
+from xmleval.api.rank import evaluate_data_sets
 from xmleval.api.rank import rank as rank_models
 from xmleval.api.saved_reports import files_by_name
 from xmleval.cli.compare import OUTPUTS
-from xmleval.cli.data_sets import DataSets, data_sets_of, files_of, given_options
+from xmleval.cli.data_sets import DataSets, command_line_options, data_sets_of, list_data_set_files
 from xmleval.cli.files import FILE, NamedFile, Scanning
 from xmleval.cli.messages import on_terminal, spell_options
 from xmleval.cli.options import COMPARED, DATA_SETS, Opt, command, training_file
@@ -34,13 +35,12 @@ xmleval rank results/*.json --metrics p@5,ndcg@5
 xmleval rank results/*.json \\
     --metrics ndcg@5 --control bert
 """
-RANKS = {
+RANK_OPTIONS = {
     "control": Opt(str, "MODEL"),
     "alpha": Opt(NUMBER, "NUMBER"),
     "leave_out": Opt(Choice(ranks.LEAVE_OUT)),
 }
-CHOOSING = ("metrics", "k")  # options that choose among results
-SECTIONS = {"Ranks": RANKS, "Data sets": DATA_SETS} | COMPARED | {"Output": OUTPUTS}
+SECTIONS = {"Ranks": RANK_OPTIONS, "Data sets": DATA_SETS} | COMPARED | {"Output": OUTPUTS}
 
 
 @command(SECTIONS, rank_models, evaluate, Result.tables, examples=EXAMPLES)
@@ -65,12 +65,12 @@ def rank(
     sets and models that are evaluated first.
     """
     expand_metrics(options["metrics"], options["k"])  # refuses a wrong name before any file is read
-    settings = {name: options.pop(name) for name in RANKS}
+    settings = {name: options.pop(name) for name in RANK_OPTIONS}
     notes = list[str]()
     if truths or models:
         if results:
             raise click.UsageError(f"{results[0]} is given together with --truth; choose one")
-        files = files_of(truths, models)
+        files = list_data_set_files(truths, models)
         data_sets = _evaluate(data_sets_of(truths, models, scanning, options), options)
     else:
         files_by_data_set = files_by_name("results", _refuse_none(results))
@@ -99,7 +99,7 @@ def _evaluate(data_sets: DataSets, options: Mapping[str, Any]) -> Mapping[str, r
     """Return the reports of models by data set."""
     computing = {name: value for name, value in options.items() if name != "metrics"}
     computing["progress"] = on_terminal()
-    return ranks.by_data_set(evaluated(data_sets, options["metrics"], computing))
+    return ranks.by_data_set(evaluate_data_sets(data_sets, options["metrics"], computing))
 
 
 def _read_results(
@@ -109,8 +109,8 @@ def _read_results(
     data_sets: Mapping[str, Any] = files
     if len(files) == 1:
         data_sets = Comparisons.load(*files.values())
-    given = {name: options[name] for name in given_options(options) if name not in CHOOSING}
-    return ranks.by_short_names(ranks.by_data_set(evaluated(data_sets, None, given)))
+    given = {name: options[name] for name in command_line_options(options) if name not in CHOOSING}
+    return ranks.by_short_names(ranks.by_data_set(evaluate_data_sets(data_sets, None, given)))
 
 
 def _measures_of(

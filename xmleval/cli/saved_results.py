@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from xmleval.api.saved_reports import files_by_name, holds_results, load_reports
-from xmleval.cli.data_sets import given_options
+from xmleval.cli.data_sets import command_line_options
 from xmleval.cli.messages import FLAGS, spell_options
 from xmleval.results.comparison import Comparison
 from xmleval.results.report import Report
@@ -29,7 +29,7 @@ def refuse_evaluation_options(allowed: Collection[str]) -> None:
     """Refuse options that say how to evaluate, which saved results are past."""
     context = click.get_current_context()
     parameters = {each.name or "": each for each in context.command.params}
-    for name in given_options(parameters):
+    for name in command_line_options(parameters):
         if isinstance(parameters[name], click.Option) and name not in allowed:
             flag = FLAGS.get(name, parameters[name].opts[0])
             text = f"{flag} is for TRUTH and SCORES; saved results are computed already"
@@ -45,18 +45,18 @@ def load_saved(paths: Sequence[Path], metrics: Iterable[str] | None) -> Comparis
     loaded = {name: load_reports("results", path)[1] for name, path in files.items()}
     first, *others = files
     if not others and "" not in loaded[first]:
-        return _showing(Comparison.load(files[first]), metrics)
-    return _showing(_side_by_side(loaded), metrics)
+        return _select_measures(Comparison.load(files[first]), metrics)
+    return _select_measures(_merge_reports(loaded), metrics)
 
 
-def _showing(result: Comparison, metrics: Iterable[str] | None) -> Comparison:
+def _select_measures(result: Comparison, metrics: Iterable[str] | None) -> Comparison:
     """Return reports with the measures to show; messages of the result name options."""
     if metrics is not None:
-        result = result._only(metrics)
+        result = result._with_measures(metrics)
     return result.worded(spell_options)
 
 
-def _side_by_side(loaded: Mapping[str, Mapping[str, Report]]) -> Comparison:
+def _merge_reports(loaded: Mapping[str, Mapping[str, Report]]) -> Comparison:
     """Return the reports of files, by the names of files and models."""
     reports = dict[str, Report]()
     for name, by_model in loaded.items():

@@ -44,7 +44,7 @@ from xmleval.results.record import (
 )
 from xmleval.results.report import Report, load_results, mean_of
 from xmleval.results.result import Result, Style, select_specs
-from xmleval.results.saved_comparisons import Corrected, read_comparison
+from xmleval.results.saved_comparisons import CorrectedDifferences, read_comparison
 from xmleval.results.saved_results import naming_file, read_contents
 from xmleval.results.shown import FigureData
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
@@ -91,7 +91,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
     lists_of : callable, optional
         Takes two reports by name, a measure and numbers of rows, and returns what to show of these
         rows.
-    tests : Corrected, optional
+    tests : CorrectedDifferences, optional
         Differences that were tested before, and the number of tests; default: they are found.
 
     Attributes
@@ -135,7 +135,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         within: bool = True,
         complete_lists: bool = False,
         lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
-        tests: Corrected | None = None,
+        tests: CorrectedDifferences | None = None,
     ) -> None:
         self.seeds = {name: _seed_reports(report) for name, report in reports.items()}
         self.reports = {name: mean_of(seeds) for name, seeds in self.seeds.items()}
@@ -171,13 +171,13 @@ class Comparison(Result[Record], Mapping[str, Report]):
         self.notes = [note.text for note in all_notes]
         self.labels = [*self._find_labels()] if worst else []
 
-    def _run_tests(self, differences: Sequence[Difference]) -> Corrected:
+    def _run_tests(self, differences: Sequence[Difference]) -> CorrectedDifferences:
         """Return differences with corrected p-values, and the number of tests."""
         n_tests = 0
         for difference in differences:
             if not (math.isnan(difference.p_value) or difference.same_as):
                 n_tests += 1
-        return Corrected(correct(differences, self.level or 0.0), n_tests)
+        return CorrectedDifferences(correct(differences, self.level or 0.0), n_tests)
 
     def _shared_specs(self) -> list[Spec]:
         """Return the measures that all reports have."""
@@ -457,7 +457,9 @@ class Comparison(Result[Record], Mapping[str, Report]):
         said = [Footnote(f"note: {self._say(note.text)}", note.about) for note in notes]
         return [*self._test_lines(), *shared, *said]
 
-    def _only(self, metrics: str | Iterable[str], k: int | Iterable[int] | None = None) -> Self:
+    def _with_measures(
+        self, metrics: str | Iterable[str], k: int | Iterable[int] | None = None
+    ) -> Self:
         """Return a comparison whose tables show some measures, selected as by `select_specs`."""
         try:
             selected = {*select_specs(self.specs, metrics, k)}
@@ -473,7 +475,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         """Return the footnotes without the one on what marks mean."""
         return self.placed_footnotes()[1 if self.test else 0 :]
 
-    def _renamed(self, names: Mapping[str, str], letters: Mapping[str, str]) -> Self:
+    def _with_names(self, names: Mapping[str, str], letters: Mapping[str, str]) -> Self:
         """Return a copy that shows models by other names and letters."""
         changed = copy(self)
         changed.names = {name: names[name] for name in self.reports}
@@ -482,7 +484,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def explained_settings(self) -> dict[str, str]:
         reports = self._table_reports()
-        return joined_settings(
+        return merge_explanations(
             {self.names[name]: report.explained_settings() for name, report in reports.items()}
         )
 
@@ -962,7 +964,7 @@ def _seed_reports(reports: Report | Sequence[Report]) -> list[Report]:
     return [*reports]
 
 
-def joined_settings(settings: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def merge_explanations(settings: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Return settings in words by model or data set, under its name where not all have them."""
     shared = set.intersection(*map(set, settings.values()))
     words = dict[str, str]()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from xmleval.base.errors import InputError, counted, shown, shown_names
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
-from xmleval.results.comparison import Comparison, joined_settings, letters_of, shared_first
+from xmleval.results.comparison import Comparison, letters_of, merge_explanations, shared_first
 from xmleval.results.differences import TESTS
 from xmleval.results.fairness import WHOLE
 from xmleval.results.places import GROUPS_OF, KINDS, Place
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from xmleval.results.pages import PageContents
 
 # marks of cells, by those of a comparison in a paper
-MARKS = {"best": "first", "second": "second", "other": "other"}
+PAPER_MARKS = {"best": "first", "second": "second", "other": "other"}
 
 
 class Comparisons(Result[Record], Mapping[str, Comparison]):
@@ -82,7 +82,7 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
         self.names = dict(zip(self.models, short_names(self.models), strict=True))
         self.letters = letters_of(self.models)
         self.comparisons = {
-            name: comparison._renamed(self.names, self.letters)
+            name: comparison._with_names(self.names, self.letters)
             for name, comparison in comparisons.items()
         }
         notes = {name: [*map(Footnote, each.notes)] for name, each in self.comparisons.items()}
@@ -258,7 +258,7 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
             mark = comparison._paper_mark(place, record)
             above = comparison._letters_below(record)
             text = record.text(number, bounded=True)
-            cells[record.spec.name, record.model] = Cell(text, MARKS[mark], above)
+            cells[record.spec.name, record.model] = Cell(text, PAPER_MARKS[mark], above)
         return cells
 
     def placed_footnotes(self) -> list[Footnote]:
@@ -266,7 +266,7 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
         return [*map(Footnote, self._mark_lines()), *shared_first(lines, [*lines])]
 
     def explained_settings(self) -> dict[str, str]:
-        return joined_settings(
+        return merge_explanations(
             {name: each.explained_settings() for name, each in self.comparisons.items()}
         )
 

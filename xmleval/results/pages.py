@@ -73,7 +73,7 @@ def _lines_by_figure(
 ) -> defaultdict[str, list[str]]:
     """Return the footnotes by the figure that they are about; by "" those on all values.
 
-    Settings are told at the end of the page.
+    Settings are explained at the end of the page.
     """
     lines = defaultdict[str, list[str]](list)
     for footnote in footnotes:

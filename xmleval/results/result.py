@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 AnyRecord = TypeVar("AnyRecord")
 Facts: TypeAlias = Mapping[str, str]  # lines on how results were computed, by their heads
 # points of a column of a page with two, and of both
-COLUMN = 241
-PAGE = 505
+COLUMN_POINTS = 241
+PAGE_POINTS = 505
 
 
 # what makes a tabular narrower, in the order in which it is tried
@@ -302,11 +302,11 @@ class Result(Protocol[AnyRecord]):
     def _width_lines(self, tables: Sequence[Table], style: TableStyle) -> list[str]:
         """Return a line on how a tabular becomes narrower, if it is wider than a column."""
         points = latex_points(tables)
-        if points <= COLUMN:
+        if points <= COLUMN_POINTS:
             return []
-        sizes = f"a column of a page with two has {COLUMN}, both have {PAGE}"
+        sizes = f"a column of a page with two has {COLUMN_POINTS}, both have {PAGE_POINTS}"
         text = f"about {points} pt wide; {sizes}"
-        for limit, place in ((COLUMN, "a column"), (PAGE, "both, as table*")):
+        for limit, place in ((COLUMN_POINTS, "a column"), (PAGE_POINTS, "both, as table*")):
             if points <= limit:
                 return [f"{text}: it fits {place}"]
             changes = self._narrower(style, limit)

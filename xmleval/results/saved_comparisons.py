@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from xmleval.results.differences import Difference
 from xmleval.results.places import Place
-from xmleval.results.saved_results import known_spec, read_number, saved_estimate
+from xmleval.results.saved_results import known_spec, make_estimate, read_saved_number
 from xmleval.statistics.paired import Outcomes
 
 NUMBER_FIELDS = (  # of a difference, by name
@@ -22,7 +22,7 @@ NUMBER_FIELDS = (  # of a difference, by name
 )
 
 
-class Corrected(NamedTuple):
+class CorrectedDifferences(NamedTuple):
     """Differences with corrected p-values, and the number of tests that were corrected together."""
 
     differences: Sequence[Difference]
@@ -35,7 +35,7 @@ class SavedComparison(NamedTuple):
     test: str
     baseline: str | None
     complete_lists: bool
-    tests: Corrected
+    tests: CorrectedDifferences
 
 
 def read_comparison(contents: Mapping[str, Any]) -> SavedComparison | None:
@@ -49,7 +49,7 @@ def read_comparison(contents: Mapping[str, Any]) -> SavedComparison | None:
             members["test"],
             members.get("baseline"),
             members.get("complete_lists", False),
-            Corrected(differences, members["n_tests"]),
+            CorrectedDifferences(differences, members["n_tests"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(
@@ -83,14 +83,14 @@ def _difference(saved: Mapping[str, Any], place: Place) -> Difference | None:
     spec = known_spec(saved["name"])
     if spec is None:
         return None
-    numbers = {name: read_number(saved[name], f"{spec}: {name}") for name in NUMBER_FIELDS}
+    numbers = {name: read_saved_number(saved[name], f"{spec}: {name}") for name in NUMBER_FIELDS}
     outcomes = None
     if saved["wins"] is not None:
         outcomes = Outcomes(saved["wins"], saved["ties"], saved["losses"])
     estimate = None
     if saved["standard_error"] is not None:
         ends = (numbers["confidence_lower"], numbers["confidence_upper"])
-        estimate = saved_estimate(numbers["difference"], ends, numbers["standard_error"])
+        estimate = make_estimate(numbers["difference"], ends, numbers["standard_error"])
     return Difference(
         spec,
         saved["a"],

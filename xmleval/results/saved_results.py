@@ -169,11 +169,11 @@ def _results(contents: dict[str, Any], where: str) -> Results:
     estimates = dict[str, Estimate]()
     for name, (lower, upper) in intervals.items():
         if name in values and name in errors:
-            estimates[name] = saved_estimate(values[name], (lower, upper), errors[name])
+            estimates[name] = make_estimate(values[name], (lower, upper), errors[name])
     return Results(values, **members, tied=tied, estimates=estimates)
 
 
-def saved_estimate(value: float, ends: tuple[float, float], error: float) -> Estimate:
+def make_estimate(value: float, ends: tuple[float, float], error: float) -> Estimate:
     """Return the interval and the standard error of a value; JSON has no number of groups."""
     half_width = max(abs(end - value) for end in ends)
     return Estimate(*ends, half_width, error, 0)
@@ -218,7 +218,7 @@ def _count(value: object, name: str) -> int:
     raise _refusal(value, name, "a whole number")
 
 
-def read_number(value: object, name: str) -> float:
+def read_saved_number(value: object, name: str) -> float:
     """Return a number, or refuse it; null is NaN, and infinite numbers are texts."""
     if isinstance(value, str | None) and value in NUMBERS:
         return NUMBERS[value]
@@ -232,7 +232,7 @@ def _ends(value: object, name: str) -> tuple[float, float]:
     if not isinstance(value, list) or len(value) != 2:
         raise _refusal(value, name, "two numbers")
     lower, upper = value
-    return read_number(lower, name), read_number(upper, name)
+    return read_saved_number(lower, name), read_saved_number(upper, name)
 
 
 def _bins(value: object, name: str) -> Reliability:
@@ -244,13 +244,14 @@ def _bins(value: object, name: str) -> Reliability:
     if not columns or not all(isinstance(column, list) for column in columns.values()):
         raise _refusal(value, name, f"lists {', '.join(names)}")
     arrays = [
-        np.array([read_number(number, name) for number in column]) for column in columns.values()
+        np.array([read_saved_number(number, name) for number in column])
+        for column in columns.values()
     ]
     return Reliability(*arrays)
 
 
 READERS: dict[str, Callable[[Any, str], Any]] = {  # of the values of results, by kind
-    **dict.fromkeys(("values", "thresholds", "standard_errors", "tied_rows"), read_number),
+    **dict.fromkeys(("values", "thresholds", "standard_errors", "tied_rows"), read_saved_number),
     **dict.fromkeys(("intervals", "confidence"), _ends),
     **dict.fromkeys(("undefined_rows", "undefined_labels"), _count),
     "reliability": _bins,

@@ -287,7 +287,7 @@ def describe_table(
 ) -> ArrowTable:
     """Return the roles of the columns of a file; lists without scores are a ranking.
 
-    ``facts`` is told which column judges the labels of a truth.
+    ``facts`` records which column judges the labels of a truth.
     """
     types = _column_types(table)
     columns = choose_fields(

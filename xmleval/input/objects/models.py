@@ -1,4 +1,4 @@
-"""Dicts of models by name, and how they are told from dicts of rows."""
+"""Dicts of models by name, and how they differ from dicts of rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROW_TYPES = (Mapping, Set, list, tuple)  # of rows of labels
 FIELDS = {"labels", "scores"}  # of a row, or the rows of a model that have these names
 
 
-class HeldRows(Enum):
+class PredictionKind(Enum):
     """What a value of a dict of predictions is."""
 
     MODEL = "the rows of a model"
@@ -38,47 +38,47 @@ def models_of(argument: str, value: object) -> Mapping[str, Any] | None:
     # a DOK matrix is a dict, too, and has a shape
     if not isinstance(value, Mapping) or hasattr(value, "shape") or is_pair_dict(value):
         return None
-    filled = (name for name in value if kind_of_value(value[name]) != HeldRows.EMPTY)
+    filled = (name for name in value if kind_of_value(value[name]) != PredictionKind.EMPTY)
     first = next(filled, None)
     kind = None if first is None else kind_of_value(value[first])
-    if kind == HeldRows.EITHER:
+    if kind == PredictionKind.EITHER:
         hint = "give models as arrays or as dicts by row, and a row as (label, score) tuples"
         raise InputError(argument, f"{shown(first)} may be a model or a row; {hint}")
-    if kind != HeldRows.MODEL:
+    if kind != PredictionKind.MODEL:
         return None
     for name, predictions in value.items():
         if not isinstance(name, str):
             raise InputError(argument, f"{shown(name)} is not the name of a model; give a text")
-        if kind_of_value(predictions) != HeldRows.MODEL:
+        if kind_of_value(predictions) != PredictionKind.MODEL:
             text = f"{shown(first)} has the rows of a model, and {shown(name)} has not"
             hint = "give models as arrays or as dicts by row, or the rows of one model"
             raise InputError(argument, f"{text}; {hint}")
     return value
 
 
-def kind_of_value(value: object) -> HeldRows:
+def kind_of_value(value: object) -> PredictionKind:
     """Return whether a value of a dict is the rows of a model or one row."""
     if hasattr(value, "shape"):
-        return HeldRows.MODEL if shape_of(value) else HeldRows.ROW
+        return PredictionKind.MODEL if shape_of(value) else PredictionKind.ROW
     if isinstance(value, ROW_TYPES):
-        return _kind_of_rows(value) if value else HeldRows.EMPTY
+        return _kind_of_rows(value) if value else PredictionKind.EMPTY
     is_run = hasattr(value, "to_dict")  # of ranx
     is_model = is_run or isinstance(value, Named | FrameColumns) or is_file(value)
-    return HeldRows.MODEL if is_model else HeldRows.ROW
+    return PredictionKind.MODEL if is_model else PredictionKind.ROW
 
 
-def _kind_of_rows(value: Any) -> HeldRows:
+def _kind_of_rows(value: Any) -> PredictionKind:
     """Return the kind of a dict, a list, a set or a tuple that is not empty."""
     if isinstance(value, list):
         return _kind_of_list(value)
     if isinstance(value, tuple):
-        return HeldRows.MODEL if shape_of(value[0]) else HeldRows.ROW
+        return PredictionKind.MODEL if shape_of(value[0]) else PredictionKind.ROW
     if not isinstance(value, Mapping):
-        return HeldRows.ROW
+        return PredictionKind.ROW
     if {*value} == FIELDS:
-        return HeldRows.EITHER
+        return PredictionKind.EITHER
     is_model = is_pair_dict(value) or all(map(_is_row, value.values()))
-    return HeldRows.MODEL if is_model else HeldRows.ROW
+    return PredictionKind.MODEL if is_model else PredictionKind.ROW
 
 
 def _is_row(value: object) -> bool:
@@ -86,10 +86,10 @@ def _is_row(value: object) -> bool:
     return isinstance(value, ROW_TYPES) or getattr(value, "ndim", 0) == 1
 
 
-def _kind_of_list(values: list[Any]) -> HeldRows:
+def _kind_of_list(values: list[Any]) -> PredictionKind:
     """Return whether a list that is not empty is one row, of labels or of pairs, or either."""
     are_rows = all(isinstance(entry, ROW_TYPES) and not _is_pair(entry) for entry in values)
-    return HeldRows.EITHER if are_rows else HeldRows.ROW
+    return PredictionKind.EITHER if are_rows else PredictionKind.ROW
 
 
 def _is_pair(entry: Any) -> bool:
