@@ -283,7 +283,7 @@ def judgements(draw: st.DrawFn, truth: list[set[int]], n_labels: int) -> list[di
 CONVENTIONS: dict[str, tuple[Any, ...]] = {
     "auc_ties": ("half", "full", "none"),
     "loss_ties": ("half", "full", "none"),
-    "ndcg_ties": ("order", "average"),
+    "ties": ("order", "expected_dcg", "expected", "band"),
     "empty": ("zero", "skip", "one"),
     "ap_empty": ("skip", "zero"),
     "no_pairs": ("skip", "perfect", "perfect_except_auc", "perfect_if_relevant"),

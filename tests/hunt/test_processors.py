@@ -47,7 +47,7 @@ far = np.concatenate([rng.integers(1, 2**52, 999), 2 ** np.arange(1, 52)])
 values["first"] = discounts(70_000).tobytes().hex()
 values["far"] = discounts_at(far).tobytes().hex()
 values["sums"] = discount_sums(far).tobytes().hex()
-ties = {"ndcg_ties": "average"}
+ties = {"ties": "expected_dcg"}
 cases = [
     ("all", scores, {}, None),
     ("all", scores, {}, weight),

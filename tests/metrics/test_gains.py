@@ -48,13 +48,13 @@ def random_grades(rng: np.random.Generator, gains: str) -> Any:
 
 def random_scores(rng: np.random.Generator, ties: str) -> Any:
     """Return scores, with ties if these are averaged."""
-    if ties == "average":
+    if ties == "expected_dcg":
         return rng.integers(0, 4, (9, 7)) / 4
     return rng.random((9, 7))
 
 
 @pytest.mark.parametrize("gains", ["linear", "exp", "fractions"])
-@pytest.mark.parametrize("ties", ["average", "order"])
+@pytest.mark.parametrize("ties", ["expected_dcg", "order"])
 def test_dcg_and_ndcg_are_those_of_scikit_learn(gains: str, ties: str) -> None:
     sklearn = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(3)
@@ -68,7 +68,7 @@ def test_dcg_and_ndcg_are_those_of_scikit_learn(gains: str, ties: str) -> None:
             expected.append(sklearn.ndcg_score(true, scores, k=k, **options))
             expected.append(sklearn.dcg_score(true, scores, k=k, **options))
         rule = gains.replace("fractions", "linear")
-        actual = values(grades, scores, conventions=f"gains={rule},ndcg_ties={ties}")
+        actual = values(grades, scores, conventions=f"gains={rule},ties={ties}")
         np.testing.assert_allclose([*actual.values()], expected, rtol=1e-12)
 
 

@@ -57,7 +57,9 @@ def complete(problem: Problem, draw: Draw) -> Problem:
     pairs = draw(st.sets(st.tuples(labels, labels), max_size=8))
     edges = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
     sets = draw(label_sets(problem.n_rows, problem.n_labels))
-    problem = problem.without(*UNUSED).with_conventions(unlisted="below", link="sigmoid")
+    ties = draw(st.sampled_from(["order", "expected_dcg"]))  # others: `test_tie_orders`
+    problem = problem.without(*UNUSED)
+    problem = problem.with_conventions(unlisted="below", link="sigmoid", ties=ties)
     problem = problem.with_arguments(y_pred=sets, hierarchy=edges, per_row=True, k=1)
     if not problem.has("inverse_propensity"):
         y_train = draw(st.lists(st.sets(labels), min_size=3, max_size=5))

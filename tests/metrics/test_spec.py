@@ -371,7 +371,7 @@ PRESETS = """
               default  sklearn             wu2017
 auc_ties      half     half                full
 loss_ties     full     full                full
-ndcg_ties     order    average             order
+ties          order    expected_dcg        order
 empty         zero     zero                zero
 ap_empty      skip     zero                skip
 no_pairs      skip     perfect_except_auc  skip

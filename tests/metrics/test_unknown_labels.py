@@ -110,7 +110,7 @@ def values(y_true: Any = TRUTH, y_score: Any = RUN, **options: Any) -> dict[str,
     return dict(evaluate(y_true, y_score, **defaults | options))
 
 
-@pytest.mark.parametrize("ties", ["order", "average"])
+@pytest.mark.parametrize("ties", ["order", "expected_dcg", "expected"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_measure_counts_unknown_labels_as_wrong_or_ignores_them(
     weighted: bool, ties: str
@@ -119,7 +119,7 @@ def test_every_measure_counts_unknown_labels_as_wrong_or_ignores_them(
     if weighted:
         weights = {name: 1 + n % 3 for n, name in enumerate(TRUTH)}
     options: dict[str, Any] = ALL | {"sample_weight": weights, "decision": "top3"}
-    options["conventions"] = {"ndcg_ties": ties}
+    options["conventions"] = {"ties": ties}
     report = evaluate(TRUTH, RUN, labels=LABELS, **options)
     q = np.append(ALL["inverse_propensity"], np.ones(len(UNKNOWN)))
     wide = evaluate(TRUTH, RUN, labels=LABELS + UNKNOWN, **options | {"inverse_propensity": q})

@@ -213,7 +213,7 @@ def test_ties_within_the_first_k_change_only_measures_of_ranks() -> None:
     assert not second.notes
     options = {
         "metrics": ["ndcg@2", "dcg@2"],
-        "conventions": "gains=linear,ndcg_ties=average",
+        "conventions": "gains=linear,ties=expected_dcg",
     }
     first = evaluate(np.array([[3, 1, 0]]), scores, **options)
     second = evaluate(np.array([[1, 3, 0]]), scores, **options)

@@ -15,7 +15,7 @@ TIE_WEIGHT = {"full": 1.0, "half": 0.5, "none": 0.0}
 CHOICES = {  # values of each convention, the default first; `unlisted` may also be a score
     "auc_ties": "half full none",  # credit of a tied pair
     "loss_ties": "full half none",  # blame of a tied pair
-    "ndcg_ties": "order average",
+    "ties": "order expected_dcg",  # the latter in DCG and nDCG; for all orders, `over_orders`
     "empty": "zero skip one",  # rows with R = 0
     "ap_empty": "skip zero",  # labels without relevant rows, in average precision
     "no_pairs": "skip perfect perfect_except_auc perfect_if_relevant",  # rows with R = 0 or R = l
@@ -339,7 +339,7 @@ def ideal_dcg(gains: Iterable[float], k: int | None) -> float:
 def dcg(case: Case, i: int, k: int | None) -> float:
     """Sum of gain / log2(1 + rank) over the first k labels, or all that can be credited (None).
 
-    ndcg_ties "average": each tie group's gains are averaged over its ranks, those beyond k count 0.
+    ties "expected_dcg": each tie group's gains are averaged over its ranks, those beyond k count 0.
     """
     groups, creditable = tie_groups(case, i)
     depth = creditable
@@ -348,7 +348,7 @@ def dcg(case: Case, i: int, k: int | None) -> float:
     gains: list[float] = []
     for group in groups:
         group_gains = [gain_of(case, i, j) for j in group]
-        if convention(case, "ndcg_ties") == "average":
+        if convention(case, "ties") == "expected_dcg":
             group_gains = [sum(group_gains) / len(group)] * len(group)
         gains += group_gains
     return math.fsum(gain * discount(rank) for rank, gain in enumerate(gains[:depth], 1))

@@ -141,9 +141,9 @@ def test_report_writes_undefined_values_as_null_empty_or_undefined() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "signature"),
     [
-        ("psr_raw@1", {}, "empty=zero unlisted=below propensity=(given)"),
-        ("psp@1", {"inverse_propensity": MODEL}, "unlisted=below propensity=(a=0.6 b=2.6 n=30)"),
-        ("ndcg@1", {}, "ndcg_ties=order empty=zero unlisted=below"),
+        ("psr_raw@1", {}, "ties=order empty=zero unlisted=below propensity=(given)"),
+        ("psp@1", {"inverse_propensity": MODEL}, "ties=order unlisted=below propensity=(a=0.6 b=2.6 n=30)"),
+        ("ndcg@1", {}, "ties=order empty=zero unlisted=below"),
         ("label_cardinality", {}, ""),
         ("ranking_loss", {}, "loss_ties=full no_pairs=skip unlisted=below"),
         ("auc.samples", {}, "auc_ties=half no_pairs=skip unlisted=below"),
@@ -314,7 +314,7 @@ def test_update_counts_nothing_if_refused(change: dict[str, Any], message: str) 
             "merge: 4 labels here, 5 there",
         ),
         ({"k": [1, 2]}, M, "merge: metrics differs"),
-        ({"conventions": "sklearn"}, M, "merge: ndcg_ties differs"),
+        ({"conventions": "sklearn"}, M, "merge: ties differs"),
         ({"decision": "top2"}, M, "merge: decision differs: None here, top2 there"),
         ({"inverse_propensity": Q[::-1]}, M, "merge: propensity differs"),
         ({"per_row": False}, M, "merge: per_row differs: True here, False there"),

@@ -22,9 +22,13 @@ CHOICES: dict[str, dict[str | float, str]] = {
         "half": "tied pairs count as half an error in ranking loss, is-error and error-set size",
         "none": "tied pairs count as no error in ranking loss, is-error and error-set size",
     },
-    "ndcg_ties": {
-        "order": "tied labels keep the order of the ranking in DCG and nDCG",
-        "average": "tied labels share the mean discount of their ranks in DCG and nDCG",
+    "ties": {
+        "order": "equal scores keep the order of the ranking in measures of ranks",
+        "expected": "measures of ranks are expected values over all orders of equal scores",
+        "band": "measures of ranks are expected values over all orders of equal scores, "
+        "with the smallest and the largest value of any order",
+        "expected_dcg": "DCG and nDCG are expected values over all orders of equal scores, which "
+        "keep the order of the ranking in other measures",
     },
     "empty": {
         "zero": "rows without relevant labels count 0 in measures at k",
@@ -86,8 +90,11 @@ class Conventions:
         Credit for a tied (relevant, irrelevant) pair in AUC.
     loss_ties : {"full", "half", "none"}
         Weight of a tied pair as an error in ranking loss, is-error and error-set size.
-    ndcg_ties : {"order", "average"}
-        Whether tied labels are ordered (see the README) or share the mean discount of their ranks.
+    ties : {"order", "expected", "band", "expected_dcg"}
+        Order of equal scores in measures at k and of ranks of a row: as they rank (see the README);
+        all orders, of which the value is the mean; all orders, with the smallest and the largest
+        value next to the mean; or all orders for DCG and nDCG alone, as in scikit-learn. AUC,
+        ranking loss, LRAP and coverage error have rules of their own.
     empty : {"zero", "skip", "one"}
         Value of measures at k without relevant labels: 0, left out, or 1 where the formula is 0/0.
     ap_empty : {"skip", "zero"}
@@ -128,7 +135,7 @@ class Conventions:
 
     auc_ties: str = "half"
     loss_ties: str = "full"
-    ndcg_ties: str = "order"
+    ties: str = "order"
     empty: str = "zero"
     ap_empty: str = "skip"
     no_pairs: str = "skip"
@@ -177,6 +184,28 @@ class Conventions:
         True
         """
         return self.gains != "binary"
+
+    @property
+    def all_orders(self) -> bool:
+        """Whether measures of ranks are expected values over all orders of equal scores.
+
+        Examples
+        --------
+        >>> Conventions(ties="band").all_orders
+        True
+        """
+        return self.ties in ("expected", "band")
+
+    @property
+    def shares_discounts(self) -> bool:
+        """Whether equal scores share the mean discount of their ranks in DCG and nDCG.
+
+        Examples
+        --------
+        >>> Conventions(ties="expected_dcg").shares_discounts
+        True
+        """
+        return self.ties != "order"
 
     def signature(self, names: Collection[str]) -> str:
         """Return the named fields on one line, in the order of the class.
@@ -252,7 +281,7 @@ def _plain(value: object) -> str | float:
 PRESETS: dict[str, Conventions] = {
     "default": Conventions(),
     "sklearn": Conventions(
-        ndcg_ties="average", ap_empty="zero", no_pairs="perfect_except_auc", unlisted=0.0
+        ties="expected_dcg", ap_empty="zero", no_pairs="perfect_except_auc", unlisted=0.0
     ),
     "wu2017": Conventions(auc_ties="full"),
     "mulan": Conventions(zero_division="both_empty", no_pairs="perfect_if_relevant"),

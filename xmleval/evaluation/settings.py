@@ -262,7 +262,11 @@ def _decision_of(
 
 
 def _refuse_bounds(conventions: Conventions) -> None:
-    """Refuse bounds over the scores of unlisted labels if these have one."""
+    """Refuse bounds over the scores of unlisted labels if these have one, or next to others."""
+    if conventions.ties == "band":
+        band = Field("ties", "band")
+        reason = Message("is given with ", band, ", and a measure has one interval; leave one out")
+        raise InputError("bounds", reason)
     if conventions.unlisted_score is not None:
         score = Field("unlisted", f"{conventions.unlisted_score:g}")
         below = Field("unlisted", "below")

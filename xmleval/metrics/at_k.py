@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
+from xmleval.metrics import all_orders
 from xmleval.metrics.metric import Best, Metric, Setting, best_one, ratio
 from xmleval.view.facts import Counts, Profile
 
@@ -167,9 +168,13 @@ def ideal_recall(n_relevant: Ints, setting: Setting) -> Floats:
 
 
 def of_whole_ranking(
-    metric: Metric, value: RowValue, formula: str, best: Best = has_relevant
+    metric: Metric,
+    value: RowValue,
+    formula: str,
+    best: Best = has_relevant,
+    expected: RowValue | None = None,
 ) -> Metric:
-    """Return the ``@all`` variant of a measure at k."""
+    """Return the ``@all`` variant of a measure at k; ``expected`` is ``value`` by default."""
     return replace(
         metric,
         title=metric.title.partition(",")[0].replace(" at k", " of the whole ranking"),
@@ -177,6 +182,7 @@ def of_whole_ranking(
         formula=formula,
         state="row_sums",
         value=value,
+        expected=expected or value,
         cutoff="all",
         best=best,
         whole=True,
@@ -189,11 +195,11 @@ AT_K = partial(
     family="at k",
     needs=("scores",),
     cutoff="required",
-    conventions=("empty", "unlisted"),
+    conventions=("ties", "empty", "unlisted"),
 )
 HITS = partial(AT_K, reference=MANNING, state="rank_profile", ties="hits")
 GAINS = partial(
-    HITS, reference=JARVELIN, ties="order", conventions=("ndcg_ties", "gains", "empty", "unlisted")
+    HITS, reference=JARVELIN, ties="order", conventions=("ties", "gains", "empty", "unlisted")
 )
 RANKS = partial(AT_K, reference=MANNING, state="row_sums")
 COVERED = partial(AT_K, reference="Schultheis et al. 2023 (NeurIPS)", state="label_totals")
@@ -204,6 +210,7 @@ NDCG = GAINS(
     formula="sum over hits of 1 / log2(1 + rank), divided by that of the ideal ranking",
     value=ndcg,
     by_row=ndcg_of_rows,
+    expected=ndcg_of_rows,
     empty="undefined",
     best=has_relevant,
 )
@@ -214,6 +221,7 @@ DCG = GAINS(
     formula="sum over hits of 1 / log2(1 + rank)",
     value=dcg,
     by_row=dcg_of_rows,
+    expected=dcg_of_rows,
     empty="zero",
     range=(0.0, np.inf),
     best=ideal_dcg,
@@ -225,6 +233,7 @@ MRR = RANKS(
     formula="1 / rank of the first hit within k",
     reference="Voorhees 1999 (TREC-8)",
     value=reciprocal_rank,
+    expected=all_orders.reciprocal_rank,
     ties="first",
     empty="zero",
     best=has_relevant,
@@ -235,10 +244,11 @@ MAP = RANKS(
     symbol="MAP@{k}",
     formula="sum over hits in first k of P@rank / min(k, R)",
     value=average_precision,
+    expected=all_orders.average_precision,
     ties="order",
     empty="undefined",
     best=ideal_average_precision,
-    conventions=("map_norm", "empty", "unlisted"),
+    conventions=("ties", "map_norm", "empty", "unlisted"),
 )
 
 TABLE = (
@@ -248,6 +258,7 @@ TABLE = (
         symbol="P@{k}",
         formula="hits in first k / k",
         value=precision,
+        expected=all_orders.precision,
         empty="zero",
         best=ideal_precision,
     ),
@@ -258,6 +269,7 @@ TABLE = (
         symbol="R@{k}",
         formula="hits in first k / R",
         value=recall,
+        expected=all_orders.recall,
         empty="undefined",
         best=ideal_recall,
     ),
@@ -268,6 +280,7 @@ TABLE = (
         formula="hits in first k / min(k, R)",
         reference="Thakur et al. 2021 (BEIR, NeurIPS)",
         value=capped_recall,
+        expected=all_orders.capped_recall,
         empty="undefined",
         best=has_relevant,
     ),
@@ -278,6 +291,7 @@ TABLE = (
         symbol="Hit@{k}",
         formula="[any hit in first k]",
         value=hit,
+        expected=all_orders.hit,
         ties="any",
         empty="zero",
         best=has_relevant,
@@ -291,6 +305,7 @@ TABLE = (
         formula="sum over hits in first k of P@rank / R",
         reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
         value=average_precision_of_all,
+        expected=all_orders.average_precision_of_all,
         ties="order",
         empty="undefined",
         best=ideal_recall,
@@ -301,6 +316,7 @@ TABLE = (
         symbol="R-Prec",
         formula="hits in first R / R",
         value=r_precision,
+        expected=all_orders.r_precision,
         ties="hits",
         cutoff="none",
         empty="undefined",
@@ -315,17 +331,29 @@ TABLE = (
         reference=MANNING,
         state="row_ratios",
         value=pooled_r_precision,
+        expected=all_orders.pooled_r_precision,
+        expected_state="row_ratios",
         ties="hits",
         averages=("micro",),
         cutoff="none",
         whole=True,
         best=best_one,
-        conventions=("unlisted",),
+        conventions=("ties", "unlisted"),
     ),
     of_whole_ranking(NDCG, ndcg_of_rows, "DCG / ideal DCG"),
     of_whole_ranking(DCG, dcg_of_rows, "sum over relevant labels of 1 / log2(1 + rank)", ideal_dcg),
-    of_whole_ranking(MRR, reciprocal_rank, "1 / rank of the first relevant label"),
-    of_whole_ranking(MAP, average_precision_of_all, "sum over relevant labels of P@rank / R"),
+    of_whole_ranking(
+        MRR,
+        reciprocal_rank,
+        "1 / rank of the first relevant label",
+        expected=all_orders.reciprocal_rank,
+    ),
+    of_whole_ranking(
+        MAP,
+        average_precision_of_all,
+        "sum over relevant labels of P@rank / R",
+        expected=all_orders.average_precision_of_all,
+    ),
     COVERED(
         name="label_coverage",
         title="share of relevant labels that are hit in at least one row",
@@ -354,8 +382,9 @@ TABLE = (
         formula="judged labels in first k / min(k, labels listed)",
         reference="MacAvaney, Macdonald & Ounis 2022 (ECIR)",
         value=judged,
+        expected=all_orders.judged,
         needs=("scores", "grades"),
         direction="none",
-        conventions=("unlisted",),
+        conventions=("ties", "unlisted"),
     ),
 )

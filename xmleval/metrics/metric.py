@@ -19,6 +19,7 @@ class Setting(NamedTuple):
     params: dict[str, float]
     conventions: Conventions
     n_labels: int
+    propensity: Floats | None = None  # inverse propensities of labels, if the measure reads any
 
 
 class Param(NamedTuple):
@@ -75,8 +76,12 @@ class Metric:
     # labels, and returns a whole number for each, which is averaged over slots
     table: str = "hits"
     # formula used instead, on the state "row_sums", where the truth holds grades, by the convention
-    # `gains`, or tied labels share discounts, by `ndcg_ties`
+    # `gains`, or equal scores share discounts, by `ties`
     by_row: Callable[..., Any] | None = None
+    # formula used instead, on the state `expected_state`, where values are expected over all orders
+    # of equal scores, by `ties`
+    expected: Callable[..., Any] | None = None
+    expected_state: str = "row_sums"
     # required inputs: "scores", "entry scores", "probabilities", "sets", "propensity", "training"
     # or "grades"
     needs: tuple[str, ...] = ()

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xmleval.base.arrays import Floats
+from xmleval.metrics import all_orders
 from xmleval.metrics.at_k import dcg, ndcg, precision, recall
-from xmleval.metrics.metric import Metric, best_one
+from xmleval.metrics.metric import Metric, Setting, best_one
+
+if TYPE_CHECKING:
+    from xmleval.view.view import View
 
 RATIO = partial(
     Metric,
@@ -19,7 +26,8 @@ RATIO = partial(
     table="gains/ideals",
     best=best_one,
     cutoff="required",
-    conventions=("unlisted",),
+    conventions=("ties", "unlisted"),
+    expected_state="row_ratios",
 )
 RATIOS = (
     RATIO(
@@ -28,6 +36,7 @@ RATIOS = (
         symbol="PSP@{k}",
         formula="sum over rows and hits of q / sum over rows of the k largest q of relevant labels",
         value=precision,
+        expected=all_orders.propensity_scored_precision,
         ties="hits",
     ),
     RATIO(
@@ -36,6 +45,7 @@ RATIOS = (
         symbol="PSnDCG@{k}",
         formula="psdcg with both terms of each row divided by its ideal DCG@k",
         value=ndcg,
+        expected=all_orders.propensity_scored_ndcg,
         ties="order",
     ),
     RATIO(
@@ -44,6 +54,7 @@ RATIOS = (
         symbol="PSR@{k}",
         formula="sum over rows and hits of q / R, divided by the ideal sum",
         value=recall,
+        expected=all_orders.propensity_scored_recall,
         ties="hits",
     ),
     RATIO(
@@ -52,6 +63,7 @@ RATIOS = (
         symbol="PSDCG@{k}",
         formula="sum over rows and hits of q / log2(1 + rank), divided by the ideal sum",
         value=dcg,
+        expected=all_orders.propensity_scored_dcg,
         ties="order",
     ),
 )
@@ -59,6 +71,7 @@ RATIOS = (
 
 def raw(ratio: Metric, formula: str) -> Metric:
     """Return the variant of a measure that is a mean over rows, not a ratio of sums."""
+    assert ratio.expected is not None
     return replace(
         ratio,
         name=f"{ratio.name}_raw",
@@ -69,8 +82,19 @@ def raw(ratio: Metric, formula: str) -> Metric:
         best=None,
         empty="zero",
         range=(0.0, np.inf),
-        conventions=("empty", "unlisted"),
+        conventions=("ties", "empty", "unlisted"),
+        expected=_first_of(ratio.expected),
+        expected_state="row_sums",
     )
+
+
+def _first_of(pair: Callable[[View, Setting], tuple[Floats, Floats]]) -> Callable[..., Floats]:
+    """Return the function that returns the first of a pair."""
+
+    def numerator(view: View, setting: Setting) -> Floats:
+        return pair(view, setting)[0]
+
+    return numerator
 
 
 PSP, PSNDCG, PSR, PSDCG = RATIOS

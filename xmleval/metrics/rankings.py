@@ -9,6 +9,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.conventions import TIE_CREDIT
+from xmleval.metrics import all_orders
 from xmleval.metrics.at_k import has_relevant
 from xmleval.metrics.metric import Metric, Setting, best_one, best_zero, ratio
 from xmleval.metrics.sets import WZ17, ZZ14
@@ -47,6 +48,11 @@ def one_error(view: View, setting: Setting) -> Floats:
 def coverage(view: View, setting: Setting) -> Floats:
     """Largest rank of a relevant label, minus 1; tied labels take their last rank."""
     return without_pairs((view.ties.worst - 1).astype(np.float64), view.n_relevant, 0.0, setting)
+
+
+def expected_coverage(view: View, setting: Setting) -> Floats:
+    """Expected largest rank of a relevant label, minus 1."""
+    return without_pairs(view.expected.last_rank() - 1.0, view.n_relevant, 0.0, setting)
 
 
 def coverage_error(view: View, setting: Setting) -> Floats:
@@ -88,6 +94,22 @@ def peak_f1(view: View, setting: Setting) -> Floats:
     return view.ties.peak
 
 
+def realistic_rank(view: View, setting: Setting) -> tuple[Floats, Floats]:
+    """Sum of the ranks of relevant labels among irrelevant ones, ties half above; and R."""
+    n_above = view.ties.n_reversed + 0.5 * view.ties.n_tied
+    n_relevant = view.n_relevant.astype(np.float64)
+    return n_relevant + n_above, n_relevant
+
+
+def adjusted_rank_index(view: View, setting: Setting) -> tuple[Floats, Floats]:
+    """Pairs of a relevant and an irrelevant label in the right order minus others, and all pairs.
+
+    Tied pairs cancel: the rank is the mean of the optimistic and the pessimistic one.
+    """
+    pairs = n_pairs(view, setting)
+    return pairs - 2.0 * view.ties.n_reversed - view.ties.n_tied, pairs
+
+
 def ideal_coverage_error(n_relevant: Ints, setting: Setting) -> Floats:
     """R."""
     return n_relevant.astype(np.float64)
@@ -111,6 +133,9 @@ RANKING = partial(
     whole=True,
     every_label=True,
 )
+POOLED = partial(
+    RANKING, state="row_ratios", reference="Berrendorf et al. 2020 (DL4G, arXiv:2002.06914)"
+)
 LOSS = partial(RANKING, direction="down", best=best_zero)
 DEPTH = partial(RANKING, direction="down", bounded=("",), range=(0.0, np.inf))
 
@@ -122,12 +147,13 @@ TABLE = (
         formula="[first label not in Y]",
         reference=SS00,
         value=one_error,
+        expected=all_orders.one_error,
         ties="hits",
         whole=False,
         every_label=False,
         direction="down",
         best=ideal_one_error,
-        conventions=("unlisted",),
+        conventions=("ties", "unlisted"),
     ),
     DEPTH(
         name="coverage",
@@ -136,8 +162,9 @@ TABLE = (
         formula="largest rank over Y - 1",
         reference=SS00,
         value=coverage,
+        expected=expected_coverage,
         best=ideal_coverage,
-        conventions=("no_pairs", "unlisted"),
+        conventions=("ties", "no_pairs", "unlisted"),
     ),
     DEPTH(
         name="coverage_error",
@@ -181,6 +208,28 @@ TABLE = (
         bounded=("samples",),
         best=best_one,
         conventions=("auc_ties", "no_pairs", "unlisted"),
+    ),
+    POOLED(
+        name="mean_rank",
+        title="mean rank of relevant labels among irrelevant ones, ties half above",
+        symbol="Mean rank",
+        formula="sum over relevant labels of 1 + irrelevant labels above + half of those tied / "
+        "sum of R",
+        value=realistic_rank,
+        direction="down",
+        range=(1.0, np.inf),
+        best=best_one,
+        conventions=("unlisted",),
+    ),
+    POOLED(
+        name="amri",
+        title="adjusted mean rank index: 1 for first ranks, 0 for chance",
+        symbol="AMRI",
+        formula="1 - (mean rank - 1) / (mean rank of chance - 1)",
+        value=adjusted_rank_index,
+        range=(-1.0, 1.0),
+        best=best_one,
+        conventions=("unlisted",),
     ),
     RANKING(
         name="peak_f1",

@@ -163,7 +163,9 @@ class Spec:
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
         metric = self.metric
-        tied = conventions.ndcg_ties == "average"
+        if conventions.all_orders and metric.expected:
+            return replace(self, metric=_over_all_orders(metric))
+        tied = conventions.shares_discounts
         if not (metric.by_row and (tied or conventions.graded)):
             return self
         # the best values of grades are not known without these
@@ -195,6 +197,20 @@ class Spec:
         if not self.cutoff or text.endswith(f"@{self.cutoff}"):
             return text
         return f"{text}@{self.cutoff}"
+
+
+def _over_all_orders(metric: Metric) -> Metric:
+    """Return the record of a measure whose values are expected over all orders of equal scores."""
+    assert metric.expected is not None
+    return replace(
+        metric,
+        state=metric.expected_state,
+        table="hits",
+        value=metric.expected,
+        by_row=None,
+        whole=True,
+        ties="",
+    )
 
 
 def _number(value: float) -> str:

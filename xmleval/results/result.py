@@ -165,7 +165,7 @@ class Result(Protocol[AnyRecord]):
         Examples
         --------
         >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
-        ['ndcg_ties=order empty=zero unlisted=below']
+        ['ties=order empty=zero unlisted=below']
         """
         return [footnote.text for footnote in self.placed_footnotes()]
 

@@ -83,8 +83,7 @@ class DataHints(State):
             if tie_end is not None:
                 self.ties[spec.name] = tie_end
         read_cutoffs = sorted(filter(None, {*plan.reads.values()}))
-        tie_cutoffs = {cutoff for _, cutoff in self.ties.values()}
-        cutoffs = sorted({*read_cutoffs, *tie_cutoffs})
+        cutoffs = sorted({cutoff for _, cutoff in self.ties.values()})
         self.cutoffs: Ints = np.array(cutoffs, np.int64)
         self.noted: Bools = np.array([cutoff in read_cutoffs for cutoff in cutoffs], np.bool_)
         self.n_tied: Ints = np.zeros((len(TIE_KINDS), self.cutoffs.size), np.int64)
@@ -253,6 +252,7 @@ class DataHints(State):
     def _add_scores(self, results: Results) -> None:
         """Add notes on scores, and the measures that depend on ties."""
         n = self.n
+        plan = self.plan
         if not n["graded"] and (self.lengths.deepest >= SEVERAL or n["listed"] > n["rows"]):
             results.notes["binary"] = Message(
                 "every score is 0 or 1, so that ranks within each are arbitrary; "
@@ -262,6 +262,8 @@ class DataHints(State):
         elif n["tied"]:
             reason = "their values depend on the order of labels with equal scores"
             results.notes["ties"] = f"{TIES}{n['tied']}; {reason}"
+            if plan.conventions.all_orders:
+                results.notes["order"] = _describe_ordered(plan, [*self.ties])
         if self.n_tied.any():
             self._add_tied(results)
         if n["rising"] and not n["falling"] and n["listed"] - n["rows"] >= LEAST_STEPS:
@@ -386,6 +388,14 @@ def _describe_logits(plan: Plan) -> Message:
     if plan.conventions.link != "none":
         parts += [", as ", Field("link"), " is not for decisions"]
     return Message(*parts)
+
+
+def _describe_ordered(plan: Plan, names: list[str]) -> Message:
+    """Return a note on the measures in which equal scores keep their order, by their names."""
+    ties = Field("ties", plan.conventions.ties)
+    verb = "are no means" if len(names) > 1 else "is no mean"
+    reason = f", which {verb} over rankings of rows: equal scores keep their order there"
+    return Message(ties, f" does not change {', '.join(names)}", reason)
 
 
 def _find_tie_end(plan: Plan, spec: Spec) -> tuple[str, int] | None:

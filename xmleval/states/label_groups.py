@@ -159,7 +159,19 @@ class LabelGroupStates(Parts):
                 f"lists hold few labels of a group {groups}: measures at k within it count the "
                 "missing ones as wrong"
             )
+        without_share = self._without_share()
+        if without_share:
+            results.notes["no shares"] = (
+                f"no shares of groups of {', '.join(without_share)}: grades, or all orders of equal "
+                "scores, are not counted by label"
+            )
         return results
+
+    def _without_share(self) -> list[str]:
+        """Return the measures that have shares of groups by other conventions alone."""
+        shared = {spec.name for spec in self._linear_specs()}
+        by_default = [spec for spec in self.plan.specs if parse_spec(spec.name).state == PROFILE]
+        return [spec.name for spec in by_default if spec.name not in shared]
 
     def _finish_group(self, number: int) -> Results:
         """Return the results within a group."""

@@ -22,6 +22,7 @@ from xmleval.view.decision import Decision, top
 
 # states that no measure names; for their modules, see `state_class`
 ROW_BOUNDS = "row_bounds"
+TIE_BOUNDS = "tie_bounds"
 DATA_HINTS = "data_hints"
 CANDIDATE_BOUNDS = "candidate_bounds"
 LABEL_GROUPS = "label_groups"
@@ -44,7 +45,7 @@ def _list_states() -> list[str]:
         else:
             names += metric.state.values()
         names.append(metric.weighted_state)
-    names += [ROW_BOUNDS, DATA_HINTS, CANDIDATE_BOUNDS, LABEL_GROUPS, ROW_GROUPS]
+    names += [ROW_BOUNDS, TIE_BOUNDS, DATA_HINTS, CANDIDATE_BOUNDS, LABEL_GROUPS, ROW_GROUPS]
     return [*dict.fromkeys(names)]
 
 
@@ -214,7 +215,11 @@ class Plan(Settings):
 
     def setting(self, spec: Spec) -> Setting:
         """Return the setting passed to a spec's formula."""
-        return Setting(spec.k, dict(spec.params), self.conventions, self.n_labels)
+        propensity = None
+        if self.propensity is not None and "propensity" in spec.needs:
+            propensity = self.propensity.values
+        params = dict(spec.params)
+        return Setting(spec.k, params, self.conventions, self.n_labels, propensity)
 
     def decide(self, spec: Spec) -> Decision:
         """Return the decision rule of a set measure: the top k, or the evaluation's."""
@@ -422,6 +427,8 @@ def _specs_by_state(
             readers[name].append(spec)
         if name == "row_sums" and settings.bounds and spec.bounded(weighted):
             readers[ROW_BOUNDS].append(spec)
+        if settings.conventions.ties == "band" and spec.metric.expected:
+            readers[TIE_BOUNDS].append(spec)
     is_needed = {
         SETS_OF_LABELS: keeps_sets,
         CURVE.state_with(weighted): has_curves,

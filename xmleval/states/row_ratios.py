@@ -29,7 +29,8 @@ class RowRatios(RowSums):
         """Return the row values of a block, an array for each sum."""
         columns = list[Floats]()
         for spec in self.specs:
-            columns += spec.metric.value(view, self.plan.setting(spec))
+            rows = view.inside if spec.metric.every_label else view
+            columns += spec.metric.value(rows, self.plan.setting(spec))
         return columns
 
     def _means(self, totals: Ints, n_large: Ints, n_defined: Ints) -> dict[str, float]:
@@ -40,7 +41,9 @@ class RowRatios(RowSums):
         for spec in self.specs:
             numerator = sums_by_key[spec.name]
             denominator = sums_by_key[f"{spec.name}{BELOW}"]
-            ratios[spec.name] = numerator / denominator if denominator else math.nan
+            ratios[spec.name] = math.nan
+            if denominator:  # rounding can raise a ratio to the ideal sum above 1
+                ratios[spec.name] = min(numerator / denominator, spec.metric.range[1])
         return ratios
 
 

@@ -43,6 +43,7 @@ from xmleval.kernels.sorting import group_rows
 from xmleval.numerics.discounts import discount_sums, first_discounts, tabulated_logs
 from xmleval.view.block import Block, Hierarchy
 from xmleval.view.decision import LISTED, Decision, PredictedSets, choose
+from xmleval.view.expected import Expected
 from xmleval.view.facts import Counts, Extremes, TieSummary
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -357,17 +358,32 @@ class View:
         By the conventions, ties are broken by order or share the mean discount of their ranks, and
         relevant labels gain 1 or their grade.
         """
+        tied = conventions.shares_discounts
+        if conventions.graded:
+            places = self.standing if tied else self._untied()
+            return self._sum_shares(k, *places, self.gains)
         out = np.empty(self.n_rows)
         ptr = self.block.truth.ptr
         tables = first_discounts(k or self.n_ranked), tabulated_logs()
-        tied = conventions.ndcg_ties == "average"
-        if conventions.graded:
-            places = self.standing if tied else self._untied()
-            share_graded_discounts(ptr, *self._tie_groups(k, *places), self.gains, *tables, out)
-        elif tied:
+        if tied:
             sum_tied_discounts(ptr, *self._tie_groups(k, *self.placed), *tables, out)
         else:
             sum_discounts(ptr, self.sorted_ranks, *tables, out)
+        return out
+
+    def shared_gain(self, k: int | None, gains: Floats) -> Floats:
+        """Return the discounted gain where equal scores share the mean discount of their ranks.
+
+        gains : float64 (t,), of relevant labels
+        """
+        return self._sum_shares(k, *self.standing, gains)
+
+    def _sum_shares(self, k: int | None, above: Ints, tied: Ints, gains: Floats) -> Floats:
+        """Return the sum of gains times the mean discount of their tie group."""
+        out = np.empty(self.n_rows)
+        tables = first_discounts(k or self.n_ranked), tabulated_logs()
+        groups = self._tie_groups(k, above, tied)
+        share_graded_discounts(self.block.truth.ptr, *groups, gains, *tables, out)
         return out
 
     def _untied(self) -> tuple[Ints, Ints]:
@@ -375,30 +391,54 @@ class View:
         above = np.where(self.ranks == 0, self.n_ranked, self.ranks - 1)
         return above, np.ones_like(above)
 
+    @cached
+    def n_credited(self) -> Ints:
+        """Number of labels with a rank, by row; the others earn nothing at k."""
+        if self.unlisted is None:
+            return self.ranking.n_above
+        return np.full(self.n_rows, self.n_ranked)
+
+    @cached
+    def expected(self) -> Expected:
+        """Mean values over all orders of equal scores."""
+        ptr = self.block.truth.ptr
+        return Expected(ptr, self.standing, self.placed, self.n_credited, self.n_ranked)
+
     def _tie_groups(
         self, k: int | None, above: Ints, tied: Ints
     ) -> tuple[Ints, Ints, Ints, Ints, Floats]:
         """Return the credited part of tie groups of relevant labels, for `sum_tied_discounts`."""
-        if self.unlisted is None:
-            n_credited = self.ranking.n_above
-        else:
-            n_credited = np.full(self.n_rows, self.n_ranked)
         deepest = self.n_ranked
         if k is not None:
             deepest = min(k, deepest)
         start = np.minimum(above, deepest)
         stop = np.minimum(above + tied, deepest)
         discounts = discount_sums(stop, deepest) - discount_sums(start, deepest)
-        return start, stop, tied, n_credited, discounts
+        return start, stop, tied, self.n_credited, discounts
 
     def ideal_gain(self, k: int | None, conventions: Conventions) -> Floats:
         """Return the discounted gain of the ideal ranking."""
-        if not conventions.graded:
+        return self.ideal_gain_of(k, self.gains if conventions.graded else None)
+
+    def ideal_gain_of(self, k: int | None, gains: Floats | None) -> Floats:
+        """Return the discounted gain of the ideal ranking.
+
+        gains : float64 (t,), of relevant labels; None for 1
+        """
+        if gains is None:
             n_ranks = self.n_relevant if k is None else np.minimum(self.n_relevant, k)
             return discount_sums(n_ranks, k)
+        return self._sum_ideal(k or self.n_labels, gains, first_discounts(k or self.n_labels))
+
+    def largest_gains(self, k: int, gains: Floats) -> Floats:
+        """Return the sum of the k largest gains of relevant labels; gains : float64 (t,)."""
+        n_most = min(k, int(self.n_relevant.max(initial=0)))
+        return self._sum_ideal(k, gains, np.ones(n_most))
+
+    def _sum_ideal(self, k: int, gains: Floats, discounts: Floats) -> Floats:
+        """Return the sum of the k largest gains times the discounts of their ranks."""
         out = np.empty(self.n_rows)
-        tables = (first_discounts(k or self.n_labels), tabulated_logs())
-        sum_ideal_gains(self.block.truth.ptr, self.gains, k or self.n_labels, *tables, out)
+        sum_ideal_gains(self.block.truth.ptr, gains, k, discounts, tabulated_logs(), out)
         return out
 
     @cached
@@ -410,7 +450,7 @@ class View:
         return judged.gains[judged.gains > 0]
 
     @cached
-    def _judged_view(self) -> View:
+    def judged_view(self) -> View:
         """The same ranking, in which all judged labels are relevant."""
         judged = self.block.judged
         assert judged is not None
@@ -419,7 +459,7 @@ class View:
 
     def n_judged(self, k: int) -> Ints:
         """Return how many of the first k labels are judged."""
-        view = self._judged_view
+        view = self.judged_view
         is_first = (view.ranks > 0) & (view.ranks <= k)
         n_first_before = np.concatenate(([0], np.cumsum(is_first)))
         return row_sizes(n_first_before[view.block.truth.ptr])

@@ -1,0 +1,218 @@
+"""Values over all orders of equal scores are means and ends of the values of each order."""
+
+import itertools
+import math
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from tests.oracles import metrics as definitions
+from tests.oracles.metrics import Case
+from xmleval import Evaluator, evaluate
+from xmleval.metrics import TABLE
+from xmleval.metrics.spec import Spec, parse_spec
+
+N_PROBLEMS = 20 * int(os.environ.get("EXAMPLES", "1"))
+AT_K = ["p", "r", "rcap", "hit", "mrr", "map", "map_r", "ndcg", "dcg"]
+RAW = ["psp_raw", "psr_raw", "psdcg_raw", "psndcg_raw"]
+PROPENSITY_SCORED = ["psp", "psr", "psdcg", "psndcg"]
+WHOLE = ["mrr@all", "map@all", "ndcg@all", "dcg@all", "rprec", "one_error", "coverage"]
+ROW_MEASURES = [f"{name}@{k}" for name in AT_K + RAW for k in (1, 3)] + WHOLE
+RATIOS = [f"{name}@{k}" for name in PROPENSITY_SCORED for k in (1, 3)] + ["rprec.micro"]
+CONVENTIONS = {
+    "gains": ["binary", "linear", "exp"],
+    "empty": ["zero", "skip", "one"],
+    "map_norm": ["capped", "relevant"],
+    "no_pairs": ["skip", "perfect"],
+    "unlisted": ["below", 0.0, 1.0],
+}
+
+
+class Drawn:
+    """A small problem with many equal scores, and its definition.
+
+    grades : of all labels; listed : labels and scores of each row
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.n_labels = int(rng.integers(1, 6))
+        shape = (int(rng.integers(1, 4)), self.n_labels)
+        self.grades = rng.integers(0, 4, shape) * (rng.random(shape) < 0.5)
+        self.scores = rng.integers(0, rng.integers(1, 4), shape) / 2
+        self.is_listed = rng.random(shape) < rng.choice([0.6, 1.0])
+        self.weights = rng.choice([0.5, 1.0, 2.0], shape[0]).tolist()
+        self.propensity = (1 + 3 * rng.random(self.n_labels)).tolist()
+        self.conventions = {
+            name: rng.choice(np.array(values, object)) for name, values in CONVENTIONS.items()
+        }
+
+    @property
+    def truth(self) -> Any:
+        return self.grades if self.conventions["gains"] != "binary" else self.grades > 0
+
+    def evaluate(self, rows: Any = slice(None), **options: Any) -> Any:
+        """Return the report of rows from sparse scores, in which 0 may be listed."""
+        listed = [np.flatnonzero(row) for row in self.is_listed]
+        ptr = np.cumsum([0, *map(len, listed)])
+        scores = self.scores[self.is_listed]
+        matrix = csr_array((scores, np.concatenate(listed), ptr), shape=self.scores.shape)
+        ties = options.pop("ties")
+        return evaluate(
+            csr_array(self.truth)[rows],
+            matrix[rows],
+            metrics=ROW_MEASURES + RATIOS,
+            inverse_propensity=self.propensity,
+            sample_weight=np.array(self.weights)[rows],
+            conventions={**self.conventions, "ties": ties},
+            **options,
+        )
+
+    def orders(self, i: int) -> list[Case]:
+        """Return row i in each order of equal scores, as a list without scores."""
+        case = self.case([i], [self.listed(i)], {**self.conventions, "ties": "order"})
+        groups, n_credited = definitions.tie_groups(case, 0)
+        cases = []
+        for order in itertools.product(*map(itertools.permutations, groups)):
+            labels = [label for group in order for label in group]
+            cases.append((labels, n_credited))
+        return [self._in_order(i, labels, n_credited) for labels, n_credited in cases]
+
+    def listed(self, i: int) -> list[tuple[int, float | None]]:
+        return [(j, float(self.scores[i, j])) for j in np.flatnonzero(self.is_listed[i]).tolist()]
+
+    def case(self, rows: list[int], listed: Any, conventions: dict[str, Any]) -> Case:
+        return Case(
+            truth=[{*np.flatnonzero(self.grades[i]).tolist()} for i in rows],
+            n_labels=self.n_labels,
+            listed=listed,
+            inverse_propensity=self.propensity,
+            conventions=conventions,
+            grades=[{j: float(self.grades[i, j]) for j in range(self.n_labels)} for i in rows],
+        )
+
+    def _in_order(self, i: int, labels: list[int], n_credited: int) -> Case:
+        """Return row i as a list of the credited labels, in an order of all labels.
+
+        ``last_rank``, that of the last relevant label, is kept next to it: coverage has one even
+        for labels that earn nothing.
+        """
+        conventions = {**self.conventions, "ties": "order", "unlisted": "below"}
+        case = self.case([i], [[(j, None) for j in labels[:n_credited]]], conventions)
+        case.last_rank = max(  # type: ignore[attr-defined]
+            (rank for rank, j in enumerate(labels, 1) if j in case.truth[0]), default=0
+        )
+        return case
+
+
+def row_value(spec: Spec, case: Case) -> float:
+    """Return the value of one row in one order."""
+    if spec.name == "coverage":
+        if not case.truth[0]:
+            return math.nan if case.conventions["no_pairs"] == "skip" else 0.0
+        return case.last_rank - 1.0  # type: ignore[attr-defined]
+    values = definitions.rows(spec.metric.name, case, spec.average, spec.cutoff)
+    assert values is not None
+    return values[0]
+
+
+def terms(spec: Spec, case: Case) -> tuple[float, float]:
+    """Return the numerator and the denominator of one row in one order."""
+    if spec.metric.name == "rprec":
+        relevant = case.truth[0]
+        return float(len({*definitions.top(case, 0, len(relevant))} & relevant)), len(relevant)
+    above, below = definitions.ps_terms(spec.metric.name, case, 0, int(spec.cutoff))
+    k = int(spec.cutoff) if spec.metric.name == "psp" else 1
+    return above / k, below / k
+
+
+def mean_of_rows(values: list[float], weights: list[float]) -> float:
+    return definitions.mean(values, weights)
+
+
+def check(problem: Drawn) -> None:
+    """Compare means and ends with those of all orders of each row."""
+    report = problem.evaluate(ties="band")
+    assert dict(problem.evaluate(ties="expected")) == pytest.approx(
+        dict(report), nan_ok=True, abs=0
+    )
+    cases = [problem.orders(i) for i in range(len(problem.grades))]
+    for spec in report.specs:
+        if spec.name in ROW_MEASURES:
+            values = [[row_value(parse_spec(spec.name), case) for case in row] for row in cases]
+            expected = [
+                mean_of_rows([pick(row) for row in values], problem.weights)
+                for pick in (mean, min, max)
+            ]
+        else:
+            pairs = [[terms(spec, case) for case in row] for row in cases]
+            below = sum(w * row[0][1] for w, row in zip(problem.weights, pairs, strict=True))
+            expected = []
+            for pick in (mean, min, max):
+                above = [
+                    w * pick([pair[0] for pair in row])
+                    for w, row in zip(problem.weights, pairs, strict=True)
+                ]
+                expected.append(math.fsum(above) / below if below else math.nan)
+        actual = [report[spec.name], *report.intervals[spec.name]]
+        assert actual == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True), spec.name
+
+
+def mean(values: list[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_values_are_means_and_ends_over_all_orders(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(N_PROBLEMS):
+        check(Drawn(rng))
+
+
+def test_every_measure_of_ranks_has_expected_values() -> None:
+    of_rows = {
+        m.name for m in TABLE if m.ties and m.state in ("row_sums", "rank_profile", "row_ratios")
+    }
+    expected = {m.name for m in TABLE if m.expected}
+    assert of_rows - expected == set()
+    tested = {name.partition("@")[0].partition(".")[0] for name in ROW_MEASURES + RATIOS}
+    assert expected - tested == {"judged"}
+
+
+def test_constant_scores_have_the_value_of_chance() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.random((40, 12)) < 0.2
+    scores = np.ones(truth.shape)
+    names = ["p@1", "p@3", "r@3", "hit@1", "one_error"]
+    report = evaluate(truth, scores, metrics=names, conventions="ties=expected")
+    density = truth.mean()
+    assert report["p@1"] == pytest.approx(density)
+    assert report["p@3"] == pytest.approx(density)
+    assert report["hit@1"] == pytest.approx(density)
+    assert report["one_error"] == pytest.approx(1 - density)
+
+
+def test_measures_without_ties_keep_their_values() -> None:
+    rng = np.random.default_rng(6)
+    truth = rng.random((30, 9)) < 0.3
+    scores = rng.random(truth.shape)
+    options: dict[str, Any] = {"metrics": ROW_MEASURES + RATIOS, "inverse_propensity": [2.0] * 9}
+    in_order = evaluate(truth, scores, **options)
+    band = evaluate(truth, scores, conventions="ties=band", **options)
+    assert dict(band) == pytest.approx(dict(in_order), rel=1e-14)
+    for name, (low, high) in band.intervals.items():
+        assert low == pytest.approx(high, rel=1e-14), name
+
+
+def test_lists_without_scores_have_no_ties() -> None:
+    truth = np.eye(4, dtype=bool)
+    lists = np.array([[0, 1], [0, 1], [2, 3], [1, 0]])
+    report = evaluate(truth, (lists, None), metrics=["p@1", "mrr@2"], conventions="ties=band")
+    assert report.intervals == {"p@1": (0.5, 0.5), "mrr@2": (0.625, 0.625)}
+
+
+def test_bounds_are_refused_next_to_a_band() -> None:
+    with pytest.raises(ValueError, match="^bounds: is given with .*ties=band"):
+        Evaluator(["coverage"], bounds=True, conventions="ties=band")
