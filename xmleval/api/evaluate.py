@@ -80,7 +80,7 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
     metrics: str | Iterable[str] | None = None,
     k: int | str | Iterable[int] = DEFAULT_K,
     y_train: RowsLike | None = None,
-    decision: FilePath | Rule | Decision | None = None,
+    decision: ValuesLike | Rule | Decision | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     confidence: float | None = None,
     labels: NamesLike | None = None,
@@ -136,9 +136,11 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
     y_train : as y_true with N rows, optional
         Training labels, to estimate inverse propensities from (with a = 0.55 and b = 1.5); the
         truth is never taken for them. ``popularity`` and ``tail_share`` count them.
-    decision : str or Rule, optional
-        How scores become sets without ``y_pred``: ``top3``, ``threshold0.5`` (strictly better), or
-        a rule that `xmleval threshold fit` wrote. See `xmleval.thresholds.fit`.
+    decision : str, Rule, array (l,), dict or path, optional
+        How scores become sets without ``y_pred``: ``top3``, ``threshold0.5`` (strictly better),
+        ``threshold>=0.5``, ``top3&threshold0.5`` (the best 3 of those above), a threshold for each
+        label (a vector, a dict by label, or a file of either), or a rule that `xmleval threshold
+        fit` wrote. See `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
         ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"meka"``, ``"beir"``, ``"pyxclib"``,
         ``"napkinxc"``; fields that differ from the default, as in ``"unlisted=0"`` (the score of

@@ -91,7 +91,7 @@ class Question:
     labels: NamesLike | None = None
     inverse_propensity: ValuesLike | None = None
     y_train: RowsLike | TrainingLabels | None = None
-    decision: FilePath | Rule | Decision | None = None
+    decision: ValuesLike | Rule | Decision | None = None
     conventions: str | Conventions | Mapping[str, Any] | None = None
     label_groups: ValuesLike | Groups | None = None
     hierarchy: HierarchyLike | None = None
@@ -197,7 +197,7 @@ class Options(TypedDict, total=False):
     k: int | str | Iterable[int]
     inverse_propensity: ValuesLike | None
     y_train: RowsLike | None
-    decision: FilePath | Rule | Decision | None
+    decision: ValuesLike | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
     label_groups: ValuesLike | Groups | None
     hierarchy: HierarchyLike | None

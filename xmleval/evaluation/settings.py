@@ -28,14 +28,20 @@ from xmleval.input.label_filter import NAMES, fewer_labels
 from xmleval.input.match import PREDICTIONS
 from xmleval.input.opened import check_labels
 from xmleval.input.scan import Scan
-from xmleval.input.vectors import Propensity
+from xmleval.input.vectors import Propensity, read_label_values, sort_by_names
 from xmleval.labels.groups import DECILES, resolve_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import resolve_propensities
 from xmleval.metrics.spec import Spec, expand_metrics, notes_on_trec_map
 from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, SCORED, Plan, Settings, make_plan
 from xmleval.view.block import Hierarchy
-from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
+from xmleval.view.decision import (
+    Decision,
+    check_decision,
+    check_width,
+    label_thresholds,
+    parse_decision,
+)
 from xmleval.view.rule import Rule, rule_for
 
 KEYED = "keys"  # an input: keys of rows, which determine their jackknife groups
@@ -98,7 +104,7 @@ def file_of(argument: str, value: object) -> Path | None:
             parse_decision(str(value))
             return None
         if as_path(value).suffix != ".npz" and not as_path(value).is_file():
-            text = "is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
+            text = "is neither topK (top3) nor thresholdT (threshold0.5) nor a file of a rule"
             raise InputError("decision", f"{shown(str(value))} {text}")
     return as_path(value)
 
@@ -141,14 +147,14 @@ def _refuse_other_measures(
 
 def without_labels(question: Question) -> Question:
     """Return the part of a question that can be checked before the number of labels is known."""
-    is_rule = isinstance(question.decision, Rule)
+    is_of_labels = isinstance(question.decision, Rule) or is_thresholds(question.decision)
     return replace(
         question,
         inverse_propensity=None,
         y_train=None,
         label_groups=None,
         hierarchy=None,
-        decision=None if is_rule else question.decision,
+        decision=None if is_of_labels else question.decision,
     )
 
 
@@ -199,6 +205,11 @@ def _settings_of(
     if question.hierarchy is not None:
         hierarchy = given_hierarchy(question.hierarchy, n_labels, names, closed)
         notes += _notes_on_hierarchy(hierarchy, names)
+    if is_thresholds(question.decision):
+        thresholds, new_notes = read_label_values("decision", question.decision, names)
+        notes += new_notes
+        thresholds = sort_by_names("decision", thresholds, names, closed)
+        question = replace(question, decision=label_thresholds(thresholds, n_labels))
     decision = _decision_of(
         question, conventions, n_labels, names, closed, flags["higher_is_better"]
     )
@@ -239,6 +250,11 @@ def _propensity_of(
         hint = ": these look like propensities, not their inverses, which are 1 / p"
         notes = [*notes, Message(Keyword("inverse_propensity"), lowest, hint)]
     return propensity, [*notes]
+
+
+def is_thresholds(decision: object) -> bool:
+    """Return whether a decision is a threshold for each label, not a rule or its name."""
+    return decision is not None and not isinstance(decision, str | Path | Rule | Decision | Scan)
 
 
 def _decision_of(
@@ -427,5 +443,5 @@ def _decision_on(settings: Settings, inputs: frozenset[str]) -> Decision | None:
     if "y_pred" in inputs:
         return GIVEN_SETS
     if decision and decision.kind == "threshold" and not settings.higher_is_better:
-        return Decision("threshold", 0 - decision.value)
+        return replace(decision, value=0 - decision.value)
     return decision

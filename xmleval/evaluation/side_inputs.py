@@ -12,7 +12,7 @@ import numpy as np
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import PIECE_BYTES, Resources
-from xmleval.base.errors import naming_files, positive_integer, shown
+from xmleval.base.errors import InputError, naming_files, positive_integer, shown
 from xmleval.base.notes import Note
 from xmleval.base.numerals import decimal_number, id_number
 from xmleval.evaluation.batch import BatchLocation
@@ -128,7 +128,7 @@ def with_files_read(
         values["hierarchy"] = _hierarchy_in_file(paths["hierarchy"], rows, n_labels)
     rule = question.decision
     if "decision" in paths:
-        rule = Rule.load(paths["decision"])
+        rule = _rule_in_file(paths["decision"], names, n_labels)
     values["decision"] = rule
     if isinstance(rule, Rule) and rule.by_name and names is not None:
         n_unknown = len({*names}.difference(rule.label_names or ()))
@@ -136,6 +136,25 @@ def with_files_read(
             name = str(paths.get("decision", "decision"))
             notes.append(Note(name, "labels unknown in fitting", n_unknown))
     return replace(question, **values), notes
+
+
+def _rule_in_file(path: Path, names: list[Any] | None, n_labels: int) -> Any:
+    """Return a saved rule, or thresholds of labels: a number, or a label and a number, a line."""
+    if path.suffix == ".npz":
+        return Rule.load(path)
+    if path.suffix == ".npy":
+        return load_numbers(path, "threshold per label")
+    lines = read_group_lines("decision", path)
+    texts, _ = lines.by_number("label", names, n_labels)
+    thresholds = {label: decimal_number(text) for label, text in texts.items()}
+    for label, threshold in thresholds.items():
+        if threshold is None:
+            shown_label = shown(label if names is None else names[label])
+            text = f"the threshold of label {shown_label}, {shown(texts[label])}, is not a number"
+            raise InputError("decision", text)
+    if names is None or not lines.has_keys:
+        return thresholds if lines.has_keys else [*thresholds.values()]
+    return {names[label]: threshold for label, threshold in thresholds.items()}
 
 
 def _groups_in_file(path: Path, names: list[Any] | None, n_labels: int) -> tuple[Any, list[str]]:

@@ -35,9 +35,9 @@ class StateForm(NamedTuple):
     name: str
 
 
-STATE = StateForm("xmleval state", 16, "saved evaluator")
-CHECKPOINT = StateForm("xmleval checkpoint", 15, "checkpoint")
-RULE = StateForm("xmleval rule", 2, "saved rule")
+STATE = StateForm("xmleval state", 17, "saved evaluator")
+CHECKPOINT = StateForm("xmleval checkpoint", 16, "checkpoint")
+RULE = StateForm("xmleval rule", 3, "saved rule")
 
 
 class Saved(NamedTuple):

@@ -280,7 +280,8 @@ class GroupLines(NamedTuple):
 
 def noun_of(argument: str) -> str:
     """Return the noun for an entry of ``label_groups``, clusters or weights in messages."""
-    return {"clusters": "cluster", "sample_weight": "weight"}.get(argument, "group")
+    nouns = {"clusters": "cluster", "sample_weight": "weight", "decision": "threshold"}
+    return nouns.get(argument, "group")
 
 
 def has_two_columns(path: Path) -> bool:

@@ -361,11 +361,7 @@ def _find_reading(
 
 def _count_leading_in_sets(decision: Decision | None) -> int | None:
     """Return the number of leading labels in the sets of a decision, None for any number."""
-    if decision is None or decision.kind == "pred":
-        return 0
-    if decision.kind in ("top", "listed"):
-        return int(decision.value)
-    return None
+    return 0 if decision is None else decision.n_leading
 
 
 def _count_leading_read(spec: Spec, n_in_sets: int | None) -> int | None:

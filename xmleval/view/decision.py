@@ -15,7 +15,7 @@ from xmleval.base.arrays import Floats, Ints, Labels, Scores, as_score, as_score
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import MOST, Field, InputError, Keyword, Message, counted, shown
-from xmleval.base.numerals import decimal_number
+from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.input.canonical import RankedRows, Truth
 from xmleval.input.rows import pointer
 from xmleval.kernels.calibrating import find_outside
@@ -24,6 +24,9 @@ from xmleval.kernels.ranking import copy_heads, count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
 
 NONE: Floats = np.empty(0)
+GIVEN = "label(given)"  # name of thresholds of labels that were not fitted
+# topK, thresholdT, or both joined by &
+RULE = re.compile(r"(top(?P<k>[0-9]+)(&(?=t)|$))?(threshold(?P<sign>>=)?(?P<threshold>.+))?")
 LISTED = ("listed", "weighted")  # kinds for which labels without a score do not compete
 
 
@@ -34,7 +37,8 @@ class Decision:
     Parameters
     ----------
     kind : {"pred", "top", "threshold", "listed", "weighted", "labels", "rows", "features"}
-        "pred": given sets; "top": the k best labels; "threshold": labels strictly above ``value``.
+        "pred": given sets; "top": the k best labels; "threshold": labels strictly above ``value``,
+        or at least it (``inclusive``), and of these the ``limit`` best, if there is a limit.
         Fitted rules: "listed": the k best listed labels; "weighted": those by weight x score +
         offset, two numbers per label; "labels": a threshold per label; "rows", "features": a
         threshold per row from a linear model of its scores or of its features.
@@ -45,12 +49,18 @@ class Decision:
         first; stored as a read-only copy.
     text : str
         Name of a rule with numbers.
+    limit : int
+        Largest number of labels above the threshold that are predicted; 0 for any number.
+    inclusive : bool
+        Whether labels at the threshold are predicted, too.
     """
 
     kind: str
     value: float = 0.0
     numbers: Floats = field(default_factory=lambda: NONE, repr=False)
     text: str = ""
+    limit: int = 0
+    inclusive: bool = False
 
     def __post_init__(self) -> None:
         """Copy the numbers, so that they keep matching the digest in the name."""
@@ -76,9 +86,21 @@ class Decision:
         if self.text:
             digest = hashlib.sha256(np.ascontiguousarray(self.numbers, "<f8").tobytes())
             return f"{self.text}#{digest.hexdigest()[:16]}"
+        number = repr(self.value)
         if float(self.value).is_integer():
-            return f"{self.kind}{int(self.value)}"
-        return f"{self.kind}{self.value!r}"
+            number = str(int(self.value))
+        sign = ">=" if self.inclusive else ""
+        limit = f"top{self.limit}&" if self.limit else ""
+        return f"{limit}{self.kind}{sign}{number}"
+
+    @property
+    def n_leading(self) -> int | None:
+        """Number of leading labels that the sets are taken from, None for any number."""
+        if self.kind == "pred":
+            return 0
+        if self.kind in ("top", "listed"):
+            return int(self.value)
+        return self.limit or None
 
     def __str__(self) -> str:
         """Return the name."""
@@ -140,7 +162,10 @@ def choose(
     else:
         assert decision.kind == "threshold"
         cut = np.empty(n_rows, np.int64)
-        count_leading(ranking.ptr, scores, as_score(decision.value, scores), False, cut)
+        threshold = as_score(decision.value, scores)
+        count_leading(ranking.ptr, scores, threshold, decision.inclusive, cut)
+        if decision.limit:
+            cut = np.minimum(cut, decision.limit)
     return PredictedSets(cut, ranking.ptr, ranking.labels)
 
 
@@ -253,29 +278,54 @@ def cut_rows(ranking: RankedRows, thresholds: Floats, unlisted: float | None) ->
 def parse_decision(rule: str | Decision) -> Decision:
     """Parse ``top3``, the k best labels, or ``threshold0.5``, scores strictly above 0.5.
 
-    ValueError is raised where a text is neither, k is not positive or the threshold is NaN.
+    ``threshold>=0.5`` takes those of 0.5, too, and ``top3&threshold0.5`` the 3 best of those above.
+    ValueError is raised where a text is none of these, k is not positive or the threshold is NaN.
     """
     if isinstance(rule, Decision):
         return rule
     decision = _parse_text(rule) if isinstance(rule, str) else None
     if decision is None:
-        neither = " is neither topK (top3) nor thresholdT (threshold0.5)"
+        neither = (
+            " is neither topK (top3) nor thresholdT (threshold0.5, threshold>=0.5) nor both "
+            "(top3&threshold0.5)"
+        )
         raise ValueError(Message(Keyword("decision", shown(rule)), neither))
     return decision
 
 
 def _parse_text(text: str) -> Decision | None:
     """Return the decision of a text, None if it is invalid."""
-    match = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text.strip().lower())
+    match = RULE.fullmatch(text.strip().lower())
     if match is None:
         return None
-    kind = match[1]
-    value = decimal_number(match[2])
+    k = None if match["k"] is None else whole_number(match["k"])
+    if match["k"] is not None and not (k and k <= MOST):
+        return None
+    if match["threshold"] is None:
+        return None if k is None else Decision("top", float(k))
+    value = decimal_number(match["threshold"])
     if value is None or math.isnan(value):
         return None
-    if kind == "top" and not 0 < value <= MOST:
-        return None
-    return Decision(kind, value)
+    return Decision("threshold", value, limit=k or 0, inclusive=match["sign"] is not None)
+
+
+def label_thresholds(thresholds: object, n_labels: int) -> Decision:
+    """Return the rule of a threshold for each label, which were given in the order of the labels.
+
+    ValueError is raised where these are not ``n_labels`` numbers.
+    """
+    try:
+        numbers = np.asarray(thresholds, np.float64)
+    except (TypeError, ValueError):
+        raise InputError("decision", "thresholds of labels must be numbers") from None
+    if numbers.shape != (n_labels,):
+        reason = f"thresholds of shape {numbers.shape}; expected one for each of {n_labels} labels"
+        raise InputError("decision", reason)
+    if np.isnan(numbers).any():
+        label = int(np.flatnonzero(np.isnan(numbers))[0])
+        reason = f"threshold of label {label} is nan; give a number, or inf for never"
+        raise InputError("decision", reason)
+    return Decision("labels", 0.0, numbers, GIVEN)
 
 
 def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
@@ -300,7 +350,9 @@ def check_decision(
         remedy = " reads features; apply the rule and pass ", Keyword("y_pred")
         raise ValueError(Message(keyword, *remedy))
     if not higher_is_better and (fitted or decision.fitted) and decision.kind != "listed":
-        raise ValueError(Message(keyword, " was fitted to scores of which higher ones are better"))
+        given = decision.text == GIVEN
+        verb = "is for" if given else "was fitted to"
+        raise ValueError(Message(keyword, f" {verb} scores of which higher ones are better"))
     if decision.of_each:
         numbers_per_label = 2 if decision.kind == "weighted" else 1
         check_width(decision, decision.numbers.size // numbers_per_label, n_labels)
@@ -323,6 +375,6 @@ def _passes_unlisted(decision: Decision, score: float, higher_is_better: bool) -
         lowest = float(decision.numbers.min(initial=math.inf))
     else:
         return False
-    if higher_is_better:
-        return lowest < score
-    return lowest > score
+    if lowest == score:
+        return decision.inclusive
+    return (lowest < score) == higher_is_better

@@ -6,7 +6,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xmleval.base.arrays import MOST_LABELS, Floats
-from xmleval.base.errors import InputError, Keyword, Message, shown
+from xmleval.base.errors import MOST, InputError, Keyword, Message, shown
 from xmleval.base.notes import Note
 from xmleval.base.numerals import decimal_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
-from xmleval.input.argument_types import RowsLike, SparseMatrix
+from xmleval.input.argument_types import RowsLike, SparseMatrix, ValuesLike
 from xmleval.input.csr import as_array
 from xmleval.input.match import as_scores, numbers_of_columns
 from xmleval.input.match_values import MatchOptions, match_values
@@ -29,8 +29,16 @@ from xmleval.input.objects.named import as_plain_rows
 from xmleval.input.opened import OpenedValue
 from xmleval.input.rows import pointer, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
-from xmleval.input.vectors import for_names
-from xmleval.view.decision import Decision, PredictedSets, choose, cut_rows, refuse_unfit
+from xmleval.input.vectors import for_names, read_label_values, sort_by_names
+from xmleval.view.decision import (
+    Decision,
+    PredictedSets,
+    choose,
+    cut_rows,
+    label_thresholds,
+    parse_decision,
+    refuse_unfit,
+)
 from xmleval.view.linear import SparseArray, check_features, linear_values
 
 TUNABLE = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
@@ -50,6 +58,7 @@ RULES = {
     "cardinality": RuleKind((), ("threshold",), "one threshold, {value:.6g}"),
     "label": RuleKind(("f1.macro", "hamming_loss"), ("labels",), "a threshold for each label"),
     "rank": RuleKind(TUNABLE, ("listed",), "the best {value:.0f} of each row"),
+    "given": RuleKind((), ("threshold", "listed", "labels"), "{decision}"),
     "row": RuleKind(
         ("f1.samples", "hamming_loss"),
         ("rows", "features"),
@@ -73,8 +82,8 @@ class Rule:
 
     Parameters
     ----------
-    rule : {"constant", "cardinality", "label", "rank", "row", "top", "weighted"}
-        Kind of rule, see `fit`.
+    rule : {"constant", "cardinality", "given", "label", "rank", "row", "top", "weighted"}
+        Kind of rule, see `fit`; "given" for one that `Rule.given` made.
     measure : str or None
         Measure it was tuned to.
     n_labels : int
@@ -109,12 +118,65 @@ class Rule:
         """Describe the rule."""
         n = self.decision.numbers.size - 1
         inputs = f"{n} features" if self.decision.kind == "features" else f"its first {n} scores"
-        about = RULES[self.rule].about.format(value=self.decision.value, inputs=inputs)
+        decision = self.decision.name.partition("#")[0]
+        if self.decision.kind == "labels":
+            decision = f"thresholds of {self.n_labels} labels"
+        value = self.decision.value
+        about = RULES[self.rule].about.format(value=value, inputs=inputs, decision=decision)
         if self.measure:
             return f"{about} ({self.rule}, tuned to {self.measure})"
         if self.rule == "cardinality":
             return f"{about} ({self.rule}, matched to label cardinality)"
         return f"{about} ({self.rule})"
+
+    @classmethod
+    def given(
+        cls,
+        decision: str | ValuesLike,
+        n_labels: int | None = None,
+        *,
+        labels: Sequence[str | int] | None = None,
+    ) -> Rule:
+        """Return the rule of a threshold, or of thresholds of labels, that were not fitted.
+
+        Parameters
+        ----------
+        decision : str, array (n_labels,) or dict
+            ``"threshold0.3"``, ``"top5&threshold0.3"``, or a threshold for each label.
+        n_labels : int, optional
+            Number of labels; needed for a text.
+        labels : sequence, optional
+            Names of labels, for a vector; those of a dict are its keys.
+
+        Raises
+        ------
+        ValueError
+            If the rule is unknown, or thresholds are not one number for each label.
+
+        Examples
+        --------
+        >>> from xmleval.thresholds import Rule
+        >>> rule = Rule.given({"cat": 0.3, "dog": 0.6})
+        >>> rule.apply({"a": {"cat": 0.4, "dog": 0.5}})
+        {'a': ['cat']}
+        >>> print(Rule.given("top5&threshold0.3", 10))
+        top5&threshold0.3 (given)
+        """
+        if isinstance(decision, str):
+            parsed = parse_decision(decision)
+            if n_labels is None:
+                raise InputError("n_labels", f"missing; {shown(decision)} has no number of labels")
+            if parsed.kind == "top":  # unlisted labels do not compete
+                parsed = Decision("listed", parsed.value)
+            return cls("given", None, n_labels, parsed)
+        names = None if labels is None else [*labels]
+        if isinstance(decision, Mapping) and names is None:
+            names = [*decision]
+        values, _ = read_label_values("decision", decision, names)
+        vector: Any = sort_by_names("decision", values, names)
+        size = len(vector) if n_labels is None else n_labels
+        thresholds = label_thresholds(vector, size)
+        return cls("given", None, size, thresholds, None if names is None else tuple(names))
 
     @property
     def by_name(self) -> bool:
@@ -421,12 +483,13 @@ def as_parts(decision: Decision) -> tuple[list[Any], Floats]:
     value = None
     if not math.isnan(decision.value):
         value = str(decision.value)
-    return [decision.kind, value, decision.text], decision.numbers
+    parts = [decision.kind, value, decision.text, decision.limit, decision.inclusive]
+    return parts, decision.numbers
 
 
 def from_parts(parts: list[Any], numbers: NDArray[Any]) -> Decision:
     """Return a decision from saved values; refuse invalid ones."""
-    kind, value, text = parts
+    kind, value, text, limit, inclusive = parts
     number = math.nan if value is None else decimal_number(value)
     if number is None:
         raise ValueError("invalid decision")
@@ -435,9 +498,11 @@ def from_parts(parts: list[Any], numbers: NDArray[Any]) -> Decision:
         fits = not numbers.size and text == "" and _is_simple(kind, number)
     else:
         fits = _is_fitted(kind, number, numbers, text)
-    if not is_vector or not fits:
+    is_plain = limit == 0 and inclusive is False
+    is_limit = type(limit) is int and 0 <= limit <= MOST and type(inclusive) is bool
+    if not (is_vector and fits and is_limit and (is_plain or kind == "threshold")):
         raise ValueError("invalid decision")
-    return Decision(kind, number, numbers, text)
+    return Decision(kind, number, numbers, text, limit, inclusive)
 
 
 def _is_simple(kind: str, number: float) -> bool:

@@ -1,0 +1,168 @@
+"""Rules that were not fitted: thresholds with a limit, at the threshold, and for each label."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from tests.commands import process
+from xmleval import Evaluator, Running, evaluate
+from xmleval.thresholds import Rule
+
+pd = pytest.importorskip("pandas")
+NAMES = [*"abcdef"]
+THRESHOLDS = np.array([0.1, 0.3, 0.5, -0.0, 0.2, np.inf])
+TEXTS = [
+    "threshold0.3",
+    "threshold>=0.3",
+    "threshold>=0",
+    "top2&threshold0.3",
+    "top2&threshold>=0.3",
+    "TOP9 & THRESHOLD-1".replace(" ", ""),
+]
+
+
+def sample(dtype: str = "float64") -> tuple[Any, Any]:
+    """Return a truth and scores with ties and with scores at thresholds."""
+    rng = np.random.default_rng(0)
+    truth = rng.random((30, len(NAMES))) < 0.3
+    scores = np.round(rng.random(truth.shape) - 0.2, 1).astype(dtype)
+    scores[scores == 0] = rng.choice([0.0, -0.0], np.count_nonzero(scores == 0))
+    return truth, scores
+
+
+def sets_of(text: str, scores: Any) -> Any:
+    """Return the predicted sets of a text by a plain loop; ties go to the smaller label."""
+    limit, _, condition = text.lower().rpartition("&")
+    least = float(condition.removeprefix("threshold").removeprefix(">="))
+    k = int(limit.removeprefix("top") or len(NAMES))
+    threshold = scores.dtype.type(least)
+    sets = np.zeros(scores.shape, bool)
+    for i, row in enumerate(scores.tolist()):
+        for label in sorted(range(len(row)), key=lambda j: -row[j])[:k]:
+            at_least = ">=" in condition and row[label] == threshold
+            sets[i, label] = at_least or row[label] > threshold
+    return sets
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_decision_predicts_what_a_plain_loop_does(text: str, dtype: str) -> None:
+    truth, scores = sample(dtype)
+    expected = evaluate(truth, y_pred=sets_of(text, scores), metrics="sets")
+    report = evaluate(truth, scores, metrics="sets", decision=text)
+    assert dict(report) == dict(expected)
+    assert report.signature().endswith(f"decision={text.lower()}")
+    rule = Rule.given(text, len(NAMES))
+    assert (rule.apply(scores).toarray() == sets_of(text, scores)).all()
+
+
+def test_decision_of_distances_negates_the_threshold_alone() -> None:
+    truth, scores = sample()
+    near = evaluate(
+        truth, -scores, metrics="sets", decision="top2&threshold>=-0.3", higher_is_better=False
+    )
+    assert dict(near) == dict(
+        evaluate(truth, scores, metrics="sets", decision="top2&threshold>=0.3")
+    )
+
+
+def by_label(form: str, folder: Path) -> dict[str, Any]:
+    """Return the arguments of `evaluate` in a form in which thresholds of labels are given."""
+    truth, scores = sample()
+    named = {
+        "y_true": pd.DataFrame(truth.astype(int), columns=NAMES),
+        "y_score": pd.DataFrame(scores, columns=NAMES),
+    }
+    pairs = [*zip(NAMES, THRESHOLDS.tolist(), strict=True)]
+    file = folder / "thresholds.csv"
+    file.write_text("label,threshold\n" + "".join(f"{name},{value}\n" for name, value in pairs))
+    np.save(folder / "thresholds.npy", THRESHOLDS)
+    Rule.given(dict(pairs)).save(folder / "rule.npz")
+    forms: dict[str, dict[str, Any]] = {
+        "vector": {"y_true": truth, "y_score": scores, "decision": THRESHOLDS},
+        "dict by id": {"y_true": truth, "y_score": scores, "decision": dict(enumerate(THRESHOLDS))},
+        "dict": {**named, "decision": dict(pairs[::-1])},
+        "series": {**named, "decision": pd.Series(dict(pairs[::-1]))},
+        "csv": {**named, "decision": file},
+        "npy": {"y_true": truth, "y_score": scores, "decision": folder / "thresholds.npy"},
+        "rule": {**named, "decision": folder / "rule.npz"},
+    }
+    return forms[form]
+
+
+@pytest.mark.parametrize("form", ["vector", "dict by id", "dict", "series", "csv", "npy", "rule"])
+def test_thresholds_of_labels_give_the_same_sets_in_every_form(form: str, tmp_path: Path) -> None:
+    truth, scores = sample()
+    expected = evaluate(truth, y_pred=scores > THRESHOLDS, metrics="sets")
+    report = evaluate(**by_label(form, tmp_path), metrics="sets")
+    assert dict(report) == dict(expected)
+    assert "decision=label(given)#" in report.signature()
+
+
+def test_thresholds_of_labels_are_kept_by_saved_evaluators_and_workers(tmp_path: Path) -> None:
+    truth, scores = sample()
+    whole = evaluate(truth, scores, metrics="sets", decision=THRESHOLDS)
+    evaluator = Evaluator("sets", decision=THRESHOLDS)
+    evaluator.update(truth[:10], scores[:10])
+    evaluator.save(tmp_path / "state.npz")
+    loaded = Evaluator.load(tmp_path / "state.npz")
+    loaded.update(truth[10:], scores[10:])
+    assert dict(loaded.compute()) == dict(whole)
+    files = [tmp_path / "truth.npz", tmp_path / "scores.npz"]
+    from scipy.sparse import save_npz
+
+    save_npz(files[0], csr_array(truth.astype(float)))
+    save_npz(files[1], csr_array(np.where(scores == 0, 1e-9, scores)))
+    alone = evaluate(*files, metrics="sets", decision=THRESHOLDS)
+    shared = evaluate(
+        *files, metrics="sets", decision=THRESHOLDS, running=Running(executor=2, block_rows=7)
+    )
+    assert dict(shared) == dict(alone)
+
+
+def test_shell_reads_thresholds_and_limits(tmp_path: Path) -> None:
+    truth, scores = sample()
+    np.save(tmp_path / "s.npy", scores)
+    np.save(tmp_path / "y.npy", truth.astype(int))
+    np.save(tmp_path / "t.npy", THRESHOLDS)
+    for decision in ("t.npy", "top2&threshold>=0.3"):
+        value: Any = THRESHOLDS if decision == "t.npy" else decision
+        expected = evaluate(truth, scores, metrics="f1.micro", decision=value)
+        command = ["evaluate", "y.npy", "s.npy", "--metrics", "f1.micro", "--decision", decision]
+        assert f"{expected['f1.micro']:.4f}" in process("xmleval", *command, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("decision", "message"),
+    [
+        (THRESHOLDS[:3], "decision: thresholds of shape (3,); expected one for each of 6 labels"),
+        ([0.1, 0.2, 0.3, 0.4, 0.5, np.nan], "decision: threshold of label 5 is nan; give a number"),
+        (["a"] * 6, "decision: thresholds of labels must be numbers"),
+        ("top2&", "decision: 'top2&' is neither topK"),
+        ("top2threshold3", "decision: 'top2threshold3' is neither topK"),
+        ("threshold3&top2", "decision: 'threshold3&top2' is neither topK"),
+        ("top3&threshold>0.3", "decision: 'top3&threshold>0.3' is neither topK"),
+    ],
+)
+def test_evaluate_refuses_wrong_decisions(decision: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        evaluate(*sample(), metrics="sets", decision=decision)
+
+
+def test_decision_at_the_score_of_unlisted_labels_is_refused() -> None:
+    truth, scores = sample()
+    options: dict[str, Any] = {"metrics": "sets", "conventions": "unlisted=0"}
+    assert evaluate(truth, csr_array(scores), decision="threshold0", **options)
+    with pytest.raises(ValueError, match=r"threshold>=0.* would predict every unlisted label"):
+        evaluate(truth, csr_array(scores), decision="threshold>=0", **options)
+
+
+def test_a_label_without_threshold_is_refused_by_name() -> None:
+    truth, scores = sample()
+    frames = [pd.DataFrame(part, columns=NAMES) for part in (truth.astype(int), scores)]
+    with pytest.raises(ValueError, match="^decision: no value for 'b', which y_true has"):
+        evaluate(*frames, metrics="sets", decision={"a": 0.1})
