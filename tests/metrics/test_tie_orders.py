@@ -112,7 +112,8 @@ def row_value(spec: Spec, case: Case) -> float:
     if spec.name == "coverage":
         if not case.truth[0]:
             return math.nan if case.conventions["no_pairs"] == "skip" else 0.0
-        return case.last_rank - 1.0  # type: ignore[attr-defined]
+        last_rank: int = case.last_rank  # type: ignore[attr-defined]
+        return last_rank - 1.0
     values = definitions.rows(spec.metric.name, case, spec.average, spec.cutoff)
     assert values is not None
     return values[0]
@@ -214,5 +215,5 @@ def test_lists_without_scores_have_no_ties() -> None:
 
 
 def test_bounds_are_refused_next_to_a_band() -> None:
-    with pytest.raises(ValueError, match="^bounds: is given with .*ties=band"):
+    with pytest.raises(ValueError, match=r"^bounds: is given with .*ties=band"):
         Evaluator(["coverage"], bounds=True, conventions="ties=band")

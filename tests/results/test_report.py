@@ -142,7 +142,11 @@ def test_report_writes_undefined_values_as_null_empty_or_undefined() -> None:
     ("name", "options", "signature"),
     [
         ("psr_raw@1", {}, "ties=order empty=zero unlisted=below propensity=(given)"),
-        ("psp@1", {"inverse_propensity": MODEL}, "ties=order unlisted=below propensity=(a=0.6 b=2.6 n=30)"),
+        (
+            "psp@1",
+            {"inverse_propensity": MODEL},
+            "ties=order unlisted=below propensity=(a=0.6 b=2.6 n=30)",
+        ),
         ("ndcg@1", {}, "ties=order empty=zero unlisted=below"),
         ("label_cardinality", {}, ""),
         ("ranking_loss", {}, "loss_ties=full no_pairs=skip unlisted=below"),

@@ -164,5 +164,5 @@ def test_decision_at_the_score_of_unlisted_labels_is_refused() -> None:
 def test_a_label_without_threshold_is_refused_by_name() -> None:
     truth, scores = sample()
     frames = [pd.DataFrame(part, columns=NAMES) for part in (truth.astype(int), scores)]
-    with pytest.raises(ValueError, match="^decision: no value for 'b', which y_true has"):
+    with pytest.raises(ValueError, match=r"^decision: no value for 'b', which y_true has"):
         evaluate(*frames, metrics="sets", decision={"a": 0.1})

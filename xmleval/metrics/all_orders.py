@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 
 def precision(view: View, setting: Setting) -> Floats:
-    """Expected hits in the first k, divided by k."""
+    """Return the expected hits in the first k, divided by k."""
     assert setting.k
     return view.expected.hits(setting.k) / setting.k
 
 
 def recall(view: View, setting: Setting) -> Floats:
-    """Expected hits in the first k, divided by the number of relevant labels."""
+    """Return the expected hits in the first k, divided by the number of relevant labels."""
     assert setting.k
     return ratio(view.expected.hits(setting.k), view.n_relevant.astype(np.float64))
 
 
 def capped_recall(view: View, setting: Setting) -> Floats:
-    """Expected hits in the first k, divided by min(k, R)."""
+    """Return the expected hits in the first k, divided by min(k, R)."""
     assert setting.k
     possible = np.minimum(view.n_relevant, setting.k).astype(np.float64)
     return ratio(view.expected.hits(setting.k), possible)
 
 
 def hit(view: View, setting: Setting) -> Floats:
-    """Chance that any of the first k labels, or of the whole ranking, is relevant."""
+    """Return the chance that any of the first k labels, or of the whole ranking, is relevant."""
     return view.expected.any_hit(setting.k)
 
 
 def reciprocal_rank(view: View, setting: Setting) -> Floats:
-    """Expected 1 / rank of the first relevant label; 0 beyond rank k."""
+    """Return the expected 1 / rank of the first relevant label; 0 beyond rank k."""
     return view.expected.reciprocal_rank(setting.k)
 
 
 def average_precision(view: View, setting: Setting) -> Floats:
-    """Expected sum of the precision at each hit, divided by min(k, R) or R (``map_norm``)."""
+    """Return the expected sum of precisions at hits, divided by min(k, R) or R (``map_norm``)."""
     assert setting.k
     capped = setting.conventions.map_norm == "capped"
     n_most = np.minimum(view.n_relevant, setting.k) if capped else view.n_relevant
@@ -54,34 +54,34 @@ def average_precision(view: View, setting: Setting) -> Floats:
 
 
 def average_precision_of_all(view: View, setting: Setting) -> Floats:
-    """Expected sum of the precision at each hit, in the first k or all, divided by R."""
+    """Return the expected sum of precisions at hits in the first k or all, divided by R."""
     return ratio(view.expected.precision_sum(setting.k), view.n_relevant.astype(np.float64))
 
 
 def r_precision(view: View, setting: Setting) -> Floats:
-    """Expected hits in the first R, divided by R."""
+    """Return the expected hits in the first R, divided by R."""
     return ratio(*pooled_r_precision(view, setting))
 
 
 def pooled_r_precision(view: View, setting: Setting) -> tuple[Floats, Floats]:
-    """Expected hits in the first R, and R."""
+    """Return the expected hits in the first R, and R."""
     return view.expected.hits(view.n_relevant), view.n_relevant.astype(np.float64)
 
 
 def judged(view: View, setting: Setting) -> Floats:
-    """Expected judged labels in the first k, divided by k or the length of a shorter list."""
+    """Return the expected judged labels in the first k, divided by k or a shorter length."""
     assert setting.k
     n_judged = view.judged_view.expected.hits(setting.k)
     return ratio(n_judged, view.n_first(setting.k).astype(np.float64))
 
 
 def one_error(view: View, setting: Setting) -> Floats:
-    """Chance that the first label is irrelevant; 1 without relevant labels."""
+    """Return the chance that the first label is irrelevant; 1 without relevant labels."""
     return 1.0 - view.expected.hits(1)
 
 
 def propensity_scored_precision(view: View, setting: Setting) -> tuple[Floats, Floats]:
-    """Expected gains in the first k, and those of the ideal ranking, both divided by k."""
+    """Return the expected and the ideal gains in the first k, both divided by k."""
     assert setting.k
     gains = _gains(view, setting)
     gain = view.expected.gain(setting.k, gains)
@@ -89,7 +89,7 @@ def propensity_scored_precision(view: View, setting: Setting) -> tuple[Floats, F
 
 
 def propensity_scored_recall(view: View, setting: Setting) -> tuple[Floats, Floats]:
-    """Expected gains in the first k, and those of the ideal ranking, both divided by R."""
+    """Return the expected and the ideal gains in the first k, both divided by R."""
     assert setting.k
     gains = _gains(view, setting)
     n_relevant = view.n_relevant.astype(np.float64)
@@ -98,14 +98,14 @@ def propensity_scored_recall(view: View, setting: Setting) -> tuple[Floats, Floa
 
 
 def propensity_scored_dcg(view: View, setting: Setting) -> tuple[Floats, Floats]:
-    """Expected discounted gains of the first k, and those of the ideal ranking."""
+    """Return the expected and the ideal discounted gains of the first k."""
     assert setting.k
     gains = _gains(view, setting)
     return view.shared_gain(setting.k, gains), view.ideal_gain_of(setting.k, gains)
 
 
 def propensity_scored_ndcg(view: View, setting: Setting) -> tuple[Floats, Floats]:
-    """Expected and ideal discounted gains, both divided by the ideal DCG with unit gains."""
+    """Return both discounted gains, divided by the ideal DCG with unit gains."""
     assert setting.k
     gain, ideal = propensity_scored_dcg(view, setting)
     unit_ideal = view.ideal_gain_of(setting.k, None)

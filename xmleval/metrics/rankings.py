@@ -51,7 +51,7 @@ def coverage(view: View, setting: Setting) -> Floats:
 
 
 def expected_coverage(view: View, setting: Setting) -> Floats:
-    """Expected largest rank of a relevant label, minus 1."""
+    """Return the expected largest rank of a relevant label, minus 1."""
     return without_pairs(view.expected.last_rank() - 1.0, view.n_relevant, 0.0, setting)
 
 

@@ -162,8 +162,8 @@ class LabelGroupStates(Parts):
         without_share = self._without_share()
         if without_share:
             results.notes["no shares"] = (
-                f"no shares of groups of {', '.join(without_share)}: grades, or all orders of equal "
-                "scores, are not counted by label"
+                f"no shares of groups of {', '.join(without_share)}: grades, or all orders of "
+                "equal scores, are not counted by label"
             )
         return results
 
