@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import chain, combinations, product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -19,10 +19,19 @@ from xmleval.base.errors import InputError, Keyword, Message, counted, printable
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
+from xmleval.results.diff import (
+    OF_PAIR,
+    Diff,
+    Lists,
+    find_changes,
+    find_labels,
+    read_change,
+    read_changes,
+)
 from xmleval.results.differences import (
     FIELDS,
     JACKKNIFE,
+    MEMBERS,
     PLACE,
     TESTS,
     Difference,
@@ -45,7 +54,7 @@ from xmleval.results.record import (
 from xmleval.results.report import Report, load_results, mean_of
 from xmleval.results.result import Result, Style, select_specs
 from xmleval.results.saved_comparisons import CorrectedDifferences, read_comparison
-from xmleval.results.saved_results import naming_file, read_contents
+from xmleval.results.saved_results import naming_file, read_contents, refusing_damage
 from xmleval.results.shown import FigureData
 from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
 from xmleval.states.results import Results
@@ -153,7 +162,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         self._shared = self._shared_specs()
         self.specs = self._table_specs(only)
         self.pairs = self._model_pairs()
-        self._place_reports = {WHOLE: self.reports, **dict(self._group_means())}
+        self._place_reports = {WHOLE: self.reports, **dict(self._group_reports())}
         self._fairness = Fairness(self._place_reports, complete_lists)
         self._tested = self._tested_places(within)
         if tests is None:
@@ -170,6 +179,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         all_notes += self._comparability_notes({name: name for name in names})
         self.notes = [note.text for note in all_notes]
         self.labels = [*self._find_labels()] if worst else []
+        self._saved_changes: Diff | None = None
 
     def _run_tests(self, differences: Sequence[Difference]) -> CorrectedDifferences:
         """Return differences with corrected p-values, and the number of tests."""
@@ -213,7 +223,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
     def load(path: str | os.PathLike[str]) -> Comparison:
         """Read a comparison from JSON written by `to_json` or ``xmleval compare --output C.json``.
 
-        Values by row and by label, curves and names are not in it.
+        Values by row and by label, values without each jackknife group, curves and names are not
+        in it. Rows and labels that changed most are, where ``worst`` asked for them.
 
         Parameters
         ----------
@@ -246,19 +257,43 @@ class Comparison(Result[Record], Mapping[str, Report]):
         if [*reports] == [""]:
             raise ValueError("holds one report without a name; expected several models")
         saved = read_comparison(contents)
+        only = contents.get("measures")
         if saved is None:
-            return Comparison(reports)
-        comparison = Comparison(
-            reports,
-            test=saved.test,
-            baseline=saved.baseline,
-            complete_lists=saved.complete_lists,
-            tests=saved.tests,
-        )
-        for name, seeds in contents["comparison"].get("seeds", {}).items():
-            comparison.seeds[name] = [load_results(seed)[""] for seed in seeds]
-            comparison._has_seeds = True
+            complete = bool(contents.get("complete_lists"))
+            comparison = Comparison(reports, only=only, complete_lists=complete)
+        else:
+            comparison = Comparison(
+                reports,
+                only=only,
+                test=saved.test,
+                baseline=saved.baseline,
+                within=any(difference.kind for difference in saved.tests.differences),
+                complete_lists=saved.complete_lists,
+                tests=saved.tests,
+            )
+        with refusing_damage("comparison", "`xmleval compare`"):
+            comparison._restore(contents)
         return comparison
+
+    def _restore(self, contents: Mapping[str, Any]) -> None:
+        """Restore the notes, seeds, labels and changes in the contents of a file."""
+        self.notes = [*contents.get("notes", self.notes)]
+        members = contents.get("comparison", contents)
+        for name, seeds in members.get("seeds", {}).items():
+            self.seeds[name] = [load_results(seed)[""] for seed in seeds]
+            self._has_seeds = True
+        self.labels = [self._read_labels(pair) for pair in members.get("labels", ())]
+        if "changes" in members:
+            self._saved_changes = read_changes(members["changes"])
+
+    def _read_labels(self, pair: Mapping[str, Any]) -> Diff:
+        """Return the saved labels that differ most between two models."""
+        a = pair["a"]
+        b = pair["b"]
+        spec = self.specs[0]
+        values = (self.reports[a][spec.name], self.reports[b][spec.name])
+        labels = [*map(read_change, pair["labels"])]
+        return Diff(spec, a, b, values, [], labels, pair["labels_by"])
 
     def __getitem__(self, name: str) -> Report:
         """Return the report of a model by its name."""
@@ -287,19 +322,14 @@ class Comparison(Result[Record], Mapping[str, Report]):
             names = [f"{name} {report.record(spec).text()}" for name, report in reports]
         return f"<Comparison: {self._title()}, {measure}{printable(shown_names(names))}>"
 
-    def _group_means(self) -> Iterator[tuple[Place, dict[str, Report]]]:
-        """Yield each group that all reports have, with the mean reports of models within it."""
+    def _group_reports(self) -> Iterator[tuple[Place, dict[str, Report]]]:
+        """Yield each group that all reports have, with the reports of models within it."""
         for kind in filter(None, GROUPS_OF):
-            models = {
-                name: [getattr(seed, kind) for seed in seeds] for name, seeds in self.seeds.items()
-            }
-            first, *following = chain.from_iterable(models.values())
+            models = {name: getattr(report, kind) for name, report in self.reports.items()}
+            first, *following = models.values()
             for group in first:
                 if all(group in groups for groups in following):
-                    means = dict[str, Report]()
-                    for name, seed_groups in models.items():
-                        means[name] = mean_of([groups[group] for groups in seed_groups])
-                    yield (kind, group), means
+                    yield (kind, group), {name: groups[group] for name, groups in models.items()}
 
     def _find_differences(
         self, weight: Floats | None, clusters: Ints | None, row_groups: Groups | None
@@ -364,7 +394,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         (0, 0, 4)
         """
         if not self.worst or self._has_seeds:
-            return None
+            return self._saved_changes
         return self.diff_of_first(self.worst)
 
     def diff_of_first(self, worst: int) -> Diff:
@@ -504,8 +534,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
             lines.append(Footnote(text, "differences"))
         if self.test == JACKKNIFE:
             return lines
-        row_values = self._first.results.rows
-        without = [str(spec) for spec in self.specs if spec.name not in row_values]
+        tested = {each.spec for each in self.differences if each.outcomes and not each.kind}
+        without = [str(spec) for spec in self.specs if spec not in tested]
         if without:
             text = f"no {test}, as no mean over rows: {', '.join(without)}"
             lines.append(Footnote(text, "differences"))
@@ -903,9 +933,23 @@ class Comparison(Result[Record], Mapping[str, Report]):
     def _members(self) -> dict[str, Any]:
         reports = {name: report.to_dict() for name, report in self.reports.items()}
         contents: dict[str, Any] = {"schema": SCHEMA, "reports": reports, "notes": self.notes}
+        if self.specs != self._table_specs(None):
+            contents["measures"] = [spec.name for spec in self.specs]
         if self.test is not None:
             contents["comparison"] = self._comparison_members()
-        return contents
+            return contents
+        if self.complete_lists:
+            contents["complete_lists"] = True
+        return {**contents, **self._seed_members()}
+
+    def _seed_members(self) -> dict[str, Any]:
+        """Return the reports of each seed, if there are several, as JSON values."""
+        if not self._has_seeds:
+            return {}
+        seeds = dict[str, Any]()
+        for name, reports in self.seeds.items():
+            seeds[name] = [report.to_dict() for report in reports]
+        return {"seeds": seeds}
 
     def _comparison_members(self) -> dict[str, Any]:
         """Return the settings of the test and all differences, as JSON values."""
@@ -919,27 +963,25 @@ class Comparison(Result[Record], Mapping[str, Report]):
             "n_tests": self.n_tests,
             "baseline": self.baseline,
             "complete_lists": self.complete_lists,
-            "differences": members(differences.pop(WHOLE), FIELDS),
+            "differences": members(differences.pop(WHOLE), MEMBERS),
         }
         if self.labels:
             comparison["labels"] = [_label_members(pair) for pair in self.labels]
+        changes = self.changes
+        if changes is not None:
+            comparison["changes"] = changes.to_dict()
         for (kind, group), group_differences in differences.items():
             if kind != "shares":
                 first = next(iter(self._place_reports[kind, group].values()))
                 group_members: dict[str, Any] = {
                     "n_labels": first.n_labels,
                     "n_rows": first.n_rows,
-                    "differences": members(group_differences, FIELDS),
+                    "differences": members(group_differences, MEMBERS),
                 }
                 if kind == "groups" and ("shares", group) in differences:
-                    group_members["shares"] = members(differences["shares", group], FIELDS)
+                    group_members["shares"] = members(differences["shares", group], MEMBERS)
                 comparison.setdefault(kind, {})[group] = group_members
-        if self._has_seeds:
-            comparison["seeds"] = {
-                name: [report.to_dict() for report in reports]
-                for name, reports in self.seeds.items()
-            }
-        return comparison
+        return {**comparison, **self._seed_members()}
 
     def _lines(self, bounded: bool) -> Lines:
         if self.test is not None:

@@ -92,7 +92,8 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
     def load(path: str | os.PathLike[str]) -> Comparisons:
         """Read comparisons from JSON written by `to_json` or ``xmleval compare --output C.json``.
 
-        Values by row and by label, curves and names are not in it.
+        Values by row and by label, values without each jackknife group, curves and names are not
+        in it.
 
         Parameters
         ----------

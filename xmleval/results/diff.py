@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,12 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.base.errors import InputError, counted, printable
+from xmleval.base.errors import InputError, counted, printable, shown
+from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number, fields_of, signed
 from xmleval.results.report import Report
 from xmleval.results.result import Result
+from xmleval.results.saved_results import (
+    known_spec,
+    naming_file,
+    read_contents,
+    read_saved_number,
+    refuse_other_schema,
+    refusing_damage,
+)
 from xmleval.show.tables import ARROWS, MARKDOWN, Table, TableStyle, folded, rows_of, short
 from xmleval.version import SCHEMA
 
@@ -28,11 +38,14 @@ LISTS = "truth", "list_a", "list_b"
 
 
 class Lists(NamedTuple):
-    """Relevant labels of a row, and the first labels of its two lists, by number."""
+    """Relevant labels of a row, and the first labels of its two lists, by number.
 
-    truth: Sequence[int]
-    a: Sequence[int]
-    b: Sequence[int]
+    Those of saved changes are by name, if labels have names.
+    """
+
+    truth: Sequence[Any]
+    a: Sequence[Any]
+    b: Sequence[Any]
 
 
 class Change(NamedTuple):
@@ -115,6 +128,37 @@ class Diff(Result[Change]):
     n_changed: tuple[int, int, int] | None = None
     label_names: Sequence[Sequence[Any]] | None = None
     notes: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Diff:
+        """Read changes from JSON written by `to_json` or ``xmleval diff --output D.json``.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the file holds anything else, or results of another version of the schema.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> changes = diff(np.eye(3), np.eye(3) + 1, np.eye(3)[[0, 2, 2]] + 1, metric="p@1")
+        >>> Path("changes.json").write_text(changes.to_json()) > 0
+        True
+        >>> Diff.load("changes.json").n_changed
+        (0, 2, 1)
+        """
+        file = as_path(path)
+        with naming_file(file):
+            contents = read_contents(file)
+            if "changes" not in contents:
+                raise ValueError("JSON without 'changes'; expected those of `xmleval diff`")
+            refuse_other_schema(contents)
+            return read_changes(contents)
 
     def __repr__(self) -> str:
         """Return the values of both models and the numbers of rows that changed, on one line."""
@@ -309,6 +353,7 @@ class Diff(Result[Change]):
             "rows": self._member_list(self.rows),
             "labels_by": self.label_column or None,
             "labels": self._member_list(self.labels),
+            "n_changed": self.n_changed,
         }
         return {"schema": SCHEMA, "changes": changes, "notes": self.notes}
 
@@ -329,6 +374,49 @@ class Diff(Result[Change]):
                     fields[title] = "; ".join(map(str, fields[title]))
             lines.append([fields.get(name) for name in header])
         return header, lines
+
+
+def read_changes(contents: Mapping[str, Any]) -> Diff:
+    """Return the changes in the contents of a file, or refuse what is damaged."""
+    with refusing_damage("changes", "`xmleval diff`"):
+        changes = contents["changes"]
+        spec = known_spec(changes["name"])
+        if spec is None:
+            reason = f"{shown(changes['name'])} is not a measure of this version of xmleval"
+            raise ValueError(reason)
+        n_changed = changes.get("n_changed")
+        values = [read_saved_number(changes[name], name) for name in ("value_a", "value_b")]
+        return Diff(
+            spec,
+            changes["a"],
+            changes["b"],
+            (values[0], values[1]),
+            _read_list(changes["rows"]),
+            _read_list(changes["labels"]),
+            changes["labels_by"] or "",
+            None if n_changed is None else (n_changed[0], n_changed[1], n_changed[2]),
+            notes=[*contents["notes"]],
+        )
+
+
+def _read_list(members: Sequence[Mapping[str, Any]] | None) -> list[Change] | None:
+    """Return saved rows or labels; None if there are no values by these."""
+    return None if members is None else [*map(read_change, members)]
+
+
+def read_change(member: Mapping[str, Any]) -> Change:
+    """Return a saved row or label."""
+    lists = None
+    if LISTS[0] in member:
+        lists = Lists(*(member[name] for name in LISTS))
+    return Change(
+        member["number"],
+        member["name"],
+        read_saved_number(member["value_a"], "value_a"),
+        read_saved_number(member["value_b"], "value_b"),
+        lists,
+        member.get("support"),
+    )
 
 
 def find_changes(

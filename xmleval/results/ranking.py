@@ -35,7 +35,13 @@ from xmleval.results.pages import page_of_ranks
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number
 from xmleval.results.report import Report, load_results
 from xmleval.results.result import Result
-from xmleval.results.saved_results import known_spec
+from xmleval.results.saved_results import (
+    known_spec,
+    naming_file,
+    read_contents,
+    read_saved_number,
+    refusing_damage,
+)
 from xmleval.show.tables import Cell, Table, short, short_names
 from xmleval.statistics import friedman
 from xmleval.statistics.friedman import OmnibusTest
@@ -122,6 +128,36 @@ class Ranking(Result[Rank]):
 
     _has_rows: ClassVar[Sequence[str]] = ("data_sets", "models")
 
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Ranking:
+        """Read a ranking from JSON written by `to_json` or ``xmleval rank --output RANKS.json``.
+
+        Parameters
+        ----------
+        path : path
+            The file, which holds a ranking by one measure; see `Rankings.load` for several.
+
+        Raises
+        ------
+        ValueError
+            If the file holds anything else.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> Path("ranks.json").write_text(rank(values, "p@1").to_json()) > 0
+        True
+        >>> Ranking.load("ranks.json").average_ranks
+        {'tree': 1.0, 'svm': 2.0}
+        """
+        file = as_path(path)
+        with naming_file(file):
+            contents = read_contents(file)
+            if "average_ranks" not in contents:
+                raise ValueError("JSON without 'average_ranks'; expected a ranking by one measure")
+            return read_ranking(contents)
+
     def __repr__(self) -> str:
         """Return the sizes of the data and the average ranks, on one line."""
         ranks = [f"{self.names[model]} {rank:.3g}" for model, rank in self.average_ranks.items()]
@@ -205,6 +241,43 @@ class Ranking(Result[Rank]):
 
     def _members(self) -> dict[str, Any]:
         return {**vars(self), "version": __version__}
+
+
+def read_ranking(contents: Mapping[str, Any]) -> Ranking:
+    """Return the ranking in the contents of a file, or refuse what is damaged."""
+    with refusing_damage("average_ranks", "`xmleval rank`"):
+        return Ranking(
+            metric=contents["metric"],
+            higher_is_better=contents["higher_is_better"],
+            alpha=contents["alpha"],
+            control=contents["control"],
+            n_data_sets=contents["n_data_sets"],
+            average_ranks=_read_numbers(contents["average_ranks"]),
+            ranks={name: _read_numbers(each) for name, each in contents["ranks"].items()},
+            values={name: _read_numbers(each) for name, each in contents["values"].items()},
+            friedman=_read_test(contents["friedman"]),
+            iman_davenport=_read_test(contents["iman_davenport"]),
+            corrected={name: _read_test(test) for name, test in contents["corrected"].items()},
+            critical_difference=read_saved_number(
+                contents["critical_difference"], "critical_difference"
+            ),
+            groups=[[*group] for group in contents["groups"]],
+            notes=[*contents["notes"]],
+        )
+
+
+def _read_numbers(members: Mapping[str, Any]) -> dict[str, float]:
+    """Return saved numbers by name."""
+    return {name: read_saved_number(number, name) for name, number in members.items()}
+
+
+def _read_test(members: Mapping[str, Any]) -> OmnibusTest:
+    """Return a saved test."""
+    return OmnibusTest(
+        read_saved_number(members["statistic"], "statistic"),
+        tuple(members["degrees_of_freedom"]),
+        read_saved_number(members["p_value"], "p_value"),
+    )
 
 
 def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:

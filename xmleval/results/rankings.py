@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from xmleval.base.errors import InputError, counted, shown, shown_names
+from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.comparison import LETTERS, shared_first
 from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
 from xmleval.results.pages import page_of_ranks
-from xmleval.results.ranking import Rank, Ranking, rank_lines
+from xmleval.results.ranking import Rank, Ranking, rank_lines, read_ranking
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number
 from xmleval.results.result import Facts, Result, Style
-from xmleval.results.saved_results import known_spec
+from xmleval.results.saved_results import (
+    known_spec,
+    naming_file,
+    read_contents,
+    refusing_damage,
+)
 from xmleval.show.tables import LATEX, Cell, Table, short
 from xmleval.version import __version__
 
@@ -57,6 +64,39 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
             }
         notes = {name: [*map(Footnote, each.notes)] for name, each in self.rankings.items()}
         self.notes = [note.text for note in shared_first(notes, [*notes])]
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Rankings:
+        """Read rankings from JSON written by `to_json` or ``xmleval rank --output RANKS.json``.
+
+        Parameters
+        ----------
+        path : path
+            The file, which holds rankings by several measures; see `Ranking.load` for one.
+
+        Raises
+        ------
+        ValueError
+            If the file holds anything else.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> values = {"bibtex": {"svm": {"p@1": 0.4}, "tree": {"p@1": 0.5}}}
+        >>> values["enron"] = {"svm": {"p@1": 0.5}, "tree": {"p@1": 0.7}}
+        >>> Path("ranks.json").write_text(rank(values, ["p@1"]).to_json()) > 0
+        True
+        >>> Rankings.load("ranks.json")["p@1"].average_ranks
+        {'tree': 1.0, 'svm': 2.0}
+        """
+        file = as_path(path)
+        with naming_file(file):
+            contents = read_contents(file)
+            if not contents.get("rankings"):
+                raise ValueError("JSON without 'rankings'; expected rankings by several measures")
+            with refusing_damage("rankings", "`xmleval rank`"):
+                rankings = contents["rankings"].items()
+                return Rankings({name: read_ranking(each) for name, each in rankings})
 
     def __getitem__(self, name: str) -> Ranking:
         """Return the ranking by a measure, in any spelling of its name."""

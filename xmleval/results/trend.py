@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -12,7 +13,8 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.cached import cached
 from xmleval.base.errors import counted
-from xmleval.metrics.spec import Spec
+from xmleval.files.remote import as_path
+from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.results.checks import Failure, find_violations
 from xmleval.results.figures import Kind
 from xmleval.results.places import KINDS
@@ -29,8 +31,14 @@ from xmleval.results.record import (
     fields_of,
     members,
 )
-from xmleval.results.report import Report
+from xmleval.results.report import Report, load_results
 from xmleval.results.result import Facts, Result
+from xmleval.results.saved_results import (
+    naming_file,
+    read_contents,
+    refuse_other_schema,
+    refusing_damage,
+)
 from xmleval.results.shown import FigureData
 from xmleval.show.page import Section, as_page
 from xmleval.show.panels import Panel, Series, TrendPanel
@@ -150,6 +158,38 @@ class Trend(Result[DayValue]):
     min: Mapping[str, float] = field(default_factory=dict)
     max: Mapping[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Trend:
+        """Read a trend from JSON written by `to_json` or ``xmleval trend --output TREND.json``.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the file holds anything else, or results of another version of the schema.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> day = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 2]], metrics=["p@1"])
+        >>> Path("trend.json").write_text(xmleval.trend({"day1": day}).to_json()) > 0
+        True
+        >>> Trend.load("trend.json").records()[0].value
+        0.5
+        """
+        file = as_path(path)
+        with naming_file(file):
+            contents = read_contents(file)
+            if "trend" not in contents:
+                raise ValueError("JSON without 'trend'; expected that of `xmleval trend`")
+            refuse_other_schema(contents)
+            with refusing_damage("trend", "`xmleval trend`"):
+                return _read_trend(contents)
 
     @property
     def models(self) -> list[str]:
@@ -379,8 +419,27 @@ class Trend(Result[DayValue]):
             "models": self.models,
             "measures": measures,
             "values": members(self.records(), FIELDS),
+            "limits": {"min": self.min, "max": self.max},
+            "reports": {
+                day: {model: report.to_dict() for model, report in reports.items()}
+                for day, reports in self.days.items()
+            },
         }
         return {"schema": SCHEMA, "trend": contents, "notes": self.notes, "version": __version__}
+
+
+def _read_trend(contents: Mapping[str, Any]) -> Trend:
+    """Return the trend in the contents of a file."""
+    saved = contents["trend"]
+    days = dict[str, Reports]()
+    for day, reports in saved["reports"].items():
+        days[day] = {model: load_results(report)[""] for model, report in reports.items()}
+    measures = list[TrendMeasure]()
+    for measure in saved["measures"]:
+        group, _, name = measure["name"].rpartition(":")
+        measures.append(TrendMeasure(parse_spec(name), group))
+    limits = {side: dict(saved["limits"][side]) for side in ("min", "max")}
+    return Trend(days=days, measures=measures, notes=[*contents["notes"]], **limits)
 
 
 def _cell_of(value: DayValue, number: Number) -> Cell:
