@@ -103,7 +103,7 @@ def test_values_marks_and_letters_are_those_of_each_data_set(both: Comparisons) 
                     for difference in comparison.differences
                     if difference.name == name and difference.better == model
                 }
-                assert {*cell.above} == {both.letters[other] for other in beaten}
+                assert {*cell.above} == {both._letters[other] for other in beaten}
     assert next(rows, None) is None
 
 

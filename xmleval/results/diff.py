@@ -68,7 +68,7 @@ class Change(NamedTuple):
         """The name, or the number if it has no name."""
         return str(self.number) if self.name is None else self.name
 
-    def texts(self, number: Callable[[float], str], column: str = "", sign: int = 1) -> list[str]:
+    def _texts(self, number: Callable[[float], str], column: str = "", sign: int = 1) -> list[str]:
         """Return both values and the change times ``sign``, as tables show them.
 
         Hits of labels are counts.
@@ -174,7 +174,7 @@ class Diff(Result[Change]):
         better, same, worse = self.n_changed
         return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
 
-    def placed_footnotes(self) -> list[Footnote]:
+    def _placed_footnotes(self) -> list[Footnote]:
         lines = list[str]()
         if self._has_lists:
             lines.append("* relevant")
@@ -257,7 +257,7 @@ class Diff(Result[Change]):
 
     def _row_block(self, row: Change, write: Callable[[float], str]) -> list[str]:
         """Return the lines of a row: its change, and its lists if known."""
-        before, after, change = row.texts(write)
+        before, after, change = row._texts(write)
         name = "" if row.name is None else f" {row.name}"
         lines = [f"row {row.number}{name}: {before} -> {after}, {change}"]
         widest = max(len("truth"), len(self.a), len(self.b))
@@ -268,7 +268,7 @@ class Diff(Result[Change]):
 
     def _label_line(self, label: Change, write: Callable[[float], str]) -> str:
         """Return a line on the change of a label."""
-        before, after, change = label.texts(write, self.label_column)
+        before, after, change = label._texts(write, self.label_column)
         n = label.support or 0
         rows = f"rows of weight {short(n)}"
         if isinstance(n, int):
@@ -279,18 +279,18 @@ class Diff(Result[Change]):
         return f"{MARKDOWN.text(self._title())}\n\n{super().to_markdown(**style)}"
 
     def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
-        first, *following = self.change_tables(number)
+        first, *following = self._change_tables(number)
         return [first._replace(caption=self._title()), *following]
 
-    def change_tables(self, number: Number = AS_SHOWN) -> list[Table]:
-        """Return the tables of rows and of labels that the measure has values for (@private)."""
+    def _change_tables(self, number: Number = AS_SHOWN) -> list[Table]:
+        """Return the tables of rows and of labels that the measure has values for."""
         changed = f"that changed most from {self.a} to {self.b} by"
         tables = list[Table]()
         if self.rows is not None or self.labels is None:
             caption = f"rows {changed} {self.spec.symbol}; of equal changes, losses first"
             tables.append(Table(caption, rows_of(self._row_lines(number)), "rows"))
         if self.labels is not None:
-            lines = self.label_lines(self.a, self.b, number)
+            lines = self._label_lines(self.a, self.b, number)
             tables.append(Table(f"labels {changed} {self.label_column}", rows_of(lines), "labels"))
         return tables
 
@@ -302,14 +302,14 @@ class Diff(Result[Change]):
         write = partial(number, self.spec)
         lines = [header]
         for row in self.rows or []:
-            lines.append([row.title, *row.texts(write), *self._list_texts(row)])
+            lines.append([row.title, *row._texts(write), *self._list_texts(row)])
         return lines
 
-    def sections(self) -> Iterator[Section]:
-        """Yield the sections of a page of both models (@private)."""
+    def _sections(self) -> Iterator[Section]:
+        """Yield the sections of a page of both models."""
         from xmleval.show.page import Section
 
-        tables = self.change_tables()
+        tables = self._change_tables()
         if self.labels:
             yield Section("Labels that changed most", tables[-1:])
         if self.rows:
@@ -318,10 +318,10 @@ class Diff(Result[Change]):
                 lines.append("* relevant")
             yield Section("Rows that changed most", tables[:1], lines)
 
-    def label_lines(
+    def _label_lines(
         self, a: str, b: str, number: Number = AS_SHOWN, sign: int = 1
     ) -> list[list[str]]:
-        """Return the header and the lines of the table of labels (@private).
+        """Return the header and the lines of the table of labels.
 
         ``sign`` is -1 for differences of a and b, 1 for changes from a to b.
         """
@@ -333,7 +333,7 @@ class Diff(Result[Change]):
             support = str(label.support)
             if isinstance(label.support, float):
                 support = short(label.support)
-            lines.append([label.title, *label.texts(write, column, sign), support])
+            lines.append([label.title, *label._texts(write, column, sign), support])
         return lines
 
     def _member(self, change: Change) -> dict[str, Any]:

@@ -99,7 +99,7 @@ class Difference(NamedTuple):
         """Number of rows on which the measure is defined for both models; None as ``outcomes``."""
         return None if self.outcomes is None else sum(self.outcomes)
 
-    def text(self, number: Number) -> str:
+    def _text(self, number: Number) -> str:
         """Return the difference, with half the width of its confidence interval."""
         value = signed(self.value, partial(number, self.spec))
         return value + half_width(self.spec, self.estimate, number)

@@ -33,7 +33,7 @@ from xmleval.results.fairness import MOST_TIED
 from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
 from xmleval.results.pages import page_of_ranks
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number
-from xmleval.results.report import Report, load_results
+from xmleval.results.report import Report, load_results, settings_of
 from xmleval.results.result import Result
 from xmleval.results.saved_results import (
     known_spec,
@@ -42,7 +42,7 @@ from xmleval.results.saved_results import (
     read_saved_number,
     refusing_damage,
 )
-from xmleval.show.tables import Cell, Table, short, short_names
+from xmleval.show.tables import Cell, Table, short, short_names, turned
 from xmleval.statistics import friedman
 from xmleval.statistics.friedman import OmnibusTest
 from xmleval.version import __version__
@@ -160,7 +160,7 @@ class Ranking(Result[Rank]):
 
     def __repr__(self) -> str:
         """Return the sizes of the data and the average ranks, on one line."""
-        ranks = [f"{self.names[model]} {rank:.3g}" for model, rank in self.average_ranks.items()]
+        ranks = [f"{self._names[model]} {rank:.3g}" for model, rank in self.average_ranks.items()]
         size = counted(self.n_data_sets, "data sets")
         text = f"average ranks by {self.symbol} on {size}: {shown_names(ranks)}"
         return printable(f"<Ranking: {text}>")
@@ -197,12 +197,12 @@ class Ranking(Result[Rank]):
         for data_set, _, value, rank in self.records():
             text = short(value) if spec is None else number(spec, value)
             values[data_set].append(Cell(f"{text} ({rank:g})"))
-        header = [head, *map(Cell, self.names.values())]
+        header = [head, *map(Cell, self._names.values())]
         last = [Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())]
         table = Table(self._title(), [header, *values.values(), last])
-        return [table.turned(self.symbol) if rows == "models" else table]
+        return [turned(table, self.symbol) if rows == "models" else table]
 
-    def placed_footnotes(self) -> list[Footnote]:
+    def _placed_footnotes(self) -> list[Footnote]:
         lines = [_test_text(self.friedman, self.iman_davenport)]
         if self.corrected:
             lines.append(f"corrected for ties: {_test_text(**self.corrected)}")
@@ -210,10 +210,10 @@ class Ranking(Result[Rank]):
         reference = ""
         if self.control:
             test = "Bonferroni-Dunn"
-            reference = f" from {self.names[self.control]}"
+            reference = f" from {self._names[self.control]}"
         difference = short(self.critical_difference)
         lines.append(f"critical difference {difference} ({test}, alpha {self.alpha:g})")
-        names = self.names
+        names = self._names
         for group in self.groups:
             similar = ", ".join(names[model] for model in group if model != self.control)
             lines.append(f"not significantly different{reference}: {similar}")
@@ -223,8 +223,8 @@ class Ranking(Result[Rank]):
         return [*map(Footnote, lines)]
 
     @property
-    def names(self) -> dict[str, str]:
-        """Short names of the models, which tables, figures and pages have (@private)."""
+    def _names(self) -> dict[str, str]:
+        """Short names of the models, which tables, figures and pages have."""
         return dict(zip(self.average_ranks, short_names([*self.average_ranks]), strict=True))
 
     def _kinds(self) -> Mapping[str, Kind]:
@@ -629,7 +629,7 @@ def _refuse_unlike(data_set: str, models: Models, measure: Measure) -> None:
     specs = [measure] if isinstance(measure, Spec) else []
     may_differ = {"decision": None, "higher_is_better": None}
     settings = {
-        name: {"n_rows": report.n_rows, **report.settings_of(specs), **may_differ}
+        name: {"n_rows": report.n_rows, **settings_of(report, specs), **may_differ}
         for name, report in models.items()
         if isinstance(report, Report)
     }

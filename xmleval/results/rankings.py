@@ -22,7 +22,7 @@ from xmleval.results.saved_results import (
     read_contents,
     refusing_damage,
 )
-from xmleval.show.tables import LATEX, Cell, Table, short
+from xmleval.show.tables import LATEX, Cell, Table, short, turned
 from xmleval.version import __version__
 
 SHARED_LETTERS = "ranks that share a letter are not significantly different"
@@ -57,10 +57,10 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
     def __init__(self, rankings: Mapping[str, Ranking]) -> None:
         self.rankings = dict(rankings)
         first = next(iter(self.rankings.values()))
-        self.names = dict(first.names)
+        self._names = dict(first._names)
         for ranking in self.rankings.values():
-            self.names |= {
-                model: name for model, name in ranking.names.items() if model not in self.names
+            self._names |= {
+                model: name for model, name in ranking._names.items() if model not in self._names
             }
         notes = {name: [*map(Footnote, each.notes)] for name, each in self.rankings.items()}
         self.notes = [note.text for note in shared_first(notes, [*notes])]
@@ -116,7 +116,7 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
 
     def __repr__(self) -> str:
         """Return a short description."""
-        models = ", ".join(self.names.values())
+        models = ", ".join(self._names.values())
         return f"<Rankings: {models} by {', '.join(self.rankings)}>"
 
     def records(self) -> list[Rank]:
@@ -124,7 +124,7 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
 
     def _title(self) -> str:
         n_data_sets = max(ranking.n_data_sets for ranking in self.rankings.values())
-        models = counted(len(self.names), "models")
+        models = counted(len(self._names), "models")
         return f"average ranks of {models} on {counted(n_data_sets, 'data sets')}"
 
     def _specs(self, in_tables: bool = True) -> list[Spec]:
@@ -141,7 +141,7 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
 
     def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
         header = [Cell("model")]
-        lines = {model: [Cell(name)] for model, name in self.names.items()}
+        lines = {model: [Cell(name)] for model, name in self._names.items()}
         differences = [Cell("critical difference")]
         p_values = [Cell("p of F")]
         for ranking in self.rankings.values():
@@ -153,10 +153,10 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
             differences.append(Cell(short(ranking.critical_difference)))
             p_values.append(Cell(f"{ranking.iman_davenport.p_value:.3g}"))
         table = Table(f"{self._title()}; * best", [header, *lines.values(), differences, p_values])
-        return [table.turned("measure") if rows == "measures" else table]
+        return [turned(table, "measure") if rows == "measures" else table]
 
-    def placed_footnotes(self) -> list[Footnote]:
-        lines = {each.symbol: each.placed_footnotes() for each in self.rankings.values()}
+    def _placed_footnotes(self) -> list[Footnote]:
+        lines = {each.symbol: each._placed_footnotes() for each in self.rankings.values()}
         letters = [] if self._control else [Footnote(f"letters: {SHARED_LETTERS}")]
         return [*letters, *shared_first(lines, [*lines])]
 

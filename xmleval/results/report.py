@@ -189,7 +189,7 @@ class Report(Result[Record], Mapping[str, float]):
 
     def __repr__(self) -> str:
         """Return the size of the data and the first values, on one line."""
-        values = [f"{spec.symbol} {self.record(spec).text()}" for spec in self.specs]
+        values = [f"{spec.symbol} {self._record(spec)._text()}" for spec in self.specs]
         return f"<Report: {self._title()}, {shown_names(values, MOST_VALUES)}>"
 
     def per_row(self) -> dict[str, Any]:
@@ -455,9 +455,9 @@ class Report(Result[Record], Mapping[str, float]):
         >>> report.signature()
         'empty=zero unlisted=below'
         """
-        return " ".join(self.explained_settings())
+        return " ".join(self._explained_settings())
 
-    def explained_settings(self) -> dict[str, str]:
+    def _explained_settings(self) -> dict[str, str]:
         conventions = [name for spec in self.specs for name in spec.conventions(self.decision)]
         words = self.conventions.explained(conventions)
         for name, text in self._signed_settings().items():
@@ -490,8 +490,8 @@ class Report(Result[Record], Mapping[str, float]):
             texts.append(f"{name}={number}")
         return " ".join(texts) or self.propensity
 
-    def worded(self, say: Callable[[str], str]) -> Report:
-        changed = super().worded(say)
+    def _worded(self, say: Callable[[str], str]) -> Report:
+        changed = super()._worded(say)
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
         notes = {kind: say(note) for kind, note in self.results.notes.items()}
         vars(changed)["not_computed"] = missing
@@ -501,7 +501,7 @@ class Report(Result[Record], Mapping[str, float]):
     def _figure_data(self, specs: Sequence[Spec]) -> FigureData:
         return FigureData({"": self}, specs)
 
-    def placed_footnotes(self) -> list[Footnote]:
+    def _placed_footnotes(self) -> list[Footnote]:
         about = {note: NOTED_FIGURES.get(kind, "") for kind, note in self.results.notes.items()}
         signatures = [*filter(None, [self.signature()])]
         notes = [Footnote(f"note: {note}", about.get(note, "")) for note in self.notes]
@@ -581,15 +581,15 @@ class Report(Result[Record], Mapping[str, float]):
     def _title(self) -> str:
         return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
 
-    def record(self, spec: Spec, model: str = "", kind: str = "", group: str = "") -> Record:
-        """Return the value of a measure with its bounds and its confidence interval (@private)."""
+    def _record(self, spec: Spec, model: str = "", kind: str = "", group: str = "") -> Record:
+        """Return the value of a measure with its bounds and its confidence interval."""
         bounds = self.results.intervals.get(spec.name)
         interval = self.estimates.get(spec.name)
         return Record(spec, self.results.values[spec.name], model, kind, group, bounds, interval)
 
     def records(self) -> list[Record]:
         return [
-            report.record(spec, "", *place)
+            report._record(spec, "", *place)
             for place, report in self._by_place(*KINDS).items()
             for spec in report.specs
         ]
@@ -615,10 +615,10 @@ class Report(Result[Record], Mapping[str, float]):
         for spec in sorted(self.specs, key=lambda spec: (spec.cutoff == "all", spec.k or 0)):
             columns[spec.cutoff] = Cell(f"@{spec.cutoff}" if spec.cutoff else "value")
         for spec in self.specs:
-            record = self.record(spec)
+            record = self._record(spec)
             family = Cell(spec.family, spec.metric.direction)
             families[family] = family
-            cells[family, spec.cutoff] = Cell(record.text(number))
+            cells[family, spec.cutoff] = Cell(record._text(number))
             if record.bounds:
                 for end, value in zip(BOUNDS, record.bounds, strict=True):
                     columns[end] = Cell(end)
@@ -641,7 +641,7 @@ class Report(Result[Record], Mapping[str, float]):
             for size in SIZES[kind]:
                 cells[size, place] = Cell(str(getattr(report, size)))
             for spec in report.specs:
-                cells[spec.name, place] = Cell(report.record(spec).text(number))
+                cells[spec.name, place] = Cell(report._record(spec)._text(number))
         caption = KINDS[kind]
         if kind == "groups":
             caption += self._range_caption()
@@ -676,7 +676,7 @@ class Report(Result[Record], Mapping[str, float]):
             **self._interval_members(),
             **self._attributes("thresholds", "n_rows", "n_labels"),
             "conventions": self.conventions.as_dict(),
-            **self.settings(),
+            **self._settings(),
             **self._attributes("undefined_rows", "undefined_labels", "not_computed"),
             **{name: members for name, members in optional.items() if members},
             "notes": self.notes,
@@ -735,8 +735,8 @@ class Report(Result[Record], Mapping[str, float]):
         """Return attributes by name, and for ``values`` the values by measure."""
         return {name: dict(self) if name == "values" else getattr(self, name) for name in names}
 
-    def settings(self) -> dict[str, Any]:
-        """Return what affects values besides the conventions, as JSON values (@private)."""
+    def _settings(self) -> dict[str, Any]:
+        """Return what affects values besides the conventions, as JSON values."""
         return {
             **self._attributes("decision", "higher_is_better"),
             "propensity": self.constants or self.propensity,
@@ -744,17 +744,6 @@ class Report(Result[Record], Mapping[str, float]):
             "sample_weight": "given" if self.weighted else None,
             **{name: self.excluded.get(name) for name in ("exclude", "candidates")},
         }
-
-    def settings_of(self, specs: Sequence[Spec]) -> dict[str, Any]:
-        """Return conventions and settings that affect the measures, as JSON values (@private)."""
-        conventions = self.conventions.as_dict()
-        settings = self.settings()
-        needs = {need for spec in specs for need in spec.needs}
-        for name, inputs in INPUTS_OF_SETTINGS.items():
-            if needs.isdisjoint(inputs):
-                del settings[name]
-        names = (name for spec in specs for name in spec.conventions(self.decision))
-        return {name: conventions[name] for name in names} | settings
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Report:
@@ -813,6 +802,18 @@ class Report(Result[Record], Mapping[str, float]):
 
     def _lines(self, bounded: bool) -> Lines:
         return measure_lines(self.records(), bounded, self.confidence_level is not None)
+
+
+def settings_of(report: Report, specs: Sequence[Spec]) -> dict[str, Any]:
+    """Return conventions and settings of a report that affect the measures, as JSON values."""
+    conventions = report.conventions.as_dict()
+    settings = report._settings()
+    needs = {need for spec in specs for need in spec.needs}
+    for name, inputs in INPUTS_OF_SETTINGS.items():
+        if needs.isdisjoint(inputs):
+            del settings[name]
+    names = (name for spec in specs for name in spec.conventions(report.decision))
+    return {name: conventions[name] for name in names} | settings
 
 
 def load_results(source: Path | dict[str, Any]) -> dict[str, Report]:

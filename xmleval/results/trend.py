@@ -72,14 +72,15 @@ class TrendMeasure(NamedTuple):
         """What tables and figures call it."""
         return f"{self.spec.symbol} of {self.group}" if self.group else self.spec.symbol
 
-    def report_of(self, report: Report) -> Report | None:
-        """Return the report, or that of the group in it, with a value of the measure, or None."""
-        part: Report | None = report
-        if self.group:
-            part = _find_group(report, self.group)
-        if part is None or self.spec.name not in part.results.values:
-            return None
-        return part
+
+def report_of(measure: TrendMeasure, report: Report) -> Report | None:
+    """Return the report, or that of the group in it, with a value of a measure, or None."""
+    part: Report | None = report
+    if measure.group:
+        part = _find_group(report, measure.group)
+    if part is None or measure.spec.name not in part.results.values:
+        return None
+    return part
 
 
 def _find_group(report: Report, name: str) -> Report | None:
@@ -225,13 +226,13 @@ class Trend(Result[DayValue]):
             failing = {(each.model, each.measure) for each in self.failures.get(day, ())}
             for model, report in reports.items():
                 for measure in self.measures:
-                    part = measure.report_of(report)
+                    part = report_of(measure, report)
                     if part is None:
                         continue
                     holds = None
                     if measure.name in self.min or measure.name in self.max:
                         holds = (model, measure.name) not in failing
-                    record = part.record(measure.spec)
+                    record = part._record(measure.spec)
                     values[day, model, measure] = DayValue(
                         day=day,
                         measure=measure,
@@ -293,7 +294,7 @@ class Trend(Result[DayValue]):
         caption = f"{model}: {self._title()}" if model else self._title()
         return table_of(caption, "day", rows, columns, cells)
 
-    def placed_footnotes(self) -> list[Footnote]:
+    def _placed_footnotes(self) -> list[Footnote]:
         reports = [report for of_day in self.days.values() for report in of_day.values()]
         lines = [*filter(None, [_conventions_text(reports[0], self._specs())])]
         levels = {report.confidence_level for report in reports} - {None}
@@ -357,7 +358,7 @@ class Trend(Result[DayValue]):
     def _page(self, title: str | None, about: Facts | None) -> str:
         sections = [
             Section("Results", self.tables(), self.footnotes()),
-            Section("Trend", panels=self.panels("trend"), caption=CAPTION),
+            Section("Trend", panels=self._panels("trend"), caption=CAPTION),
         ]
         return as_page(title or "Trend over days", self._summary(), sections, about or {})
 
@@ -445,7 +446,7 @@ def _read_trend(contents: Mapping[str, Any]) -> Trend:
 def _cell_of(value: DayValue, number: Number) -> Cell:
     """Return a value with half the width of its interval, marked if beyond its limit."""
     record = Record(value.measure.spec, value.value, estimate=value.estimate)
-    return Cell(record.text(number), above=BEYOND if value.holds is False else "")
+    return Cell(record._text(number), above=BEYOND if value.holds is False else "")
 
 
 def _conventions_text(report: Report, specs: Sequence[Spec]) -> str:
