@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tests.damage import answer
 from tests.limits import NAME_LIMITS, small_limits
 from tests.problems import CLUSTERS, HIGHER, PER_LABEL, PER_ROW, Draw, Problem, indicator
-from xmleval import Evaluator
 from xmleval.evaluation import checkpoint
 from xmleval.evaluation.batch import Batch
+from xmleval.evaluation.evaluator import BatchCounter
 
 OPTIONS = {  # options with the values of Python
     "decision": "--decision",
@@ -444,15 +444,15 @@ def merged_files(problem: Problem, draw: Draw) -> dict[str, Any]:
 
 def interrupted(n: int) -> Any:
     """Let the n-th batch be interrupted."""
-    add = Evaluator.add
+    add = BatchCounter.add
     calls = itertools.count(1)
 
-    def counting(evaluator: Evaluator, batch: Batch) -> None:
+    def counting(counter: BatchCounter, batch: Batch) -> None:
         if next(calls) == n:
             raise KeyboardInterrupt
-        add(evaluator, batch)
+        add(counter, batch)
 
-    return mock.patch.object(Evaluator, "add", counting)
+    return mock.patch.object(BatchCounter, "add", counting)
 
 
 def saving_each_time() -> Any:

@@ -25,6 +25,8 @@ VALUES = (
     "groups",
     "row_groups",
 )
+SIZES = ("n_rows", "n_labels", "training_rows")
+OF_GROUPS = (*SIZES, "values", "confidence", "standard_errors", "shares")  # that are compared
 KEPT = (*VALUES, "per_row", "per_label", "curves")
 ROUNDED = 1e-12  # sums of other terms
 
@@ -79,6 +81,9 @@ def contents_to_compare(problem: Problem) -> Contents:
     """Return the contents of a report, without notes that name how an option was given."""
     contents = comparable(contents_of(problem.evaluate()))
     contents["notes"] = [note for note in contents["notes"] if " no effect on " not in note]
+    for kind in ("groups", "row_groups"):
+        for name, group in contents.get(kind, {}).items():
+            contents[kind][name] = {each: group[each] for each in OF_GROUPS if each in group}
     return contents
 
 

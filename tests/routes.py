@@ -72,6 +72,7 @@ BLANK = (
     "a\nb",
     *ODD,
 )  # not all can be written in lines
+INTERVALS = {"confidence", "standard_errors", "shares_confidence", "shares_standard_errors"}
 ENVIRONMENT = ("version", "exclude", "candidates")  # files and their checksums
 
 
@@ -141,7 +142,7 @@ def usual_tolerance(problem: Problem) -> Tolerance:
         weighted = {spec.name for spec in problem.specs if has_weighted_state(spec)}
 
     def tolerance(place: tuple[str, ...]) -> float | None:
-        if {"confidence", "standard_errors"} & {*place}:
+        if INTERVALS & {*place}:
             return 1e-9
         is_of_labels = place[0] in ("per_label", "curves")
         if weighted & {*place} or (weighted and is_of_labels):

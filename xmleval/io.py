@@ -38,7 +38,7 @@ from xmleval.input.formats.label_lines import save_xmc
 from xmleval.input.formats.trec import batches, save
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named, Rows
-from xmleval.input.scan import Scan
+from xmleval.input.scan import Scan, fields_of_scan
 from xmleval.input.scores import refuse_padding
 from xmleval.input.shards import FORMATS, choose_format, refused_fields
 from xmleval.input.stack import read_named, rows_as_csr, rows_as_lists, stack_rows
@@ -123,7 +123,7 @@ def _read(path: PathLike, kind: str) -> csr_array | NDArray[Any] | Lists:
     name = None
     if isinstance(path, Scan):
         name = path.format
-        if path.fields:
+        if fields_of_scan(path):
             raise refused_fields(path)
     form, file = choose_format(as_path(path), name, kind)
     pieces = form.read(file, kind)

@@ -13,6 +13,7 @@ from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
 from xmleval.cluster.counting import add_states, call
 from xmleval.cluster.job import opened
+from xmleval.evaluation.evaluator import counts_of, saved_of, with_counts
 from xmleval.evaluation.saved import saved_counts
 from xmleval.thresholds import fit
 
@@ -43,7 +44,7 @@ def leaves(cuts: Any, truth: Any = TRUTH) -> list[Any]:
 def test_counts_of_many_tasks_can_be_saved() -> None:
     with small_limits():
         whole = count_leaves(new_job(METRICS), leaves(range(0, 31, 3)), ShuffledExecutor())
-        again = Evaluator(METRICS, n_labels=5).with_counts(saved_counts(whole.counted))
+        again = with_counts(Evaluator(METRICS, n_labels=5), saved_counts(counts_of(whole)))
     assert again.compute().to_json() == evaluate(TRUTH, SCORES, metrics=METRICS).to_json()
 
 
@@ -125,7 +126,7 @@ MEASURES_OF = {"label_counts": "popularity@1", "hierarchy": "h_f1.micro@1", "dec
 def test_every_array_of_a_job_is_in_its_digest() -> None:
     options = {name: value for each in ARRAYS.values() for name, value in each[0].items()}
     del options["inverse_propensity"]  # is made of y_train
-    saved = Evaluator(["psp@1", *MEASURES_OF.values()], n_labels=5, **options).as_saved()
+    saved = saved_of(Evaluator(["psp@1", *MEASURES_OF.values()], n_labels=5, **options))
     assert {*saved.arrays} == {*ARRAYS}
     for name, (first, second) in ARRAYS.items():
         metrics = MEASURES_OF.get(name, "psp@1")

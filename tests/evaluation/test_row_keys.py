@@ -13,6 +13,7 @@ import pytest
 
 from tests.evaluation.data import COPIES
 from xmleval import Evaluator, Running, compare, evaluate
+from xmleval.evaluation.evaluator import restore_evaluator, saved_of
 from xmleval.evaluation.row_keys import LONG, hash_keys
 
 KEYS = [f"q{number}" for number in range(10)]
@@ -66,7 +67,7 @@ def counting(*batches: list[Any], form: str = "dicts", **options: Any) -> Evalua
 
 
 def saved_bytes(evaluator: Evaluator) -> Any:
-    return evaluator.as_saved().arrays["row_keys"].tobytes()
+    return saved_of(evaluator).arrays["row_keys"].tobytes()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -132,7 +133,7 @@ def test_kept_keys_do_not_depend_on_batches_and_merges() -> None:
     without_keys = Evaluator(["p@1"])
     without_keys.update(np.eye(3), np.eye(3))
     without_keys.update(np.eye(3), np.eye(3))
-    assert "row_keys" not in without_keys.as_saved().arrays
+    assert "row_keys" not in saved_of(without_keys).arrays
 
 
 def as_json(keys: list[Any]) -> tuple[str, str]:
@@ -253,7 +254,7 @@ def test_hashes_depend_on_the_key_alone() -> None:
 
 
 def test_load_refuses_made_up_keys(tmp_path: Path) -> None:
-    saved = counting(KEYS).as_saved()
+    saved = saved_of(counting(KEYS))
     hashes = saved.arrays["row_keys"]
     wrong_keys = [
         hashes[::-1],
@@ -265,7 +266,7 @@ def test_load_refuses_made_up_keys(tmp_path: Path) -> None:
     for keys in wrong_keys:
         made_up = saved._replace(arrays={**saved.arrays, "row_keys": keys})
         with pytest.raises(ValueError, match="row_keys"):
-            Evaluator.from_saved(made_up)
+            restore_evaluator(made_up)
 
 
 def test_update_quotes_a_repeated_key_briefly_and_as_python_types() -> None:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from tests.evaluation.data import COPIES
 from xmleval import Evaluator, Running, evaluate
+from xmleval.evaluation.evaluator import counts_of
 
 TRUTH = np.eye(6, dtype=int)
 SCORES = np.arange(36.0).reshape(6, 6)
@@ -115,7 +116,7 @@ def test_spans_of_adjacent_rows_are_joined() -> None:
         with pytest.raises(ValueError, match=rf"^first_row: rows {rows} are counted already"):
             numbered.update(TRUTH, SCORES, first_row=start)
     numbered.update(TRUTH, SCORES, first_row=18)
-    assert [*numbered.counted.spans.values()] == [((0, 27),)]
+    assert [*counts_of(numbered).spans.values()] == [((0, 27),)]
 
 
 def test_spans_are_one_for_batches_of_a_file_with_a_truth_in_memory(tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_spans_are_one_for_batches_of_a_file_with_a_truth_in_memory(tmp_path: Pa
     state = tmp_path / "state.npz"
     np.save(scores, rankings)
     evaluate(truth, scores, metrics="p@1", memory="16MB", running=Running(save=state))
-    spans = Evaluator.load(state).counted.spans
+    spans = counts_of(Evaluator.load(state)).spans
     assert [*spans.values()] == [((0, n_rows),)]
 
 

@@ -99,7 +99,7 @@ def values_shown(kind: str, title: str, x: Any, report: Report) -> list[tuple[Re
 @pytest.mark.parametrize("kind", ["cutoffs", "groups", "row_groups", "roc"])
 def test_plot_shows_the_numbers_of_the_report(kind: str) -> None:
     comparison = compared()
-    for axes, panel in zip(panels_of(comparison, kind), comparison.panels(kind), strict=True):
+    for axes, panel in zip(panels_of(comparison, kind), comparison._panels(kind), strict=True):
         title = axes.get_title(loc="left")
         points = points_of(axes)
         table = table_of(panel)
@@ -128,7 +128,7 @@ def test_plot_shows_the_numbers_of_the_report(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_axes_show_the_numbers_of_panels(kind: str) -> None:
-    for axes, panel in zip(panels_of(compared(), kind), compared().panels(kind), strict=True):
+    for axes, panel in zip(panels_of(compared(), kind), compared()._panels(kind), strict=True):
         points = points_of(axes)
         assert [*points] == [series.name for series in panel.series]
         for series in panel.series:
@@ -142,7 +142,7 @@ def test_panels_separate_differences_of_models_with_long_names() -> None:
     truth = rng.random((40, 5)) < 0.3
     names = [f"{'a' * 40}{middle}{'z' * 40}" for middle in "xyw"]
     models = {name: truth + rng.normal(size=truth.shape) for name in names}
-    (panel,) = compare(truth, models, metrics=["p@1"]).panels("differences")
+    (panel,) = compare(truth, models, metrics=["p@1"])._panels("differences")
     assert len({series.name for series in panel.series}) == 3
 
 
@@ -159,7 +159,7 @@ def test_plot_fills_significant_differences() -> None:
     lines = panels_of(compared(12), "ranks")[0].containers
     # they cover each other
     assert not any(band.get_visible() for _, _, bands in lines for band in bands)
-    assert all(row["lower"] for row in table_of(compared(12).panels("ranks")[0]))
+    assert all(row["lower"] for row in table_of(compared(12)._panels("ranks")[0]))
 
 
 def test_plot_of_ranks_shows_the_share_of_relevant_labels() -> None:
@@ -168,7 +168,7 @@ def test_plot_of_ranks_shows_the_share_of_relevant_labels() -> None:
     for (_, y), scores in zip(points_of(axes).values(), models.values(), strict=True):
         order = np.argsort(-scores, axis=1, kind="stable")[:, :5]
         np.testing.assert_allclose(y, np.take_along_axis(truth, order, 1).mean(0))
-    for row in table_of(compared().panels("ranks")[0]):
+    for row in table_of(compared()._panels("ranks")[0]):
         value = float(row["share of rows with a relevant label there"])
         assert float(row["lower"]) <= value <= float(row["upper"])
     report = evaluate(np.eye(3), np.eye(3), metrics=[f"p@{k}" for k in range(1, 6)])

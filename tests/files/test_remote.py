@@ -22,6 +22,7 @@ from tests.made_files import NAMED, NUMBERED, SCORES, files_of, make_scores, mak
 from tests.storage import storing
 from tests.web import Web, serving
 from xmleval import Evaluator
+from xmleval.evaluation.evaluator import BatchCounter
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 
@@ -199,7 +200,7 @@ def test_remote_file_that_changes_is_refused(
 ) -> None:
     truth = npz(Path("Y"), make_truth(20_000))
     path = SCORES[name](Path("m"), make_scores(20_000))
-    add = Evaluator.add
+    add = BatchCounter.add
     for each in Path().glob("m*"):
         place.put(f"/{each}", each.read_bytes())
 
@@ -207,7 +208,7 @@ def test_remote_file_that_changes_is_refused(
         add(*args, **arguments)
         place.put(f"/{path}", path.read_bytes()[: 1 << 16])
 
-    monkeypatch.setattr(Evaluator, "add", add_and_write)
+    monkeypatch.setattr(BatchCounter, "add", add_and_write)
     message = refused(f"evaluate {truth} {place.url}/{path} --metrics p@1 --memory 1MB")
     assert message.startswith(f"{place.url}/{path}: ")
     assert f"changed while it was read, from {path.stat().st_size} bytes, {place.tag} " in message

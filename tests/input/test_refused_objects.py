@@ -21,6 +21,7 @@ from tests.input.forms import ARRAYS, sparse
 from tests.input.test_forms import IDS, H, M, N, S, T
 from tests.input.test_named_objects import FULL, NAMES, QRELS, RUN, SCORED, TAGS
 from xmleval import Evaluator, evaluate, from_df
+from xmleval.evaluation.evaluator import BatchCounter
 
 Case = tuple[str, dict[str, Any]]
 EYE = np.eye(3, 4)
@@ -480,7 +481,7 @@ def test_refusal_travels_between_processes(
     with pytest.raises(ValueError, match=message) as caught:
         evaluate(T, sp.csr_array(S), metrics="margin.samples")
     error = pickle.loads(pickle.dumps(caught.value))
-    monkeypatch.setattr(Evaluator, "add", mock.Mock(side_effect=error))
+    monkeypatch.setattr(BatchCounter, "add", mock.Mock(side_effect=error))
     message = refused("evaluate Y_test.npz m --metrics p@1")
     assert message.endswith("margin.samples needs --unlisted or a score for every label")
 

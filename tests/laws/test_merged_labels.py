@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.problems import Draw, Problem, law, problems
 from tests.routes import comparable, contents_of
 from xmleval import Evaluator
+from xmleval.evaluation.evaluator import saved_of
 
 SETS = ("y_pred", "exclude", "candidates")
 VECTORS = ("label_groups", "inverse_propensity")
@@ -106,11 +107,11 @@ def test_labels_merge_by_name_to_the_report_of_one_run(data: st.DataObject) -> N
     except ValueError:  # a measure that these labels do not allow
         return
     mine, other = evaluators
-    before = other.as_saved().meta
+    before = saved_of(other).meta
     message = refusal_of(mine, other)
     if message is not None:
         assert REFUSED.fullmatch(message), message
         return
-    assert other.as_saved().meta == before
+    assert saved_of(other).meta == before
     assert mine.settings["labels"] == [f"label {label}" for label in union]
     assert comparable(contents_of(mine.compute())) == expected

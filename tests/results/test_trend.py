@@ -89,7 +89,7 @@ def test_limits_hold_as_in_check(reports: dict[str, Report], side: Any) -> None:
     assert 0 < len(result.failures) < N_DAYS
     marked = [row[0].text for row in result.tables()[0].rows if row[-1].above]
     assert marked == [*result.failures]
-    (panel,) = result.panels("trend", "p@3")
+    (panel,) = result._panels("trend", "p@3")
     assert getattr(panel, "limits", None) == [*limits.values()]
     is_hollow = ~np.asarray(panel.series[0].is_full)
     assert is_hollow.tolist() == [day in result.failures for day in reports]
@@ -115,7 +115,7 @@ def test_models_are_matched_by_name() -> None:
     result = trend(days, "p@1")
     assert result.models == ["a", "b"]
     assert len(result.tables()) == 2
-    (panel,) = result.panels("trend")
+    (panel,) = result._panels("trend")
     assert [series.name for series in panel.series] == ["a", "b"]
     header, *lines = result.to_csv().splitlines()
     assert header.startswith("day,model,rows,labels,p@1,p@1 standard_error")
@@ -176,7 +176,7 @@ def test_undefined_and_missing_values_leave_gaps() -> None:
         ("c", False),
     ]
     assert [*result.failures] == ["a", "b"]
-    (panel,) = result.panels("trend")
+    (panel,) = result._panels("trend")
     assert np.isnan(panel.series[0].values).tolist() == [True, True, False]
     assert json.loads(result.to_json())["trend"]["values"][0]["value"] is None
 

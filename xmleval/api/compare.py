@@ -40,7 +40,7 @@ from xmleval.input.tensors import as_plain
 from xmleval.input.vectors import match_row_values
 from xmleval.labels.groups import check_row_groups
 from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics, parse_spec
-from xmleval.results.comparison import Comparison
+from xmleval.results.comparison import Comparison, select_measures
 from xmleval.results.data_sets import Comparisons
 from xmleval.results.diff import LISTED, Lists, refuse_no_labels
 from xmleval.results.differences import JACKKNIFE, check_test
@@ -300,7 +300,7 @@ def _finished_comparison(result: object, options: Mapping[str, Any]) -> Comparis
         raise InputError("y_true", f"{type(result).__name__} is no data set; {DATA_SET}")
     if options.get("metrics") is None:
         return result
-    return result._with_measures(options["metrics"], options.get("k"))
+    return select_measures(result, options["metrics"], options.get("k"))
 
 
 def _refuse_other_baseline(baseline: str | None, names: Sequence[str]) -> None:

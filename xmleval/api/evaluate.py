@@ -22,6 +22,7 @@ from xmleval.evaluation.request import (
     Request,
     Running,
     SharedOptions,
+    needs_files,
 )
 from xmleval.evaluation.settings import FILES, argument_of, file_of
 from xmleval.evaluation.values import evaluate_values
@@ -365,7 +366,7 @@ def reads_files(request: Request) -> bool:
         value = argument_of(request, name)
         if value is not None and isinstance(value, PATHS) and file_of(name, value):
             return True
-    return request.running.needs_files
+    return needs_files(request.running)
 
 
 def counting_of(request: Request) -> CountRun | None:

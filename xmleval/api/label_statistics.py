@@ -11,7 +11,7 @@ from xmleval.base.arrays import Ints, row_sizes
 from xmleval.base.budget import MEMORY
 from xmleval.base.keywords import refusing_unknown
 from xmleval.evaluation.batch import Batch
-from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.evaluator import BatchCounter, Evaluator
 from xmleval.evaluation.files import collect
 from xmleval.evaluation.request import Data, Progress, Question, Request
 from xmleval.input.argument_types import FilePath, RowsLike
@@ -74,10 +74,10 @@ def label_statistics(
     n_stored = counts.sum()
     n_seen = counts.size or np.nan
     values = {
-        "n_rows": rows.n_rows,
+        "n_rows": rows.evaluator.n_rows,
         "n_labels": n_labels,
         "n_stored": n_stored,
-        **rows.compute(),
+        **rows.evaluator.compute(),
         "max_labels_per_row": rows.most_labels,
         "rows_without_labels": rows.n_empty,
         "points_per_label": n_stored / n_labels,
@@ -92,19 +92,19 @@ def label_statistics(
     return {name: float(value) for name, value in values.items()}
 
 
-class LabelCounts(Evaluator):
+class LabelCounts:
     """Counts of rows so far: the rows of every label, most labels in a row, rows without labels."""
 
     def __init__(self, n_labels: int) -> None:
-        super().__init__("statistics", n_labels=n_labels)
+        self.evaluator = Evaluator("statistics", n_labels=n_labels)
         self.label_counts: Ints = np.zeros(n_labels, np.int64)
         self.most_labels = 0
         self.n_empty = 0
 
     def add(self, batch: Batch) -> None:
         """Count the rows of a batch, or refuse them."""
-        batch = batch.with_checked_truth(self.n_labels)
-        super().add(batch)
+        batch = batch.with_checked_truth(self.evaluator.n_labels)
+        BatchCounter(self.evaluator).add(batch)
         for block in batch.truth.blocks():
             count_entries(block.labels, self.label_counts)  # which writes only where labels occur
             sizes = row_sizes(block.ptr)

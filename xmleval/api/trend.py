@@ -16,8 +16,8 @@ from xmleval.metrics.spec import Spec, expand_metrics, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import setting_text
 from xmleval.results.ranking import by_short_names
-from xmleval.results.report import Report
-from xmleval.results.trend import Reports, Trend, TrendMeasure
+from xmleval.results.report import Report, settings_of
+from xmleval.results.trend import Reports, Trend, TrendMeasure, report_of
 
 EXPECTED_DAYS = "expected results by day, or a list of their files"
 MAY_DIFFER = ("higher_is_better",)  # values are comparable, as in `rank`
@@ -184,7 +184,7 @@ def _notes_on_gaps(days: Mapping[str, Reports], measures: Iterable[TrendMeasure]
     for measure in measures:
         missing = list[str]()
         for day, of_day in days.items():
-            if any(measure.report_of(report) is None for report in of_day.values()):
+            if any(report_of(measure, report) is None for report in of_day.values()):
                 missing.append(day)
         if missing:
             notes.append(f"{measure.name} has no value on {shown_names(missing)}")
@@ -198,7 +198,7 @@ def _expand(name: str, reports: list[Report]) -> list[TrendMeasure]:
     cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
     selected = [TrendMeasure(spec, group) for spec, _ in expand_metrics(measure, cutoffs)]
     present = [
-        each for each in selected if any(each.report_of(report) is not None for report in reports)
+        each for each in selected if any(report_of(each, report) is not None for report in reports)
     ]
     if not present:
         raise InputError("metrics", not_there(name, [spec.name for spec in specs]))
@@ -212,7 +212,7 @@ def _notes_on_settings(days: Mapping[str, Reports], measures: list[TrendMeasure]
     for day, reports in days.items():
         for model, report in reports.items():
             place = f"{model} on {day}" if model else day
-            settings = {"number of labels": report.n_labels, **report.settings_of(specs)}
+            settings = {"number of labels": report.n_labels, **settings_of(report, specs)}
             settings["confidence"] = report.confidence_level
             for name, value in settings.items():
                 text = str(setting_text(value))

@@ -33,7 +33,7 @@ from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.data_sets import Comparisons
 from xmleval.results.differences import TESTS
-from xmleval.results.result import Result
+from xmleval.results.result import Result, reword
 from xmleval.show.tables import TableStyle, short_names
 
 COMPARISON = {
@@ -116,7 +116,7 @@ def compare(
             result = _compare_models(truth, scores, scanning, options)
     if html is not None:
         about = describe_run([*files, training_file(options)])
-        write_text(result.worded(spell_options).to_html(about=about), html)
+        write_text(reword(result, spell_options).to_html(about=about), html)
     if plot is not None:
         write_figure(result.plot(PLOTTED[type(result)]), plot)
     write_result(result, output_format, output, style)

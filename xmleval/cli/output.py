@@ -28,7 +28,7 @@ from xmleval.results.details import (
     without_labels,
 )
 from xmleval.results.report import Report
-from xmleval.results.result import Result
+from xmleval.results.result import Result, reword
 from xmleval.show.tables import TableStyle
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def write_result(result: Result[Any], form: str, path: Path | None, style: Table
     if form != "csv" and path is not None:
         print_counts(result)
     if form != "json":
-        result = result.worded(spell_options)  # in options, as people at a terminal give them
+        result = reword(result, spell_options)  # in options, as people at a terminal give them
     if form == "csv":
         for line in result.footnotes():
             if "note: " in line or line.startswith("not computed"):

@@ -27,7 +27,7 @@ from xmleval.results import ranking as ranks
 from xmleval.results.data_sets import Comparisons
 from xmleval.results.ranking import Ranking
 from xmleval.results.rankings import Rankings
-from xmleval.results.result import Result
+from xmleval.results.result import Result, reword
 from xmleval.show.tables import TableStyle
 
 EXAMPLES = """\
@@ -82,7 +82,7 @@ def rank(
     result = _with_notes(result, notes)
     if html is not None:
         about = describe_run([*files, training_file(options)])
-        write_text(result.worded(spell_options).to_html(about=about), html)
+        write_text(reword(result, spell_options).to_html(about=about), html)
     if plot is not None:
         write_figure(result.plot("critical_difference"), plot)
     write_result(result, output_format, output, style)

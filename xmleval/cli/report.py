@@ -28,6 +28,7 @@ from xmleval.cli.patterns import name_models
 from xmleval.cli.saved_results import is_saved, load_saved, refuse_evaluation_options
 from xmleval.evaluation.request import EvaluateOptions
 from xmleval.results.comparison import Comparison
+from xmleval.results.result import reword
 
 OPTIONS = {
     "output": Opt(PAGE, None, "The page, such as report.html.", extra=REQUIRED),
@@ -90,4 +91,4 @@ def evaluate_files_for_figures(
         scanning.models(models), scanning.truth(truth), complete_lists=complete_lists, **options
     )
     print_counts(result)
-    return result.worded(spell_options)
+    return reword(result, spell_options)

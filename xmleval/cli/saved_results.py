@@ -11,8 +11,9 @@ import click
 from xmleval.api.saved_reports import files_by_name, holds_results, load_reports
 from xmleval.cli.data_sets import command_line_options
 from xmleval.cli.messages import FLAGS, spell_options
-from xmleval.results.comparison import Comparison
+from xmleval.results.comparison import Comparison, select_measures
 from xmleval.results.report import Report
+from xmleval.results.result import reword
 
 
 def is_saved(truth: Path, scores: Sequence[object]) -> bool:
@@ -52,8 +53,8 @@ def load_saved(paths: Sequence[Path], metrics: Iterable[str] | None) -> Comparis
 def _select_measures(result: Comparison, metrics: Iterable[str] | None) -> Comparison:
     """Return reports with the measures to show; messages of the result name options."""
     if metrics is not None:
-        result = result._with_measures(metrics)
-    return result.worded(spell_options)
+        result = select_measures(result, metrics)
+    return reword(result, spell_options)
 
 
 def _merge_reports(loaded: Mapping[str, Mapping[str, Report]]) -> Comparison:

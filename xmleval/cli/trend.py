@@ -17,7 +17,7 @@ from xmleval.cli.output import describe_run, write_figure, write_result, write_t
 from xmleval.cli.types import NAMES
 from xmleval.files.output import refuse_input
 from xmleval.results.checks import limits_of
-from xmleval.results.result import Result
+from xmleval.results.result import Result, reword
 from xmleval.show.tables import TableStyle
 
 OPTIONS = {
@@ -71,7 +71,7 @@ def trend(
     )
     if html is not None:
         about = describe_run([*files.values()])
-        write_text(result.worded(spell_options).to_html(about=about), html)
+        write_text(reword(result, spell_options).to_html(about=about), html)
     if plot is not None:
         write_figure(result.plot(), plot)
     write_result(result, output_format, output, style)

@@ -9,7 +9,7 @@ from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
-from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.evaluator import BatchCounter, Evaluator, counts_of, with_counts
 from xmleval.evaluation.matched_inputs import MatchedInputs
 from xmleval.evaluation.reading import count_rows
 from xmleval.evaluation.saved import saved_counts
@@ -56,7 +56,7 @@ def call(
         add(evaluator, *arguments)
     except ValueError as error:
         return error
-    counts = saved_counts(evaluator.counted)
+    counts = saved_counts(counts_of(evaluator))
     if path is None:
         return to_bytes(counts)
     save_state(as_path(path), counts, FORM, follow_links=False)
@@ -67,7 +67,9 @@ def add_files(evaluator: Evaluator, task: Task) -> None:
     """Count the rows of a task, which are in files."""
     _refuse_changed(task)
     try:
-        for _ in count_rows([evaluator], _open_task(task), Resources(evaluator.memory)):
+        for _ in count_rows(
+            [BatchCounter(evaluator)], _open_task(task), Resources(evaluator.memory)
+        ):
             pass
     except (ValueError, OSError):
         _refuse_changed(task)  # the cause, if a file has changed
@@ -100,11 +102,11 @@ def add_states(evaluator: Evaluator, states: Sequence[SentState | ValueError]) -
         if isinstance(state, ValueError):
             raise state
         if isinstance(state, bytes):
-            part = evaluator.with_counts(from_bytes(state))
+            part = with_counts(evaluator, from_bytes(state))
         else:
             path = as_path(state)
             with naming_damage(path, FORM):
-                part = evaluator.with_counts(load_state(path, FORM))
+                part = with_counts(evaluator, load_state(path, FORM))
         evaluator.merge(part)
 
 

@@ -19,7 +19,7 @@ from xmleval.cluster.cutting import Task, cut
 from xmleval.cluster.exchange import locked_for_run
 from xmleval.cluster.job import Job, digest_of, make_job
 from xmleval.cluster.run import Leaf, make_leaves, run
-from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator, change_counts
 from xmleval.evaluation.files import FileEvaluation, evaluate_files, reports_of
 from xmleval.evaluation.matched_inputs import LOG
 from xmleval.evaluation.progress import show_progress
@@ -130,7 +130,7 @@ def _set_spans(evaluator: Evaluator, truth: OpenedFiles, sources: Mapping[str, s
     """Record that rows are those of the files of the truth, as on one machine."""
     sizes = [(sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each]
     spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}
-    evaluator.change(partial(dataclasses.replace, spans=spans, place=sizes[-1]))
+    change_counts(evaluator, partial(dataclasses.replace, spans=spans, place=sizes[-1]))
 
 
 def evaluate_blocks(

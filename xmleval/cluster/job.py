@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator, restore_evaluator, saved_of
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import RemotePath, as_path
@@ -68,7 +68,7 @@ class Job:
 
 def make_job(evaluator: Evaluator, memory: int, threads: int = 1) -> Job:
     """Return the job of an evaluator that has counted nothing."""
-    saved = copy(evaluator).as_saved()
+    saved = saved_of(copy(evaluator))
     constants = read_constants()
     propensity = saved.arrays.pop("propensity", None)
     propensity_digest = ""
@@ -97,7 +97,7 @@ def opened(job: Job, threads: int | None = None) -> Evaluator:
         saved = from_bytes(job.sent)
         if job.propensity is not None:
             saved.arrays["propensity"] = _read_propensity(job)
-        evaluator = Evaluator.from_saved(saved, memory=job.memory, threads=threads)
+        evaluator = restore_evaluator(saved, memory=job.memory, threads=threads)
         # a copy of the keys: other threads may add some
         if {digest for digest, _ in [*_opened_evaluators]} != {job.digest}:
             _opened_evaluators.clear()

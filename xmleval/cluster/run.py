@@ -15,7 +15,7 @@ from xmleval.cluster.cutting import Task
 from xmleval.cluster.exchange import PROPENSITY, parts_in
 from xmleval.cluster.job import Job, digest_of, opened
 from xmleval.cluster.processes import Processes
-from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator, counts_of
 from xmleval.evaluation.spans import COMMON
 
 
@@ -146,7 +146,7 @@ def _merge_level(
 
 def _refuse_gaps(evaluator: Evaluator, first_row: int, n_rows: int) -> None:
     """Raise ValueError if rows are missing."""
-    spans = evaluator.counted.spans.get(COMMON, ())
+    spans = counts_of(evaluator).spans.get(COMMON, ())
     if spans == ((first_row, first_row + n_rows),) or not n_rows:
         return
     start = next((stop for first, stop in spans if first == first_row), first_row)

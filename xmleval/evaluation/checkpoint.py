@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.base.errors import Keyword, Message
-from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator, restore_evaluator, saved_of
 from xmleval.files.archive import write_archive
 from xmleval.files.output import refuse_link, replacing
 from xmleval.files.saved import (
@@ -74,7 +74,7 @@ class Checkpoint:
                 for name in [name for name in arrays if name.startswith(prefix)]:
                     evaluator_arrays[name.removeprefix(prefix)] = arrays.pop(name)
                 state = Saved(evaluator_meta, evaluator_arrays)
-                evaluators.append(Evaluator.from_saved(state, memory, threads))
+                evaluators.append(restore_evaluator(state, memory, threads))
         return evaluators
 
     def save_sometimes(self, evaluators: Sequence[Evaluator]) -> None:
@@ -91,7 +91,7 @@ class Checkpoint:
         """Yield the contents of the file for one evaluator at a time: arrays may be copies."""
         saved: dict[str, Any] = {"settings": self.settings, "evaluators": []}
         for place, evaluator in enumerate(evaluators):
-            meta, arrays = evaluator.as_saved()
+            meta, arrays = saved_of(evaluator)
             saved["evaluators"].append(meta)
             yield from ((f"{place}/{name}", array) for name, array in arrays.items())
         yield "meta", meta_of(saved, CHECKPOINT)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, counted, shown
@@ -88,22 +88,6 @@ class Evaluator:
         self._resources = check_resources(memory, threads, block_rows)
         self._counted = Counted()
         self._lock = threading.RLock()
-
-    @classmethod
-    def of(
-        cls, settings: Settings, resources: Resources, counted: Counted | None = None
-    ) -> Evaluator:
-        """Return an evaluator with checked settings, and counts where there are any (@private)."""
-        created = cls.__new__(cls)
-        counted = counted or Counted()
-        state = {
-            "_question": None,
-            "_settings": settings,
-            "_resources": resources,
-            "_counted": counted,
-        }
-        created.__setstate__(state)
-        return created
 
     @property
     def n_labels(self) -> int:
@@ -201,13 +185,7 @@ class Evaluator:
             self._keep_settings(settings)
             return after
 
-        self.change(change)
-
-    def add(self, batch: Batch) -> None:
-        """Count the rows of a batch; if any is invalid, none of them is counted (@private)."""
-        settings = self._settings
-        batch = batch.with_checked_truth(settings.n_labels, settings.conventions.gains)
-        self.change(lambda counted: add_batch(settings, self._resources, counted, batch))
+        self._change(change)
 
     def merge(self, other: Evaluator) -> Evaluator:
         """Add the counts of another evaluator in place, and return this one.
@@ -269,7 +247,7 @@ class Evaluator:
                 self._keep_settings(joined or settings)
             return after
 
-        self.change(change)
+        self._change(change)
         return self
 
     def _keep_settings(self, settings: Settings) -> None:
@@ -307,7 +285,7 @@ class Evaluator:
         >>> evaluator.compute()["p@1"]
         1.0
         """
-        counted = self.counted
+        counted = counts_of(self)
         with self._lock:
             return make_report(self._settings, counted)
 
@@ -322,7 +300,7 @@ class Evaluator:
         >>> evaluator.n_rows
         0
         """
-        self.change(lambda counted: Counted())
+        self._change(lambda counted: Counted())
 
     def __repr__(self) -> str:
         """Return the measures, and how many rows were counted."""
@@ -353,32 +331,7 @@ class Evaluator:
         3
         """
         with self._lock:
-            save_state(as_path(path), self.as_saved())
-
-    def with_label_names(self, labels: list[Any]) -> Evaluator:
-        """Return an evaluator to save, whose labels have these names (@private)."""
-        settings = replace(self._settings, labels=labels)
-        return Evaluator.of(settings, self._resources, self._counted)
-
-    def as_saved(self) -> Saved:
-        """Return the contents of a saved file (@private)."""
-        if not self._settings.n_labels:
-            raise InputError(
-                "n_labels", "not known before the first update; give it to save an evaluator"
-            )
-        settings = saved_settings(self._settings)
-        counts = saved_counts(self.counted)
-        return Saved(settings.meta | counts.meta, counts.arrays | settings.arrays)
-
-    @property
-    def counted(self) -> Counted:
-        """Counts of all rows (@private)."""
-        return self.change(partial(with_waiting_counted, self._resources))
-
-    def with_counts(self, counts: Saved) -> Evaluator:
-        """Return an evaluator of the same settings with saved counts, checked (@private)."""
-        counted = restored(self._settings, self._resources, counts)
-        return Evaluator.of(self._settings, self._resources, counted)
+            save_state(as_path(path), saved_of(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, memory: int | str = MEMORY) -> Evaluator:
@@ -408,18 +361,7 @@ class Evaluator:
         with limited(LIMIT.get() or check_resources(memory, None).limit()):
             saved = load_state(path)
         with naming_damage(path):
-            return cls.from_saved(saved, memory=memory)
-
-    @classmethod
-    def from_saved(
-        cls, saved: Saved, memory: int | str = MEMORY, threads: int | None = None
-    ) -> Evaluator:
-        """Restore an evaluator from `as_saved` (@private)."""
-        arrays = dict(saved.arrays)
-        resources = check_resources(memory, threads)
-        settings = restored_settings(saved.meta, arrays)
-        counted = restored(settings, resources, Saved(saved.meta, arrays))
-        return cls.of(settings, resources, counted)
+            return restore_evaluator(saved, memory)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the lock, which cannot be copied."""
@@ -430,8 +372,8 @@ class Evaluator:
         self.__dict__ |= state
         self._lock = threading.RLock()
 
-    def change(self, change: Callable[[Counted], Counted]) -> Counted:
-        """Replace the counts by the result of ``change``, unless it raises an error (@private)."""
+    def _change(self, change: Callable[[Counted], Counted]) -> Counted:
+        """Replace the counts by the result of ``change``, unless it raises an error."""
         # other threads and signal handlers run only at calls and backward jumps, so never between
         # the last comparison and the assignment
         while True:
@@ -441,6 +383,79 @@ class Evaluator:
             if self._counted is before:
                 self._counted = after
                 return after
+
+
+def evaluator_of(
+    settings: Settings, resources: Resources, counted: Counted | None = None
+) -> Evaluator:
+    """Return an evaluator with checked settings, and counts where there are any."""
+    created = Evaluator.__new__(Evaluator)
+    counted = counted or Counted()
+    state = {
+        "_question": None,
+        "_settings": settings,
+        "_resources": resources,
+        "_counted": counted,
+    }
+    created.__setstate__(state)
+    return created
+
+
+class BatchCounter(NamedTuple):
+    """Counts batches of files in an evaluator."""
+
+    evaluator: Evaluator
+
+    def add(self, batch: Batch) -> None:
+        """Count the rows of a batch; if any is invalid, none of them is counted."""
+        settings = self.evaluator._settings
+        resources = self.evaluator._resources
+        batch = batch.with_checked_truth(settings.n_labels, settings.conventions.gains)
+        self.evaluator._change(lambda counted: add_batch(settings, resources, counted, batch))
+
+
+def with_label_names(evaluator: Evaluator, labels: list[Any]) -> Evaluator:
+    """Return an evaluator to save, whose labels have these names."""
+    settings = replace(evaluator._settings, labels=labels)
+    return evaluator_of(settings, evaluator._resources, evaluator._counted)
+
+
+def saved_of(evaluator: Evaluator) -> Saved:
+    """Return the contents of a saved file."""
+    if not evaluator._settings.n_labels:
+        raise InputError(
+            "n_labels", "not known before the first update; give it to save an evaluator"
+        )
+    settings = saved_settings(evaluator._settings)
+    counts = saved_counts(counts_of(evaluator))
+    return Saved(settings.meta | counts.meta, counts.arrays | settings.arrays)
+
+
+def restore_evaluator(
+    saved: Saved, memory: int | str = MEMORY, threads: int | None = None
+) -> Evaluator:
+    """Restore an evaluator from the contents of a saved file."""
+    arrays = dict(saved.arrays)
+    resources = check_resources(memory, threads)
+    settings = restored_settings(saved.meta, arrays)
+    counted = restored(settings, resources, Saved(saved.meta, arrays))
+    return evaluator_of(settings, resources, counted)
+
+
+def counts_of(evaluator: Evaluator) -> Counted:
+    """Return the counts of all rows."""
+    return evaluator._change(partial(with_waiting_counted, evaluator._resources))
+
+
+def with_counts(evaluator: Evaluator, counts: Saved) -> Evaluator:
+    """Return an evaluator of the same settings with saved counts, checked."""
+    counted = restored(evaluator._settings, evaluator._resources, counts)
+    return evaluator_of(evaluator._settings, evaluator._resources, counted)
+
+
+def change_counts(evaluator: Evaluator, change: Callable[[Counted], Counted]) -> Counted:
+    """Replace the counts by the result of ``change``, unless it raises an error."""
+    return evaluator._change(change)
 
 
 def _refuse_file_names(data: Data) -> None:

@@ -17,7 +17,14 @@ from xmleval.base.budget import MemoryLimit, Resources, check_resources, limited
 from xmleval.base.errors import InputError, Keyword, Message, naming_files, positive_integer, shown
 from xmleval.base.notes import joined_notes
 from xmleval.evaluation.checkpoint import WRITING, Checkpoint
-from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.evaluator import (
+    BatchCounter,
+    Evaluator,
+    change_counts,
+    counts_of,
+    evaluator_of,
+    with_label_names,
+)
 from xmleval.evaluation.inputs import match_inputs, open_input
 from xmleval.evaluation.label_counts import label_counts_of, refuse_many_labels
 from xmleval.evaluation.matched_inputs import LOG, MatchedInputs
@@ -48,6 +55,7 @@ from xmleval.input.argument_types import FilePath
 from xmleval.input.label_filter import RESTRICTIONS
 from xmleval.input.opened import Opened, check_labels
 from xmleval.input.row_columns import TruthColumn
+from xmleval.input.scan import fields_of_scan
 from xmleval.input.shards import OpenedFiles, with_fields
 from xmleval.input.text_columns import load_names
 from xmleval.labels.hierarchy import as_edges
@@ -246,7 +254,7 @@ def make_evaluators(run: FileEvaluation) -> None:
     for place in range(len(run.label_counts)):
         settings = _report_settings(run, question, place)
         share = run.resources.without(run.limit).evaluator(len(rows.scores))
-        run.evaluators.append(Evaluator.of(settings, share))
+        run.evaluators.append(evaluator_of(settings, share))
     run.resources = run.resources.without(run.limit)
     _refuse_large_tables(run, settings)
     _describe_restrictions(run)
@@ -325,7 +333,7 @@ def _scan_of(opened: Opened) -> list[Any] | None:
     """Return the options of a `scan` as JSON values; None without one."""
     if not isinstance(opened, OpenedFiles) or opened.scan is None:
         return None
-    return [opened.scan.format, opened.scan.fields, opened.scan.keep]
+    return [opened.scan.format, fields_of_scan(opened.scan), opened.scan.keep]
 
 
 def _column_of(values: object) -> str | None:
@@ -416,7 +424,7 @@ def _with_label_names(evaluator: Evaluator, names: list[Any] | None) -> Evaluato
     if not names or len(names) != evaluator.n_labels:
         return evaluator
     try:
-        return evaluator.with_label_names(check_labels(names, None))
+        return with_label_names(evaluator, check_labels(names, None))
     except InputError:
         return evaluator
 
@@ -479,7 +487,9 @@ def count(run: FileEvaluation, shown: Progress) -> list[Report]:
     if is_saved or pieces.locate is not None:
         sources = run.sources
     with show_progress(pieces.n_rows, n_before, shown) as show:
-        for n_rows in count_rows(run.evaluators, rows, run.resources, n_before, sources):
+        for n_rows in count_rows(
+            [*map(BatchCounter, run.evaluators)], rows, run.resources, n_before, sources
+        ):
             show(n_rows)
             if run.checkpoint is not None:
                 run.checkpoint.save_sometimes(run.evaluators)
@@ -494,8 +504,8 @@ def reports_of(run: FileEvaluation) -> list[Report]:
     row_names = rows.row_names
     for evaluator, naming, notes in zip(run.evaluators, rows.namings, rows.notes, strict=True):
         if notes:
-            all_notes = joined_notes(notes, evaluator.counted.notes)
-            evaluator.change(partial(replace, notes=all_notes))
+            all_notes = joined_notes(notes, counts_of(evaluator).notes)
+            change_counts(evaluator, partial(replace, notes=all_notes))
         report = evaluator.compute()
         for argument in report.excluded:
             report.excluded[argument] |= run.excluded.get(argument, {})
@@ -518,7 +528,7 @@ def keep_row_keys(run: FileEvaluation) -> None:
     memory_limit().take(ROW_KEY_BYTES * len(keys))
     row_keys = with_keys((), keys)
     for evaluator in run.evaluators:
-        evaluator.change(partial(replace, row_keys=row_keys))
+        change_counts(evaluator, partial(replace, row_keys=row_keys))
 
 
 def state_files(pattern: FilePath, names: Sequence[str]) -> list[Path]:

@@ -166,11 +166,11 @@ class Running:
     first_row: int | None = None
     executor: int | str | None = None
 
-    @property
-    def needs_files(self) -> bool:
-        """Whether any field is for files only."""
-        for_files = self.checkpoint, self.save, self.first_row, self.executor
-        return self.resume or any(value is not None for value in for_files)
+
+def needs_files(running: Running) -> bool:
+    """Return whether any field is for files only."""
+    for_files = running.checkpoint, running.save, running.first_row, running.executor
+    return running.resume or any(value is not None for value in for_files)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.input.label_filter import NAMES, fewer_labels
 from xmleval.input.match import PREDICTIONS
 from xmleval.input.opened import check_labels
-from xmleval.input.scan import Scan
+from xmleval.input.scan import Scan, has_options
 from xmleval.input.vectors import Propensity, read_label_values, sort_by_names
 from xmleval.labels.groups import DECILES, resolve_groups
 from xmleval.labels.hierarchy import given_hierarchy
@@ -95,7 +95,7 @@ def file_of(argument: str, value: object) -> Path | None:
         value = next(filter(is_file, value.values()), None)
     if not is_file(value) or (argument == "label_groups" and value == DECILES):
         return None
-    if argument in FILES_OF_LABELS and isinstance(value, Scan) and value.says_how:
+    if argument in FILES_OF_LABELS and isinstance(value, Scan) and has_options(value):
         raise InputError(
             argument, f"{value} is not read row by row; expected its path alone, without scan"
         )

@@ -32,21 +32,21 @@ class Scan(os.PathLike[str]):
         """Return the path."""
         return str(self.path)
 
-    @property
-    def says_how(self) -> bool:
-        """Whether it says more than the path alone."""
-        return self.format is not None or bool(self.fields) or self.keep is not None
 
-    @property
-    def fields(self) -> dict[str, str]:
-        """The options of fields that are given, by keyword."""
-        options = {
-            "label": self.label,
-            "score": self.score,
-            "instance": self.instance,
-            "separator": self.separator,
-        }
-        return {name: value for name, value in options.items() if value is not None}
+def has_options(scan: Scan) -> bool:
+    """Return whether a scan says more than the path alone."""
+    return scan.format is not None or bool(fields_of_scan(scan)) or scan.keep is not None
+
+
+def fields_of_scan(scan: Scan) -> dict[str, str]:
+    """Return the options of fields that are given, by keyword."""
+    options = {
+        "label": scan.label,
+        "score": scan.score,
+        "instance": scan.instance,
+        "separator": scan.separator,
+    }
+    return {name: value for name, value in options.items() if value is not None}
 
 
 @refusing_unknown

@@ -33,7 +33,7 @@ from xmleval.input.opened import Opened, kind_of
 from xmleval.input.pieces import Pieces
 from xmleval.input.pieces import joined as joined_pieces
 from xmleval.input.row_columns import ColumnValueError, RowColumn
-from xmleval.input.scan import Scan
+from xmleval.input.scan import Scan, fields_of_scan
 from xmleval.input.stack import read_named, rows_as_csr, stack_rows
 
 FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, JSON, LINES
@@ -263,7 +263,7 @@ def _fields_of(opened: OpenedFiles, joined: bool) -> Fields:
     if scan is None:
         return Fields(joined=joined, row_values=opened.row_values)
     are_predictions = opened.argument in PREDICTIONS
-    if scan.fields and not any(shard.format.for_fields for shard in opened.shards):
+    if fields_of_scan(scan) and not any(shard.format.for_fields for shard in opened.shards):
         raise refused_fields(scan, "scores_label_field" if are_predictions else "label_field")
     may_be_predictions = are_predictions or opened.argument == "candidates"
     return Fields(
@@ -283,7 +283,7 @@ def refused_fields(scan: Scan, label: str = "label_field") -> ValueError:
     ``label`` is the option that names the field of labels.
     """
     options = {"label": label, "score": "score_field", "instance": "instance_field"}
-    name = next(iter(scan.fields))
+    name = next(iter(fields_of_scan(scan)))
     option = ScanField(options.get(name, name))
     return ValueError(Message(f"{scan}: ", option, " is for CSV, JSON Lines and Parquet"))
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xmleval.base.errors import InputError, import_optional
-from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator, restore_evaluator, saved_of
 from xmleval.evaluation.request import Options
 from xmleval.files.saved import from_bytes, to_bytes
 from xmleval.input.argument_types import RowsLike
@@ -147,10 +147,10 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
         process_group: torch.distributed.ProcessGroup | None = None,
     ) -> None:
         """Merge the evaluators of all processes."""
-        state = torch.frombuffer(bytearray(to_bytes(self._evaluator.as_saved())), dtype=torch.uint8)
+        state = torch.frombuffer(bytearray(to_bytes(saved_of(self._evaluator))), dtype=torch.uint8)
         states = dist_sync_fn(state.to(self.device), group=process_group or self.process_group)
         first, *further = [
-            Evaluator.from_saved(from_bytes(state.cpu().numpy().tobytes())) for state in states
+            restore_evaluator(from_bytes(state.cpu().numpy().tobytes())) for state in states
         ]
         for evaluator in further:
             first.merge(evaluator)

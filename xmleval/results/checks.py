@@ -16,7 +16,7 @@ from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import bound_rounding, subtract
 from xmleval.results.places import KINDS, SIZES
 from xmleval.results.record import SIGNS
-from xmleval.results.report import Report
+from xmleval.results.report import Report, settings_of
 from xmleval.results.saved_results import known_spec
 from xmleval.statistics.jackknife import Estimate, estimate
 
@@ -218,8 +218,8 @@ def refuse_unlike(new: Report, old: Report, where: str) -> None:
     """Refuse results of other data or, for measures that both have, under other settings."""
     shared = [name for name in old if name in new]
     specs = [_parse_known(name, where) for name in shared]
-    settings = new.settings() | new.conventions.as_dict() | _sizes(new)
-    earlier = _sizes(old) | old.settings_of(specs)
+    settings = new._settings() | new.conventions.as_dict() | _sizes(new)
+    earlier = _sizes(old) | settings_of(old, specs)
     unlike = [
         f"{name} is {old_setting} instead of {new_setting}"
         for name, (new_setting, old_setting) in differing_settings(settings, earlier).items()

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import chain, combinations, product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -19,10 +19,19 @@ from xmleval.base.errors import InputError, Keyword, Message, counted, printable
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.diff import OF_PAIR, Diff, Lists, find_changes, find_labels
+from xmleval.results.diff import (
+    OF_PAIR,
+    Diff,
+    Lists,
+    find_changes,
+    find_labels,
+    read_change,
+    read_changes,
+)
 from xmleval.results.differences import (
     FIELDS,
     JACKKNIFE,
+    MEMBERS,
     PLACE,
     TESTS,
     Difference,
@@ -45,9 +54,9 @@ from xmleval.results.record import (
 from xmleval.results.report import Report, load_results, mean_of
 from xmleval.results.result import Result, Style, select_specs
 from xmleval.results.saved_comparisons import CorrectedDifferences, read_comparison
-from xmleval.results.saved_results import naming_file, read_contents
+from xmleval.results.saved_results import naming_file, read_contents, refusing_damage
 from xmleval.results.shown import FigureData
-from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of
+from xmleval.show.tables import LATEX, Cell, Table, rows_of, short_names, table_of, turned
 from xmleval.states.results import Results
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
@@ -98,6 +107,12 @@ class Comparison(Result[Record], Mapping[str, Report]):
     ----------
     level : float or None
         The confidence of the reports.
+    seeds : dict of str to list of Report
+        The reports of each training seed, by model; of one report, a list of it.
+    specs : list of Spec
+        The measures that tables show.
+    pairs : list of tuple of str
+        The models that are compared, by name; empty without a test.
     differences : list of Difference
         Each measure of each pair, then those within groups of labels, by shares of these groups in
         the values of all labels, and within groups of rows. Empty without a test.
@@ -141,19 +156,19 @@ class Comparison(Result[Record], Mapping[str, Report]):
         self.reports = {name: mean_of(seeds) for name, seeds in self.seeds.items()}
         self._has_seeds = max(map(len, self.seeds.values())) > 1
         names = [*self.reports]
-        self.names = dict(zip(names, short_names(names), strict=True))
-        self.letters = letters_of(names)
+        self._names = dict(zip(names, short_names(names), strict=True))
+        self._letters = letters_of(names)
         self.test = test
         self.baseline = baseline
-        self.worst = worst
-        self.lists_of = lists_of
+        self._worst = worst
+        self._lists_of = lists_of
         self.complete_lists = complete_lists
         self._first = self.reports[names[0]]
         self.level = self._first.confidence_level
         self._shared = self._shared_specs()
         self.specs = self._table_specs(only)
         self.pairs = self._model_pairs()
-        self._place_reports = {WHOLE: self.reports, **dict(self._group_means())}
+        self._place_reports = {WHOLE: self.reports, **dict(self._group_reports())}
         self._fairness = Fairness(self._place_reports, complete_lists)
         self._tested = self._tested_places(within)
         if tests is None:
@@ -170,6 +185,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         all_notes += self._comparability_notes({name: name for name in names})
         self.notes = [note.text for note in all_notes]
         self.labels = [*self._find_labels()] if worst else []
+        self._saved_changes: Diff | None = None
 
     def _run_tests(self, differences: Sequence[Difference]) -> CorrectedDifferences:
         """Return differences with corrected p-values, and the number of tests."""
@@ -213,7 +229,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
     def load(path: str | os.PathLike[str]) -> Comparison:
         """Read a comparison from JSON written by `to_json` or ``xmleval compare --output C.json``.
 
-        Values by row and by label, curves and names are not in it.
+        Values by row and by label, values without each jackknife group, curves and names are not
+        in it. Rows and labels that changed most are, where ``worst`` asked for them.
 
         Parameters
         ----------
@@ -246,19 +263,43 @@ class Comparison(Result[Record], Mapping[str, Report]):
         if [*reports] == [""]:
             raise ValueError("holds one report without a name; expected several models")
         saved = read_comparison(contents)
+        only = contents.get("measures")
         if saved is None:
-            return Comparison(reports)
-        comparison = Comparison(
-            reports,
-            test=saved.test,
-            baseline=saved.baseline,
-            complete_lists=saved.complete_lists,
-            tests=saved.tests,
-        )
-        for name, seeds in contents["comparison"].get("seeds", {}).items():
-            comparison.seeds[name] = [load_results(seed)[""] for seed in seeds]
-            comparison._has_seeds = True
+            complete = bool(contents.get("complete_lists"))
+            comparison = Comparison(reports, only=only, complete_lists=complete)
+        else:
+            comparison = Comparison(
+                reports,
+                only=only,
+                test=saved.test,
+                baseline=saved.baseline,
+                within=any(difference.kind for difference in saved.tests.differences),
+                complete_lists=saved.complete_lists,
+                tests=saved.tests,
+            )
+        with refusing_damage("comparison", "`xmleval compare`"):
+            comparison._restore(contents)
         return comparison
+
+    def _restore(self, contents: Mapping[str, Any]) -> None:
+        """Restore the notes, seeds, labels and changes in the contents of a file."""
+        self.notes = [*contents.get("notes", self.notes)]
+        members = contents.get("comparison", contents)
+        for name, seeds in members.get("seeds", {}).items():
+            self.seeds[name] = [load_results(seed)[""] for seed in seeds]
+            self._has_seeds = True
+        self.labels = [self._read_labels(pair) for pair in members.get("labels", ())]
+        if "changes" in members:
+            self._saved_changes = read_changes(members["changes"])
+
+    def _read_labels(self, pair: Mapping[str, Any]) -> Diff:
+        """Return the saved labels that differ most between two models."""
+        a = pair["a"]
+        b = pair["b"]
+        spec = self.specs[0]
+        values = (self.reports[a][spec.name], self.reports[b][spec.name])
+        labels = [*map(read_change, pair["labels"])]
+        return Diff(spec, a, b, values, [], labels, pair["labels_by"])
 
     def __getitem__(self, name: str) -> Report:
         """Return the report of a model by its name."""
@@ -278,28 +319,23 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def __repr__(self) -> str:
         """Return the size of the data and the values of the first measure, on one line."""
-        names = [*self.names.values()]
+        names = [*self._names.values()]
         measure = ""
         if self.specs:
             spec = self.specs[0]
             measure = f"{spec.symbol} of "
             reports = zip(names, self.reports.values(), strict=True)
-            names = [f"{name} {report.record(spec).text()}" for name, report in reports]
+            names = [f"{name} {report._record(spec)._text()}" for name, report in reports]
         return f"<Comparison: {self._title()}, {measure}{printable(shown_names(names))}>"
 
-    def _group_means(self) -> Iterator[tuple[Place, dict[str, Report]]]:
-        """Yield each group that all reports have, with the mean reports of models within it."""
+    def _group_reports(self) -> Iterator[tuple[Place, dict[str, Report]]]:
+        """Yield each group that all reports have, with the reports of models within it."""
         for kind in filter(None, GROUPS_OF):
-            models = {
-                name: [getattr(seed, kind) for seed in seeds] for name, seeds in self.seeds.items()
-            }
-            first, *following = chain.from_iterable(models.values())
+            models = {name: getattr(report, kind) for name, report in self.reports.items()}
+            first, *following = models.values()
             for group in first:
                 if all(group in groups for groups in following):
-                    means = dict[str, Report]()
-                    for name, seed_groups in models.items():
-                        means[name] = mean_of([groups[group] for groups in seed_groups])
-                    yield (kind, group), means
+                    yield (kind, group), {name: groups[group] for name, groups in models.items()}
 
     def _find_differences(
         self, weight: Floats | None, clusters: Ints | None, row_groups: Groups | None
@@ -345,7 +381,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         for a, b in self.pairs:
             report_a = self.reports[a]
             report_b = self.reports[b]
-            column, labels = find_labels(self.specs, report_a, report_b, self.worst)
+            column, labels = find_labels(self.specs, report_a, report_b, self._worst)
             if labels is not None:
                 spec = self.specs[0]
                 values = (report_a[spec.name], report_b[spec.name])
@@ -363,22 +399,22 @@ class Comparison(Result[Record], Mapping[str, Report]):
         >>> compare(np.eye(4), models, metrics="p@1", worst=1).changes.n_changed
         (0, 0, 4)
         """
-        if not self.worst or self._has_seeds:
-            return None
-        return self.diff_of_first(self.worst)
+        if not self._worst or self._has_seeds:
+            return self._saved_changes
+        return self._diff_of_first(self._worst)
 
-    def diff_of_first(self, worst: int) -> Diff:
-        """Return the rows and labels that changed most between the first two models (@private)."""
+    def _diff_of_first(self, worst: int) -> Diff:
+        """Return the rows and labels that changed most between the first two models."""
         models = dict([*self.reports.items()][:2])
-        a, b = map(self.names.__getitem__, models)
-        return replace(find_changes(self.specs, models, worst, self.lists_of), a=a, b=b)
+        a, b = map(self._names.__getitem__, models)
+        return replace(find_changes(self.specs, models, worst, self._lists_of), a=a, b=b)
 
-    def change_sections(self) -> list[Section]:
-        """Return what a page shows of rows and labels that changed most (@private)."""
+    def _change_sections(self) -> list[Section]:
+        """Return what a page shows of rows and labels that changed most."""
         if len(self.reports) == 1:
             return []
-        diff = self.changes or self.diff_of_first(MOST_CHANGED)
-        return [*diff.sections()]
+        diff = self.changes or self._diff_of_first(MOST_CHANGED)
+        return [*diff._sections()]
 
     def difference(
         self, name: str, a: str, b: str, group: str = "", kind: str | None = None
@@ -429,9 +465,9 @@ class Comparison(Result[Record], Mapping[str, Report]):
         pairs = shown_names(f"{first} - {second}" for first, second in self.pairs)
         raise KeyError(f"no difference of {shown(name)} {models}{within}; compared are {pairs}")
 
-    def worded(self, say: Callable[[str], str]) -> Self:
-        changed = super().worded(say)
-        changed.reports = {name: report.worded(say) for name, report in self.reports.items()}
+    def _worded(self, say: Callable[[str], str]) -> Self:
+        changed = super()._worded(say)
+        changed.reports = {name: report._worded(say) for name, report in self.reports.items()}
         return changed
 
     _has_rows: ClassVar[Sequence[str]] = ("measures", "models")
@@ -444,48 +480,34 @@ class Comparison(Result[Record], Mapping[str, Report]):
         lengths = self._fairness.list_lengths(WHOLE, unlike)
         models = dict[str, Report]()
         for name, report in self.reports.items():
-            shown_name = self.names[name]
+            shown_name = self._names[name]
             if name in lengths:
                 shown_name += f" (lists of {lengths[name]:.3g})"
             models[shown_name] = report
         return FigureData(models, specs, self)
 
-    def placed_footnotes(self) -> list[Footnote]:
-        lines = {name: report.placed_footnotes() for name, report in self._table_reports().items()}
-        shared = shared_first(lines, self.names.values())
-        notes = self._comparability_notes(self.names)
+    def _placed_footnotes(self) -> list[Footnote]:
+        lines = {name: report._placed_footnotes() for name, report in self._table_reports().items()}
+        shared = shared_first(lines, self._names.values())
+        notes = self._comparability_notes(self._names)
         said = [Footnote(f"note: {self._say(note.text)}", note.about) for note in notes]
         return [*self._test_lines(), *shared, *said]
 
-    def _with_measures(
-        self, metrics: str | Iterable[str], k: int | Iterable[int] | None = None
-    ) -> Self:
-        """Return a comparison whose tables show some measures, selected as by `select_specs`."""
-        try:
-            selected = {*select_specs(self.specs, metrics, k)}
-        except KeyError as error:
-            raise InputError("metrics", error.args[0]) from None
-        changed = copy(self)
-        changed.specs = [spec for spec in self.specs if spec in selected]
-        changed.differences = [each for each in self.differences if each.spec in selected]
-        vars(changed).pop("_by_place", None)
-        return changed
-
     def _lines_below(self) -> list[Footnote]:
         """Return the footnotes without the one on what marks mean."""
-        return self.placed_footnotes()[1 if self.test else 0 :]
+        return self._placed_footnotes()[1 if self.test else 0 :]
 
     def _with_names(self, names: Mapping[str, str], letters: Mapping[str, str]) -> Self:
         """Return a copy that shows models by other names and letters."""
         changed = copy(self)
-        changed.names = {name: names[name] for name in self.reports}
-        changed.letters = {name: letters[name] for name in self.reports}
+        changed._names = {name: names[name] for name in self.reports}
+        changed._letters = {name: letters[name] for name in self.reports}
         return changed
 
-    def explained_settings(self) -> dict[str, str]:
+    def _explained_settings(self) -> dict[str, str]:
         reports = self._table_reports()
         return merge_explanations(
-            {self.names[name]: report.explained_settings() for name, report in reports.items()}
+            {self._names[name]: report._explained_settings() for name, report in reports.items()}
         )
 
     def _table_reports(self) -> dict[str, Report]:
@@ -504,8 +526,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
             lines.append(Footnote(text, "differences"))
         if self.test == JACKKNIFE:
             return lines
-        row_values = self._first.results.rows
-        without = [str(spec) for spec in self.specs if spec.name not in row_values]
+        tested = {each.spec for each in self.differences if each.outcomes and not each.kind}
+        without = [str(spec) for spec in self.specs if spec not in tested]
         if without:
             text = f"no {test}, as no mean over rows: {', '.join(without)}"
             lines.append(Footnote(text, "differences"))
@@ -650,7 +672,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         for place, reports in self._place_reports.items():
             for spec, (model, report) in product(self._specs_of(place), reports.items()):
                 better_than = tuple(beaten[*place, spec.name, model])
-                record = report.record(spec, model, *place)
+                record = report._record(spec, model, *place)
                 records[place].append(record._replace(better_than=better_than))
         return records
 
@@ -663,7 +685,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
             else:
                 for place in places:
                     table = self._value_table(place, number)
-                    tables.append(table.turned("model") if rows == "models" else table)
+                    tables.append(turned(table, "model") if rows == "models" else table)
             if self._has_seeds and not kind:
                 tables.append(self._seed_table(number))
             tables += self._pair_tables(kind, number)
@@ -704,8 +726,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
     def _model_heads(self, place: Place) -> dict[str, Cell]:
         """Return the column heads of models: names, with letters if these mark results."""
         if not self._has_letters(place):
-            return {name: Cell(text, "other") for name, text in self.names.items()}
-        return {name: Cell(f"{self.letters[name]}: {text}") for name, text in self.names.items()}
+            return {name: Cell(text, "other") for name, text in self._names.items()}
+        return {name: Cell(f"{self._letters[name]}: {text}") for name, text in self._names.items()}
 
     def _caption(self, place: Place) -> str:
         """Return the caption of the values at a place."""
@@ -730,7 +752,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         """Return the values at a place by measure and model, with their marks."""
         cells = {}
         for record in self._by_place[place]:
-            text = record.text(number, bounded=True)
+            text = record._text(number, bounded=True)
             mark = self._mark(place, record, in_paper)
             above = self._superscript(place, record, in_paper)
             cells[record.spec.name, record.model] = Cell(text, mark, above)
@@ -762,7 +784,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def _letters_below(self, record: Record) -> str:
         """Return the letters of the models that a value beats."""
-        letters = [self.letters[name] for name in record.better_than]
+        letters = [self._letters[name] for name in record.better_than]
         separator = "" if all(len(letter) == 1 and letter.isalpha() for letter in letters) else ","
         return separator.join(letters)
 
@@ -815,7 +837,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
                 texts = self._difference_texts(difference, number)
                 cells = [Cell(symbol, difference.spec.metric.direction)]
                 cells += [Cell(texts[column]) for column in columns]
-                pair = (self.names[difference.a], self.names[difference.b])
+                pair = (self._names[difference.a], self._names[difference.b])
                 rows.setdefault(pair, [head]).append(cells)
         return rows
 
@@ -824,11 +846,11 @@ class Comparison(Result[Record], Mapping[str, Report]):
         p = p_text(difference.corrected_p)
         verdict = ""
         if p and difference.better:
-            verdict = f"{self.names[difference.better]} better"
+            verdict = f"{self._names[difference.better]} better"
         elif p:
             verdict = "no difference seen"
         return {
-            "difference": difference.text(number),
+            "difference": difference._text(number),
             "p (Holm)": p,
             "wins/ties/losses": "/".join(map(str, difference.outcomes or ())),
             "rows": "" if difference.n_rows is None else str(difference.n_rows),
@@ -844,10 +866,10 @@ class Comparison(Result[Record], Mapping[str, Report]):
         """Return the labels that differ most between each pair."""
         tables = []
         for pair in self.labels:
-            a = self.names[pair.a]
-            b = self.names[pair.b]
+            a = self._names[pair.a]
+            b = self._names[pair.b]
             caption = f"{a} - {b}: labels that differ most by {pair.label_column}"
-            tables.append(Table(caption, rows_of(pair.label_lines(a, b, sign=-1)), "labels"))
+            tables.append(Table(caption, rows_of(pair._label_lines(a, b, sign=-1)), "labels"))
         return tables
 
     def _seed_table(self, number: Number) -> Table:
@@ -861,7 +883,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
                 deviation = float(np.std(values, ddof=1))
             cells[spec.name, name] = Cell(f"{mean} sd {number(spec, deviation)}")
         columns = {
-            name: Cell(f"{self.names[name]} ({len(reports)})")
+            name: Cell(f"{self._names[name]} ({len(reports)})")
             for name, reports in self.seeds.items()
         }
         caption = "mean and standard deviation over (n) seeds, which ± does not cover"
@@ -869,7 +891,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def _title(self) -> str:
         """Return the size of the data in words, by report if the numbers of labels differ."""
-        widths = {self.names[name]: report.n_labels for name, report in self.reports.items()}
+        widths = {self._names[name]: report.n_labels for name, report in self.reports.items()}
         if len({*widths.values()}) == 1:
             return self._first._title()
         labels = ", ".join(f"{n} ({name})" for name, n in widths.items())
@@ -881,7 +903,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         for place in self._place_reports:
             table = self._value_table(place, number, style.rows)
             if style.rows == "models":
-                table = table.turned("model")
+                table = turned(table, "model")
             lines = [*table.rows]
             if place != WHOLE:  # values within groups follow under their headings
                 lines[0] = [Cell(table.caption)]
@@ -903,9 +925,23 @@ class Comparison(Result[Record], Mapping[str, Report]):
     def _members(self) -> dict[str, Any]:
         reports = {name: report.to_dict() for name, report in self.reports.items()}
         contents: dict[str, Any] = {"schema": SCHEMA, "reports": reports, "notes": self.notes}
+        if self.specs != self._table_specs(None):
+            contents["measures"] = [spec.name for spec in self.specs]
         if self.test is not None:
             contents["comparison"] = self._comparison_members()
-        return contents
+            return contents
+        if self.complete_lists:
+            contents["complete_lists"] = True
+        return {**contents, **self._seed_members()}
+
+    def _seed_members(self) -> dict[str, Any]:
+        """Return the reports of each seed, if there are several, as JSON values."""
+        if not self._has_seeds:
+            return {}
+        seeds = dict[str, Any]()
+        for name, reports in self.seeds.items():
+            seeds[name] = [report.to_dict() for report in reports]
+        return {"seeds": seeds}
 
     def _comparison_members(self) -> dict[str, Any]:
         """Return the settings of the test and all differences, as JSON values."""
@@ -919,27 +955,25 @@ class Comparison(Result[Record], Mapping[str, Report]):
             "n_tests": self.n_tests,
             "baseline": self.baseline,
             "complete_lists": self.complete_lists,
-            "differences": members(differences.pop(WHOLE), FIELDS),
+            "differences": members(differences.pop(WHOLE), MEMBERS),
         }
         if self.labels:
             comparison["labels"] = [_label_members(pair) for pair in self.labels]
+        changes = self.changes
+        if changes is not None:
+            comparison["changes"] = changes.to_dict()
         for (kind, group), group_differences in differences.items():
             if kind != "shares":
                 first = next(iter(self._place_reports[kind, group].values()))
                 group_members: dict[str, Any] = {
                     "n_labels": first.n_labels,
                     "n_rows": first.n_rows,
-                    "differences": members(group_differences, FIELDS),
+                    "differences": members(group_differences, MEMBERS),
                 }
                 if kind == "groups" and ("shares", group) in differences:
-                    group_members["shares"] = members(differences["shares", group], FIELDS)
+                    group_members["shares"] = members(differences["shares", group], MEMBERS)
                 comparison.setdefault(kind, {})[group] = group_members
-        if self._has_seeds:
-            comparison["seeds"] = {
-                name: [report.to_dict() for report in reports]
-                for name, reports in self.seeds.items()
-            }
-        return comparison
+        return {**comparison, **self._seed_members()}
 
     def _lines(self, bounded: bool) -> Lines:
         if self.test is not None:
@@ -955,6 +989,21 @@ class Comparison(Result[Record], Mapping[str, Report]):
             if record.spec in self.specs
         ]
         return measure_lines(records, bounded, by_model=True)
+
+
+def select_measures(
+    comparison: Comparison, metrics: str | Iterable[str], k: int | Iterable[int] | None = None
+) -> Comparison:
+    """Return a comparison whose tables show some measures, selected as by `select_specs`."""
+    try:
+        selected = {*select_specs(comparison.specs, metrics, k)}
+    except KeyError as error:
+        raise InputError("metrics", error.args[0]) from None
+    changed = copy(comparison)
+    changed.specs = [spec for spec in comparison.specs if spec in selected]
+    changed.differences = [each for each in comparison.differences if each.spec in selected]
+    vars(changed).pop("_by_place", None)
+    return changed
 
 
 def _seed_reports(reports: Report | Sequence[Report]) -> list[Report]:

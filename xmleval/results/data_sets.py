@@ -79,10 +79,10 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
         if not comparisons:
             raise InputError("comparisons", "no data set given; expected one or more")
         self.models = [*dict.fromkeys(chain.from_iterable(comparisons.values()))]
-        self.names = dict(zip(self.models, short_names(self.models), strict=True))
-        self.letters = letters_of(self.models)
+        self._names = dict(zip(self.models, short_names(self.models), strict=True))
+        self._letters = letters_of(self.models)
         self.comparisons = {
-            name: comparison._with_names(self.names, self.letters)
+            name: comparison._with_names(self._names, self._letters)
             for name, comparison in comparisons.items()
         }
         notes = {name: [*map(Footnote, each.notes)] for name, each in self.comparisons.items()}
@@ -92,7 +92,8 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
     def load(path: str | os.PathLike[str]) -> Comparisons:
         """Read comparisons from JSON written by `to_json` or ``xmleval compare --output C.json``.
 
-        Values by row and by label, curves and names are not in it.
+        Values by row and by label, values without each jackknife group, curves and names are not
+        in it.
 
         Parameters
         ----------
@@ -153,10 +154,10 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
             for record in comparison.records()
         ]
 
-    def worded(self, say: Callable[[str], str]) -> Self:
-        changed = super().worded(say)
+    def _worded(self, say: Callable[[str], str]) -> Self:
+        changed = super()._worded(say)
         changed.comparisons = {
-            name: comparison.worded(say) for name, comparison in self.comparisons.items()
+            name: comparison._worded(say) for name, comparison in self.comparisons.items()
         }
         return changed
 
@@ -241,8 +242,8 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
 
     def _model_head(self, model: str) -> Cell:
         """Return the name of a model, with its letter if letters mark what values beat."""
-        name = self.names[model]
-        return Cell(f"{self.letters[model]}: {name}" if self._has_letters else name)
+        name = self._names[model]
+        return Cell(f"{self._letters[model]}: {name}" if self._has_letters else name)
 
     @property
     def _has_letters(self) -> bool:
@@ -257,21 +258,21 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
         for record in comparison._by_place[place]:
             mark = comparison._paper_mark(place, record)
             above = comparison._letters_below(record)
-            text = record.text(number, bounded=True)
+            text = record._text(number, bounded=True)
             cells[record.spec.name, record.model] = Cell(text, PAPER_MARKS[mark], above)
         return cells
 
-    def placed_footnotes(self) -> list[Footnote]:
+    def _placed_footnotes(self) -> list[Footnote]:
         lines = {name: each._lines_below() for name, each in self.comparisons.items()}
         return [*map(Footnote, self._mark_lines()), *shared_first(lines, [*lines])]
 
-    def explained_settings(self) -> dict[str, str]:
+    def _explained_settings(self) -> dict[str, str]:
         return merge_explanations(
-            {name: each.explained_settings() for name, each in self.comparisons.items()}
+            {name: each._explained_settings() for name, each in self.comparisons.items()}
         )
 
     def _page(self, title: str | None, about: Facts | None) -> str:
-        title = title or f"Evaluation of {', '.join(self.names.values())}"
+        title = title or f"Evaluation of {', '.join(self._names.values())}"
         return super()._page(title, about)
 
     def _page_contents(self) -> PageContents:
@@ -287,7 +288,7 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
             for record in comparison._by_place[WHOLE]:
                 if record.spec == spec and comparison._paper_mark(WHOLE, record) == "best":
                     n_best[record.model] += 1
-        counts = [f"{self.names[model]} {n}" for model, n in n_best.items()]
+        counts = [f"{self._names[model]} {n}" for model, n in n_best.items()]
         n_data_sets = counted(len(self.comparisons), "data sets", "data set")
         return [f"Of {n_data_sets}, each model is best by {spec.symbol} on: {', '.join(counts)}."]
 

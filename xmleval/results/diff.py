@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,12 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.base.errors import InputError, counted, printable
+from xmleval.base.errors import InputError, counted, printable, shown
+from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number, fields_of, signed
 from xmleval.results.report import Report
 from xmleval.results.result import Result
+from xmleval.results.saved_results import (
+    known_spec,
+    naming_file,
+    read_contents,
+    read_saved_number,
+    refuse_other_schema,
+    refusing_damage,
+)
 from xmleval.show.tables import ARROWS, MARKDOWN, Table, TableStyle, folded, rows_of, short
 from xmleval.version import SCHEMA
 
@@ -28,11 +38,14 @@ LISTS = "truth", "list_a", "list_b"
 
 
 class Lists(NamedTuple):
-    """Relevant labels of a row, and the first labels of its two lists, by number."""
+    """Relevant labels of a row, and the first labels of its two lists, by number.
 
-    truth: Sequence[int]
-    a: Sequence[int]
-    b: Sequence[int]
+    Those of saved changes are by name, if labels have names.
+    """
+
+    truth: Sequence[Any]
+    a: Sequence[Any]
+    b: Sequence[Any]
 
 
 class Change(NamedTuple):
@@ -55,7 +68,7 @@ class Change(NamedTuple):
         """The name, or the number if it has no name."""
         return str(self.number) if self.name is None else self.name
 
-    def texts(self, number: Callable[[float], str], column: str = "", sign: int = 1) -> list[str]:
+    def _texts(self, number: Callable[[float], str], column: str = "", sign: int = 1) -> list[str]:
         """Return both values and the change times ``sign``, as tables show them.
 
         Hits of labels are counts.
@@ -116,6 +129,37 @@ class Diff(Result[Change]):
     label_names: Sequence[Sequence[Any]] | None = None
     notes: list[str] = field(default_factory=list)
 
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Diff:
+        """Read changes from JSON written by `to_json` or ``xmleval diff --output D.json``.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the file holds anything else, or results of another version of the schema.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> changes = diff(np.eye(3), np.eye(3) + 1, np.eye(3)[[0, 2, 2]] + 1, metric="p@1")
+        >>> Path("changes.json").write_text(changes.to_json()) > 0
+        True
+        >>> Diff.load("changes.json").n_changed
+        (0, 2, 1)
+        """
+        file = as_path(path)
+        with naming_file(file):
+            contents = read_contents(file)
+            if "changes" not in contents:
+                raise ValueError("JSON without 'changes'; expected those of `xmleval diff`")
+            refuse_other_schema(contents)
+            return read_changes(contents)
+
     def __repr__(self) -> str:
         """Return the values of both models and the numbers of rows that changed, on one line."""
         return printable(f"<Diff of {self._title()}>")
@@ -130,7 +174,7 @@ class Diff(Result[Change]):
         better, same, worse = self.n_changed
         return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
 
-    def placed_footnotes(self) -> list[Footnote]:
+    def _placed_footnotes(self) -> list[Footnote]:
         lines = list[str]()
         if self._has_lists:
             lines.append("* relevant")
@@ -213,7 +257,7 @@ class Diff(Result[Change]):
 
     def _row_block(self, row: Change, write: Callable[[float], str]) -> list[str]:
         """Return the lines of a row: its change, and its lists if known."""
-        before, after, change = row.texts(write)
+        before, after, change = row._texts(write)
         name = "" if row.name is None else f" {row.name}"
         lines = [f"row {row.number}{name}: {before} -> {after}, {change}"]
         widest = max(len("truth"), len(self.a), len(self.b))
@@ -224,7 +268,7 @@ class Diff(Result[Change]):
 
     def _label_line(self, label: Change, write: Callable[[float], str]) -> str:
         """Return a line on the change of a label."""
-        before, after, change = label.texts(write, self.label_column)
+        before, after, change = label._texts(write, self.label_column)
         n = label.support or 0
         rows = f"rows of weight {short(n)}"
         if isinstance(n, int):
@@ -235,18 +279,18 @@ class Diff(Result[Change]):
         return f"{MARKDOWN.text(self._title())}\n\n{super().to_markdown(**style)}"
 
     def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
-        first, *following = self.change_tables(number)
+        first, *following = self._change_tables(number)
         return [first._replace(caption=self._title()), *following]
 
-    def change_tables(self, number: Number = AS_SHOWN) -> list[Table]:
-        """Return the tables of rows and of labels that the measure has values for (@private)."""
+    def _change_tables(self, number: Number = AS_SHOWN) -> list[Table]:
+        """Return the tables of rows and of labels that the measure has values for."""
         changed = f"that changed most from {self.a} to {self.b} by"
         tables = list[Table]()
         if self.rows is not None or self.labels is None:
             caption = f"rows {changed} {self.spec.symbol}; of equal changes, losses first"
             tables.append(Table(caption, rows_of(self._row_lines(number)), "rows"))
         if self.labels is not None:
-            lines = self.label_lines(self.a, self.b, number)
+            lines = self._label_lines(self.a, self.b, number)
             tables.append(Table(f"labels {changed} {self.label_column}", rows_of(lines), "labels"))
         return tables
 
@@ -258,14 +302,14 @@ class Diff(Result[Change]):
         write = partial(number, self.spec)
         lines = [header]
         for row in self.rows or []:
-            lines.append([row.title, *row.texts(write), *self._list_texts(row)])
+            lines.append([row.title, *row._texts(write), *self._list_texts(row)])
         return lines
 
-    def sections(self) -> Iterator[Section]:
-        """Yield the sections of a page of both models (@private)."""
+    def _sections(self) -> Iterator[Section]:
+        """Yield the sections of a page of both models."""
         from xmleval.show.page import Section
 
-        tables = self.change_tables()
+        tables = self._change_tables()
         if self.labels:
             yield Section("Labels that changed most", tables[-1:])
         if self.rows:
@@ -274,10 +318,10 @@ class Diff(Result[Change]):
                 lines.append("* relevant")
             yield Section("Rows that changed most", tables[:1], lines)
 
-    def label_lines(
+    def _label_lines(
         self, a: str, b: str, number: Number = AS_SHOWN, sign: int = 1
     ) -> list[list[str]]:
-        """Return the header and the lines of the table of labels (@private).
+        """Return the header and the lines of the table of labels.
 
         ``sign`` is -1 for differences of a and b, 1 for changes from a to b.
         """
@@ -289,7 +333,7 @@ class Diff(Result[Change]):
             support = str(label.support)
             if isinstance(label.support, float):
                 support = short(label.support)
-            lines.append([label.title, *label.texts(write, column, sign), support])
+            lines.append([label.title, *label._texts(write, column, sign), support])
         return lines
 
     def _member(self, change: Change) -> dict[str, Any]:
@@ -309,6 +353,7 @@ class Diff(Result[Change]):
             "rows": self._member_list(self.rows),
             "labels_by": self.label_column or None,
             "labels": self._member_list(self.labels),
+            "n_changed": self.n_changed,
         }
         return {"schema": SCHEMA, "changes": changes, "notes": self.notes}
 
@@ -329,6 +374,49 @@ class Diff(Result[Change]):
                     fields[title] = "; ".join(map(str, fields[title]))
             lines.append([fields.get(name) for name in header])
         return header, lines
+
+
+def read_changes(contents: Mapping[str, Any]) -> Diff:
+    """Return the changes in the contents of a file, or refuse what is damaged."""
+    with refusing_damage("changes", "`xmleval diff`"):
+        changes = contents["changes"]
+        spec = known_spec(changes["name"])
+        if spec is None:
+            reason = f"{shown(changes['name'])} is not a measure of this version of xmleval"
+            raise ValueError(reason)
+        n_changed = changes.get("n_changed")
+        values = [read_saved_number(changes[name], name) for name in ("value_a", "value_b")]
+        return Diff(
+            spec,
+            changes["a"],
+            changes["b"],
+            (values[0], values[1]),
+            _read_list(changes["rows"]),
+            _read_list(changes["labels"]),
+            changes["labels_by"] or "",
+            None if n_changed is None else (n_changed[0], n_changed[1], n_changed[2]),
+            notes=[*contents["notes"]],
+        )
+
+
+def _read_list(members: Sequence[Mapping[str, Any]] | None) -> list[Change] | None:
+    """Return saved rows or labels; None if there are no values by these."""
+    return None if members is None else [*map(read_change, members)]
+
+
+def read_change(member: Mapping[str, Any]) -> Change:
+    """Return a saved row or label."""
+    lists = None
+    if LISTS[0] in member:
+        lists = Lists(*(member[name] for name in LISTS))
+    return Change(
+        member["number"],
+        member["name"],
+        read_saved_number(member["value_a"], "value_a"),
+        read_saved_number(member["value_b"], "value_b"),
+        lists,
+        member.get("support"),
+    )
 
 
 def find_changes(

@@ -99,13 +99,13 @@ class Difference(NamedTuple):
         """Number of rows on which the measure is defined for both models; None as ``outcomes``."""
         return None if self.outcomes is None else sum(self.outcomes)
 
-    def text(self, number: Number) -> str:
+    def _text(self, number: Number) -> str:
         """Return the difference, with half the width of its confidence interval."""
         value = signed(self.value, partial(number, self.spec))
         return value + half_width(self.spec, self.estimate, number)
 
 
-FIELDS: Fields = {  # of a line of CSV, and of a JSON object
+FIELDS: Fields = {  # of a line of CSV
     **MEASURE,
     **fields_of(a="a", b="b", value_a="value_a", value_b="value_b", difference="value"),
     **ESTIMATED,
@@ -113,6 +113,7 @@ FIELDS: Fields = {  # of a line of CSV, and of a JSON object
     **fields_of(wins="outcomes.wins", ties="outcomes.ties", losses="outcomes.losses"),
     **fields_of(n_rows="n_rows", better="better"),
 }
+MEMBERS: Fields = {**FIELDS, **fields_of(same_as="same_as")}  # of a JSON object
 PLACE: Fields = {
     "group_of": lambda difference: GROUPS_OF[difference.kind],
     **fields_of(group="group"),

@@ -64,7 +64,7 @@ def dots_of_differences(data: FigureData) -> list[Panel]:
     comparison = data.comparison
     if comparison is None or not comparison.pairs or not ticks:
         return []
-    names = dict(zip(comparison.names, _distinct_names(data.models), strict=True))
+    names = dict(zip(comparison._names, _distinct_names(data.models), strict=True))
     series = list[Series]()
     for a, b in _pairs_to_draw(comparison):
         differences = [comparison.difference(spec.name, a, b) for spec in ticks]
@@ -90,7 +90,7 @@ def _pairs_to_draw(comparison: Compared) -> list[tuple[str, str]]:
     if len(comparison.pairs) <= MOST_PAIRS:
         return comparison.pairs
     wins = [difference.better for difference in comparison.differences if not difference.kind]
-    best = max(comparison.names, key=wins.count)
+    best = max(comparison._names, key=wins.count)
     return [pair for pair in comparison.pairs if best in pair]
 
 
@@ -402,7 +402,7 @@ def _farthest(distances: Floats) -> list[int]:
 
 def dots_of_average_ranks(rankings: Sequence[Ranked]) -> list[Panel]:
     """Make a row of dots for each ranking, a dot for each model."""
-    names = {model: name for ranking in rankings for model, name in ranking.names.items()}
+    names = {model: name for ranking in rankings for model, name in ranking._names.items()}
     places = range(len(rankings))
     series = list[Series]()
     for model, name in names.items():
@@ -416,7 +416,7 @@ def diagrams_of_ranks(rankings: Sequence[Ranked]) -> list[Panel]:
     """Make critical difference diagrams (Demsar 2006), titled by measure if there are several."""
     panels = list[Panel]()
     for ranking in rankings:
-        names = ranking.names
+        names = ranking._names
         average_ranks = ranking.average_ranks.items()
         panels.append(
             RankPanel(

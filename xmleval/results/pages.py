@@ -64,7 +64,7 @@ def _sections(contents: PageContents) -> Iterator[Section]:
         figure_tables = [table for table in tables if table.kind == name]
         yield _figure_section(kind, panels, figure_tables, lines[name])
     if comparison is not None:
-        yield from comparison.change_sections()
+        yield from comparison._change_sections()
     yield from _truth_sections(contents)
 
 
@@ -118,7 +118,7 @@ def summary_of(contents: PageContents) -> list[str]:
     first = next(iter(models.values()))
     rows = f"{counted(first.n_rows, 'rows')} and {counted(first.n_labels, 'labels')}"
     if len(models) == 1:
-        return [f"{spec.symbol} is {first.record(spec).text()} on {rows}."]
+        return [f"{spec.symbol} is {first._record(spec)._text()} on {rows}."]
     values = {name: report[spec.name] for name, report in models.items()}
     values = {name: value for name, value in values.items() if not math.isnan(value)}
     if not values:
@@ -127,7 +127,7 @@ def summary_of(contents: PageContents) -> list[str]:
     best = extreme(values, key=values.__getitem__)
     best_models = [name for name, value in values.items() if subtract(value, values[best]) == 0]
     verb = "have" if len(best_models) > 1 else "has"
-    value = models[best].record(spec).text()
+    value = models[best]._record(spec)._text()
     start = f"{_listed(best_models)} {verb} the {superlative} {spec.symbol}, {value}, on {rows}"
     if comparison is None or not comparison.pairs:
         untested = "the models were not compared: whether the difference is real is not known"
@@ -142,8 +142,8 @@ def _decision(comparison: Compared, spec: Spec, best: str) -> list[str]:
     similar = list[str]()
     untested = list[str]()
     for difference in comparison.differences:
-        a = comparison.names[difference.a]
-        b = comparison.names[difference.b]
+        a = comparison._names[difference.a]
+        b = comparison._names[difference.b]
         if difference.name != spec.name or difference.kind or best not in (a, b):
             continue
         other = b if a == best else a
@@ -176,7 +176,7 @@ def _test_summary(comparison: Compared) -> list[str]:
     ]
     if not winners:
         return [f"None of {tests} is significant ({chance})."]
-    counts = [f"{name} {winners.count(model)}" for model, name in comparison.names.items()]
+    counts = [f"{name} {winners.count(model)}" for model, name in comparison._names.items()]
     return [f"Of {tests}, each model won ({chance}): {', '.join(counts)}."]
 
 
@@ -218,7 +218,7 @@ def _rank_sections(rankings: Sequence[Ranked]) -> Iterator[Section]:
             heading += f" by {ranking.symbol}"
         caption = "Models that a bar joins are not significantly different."
         if ranking.control is not None:
-            control = ranking.names[ranking.control]
+            control = ranking._names[ranking.control]
             similar = "Models within the bar are not significantly different"
             caption = f"{similar} from {control}, the control."
         yield Section(heading, panels=diagrams_of_ranks([ranking]), caption=caption)
@@ -226,7 +226,7 @@ def _rank_sections(rankings: Sequence[Ranked]) -> Iterator[Section]:
 
 def _rank_summary(ranking: Ranked) -> str:
     """Return a sentence on the best model and the models that do not differ from it."""
-    names = ranking.names
+    names = ranking._names
     control = ranking.control
     best, rank = next(iter(ranking.average_ranks.items()))
     group = next((group for group in ranking.groups if best in group), [])

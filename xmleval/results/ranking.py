@@ -33,10 +33,16 @@ from xmleval.results.fairness import MOST_TIED
 from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
 from xmleval.results.pages import page_of_ranks
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number
-from xmleval.results.report import Report, load_results
+from xmleval.results.report import Report, load_results, settings_of
 from xmleval.results.result import Result
-from xmleval.results.saved_results import known_spec
-from xmleval.show.tables import Cell, Table, short, short_names
+from xmleval.results.saved_results import (
+    known_spec,
+    naming_file,
+    read_contents,
+    read_saved_number,
+    refusing_damage,
+)
+from xmleval.show.tables import Cell, Table, short, short_names, turned
 from xmleval.statistics import friedman
 from xmleval.statistics.friedman import OmnibusTest
 from xmleval.version import __version__
@@ -122,9 +128,39 @@ class Ranking(Result[Rank]):
 
     _has_rows: ClassVar[Sequence[str]] = ("data_sets", "models")
 
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Ranking:
+        """Read a ranking from JSON written by `to_json` or ``xmleval rank --output RANKS.json``.
+
+        Parameters
+        ----------
+        path : path
+            The file, which holds a ranking by one measure; see `Rankings.load` for several.
+
+        Raises
+        ------
+        ValueError
+            If the file holds anything else.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> Path("ranks.json").write_text(rank(values, "p@1").to_json()) > 0
+        True
+        >>> Ranking.load("ranks.json").average_ranks
+        {'tree': 1.0, 'svm': 2.0}
+        """
+        file = as_path(path)
+        with naming_file(file):
+            contents = read_contents(file)
+            if "average_ranks" not in contents:
+                raise ValueError("JSON without 'average_ranks'; expected a ranking by one measure")
+            return read_ranking(contents)
+
     def __repr__(self) -> str:
         """Return the sizes of the data and the average ranks, on one line."""
-        ranks = [f"{self.names[model]} {rank:.3g}" for model, rank in self.average_ranks.items()]
+        ranks = [f"{self._names[model]} {rank:.3g}" for model, rank in self.average_ranks.items()]
         size = counted(self.n_data_sets, "data sets")
         text = f"average ranks by {self.symbol} on {size}: {shown_names(ranks)}"
         return printable(f"<Ranking: {text}>")
@@ -161,12 +197,12 @@ class Ranking(Result[Rank]):
         for data_set, _, value, rank in self.records():
             text = short(value) if spec is None else number(spec, value)
             values[data_set].append(Cell(f"{text} ({rank:g})"))
-        header = [head, *map(Cell, self.names.values())]
+        header = [head, *map(Cell, self._names.values())]
         last = [Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())]
         table = Table(self._title(), [header, *values.values(), last])
-        return [table.turned(self.symbol) if rows == "models" else table]
+        return [turned(table, self.symbol) if rows == "models" else table]
 
-    def placed_footnotes(self) -> list[Footnote]:
+    def _placed_footnotes(self) -> list[Footnote]:
         lines = [_test_text(self.friedman, self.iman_davenport)]
         if self.corrected:
             lines.append(f"corrected for ties: {_test_text(**self.corrected)}")
@@ -174,10 +210,10 @@ class Ranking(Result[Rank]):
         reference = ""
         if self.control:
             test = "Bonferroni-Dunn"
-            reference = f" from {self.names[self.control]}"
+            reference = f" from {self._names[self.control]}"
         difference = short(self.critical_difference)
         lines.append(f"critical difference {difference} ({test}, alpha {self.alpha:g})")
-        names = self.names
+        names = self._names
         for group in self.groups:
             similar = ", ".join(names[model] for model in group if model != self.control)
             lines.append(f"not significantly different{reference}: {similar}")
@@ -187,8 +223,8 @@ class Ranking(Result[Rank]):
         return [*map(Footnote, lines)]
 
     @property
-    def names(self) -> dict[str, str]:
-        """Short names of the models, which tables, figures and pages have (@private)."""
+    def _names(self) -> dict[str, str]:
+        """Short names of the models, which tables, figures and pages have."""
         return dict(zip(self.average_ranks, short_names([*self.average_ranks]), strict=True))
 
     def _kinds(self) -> Mapping[str, Kind]:
@@ -205,6 +241,43 @@ class Ranking(Result[Rank]):
 
     def _members(self) -> dict[str, Any]:
         return {**vars(self), "version": __version__}
+
+
+def read_ranking(contents: Mapping[str, Any]) -> Ranking:
+    """Return the ranking in the contents of a file, or refuse what is damaged."""
+    with refusing_damage("average_ranks", "`xmleval rank`"):
+        return Ranking(
+            metric=contents["metric"],
+            higher_is_better=contents["higher_is_better"],
+            alpha=contents["alpha"],
+            control=contents["control"],
+            n_data_sets=contents["n_data_sets"],
+            average_ranks=_read_numbers(contents["average_ranks"]),
+            ranks={name: _read_numbers(each) for name, each in contents["ranks"].items()},
+            values={name: _read_numbers(each) for name, each in contents["values"].items()},
+            friedman=_read_test(contents["friedman"]),
+            iman_davenport=_read_test(contents["iman_davenport"]),
+            corrected={name: _read_test(test) for name, test in contents["corrected"].items()},
+            critical_difference=read_saved_number(
+                contents["critical_difference"], "critical_difference"
+            ),
+            groups=[[*group] for group in contents["groups"]],
+            notes=[*contents["notes"]],
+        )
+
+
+def _read_numbers(members: Mapping[str, Any]) -> dict[str, float]:
+    """Return saved numbers by name."""
+    return {name: read_saved_number(number, name) for name, number in members.items()}
+
+
+def _read_test(members: Mapping[str, Any]) -> OmnibusTest:
+    """Return a saved test."""
+    return OmnibusTest(
+        read_saved_number(members["statistic"], "statistic"),
+        tuple(members["degrees_of_freedom"]),
+        read_saved_number(members["p_value"], "p_value"),
+    )
 
 
 def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
@@ -556,7 +629,7 @@ def _refuse_unlike(data_set: str, models: Models, measure: Measure) -> None:
     specs = [measure] if isinstance(measure, Spec) else []
     may_differ = {"decision": None, "higher_is_better": None}
     settings = {
-        name: {"n_rows": report.n_rows, **report.settings_of(specs), **may_differ}
+        name: {"n_rows": report.n_rows, **settings_of(report, specs), **may_differ}
         for name, report in models.items()
         if isinstance(report, Report)
     }

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from xmleval.base.errors import InputError, counted, shown, shown_names
+from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.comparison import LETTERS, shared_first
 from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
 from xmleval.results.pages import page_of_ranks
-from xmleval.results.ranking import Rank, Ranking, rank_lines
+from xmleval.results.ranking import Rank, Ranking, rank_lines, read_ranking
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number
 from xmleval.results.result import Facts, Result, Style
-from xmleval.results.saved_results import known_spec
-from xmleval.show.tables import LATEX, Cell, Table, short
+from xmleval.results.saved_results import (
+    known_spec,
+    naming_file,
+    read_contents,
+    refusing_damage,
+)
+from xmleval.show.tables import LATEX, Cell, Table, short, turned
 from xmleval.version import __version__
 
 SHARED_LETTERS = "ranks that share a letter are not significantly different"
@@ -50,13 +57,46 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
     def __init__(self, rankings: Mapping[str, Ranking]) -> None:
         self.rankings = dict(rankings)
         first = next(iter(self.rankings.values()))
-        self.names = dict(first.names)
+        self._names = dict(first._names)
         for ranking in self.rankings.values():
-            self.names |= {
-                model: name for model, name in ranking.names.items() if model not in self.names
+            self._names |= {
+                model: name for model, name in ranking._names.items() if model not in self._names
             }
         notes = {name: [*map(Footnote, each.notes)] for name, each in self.rankings.items()}
         self.notes = [note.text for note in shared_first(notes, [*notes])]
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Rankings:
+        """Read rankings from JSON written by `to_json` or ``xmleval rank --output RANKS.json``.
+
+        Parameters
+        ----------
+        path : path
+            The file, which holds rankings by several measures; see `Ranking.load` for one.
+
+        Raises
+        ------
+        ValueError
+            If the file holds anything else.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> values = {"bibtex": {"svm": {"p@1": 0.4}, "tree": {"p@1": 0.5}}}
+        >>> values["enron"] = {"svm": {"p@1": 0.5}, "tree": {"p@1": 0.7}}
+        >>> Path("ranks.json").write_text(rank(values, ["p@1"]).to_json()) > 0
+        True
+        >>> Rankings.load("ranks.json")["p@1"].average_ranks
+        {'tree': 1.0, 'svm': 2.0}
+        """
+        file = as_path(path)
+        with naming_file(file):
+            contents = read_contents(file)
+            if not contents.get("rankings"):
+                raise ValueError("JSON without 'rankings'; expected rankings by several measures")
+            with refusing_damage("rankings", "`xmleval rank`"):
+                rankings = contents["rankings"].items()
+                return Rankings({name: read_ranking(each) for name, each in rankings})
 
     def __getitem__(self, name: str) -> Ranking:
         """Return the ranking by a measure, in any spelling of its name."""
@@ -76,7 +116,7 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
 
     def __repr__(self) -> str:
         """Return a short description."""
-        models = ", ".join(self.names.values())
+        models = ", ".join(self._names.values())
         return f"<Rankings: {models} by {', '.join(self.rankings)}>"
 
     def records(self) -> list[Rank]:
@@ -84,7 +124,7 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
 
     def _title(self) -> str:
         n_data_sets = max(ranking.n_data_sets for ranking in self.rankings.values())
-        models = counted(len(self.names), "models")
+        models = counted(len(self._names), "models")
         return f"average ranks of {models} on {counted(n_data_sets, 'data sets')}"
 
     def _specs(self, in_tables: bool = True) -> list[Spec]:
@@ -101,7 +141,7 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
 
     def _tables(self, number: Number = AS_SHOWN, rows: str = "") -> list[Table]:
         header = [Cell("model")]
-        lines = {model: [Cell(name)] for model, name in self.names.items()}
+        lines = {model: [Cell(name)] for model, name in self._names.items()}
         differences = [Cell("critical difference")]
         p_values = [Cell("p of F")]
         for ranking in self.rankings.values():
@@ -113,10 +153,10 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
             differences.append(Cell(short(ranking.critical_difference)))
             p_values.append(Cell(f"{ranking.iman_davenport.p_value:.3g}"))
         table = Table(f"{self._title()}; * best", [header, *lines.values(), differences, p_values])
-        return [table.turned("measure") if rows == "measures" else table]
+        return [turned(table, "measure") if rows == "measures" else table]
 
-    def placed_footnotes(self) -> list[Footnote]:
-        lines = {each.symbol: each.placed_footnotes() for each in self.rankings.values()}
+    def _placed_footnotes(self) -> list[Footnote]:
+        lines = {each.symbol: each._placed_footnotes() for each in self.rankings.values()}
         letters = [] if self._control else [Footnote(f"letters: {SHARED_LETTERS}")]
         return [*letters, *shared_first(lines, [*lines])]
 

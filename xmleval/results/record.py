@@ -78,7 +78,7 @@ class Record(NamedTuple):
     better_than: tuple[str, ...] = ()  # the models that this one is significantly better than
     data_set: str = ""  # of several
 
-    def text(self, number: Number = AS_SHOWN, bounded: bool = False) -> str:
+    def _text(self, number: Number = AS_SHOWN, bounded: bool = False) -> str:
         """Return the value with half the width of its confidence interval, and bounds if asked."""
         text = f"{number(self.spec, self.value)}{half_width(self.spec, self.estimate, number)}"
         if bounded and self.bounds:

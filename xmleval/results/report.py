@@ -35,10 +35,10 @@ from xmleval.results.record import (
     symbols_of,
 )
 from xmleval.results.result import Result
-from xmleval.results.saved_results import known_spec, read_results
+from xmleval.results.saved_results import SHARE_MEMBERS, known_spec, read_results
 from xmleval.results.shown import FigureData
 from xmleval.show.tables import Cell, Table, table_of
-from xmleval.states.results import ListLength, Results
+from xmleval.states.results import ListLength, Part, Results
 from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
 
@@ -189,7 +189,7 @@ class Report(Result[Record], Mapping[str, float]):
 
     def __repr__(self) -> str:
         """Return the size of the data and the first values, on one line."""
-        values = [f"{spec.symbol} {self.record(spec).text()}" for spec in self.specs]
+        values = [f"{spec.symbol} {self._record(spec)._text()}" for spec in self.specs]
         return f"<Report: {self._title()}, {shown_names(values, MOST_VALUES)}>"
 
     def per_row(self) -> dict[str, Any]:
@@ -455,9 +455,9 @@ class Report(Result[Record], Mapping[str, float]):
         >>> report.signature()
         'empty=zero unlisted=below'
         """
-        return " ".join(self.explained_settings())
+        return " ".join(self._explained_settings())
 
-    def explained_settings(self) -> dict[str, str]:
+    def _explained_settings(self) -> dict[str, str]:
         conventions = [name for spec in self.specs for name in spec.conventions(self.decision)]
         words = self.conventions.explained(conventions)
         for name, text in self._signed_settings().items():
@@ -490,8 +490,8 @@ class Report(Result[Record], Mapping[str, float]):
             texts.append(f"{name}={number}")
         return " ".join(texts) or self.propensity
 
-    def worded(self, say: Callable[[str], str]) -> Report:
-        changed = super().worded(say)
+    def _worded(self, say: Callable[[str], str]) -> Report:
+        changed = super()._worded(say)
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
         notes = {kind: say(note) for kind, note in self.results.notes.items()}
         vars(changed)["not_computed"] = missing
@@ -501,7 +501,7 @@ class Report(Result[Record], Mapping[str, float]):
     def _figure_data(self, specs: Sequence[Spec]) -> FigureData:
         return FigureData({"": self}, specs)
 
-    def placed_footnotes(self) -> list[Footnote]:
+    def _placed_footnotes(self) -> list[Footnote]:
         about = {note: NOTED_FIGURES.get(kind, "") for kind, note in self.results.notes.items()}
         signatures = [*filter(None, [self.signature()])]
         notes = [Footnote(f"note: {note}", about.get(note, "")) for note in self.notes]
@@ -581,15 +581,15 @@ class Report(Result[Record], Mapping[str, float]):
     def _title(self) -> str:
         return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
 
-    def record(self, spec: Spec, model: str = "", kind: str = "", group: str = "") -> Record:
-        """Return the value of a measure with its bounds and its confidence interval (@private)."""
+    def _record(self, spec: Spec, model: str = "", kind: str = "", group: str = "") -> Record:
+        """Return the value of a measure with its bounds and its confidence interval."""
         bounds = self.results.intervals.get(spec.name)
         interval = self.estimates.get(spec.name)
         return Record(spec, self.results.values[spec.name], model, kind, group, bounds, interval)
 
     def records(self) -> list[Record]:
         return [
-            report.record(spec, "", *place)
+            report._record(spec, "", *place)
             for place, report in self._by_place(*KINDS).items()
             for spec in report.specs
         ]
@@ -615,10 +615,10 @@ class Report(Result[Record], Mapping[str, float]):
         for spec in sorted(self.specs, key=lambda spec: (spec.cutoff == "all", spec.k or 0)):
             columns[spec.cutoff] = Cell(f"@{spec.cutoff}" if spec.cutoff else "value")
         for spec in self.specs:
-            record = self.record(spec)
+            record = self._record(spec)
             family = Cell(spec.family, spec.metric.direction)
             families[family] = family
-            cells[family, spec.cutoff] = Cell(record.text(number))
+            cells[family, spec.cutoff] = Cell(record._text(number))
             if record.bounds:
                 for end, value in zip(BOUNDS, record.bounds, strict=True):
                     columns[end] = Cell(end)
@@ -641,7 +641,7 @@ class Report(Result[Record], Mapping[str, float]):
             for size in SIZES[kind]:
                 cells[size, place] = Cell(str(getattr(report, size)))
             for spec in report.specs:
-                cells[spec.name, place] = Cell(report.record(spec).text(number))
+                cells[spec.name, place] = Cell(report._record(spec)._text(number))
         caption = KINDS[kind]
         if kind == "groups":
             caption += self._range_caption()
@@ -657,41 +657,77 @@ class Report(Result[Record], Mapping[str, float]):
         return f" by training rows: {', '.join(texts)}"
 
     def _members(self) -> dict[str, Any]:
-        ends = list[str]()
-        if self.confidence_level is not None:
-            ends = ["confidence", "standard_errors"]
-        levels = ["confidence_level"] if ends else []
+        levels = [] if self.confidence_level is None else ["confidence_level"]
         row_groups = {
-            name: report._attributes("n_rows", "values", *ends)
+            name: {**report._attributes("n_rows"), **report._group_members()}
             for name, report in self.row_groups.items()
         }
         optional = {
-            "groups": self._label_group_members(ends),
+            "groups": self._label_group_members(),
             "row_groups": row_groups,
-            "reliability": self.results.reliability,
-            "tied_rows": self.tied_rows,
+            **self._details(),
+            "notes_on": {
+                kind: note for kind, note in self.results.notes.items() if kind in NOTED_FIGURES
+            },
         }
         return {
             "schema": SCHEMA,
-            **self._attributes("values", "intervals", *levels, *ends),
+            **self._attributes("values", "intervals", *levels),
+            **self._interval_members(),
             **self._attributes("thresholds", "n_rows", "n_labels"),
             "conventions": self.conventions.as_dict(),
-            **self.settings(),
+            **self._settings(),
             **self._attributes("undefined_rows", "undefined_labels", "not_computed"),
             **{name: members for name, members in optional.items() if members},
             "notes": self.notes,
             "version": __version__,
         }
 
-    def _label_group_members(self, ends: Sequence[str]) -> dict[str, Any]:
+    def _interval_members(self) -> dict[str, Any]:
+        """Return confidence intervals and standard errors as JSON values, if asked for."""
+        if self.confidence_level is None:
+            return {}
+        return self._attributes("confidence", "standard_errors")
+
+    def _details(self) -> dict[str, Any]:
+        """Return what else is known of values, as JSON values; empty ones are left out of JSON."""
+        results = self.results
+        first = next(iter(self.estimates.values()), None)
+        return {
+            "jackknife_groups": 0 if first is None else first.n_groups,
+            "reliability": results.reliability,
+            "tied_rows": results.tied,
+            "tied_shares": results.tied_shares,
+            "short_lists": results.short,
+            "cut_lists": [*results.cut],
+        }
+
+    def _group_members(self) -> dict[str, Any]:
+        """Return the values of a group, and what is known of them, as JSON values."""
+        details = {
+            **self._attributes("intervals", "thresholds", "undefined_rows", "undefined_labels"),
+            **self._attributes("not_computed"),
+            **self._details(),
+        }
+        return {
+            **self._attributes("values"),
+            **self._interval_members(),
+            **{name: members for name, members in details.items() if members},
+        }
+
+    def _label_group_members(self) -> dict[str, Any]:
         """Return the values and shares of label groups, as JSON values."""
         shares = self.shares
         groups = dict[str, Any]()
         for (name, report), training_rows in zip_longest(self.groups.items(), self.group_ranges):
+            share: Mapping[str, Any] = {"values": {}}
+            if name in shares:
+                share = shares[name]._group_members()
             groups[name] = {
                 "training_rows": training_rows,
-                **report._attributes("n_labels", "n_rows", "values", *ends),
-                "shares": {**shares.get(name, {})},
+                **report._attributes("n_labels", "n_rows"),
+                **report._group_members(),
+                **{SHARE_MEMBERS[kind]: share[kind] for kind in SHARE_MEMBERS if kind in share},
             }
         return groups
 
@@ -699,8 +735,8 @@ class Report(Result[Record], Mapping[str, float]):
         """Return attributes by name, and for ``values`` the values by measure."""
         return {name: dict(self) if name == "values" else getattr(self, name) for name in names}
 
-    def settings(self) -> dict[str, Any]:
-        """Return what affects values besides the conventions, as JSON values (@private)."""
+    def _settings(self) -> dict[str, Any]:
+        """Return what affects values besides the conventions, as JSON values."""
         return {
             **self._attributes("decision", "higher_is_better"),
             "propensity": self.constants or self.propensity,
@@ -709,22 +745,12 @@ class Report(Result[Record], Mapping[str, float]):
             **{name: self.excluded.get(name) for name in ("exclude", "candidates")},
         }
 
-    def settings_of(self, specs: Sequence[Spec]) -> dict[str, Any]:
-        """Return conventions and settings that affect the measures, as JSON values (@private)."""
-        conventions = self.conventions.as_dict()
-        settings = self.settings()
-        needs = {need for spec in specs for need in spec.needs}
-        for name, inputs in INPUTS_OF_SETTINGS.items():
-            if needs.isdisjoint(inputs):
-                del settings[name]
-        names = (name for spec in specs for name in spec.conventions(self.decision))
-        return {name: conventions[name] for name in names} | settings
-
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Report:
         """Read a report from JSON written by `to_json` or ``xmleval evaluate --output NAME.json``.
 
-        Values by row and by label, curves and names are not in it.
+        Values by row and by label, values without each jackknife group, curves and names are not
+        in it.
 
         Parameters
         ----------
@@ -778,6 +804,18 @@ class Report(Result[Record], Mapping[str, float]):
         return measure_lines(self.records(), bounded, self.confidence_level is not None)
 
 
+def settings_of(report: Report, specs: Sequence[Spec]) -> dict[str, Any]:
+    """Return conventions and settings of a report that affect the measures, as JSON values."""
+    conventions = report.conventions.as_dict()
+    settings = report._settings()
+    needs = {need for spec in specs for need in spec.needs}
+    for name, inputs in INPUTS_OF_SETTINGS.items():
+        if needs.isdisjoint(inputs):
+            del settings[name]
+    names = (name for spec in specs for name in spec.conventions(report.decision))
+    return {name: conventions[name] for name in names} | settings
+
+
 def load_results(source: Path | dict[str, Any]) -> dict[str, Report]:
     """Return the reports in a JSON file, or in its contents, by name; a single one is ``""``."""
     return {name: Report(**arguments) for name, arguments in read_results(source).items()}
@@ -805,41 +843,62 @@ def mean_of(reports: Sequence[Report]) -> Report:
     first, *following = reports
     if not following:
         return first
-    results = Results(
-        values=_mean_columns(reports, "values"),
-        rows=_mean_columns(reports, "rows"),
-        labels=_mean_columns(reports, "labels"),
-        replicates=_mean_columns(reports, "replicates"),
-        undefined_rows=first.results.undefined_rows,
-        undefined_labels=first.results.undefined_labels,
-        cut={name: True for report in reports for name in report.results.cut},
-        short=_mean_lengths(reports),
-        tied=_largest_shares([report.results.tied for report in reports]),
-        tied_shares=_largest_shares([report.results.tied_shares for report in reports]),
-        notes=first.results.notes,
-    )
+    results = _mean_results([report.results for report in reports])
     notes = list(dict.fromkeys(note for report in reports for note in report.notes))
     return replace(first, results=results, notes=notes)
 
 
-def _mean_columns(reports: Sequence[Report], kind: str) -> dict[str, Any]:
-    """Return the means of values or columns of a kind that all reports have in one size."""
-    columns = [getattr(report.results, kind) for report in reports]
+def _mean_results(results: Sequence[Results]) -> Results:
+    """Return the means of several results, and of those of their groups."""
+    first = results[0]
+    return Results(
+        values=_mean_columns(results, "values"),
+        rows=_mean_columns(results, "rows"),
+        labels=_mean_columns(results, "labels"),
+        replicates=_mean_columns(results, "replicates"),
+        undefined_rows=first.undefined_rows,
+        undefined_labels=first.undefined_labels,
+        not_computed=first.not_computed,
+        cut={name: True for each in results for name in each.cut},
+        short=_mean_lengths(results),
+        tied=_largest_shares([each.tied for each in results]),
+        tied_shares=_largest_shares([each.tied_shares for each in results]),
+        notes=first.notes,
+        groups=_mean_parts([each.groups for each in results]),
+        shares=_mean_parts([each.shares for each in results]),
+        row_groups=_mean_parts([each.row_groups for each in results]),
+    )
+
+
+def _mean_parts(parts: Sequence[Mapping[str, Part]]) -> dict[str, Part]:
+    """Return the means within the groups that all results have, by name."""
+    first, *following = parts
+    means = dict[str, Part]()
+    for name, part in first.items():
+        if all(name in other_parts for other_parts in following):
+            results = [results_of_seed[name].results for results_of_seed in parts]
+            means[name] = part._replace(results=_mean_results(results))
+    return means
+
+
+def _mean_columns(results: Sequence[Results], kind: str) -> dict[str, Any]:
+    """Return the means of values or columns of a kind that all results have in one size."""
+    columns = [getattr(each, kind) for each in results]
     means = dict[str, Any]()
     for name in dict.fromkeys(chain(*columns)):
         values = [column[name] for column in columns if name in column]
         has_one_size = len({*map(np.size, values)}) == 1
         # no mean of the thresholds of labels, which each seed has for itself
-        if name != "threshold" and len(values) == len(reports) and has_one_size:
+        if name != "threshold" and len(values) == len(results) and has_one_size:
             means[name] = sum(values) / len(values)
     return means
 
 
-def _mean_lengths(reports: Sequence[Report]) -> dict[str, ListLength]:
+def _mean_lengths(results: Sequence[Results]) -> dict[str, ListLength]:
     """Return the mean length of lists that are too short for a measure, by measure."""
     short = dict[str, ListLength]()
-    for name in chain(*(report.results.short for report in reports)):
-        lengths = [report.results.short[name] for report in reports if name in report.results.short]
+    for name in chain(*(each.short for each in results)):
+        lengths = [each.short[name] for each in results if name in each.short]
         mean = sum(length.mean for length in lengths) / len(lengths)
         short[name] = ListLength(mean, max(length.deepest for length in lengths))
     return short

@@ -89,7 +89,7 @@ class Result(Protocol[AnyRecord]):
     """A `Report`, `Comparison`, `Diff` or `Ranking`, with all printed forms of its records."""
 
     notes: list[str]
-    _say: Callable[[str], str] = str  # how notes are worded
+    _say: Callable[[str], str] = str  # how notes are _worded
     _has_rows: ClassVar[Sequence[str]] = ("measures",)  # what has a row in tables; first by default
 
     def records(self) -> list[AnyRecord]:
@@ -167,13 +167,13 @@ class Result(Protocol[AnyRecord]):
         >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
         ['ties=order empty=zero unlisted=below']
         """
-        return [footnote.text for footnote in self.placed_footnotes()]
+        return [footnote.text for footnote in self._placed_footnotes()]
 
-    def placed_footnotes(self) -> list[Footnote]:
-        """Return the footnotes with what they are about (@private)."""
+    def _placed_footnotes(self) -> list[Footnote]:
+        """Return the footnotes with what they are about."""
 
-    def explained_settings(self) -> dict[str, str]:
-        """Return the settings that affect values, with what they do, in words (@private)."""
+    def _explained_settings(self) -> dict[str, str]:
+        """Return the settings that affect values, with what they do, in words."""
         return {}
 
     def to_dict(self) -> dict[str, Any]:
@@ -438,11 +438,11 @@ class Result(Protocol[AnyRecord]):
         kinds = self._kinds()
         if kind is None:
             kind = next(iter(kinds), "")
-        panels = self.panels(kind, metrics)
+        panels = self._panels(kind, metrics)
         return plot(panels, ax, Message(f"kind: {shown(kind)} needs ", kinds[kind].needs))
 
-    def panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> Sequence[Panel]:
-        """Return the panels that `plot` draws; none if their results are missing (@private)."""
+    def _panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> Sequence[Panel]:
+        """Return the panels that `plot` draws; none if their results are missing."""
         kinds = self._kinds()
         if not kinds:
             raise ValueError(f"a {type(self).__name__} has no figures")
@@ -529,8 +529,8 @@ class Result(Protocol[AnyRecord]):
             output.write(page.encode())
         return None
 
-    def worded(self, say: Callable[[str], str]) -> Self:
-        """Return a copy with notes and missing inputs in other words (@private)."""
+    def _worded(self, say: Callable[[str], str]) -> Self:
+        """Return a copy with notes and missing inputs in other words."""
         changed = copy(self)
         vars(changed)["notes"] = [*map(say, self.notes)]
         vars(changed)["_say"] = say
@@ -606,9 +606,9 @@ class Result(Protocol[AnyRecord]):
             self._figure_data([]),
             self._specs(),
             self.tables(),
-            self.placed_footnotes(),
-            self.explained_settings(),
-            {name: (kind, self.panels(name)) for name, kind in self._kinds().items()},
+            self._placed_footnotes(),
+            self._explained_settings(),
+            {name: (kind, self._panels(name)) for name, kind in self._kinds().items()},
         )
 
     def _kinds(self) -> Mapping[str, Kind]:
@@ -619,6 +619,14 @@ class Result(Protocol[AnyRecord]):
     def _figure_data(self, specs: Sequence[Spec]) -> FigureData:
         """Return reports by the names that figures show, measures, and any comparison."""
         return FigureData({}, specs)
+
+
+AnyResult = TypeVar("AnyResult", bound="Result[Any]")
+
+
+def reword(result: AnyResult, say: Callable[[str], str]) -> AnyResult:
+    """Return a copy of a result with notes and missing inputs in other words."""
+    return result._worded(say)
 
 
 def select_specs(

@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 from xmleval.results.differences import Difference
 from xmleval.results.places import Place
-from xmleval.results.saved_results import known_spec, make_estimate, read_saved_number
+from xmleval.results.saved_results import (
+    SHARE_MEMBERS,
+    known_spec,
+    make_estimate,
+    read_saved_number,
+    refusing_damage,
+)
 from xmleval.statistics.paired import Outcomes
 
 NUMBER_FIELDS = (  # of a difference, by name
@@ -43,25 +49,23 @@ def read_comparison(contents: Mapping[str, Any]) -> SavedComparison | None:
     members = contents.get("comparison")
     if members is None:
         return None
-    try:
-        differences = [*_differences(members)]
+    with refusing_damage("comparison", "`xmleval compare`"):
+        differences = [*_differences(members, contents["reports"])]
         return SavedComparison(
             members["test"],
             members.get("baseline"),
             members.get("complete_lists", False),
             CorrectedDifferences(differences, members["n_tests"]),
         )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"'comparison' is not as `xmleval compare` writes it ({error!r})"
-        ) from None
 
 
-def _differences(members: Mapping[str, Any]) -> Iterator[Difference]:
+def _differences(members: Mapping[str, Any], reports: Mapping[str, Any]) -> Iterator[Difference]:
     """Yield the differences of all rows and labels, then those within groups."""
+    level = members["confidence_level"]
     for place, saved in _places(members):
         for each in saved:
-            difference = _difference(each, place)
+            n_groups = _count_groups(reports[each["a"]], place)
+            difference = _difference(each, place, level, n_groups)
             if difference is not None:
                 yield difference
 
@@ -78,7 +82,20 @@ def _places(members: Mapping[str, Any]) -> Iterator[tuple[Place, list[dict[str, 
         yield ("row_groups", group), contents["differences"]
 
 
-def _difference(saved: Mapping[str, Any], place: Place) -> Difference | None:
+def _count_groups(report: Mapping[str, Any], place: Place) -> int:
+    """Return the number of jackknife groups at a place; 0 if it is not known."""
+    kind, group = place
+    member = "jackknife_groups"
+    if kind == "shares":
+        member = SHARE_MEMBERS[member]
+        kind = "groups"
+    part = report[kind][group] if kind else report
+    return int(part.get(member) or 0)
+
+
+def _difference(
+    saved: Mapping[str, Any], place: Place, level: float, n_groups: int
+) -> Difference | None:
     """Return a difference; None if this version does not have its measure."""
     spec = known_spec(saved["name"])
     if spec is None:
@@ -90,7 +107,8 @@ def _difference(saved: Mapping[str, Any], place: Place) -> Difference | None:
     estimate = None
     if saved["standard_error"] is not None:
         ends = (numbers["confidence_lower"], numbers["confidence_upper"])
-        estimate = make_estimate(numbers["difference"], ends, numbers["standard_error"])
+        error = numbers["standard_error"]
+        estimate = make_estimate(numbers["difference"], ends, error, level, n_groups)
     return Difference(
         spec,
         saved["a"],
@@ -104,4 +122,5 @@ def _difference(saved: Mapping[str, Any], place: Place) -> Difference | None:
         outcomes,
         numbers["corrected_p_value"],
         saved["better"],
+        saved.get("same_as"),
     )

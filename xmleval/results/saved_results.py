@@ -15,8 +15,8 @@ from xmleval.base.conventions import Conventions
 from xmleval.files.input import InputFile
 from xmleval.files.saved import distinct_names, parse_json
 from xmleval.metrics.spec import Spec, parse_spec
-from xmleval.states.results import Part, Reliability, Results
-from xmleval.statistics.jackknife import Estimate
+from xmleval.states.results import ListLength, Part, Reliability, Results
+from xmleval.statistics.jackknife import Estimate, half_width_of
 from xmleval.version import SCHEMA
 
 MOST_BYTES = 1 << 26
@@ -30,6 +30,12 @@ TYPES: dict[str, tuple[Any, str]] = {  # of members of a report, with their name
     "higher_is_better": (bool, "true or false"),
     "confidence_level": (float, "a number between 0 and 1"),
     "notes": (list, "a list of texts"),
+}
+NO_RESULTS = {  # members of results of other kinds, and what these are
+    "data_sets": "results of several data sets; expected those of one",
+    "average_ranks": f"a ranking of models, and no results; {EXPECTED}",
+    "rankings": f"a ranking of models, and no results; {EXPECTED}",
+    "trend": f"a trend over days, and no results; {EXPECTED}",
 }
 
 
@@ -74,20 +80,12 @@ def read_contents(path: Path) -> dict[str, Any]:
 
 def _arguments_of(members: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the arguments of the reports in the contents of a file, by name."""
-    if "data_sets" in members:
-        raise ValueError("results of several data sets; expected those of one")
-    if {"average_ranks", "rankings"} & members.keys():
-        raise ValueError(f"a ranking of models, and no results; {EXPECTED}")
-    if "trend" in members:
-        raise ValueError(f"a trend over days, and no results; {EXPECTED}")
+    for kind, reason in NO_RESULTS.items():
+        if kind in members:
+            raise ValueError(reason)
     if not {"values", "reports"} & members.keys():
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
-    version = _count(members.get("schema"), "'schema'")
-    if version != SCHEMA:
-        writer = "a later version" if version > SCHEMA else "an earlier version"
-        raise ValueError(
-            f"results of schema {version}, written by {writer}; this one reads {SCHEMA}"
-        )
+    refuse_other_schema(members)
     reports = _object(members.get("reports", {"": members}), "'reports'")
     if not reports:
         raise ValueError(f"'reports' is empty; {EXPECTED}")
@@ -96,6 +94,25 @@ def _arguments_of(members: dict[str, Any]) -> dict[str, dict[str, Any]]:
         where = f"{name}: " if name else ""
         arguments[name] = _report(_object(report, repr(name)), where)
     return arguments
+
+
+def refuse_other_schema(members: dict[str, Any]) -> None:
+    """Refuse results of another version of the schema."""
+    version = _count(members.get("schema"), "'schema'")
+    if version != SCHEMA:
+        writer = "a later version" if version > SCHEMA else "an earlier version"
+        raise ValueError(
+            f"results of schema {version}, written by {writer}; this one reads {SCHEMA}"
+        )
+
+
+@contextlib.contextmanager
+def refusing_damage(member: str, writer: str) -> Iterator[None]:
+    """Refuse a member of results that is not as its writer writes it, on one line."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"{member!r} is not as {writer} writes it ({error!r})") from None
 
 
 def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
@@ -107,10 +124,14 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
     sizes = {
         size: _count(contents.get(size), f"{where}{size!r}") for size in ("n_rows", "n_labels")
     }
-    results = _results(contents, where)
+    level = members.get("confidence_level")
+    results = _results(contents, where, level)
     label_groups = members.pop("groups", {})
-    _read_groups("groups", label_groups, sizes, results, where)
-    _read_groups("row_groups", members.pop("row_groups", {}), sizes, results, where)
+    row_groups = members.pop("row_groups", {})
+    for kind, groups in (("groups", label_groups), ("row_groups", row_groups)):
+        parts = _read_groups(f"{where}{kind}: ", groups, sizes, level)
+        getattr(results, kind).update(parts)
+    results.shares.update(_read_shares(f"{where}groups: ", label_groups, sizes, level))
     ranges = [group.get("training_rows") for group in label_groups.values()]
     conventions = members.pop("conventions", {})
     fields = conventions.keys() & Conventions.__dataclass_fields__
@@ -140,21 +161,32 @@ def _typed_members(contents: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _read_groups(
-    kind: str, members: dict[str, Any], sizes: dict[str, int], results: Results, where: str
-) -> None:
-    """Add the results of groups of a kind, and of their shares, to those of all."""
-    groups = getattr(results, kind)
+    where: str, members: dict[str, Any], sizes: dict[str, int], level: float | None
+) -> dict[str, Part]:
+    """Return the results of groups by name; they have the sizes of all but where they differ."""
+    parts = dict[str, Part]()
     for name, member in members.items():
-        group = _object(member, f"{where}{kind}: {name!r}")
-        path = f"{where}{kind}: {name}: "
+        group = _object(member, f"{where}{name!r}")
+        path = f"{where}{name}: "
         size = [_count(group.get(key, n), f"{path}{key!r}") for key, n in sizes.items()]
-        groups[name] = Part(_results(group, path), *size)
+        parts[name] = Part(_results(group, path, level), *size)
+    return parts
+
+
+def _read_shares(
+    where: str, label_groups: dict[str, Any], sizes: dict[str, int], level: float | None
+) -> dict[str, Part]:
+    """Return the shares of label groups by name, with the intervals of `SHARE_MEMBERS`."""
+    groups = dict[str, Any]()
+    for name, group in label_groups.items():
         if group.get("shares"):
-            results.shares[name] = Part(_results({"values": group["shares"]}, path), *size)
+            share = {kind: group.get(member) for kind, member in SHARE_MEMBERS.items()}
+            groups[name] = {**{size: group.get(size, n) for size, n in sizes.items()}, **share}
+    return _read_groups(where, groups, sizes, level)
 
 
-def _results(contents: dict[str, Any], where: str) -> Results:
-    """Return the results of a report or of a group."""
+def _results(contents: dict[str, Any], where: str, level: float | None) -> Results:
+    """Return the results of a report or of a group, with intervals of a confidence level."""
     members = dict[str, dict[str, Any]]()
     for kind, read in READERS.items():
         by_name = _object(contents.get(kind), f"{where}{kind!r}", required=kind == "values")
@@ -166,17 +198,37 @@ def _results(contents: dict[str, Any], where: str) -> Results:
     errors = members.pop("standard_errors")
     intervals = members.pop("confidence")
     tied = members.pop("tied_rows")
+    short = members.pop("short_lists")
+    n_groups = _count(contents.get("jackknife_groups") or 0, f"{where}'jackknife_groups'")
+    cut = _texts(contents.get("cut_lists") or [], f"{where}'cut_lists'")
+    notes = _object(contents.get("notes_on"), f"{where}'notes_on'")
     estimates = dict[str, Estimate]()
-    for name, (lower, upper) in intervals.items():
+    for name, ends in intervals.items():
         if name in values and name in errors:
-            estimates[name] = make_estimate(values[name], (lower, upper), errors[name])
-    return Results(values, **members, tied=tied, estimates=estimates)
+            error = errors[name]
+            estimates[name] = make_estimate(values[name], ends, error, level, n_groups)
+    return Results(
+        values,
+        **members,
+        tied=tied,
+        short=short,
+        cut={str(name): True for name in cut},
+        notes=notes,
+        estimates=estimates,
+    )
 
 
-def make_estimate(value: float, ends: tuple[float, float], error: float) -> Estimate:
-    """Return the interval and the standard error of a value; JSON has no number of groups."""
+def make_estimate(
+    value: float, ends: tuple[float, float], error: float, level: float | None, n_groups: int
+) -> Estimate:
+    """Return the interval and the standard error of a value.
+
+    Results of earlier releases lack the number of jackknife groups, which is then 0.
+    """
     half_width = max(abs(end - value) for end in ends)
-    return Estimate(*ends, half_width, error, 0)
+    if level is not None and n_groups > 1:
+        half_width = half_width_of(error, n_groups, level)
+    return Estimate(*ends, half_width, error, n_groups)
 
 
 def known_spec(name: str) -> Spec | None:
@@ -235,6 +287,23 @@ def _ends(value: object, name: str) -> tuple[float, float]:
     return read_saved_number(lower, name), read_saved_number(upper, name)
 
 
+def _text(value: object, name: str) -> str:
+    """Return a text, or refuse it."""
+    if not isinstance(value, str):
+        raise _refusal(value, name, "a text")
+    return value
+
+
+def _list_length(value: object, name: str) -> ListLength:
+    """Return the mean and the largest number of labels that rows list, or refuse it."""
+    if not isinstance(value, dict):
+        raise _refusal(value, name, "an object with mean and deepest")
+    return ListLength(
+        read_saved_number(value.get("mean"), f"{name}: mean"),
+        _count(value.get("deepest"), f"{name}: deepest"),
+    )
+
+
 def _bins(value: object, name: str) -> Reliability:
     """Return the bins of a measure of calibration, or refuse them."""
     names = Reliability._fields
@@ -251,8 +320,17 @@ def _bins(value: object, name: str) -> Reliability:
 
 
 READERS: dict[str, Callable[[Any, str], Any]] = {  # of the values of results, by kind
-    **dict.fromkeys(("values", "thresholds", "standard_errors", "tied_rows"), read_saved_number),
+    **dict.fromkeys(("values", "thresholds", "standard_errors"), read_saved_number),
+    **dict.fromkeys(("tied_rows", "tied_shares"), read_saved_number),
     **dict.fromkeys(("intervals", "confidence"), _ends),
     **dict.fromkeys(("undefined_rows", "undefined_labels"), _count),
     "reliability": _bins,
+    "short_lists": _list_length,
+    "not_computed": _text,
+}
+SHARE_MEMBERS = {  # members of a label group that its share has, by those that a group has
+    "values": "shares",
+    "confidence": "shares_confidence",
+    "standard_errors": "shares_standard_errors",
+    "jackknife_groups": "shares_jackknife_groups",
 }

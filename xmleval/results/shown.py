@@ -25,7 +25,7 @@ class Reported(Protocol):
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure."""
 
-    def record(self, spec: Spec) -> Record: ...
+    def _record(self, spec: Spec) -> Record: ...
 
     def roc_curve(self) -> Curve: ...
 
@@ -68,7 +68,7 @@ class Reported(Protocol):
 class Compared(Protocol):
     """The part of a `Comparison` that figures and pages read."""
 
-    names: dict[str, str]
+    _names: dict[str, str]
     pairs: list[tuple[str, str]]
     differences: list[Difference]
     level: float | None
@@ -76,7 +76,7 @@ class Compared(Protocol):
 
     def difference(self, name: str, a: str, b: str) -> Difference: ...
 
-    def change_sections(self) -> list[Section]: ...
+    def _change_sections(self) -> list[Section]: ...
 
 
 class Ranked(Protocol):
@@ -90,7 +90,7 @@ class Ranked(Protocol):
     def symbol(self) -> str: ...
 
     @property
-    def names(self) -> Mapping[str, str]: ...
+    def _names(self) -> Mapping[str, str]: ...
 
     @property
     def average_ranks(self) -> Mapping[str, float]: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -12,7 +13,8 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.cached import cached
 from xmleval.base.errors import counted
-from xmleval.metrics.spec import Spec
+from xmleval.files.remote import as_path
+from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.results.checks import Failure, find_violations
 from xmleval.results.figures import Kind
 from xmleval.results.places import KINDS
@@ -29,8 +31,14 @@ from xmleval.results.record import (
     fields_of,
     members,
 )
-from xmleval.results.report import Report
+from xmleval.results.report import Report, load_results
 from xmleval.results.result import Facts, Result
+from xmleval.results.saved_results import (
+    naming_file,
+    read_contents,
+    refuse_other_schema,
+    refusing_damage,
+)
 from xmleval.results.shown import FigureData
 from xmleval.show.page import Section, as_page
 from xmleval.show.panels import Panel, Series, TrendPanel
@@ -64,14 +72,15 @@ class TrendMeasure(NamedTuple):
         """What tables and figures call it."""
         return f"{self.spec.symbol} of {self.group}" if self.group else self.spec.symbol
 
-    def report_of(self, report: Report) -> Report | None:
-        """Return the report, or that of the group in it, with a value of the measure, or None."""
-        part: Report | None = report
-        if self.group:
-            part = _find_group(report, self.group)
-        if part is None or self.spec.name not in part.results.values:
-            return None
-        return part
+
+def report_of(measure: TrendMeasure, report: Report) -> Report | None:
+    """Return the report, or that of the group in it, with a value of a measure, or None."""
+    part: Report | None = report
+    if measure.group:
+        part = _find_group(report, measure.group)
+    if part is None or measure.spec.name not in part.results.values:
+        return None
+    return part
 
 
 def _find_group(report: Report, name: str) -> Report | None:
@@ -151,6 +160,38 @@ class Trend(Result[DayValue]):
     max: Mapping[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Trend:
+        """Read a trend from JSON written by `to_json` or ``xmleval trend --output TREND.json``.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the file holds anything else, or results of another version of the schema.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> day = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 2]], metrics=["p@1"])
+        >>> Path("trend.json").write_text(xmleval.trend({"day1": day}).to_json()) > 0
+        True
+        >>> Trend.load("trend.json").records()[0].value
+        0.5
+        """
+        file = as_path(path)
+        with naming_file(file):
+            contents = read_contents(file)
+            if "trend" not in contents:
+                raise ValueError("JSON without 'trend'; expected that of `xmleval trend`")
+            refuse_other_schema(contents)
+            with refusing_damage("trend", "`xmleval trend`"):
+                return _read_trend(contents)
+
     @property
     def models(self) -> list[str]:
         """Names of the models, in order; ``[""]`` for a report alone on each day."""
@@ -185,13 +226,13 @@ class Trend(Result[DayValue]):
             failing = {(each.model, each.measure) for each in self.failures.get(day, ())}
             for model, report in reports.items():
                 for measure in self.measures:
-                    part = measure.report_of(report)
+                    part = report_of(measure, report)
                     if part is None:
                         continue
                     holds = None
                     if measure.name in self.min or measure.name in self.max:
                         holds = (model, measure.name) not in failing
-                    record = part.record(measure.spec)
+                    record = part._record(measure.spec)
                     values[day, model, measure] = DayValue(
                         day=day,
                         measure=measure,
@@ -253,7 +294,7 @@ class Trend(Result[DayValue]):
         caption = f"{model}: {self._title()}" if model else self._title()
         return table_of(caption, "day", rows, columns, cells)
 
-    def placed_footnotes(self) -> list[Footnote]:
+    def _placed_footnotes(self) -> list[Footnote]:
         reports = [report for of_day in self.days.values() for report in of_day.values()]
         lines = [*filter(None, [_conventions_text(reports[0], self._specs())])]
         levels = {report.confidence_level for report in reports} - {None}
@@ -317,7 +358,7 @@ class Trend(Result[DayValue]):
     def _page(self, title: str | None, about: Facts | None) -> str:
         sections = [
             Section("Results", self.tables(), self.footnotes()),
-            Section("Trend", panels=self.panels("trend"), caption=CAPTION),
+            Section("Trend", panels=self._panels("trend"), caption=CAPTION),
         ]
         return as_page(title or "Trend over days", self._summary(), sections, about or {})
 
@@ -379,14 +420,33 @@ class Trend(Result[DayValue]):
             "models": self.models,
             "measures": measures,
             "values": members(self.records(), FIELDS),
+            "limits": {"min": self.min, "max": self.max},
+            "reports": {
+                day: {model: report.to_dict() for model, report in reports.items()}
+                for day, reports in self.days.items()
+            },
         }
         return {"schema": SCHEMA, "trend": contents, "notes": self.notes, "version": __version__}
+
+
+def _read_trend(contents: Mapping[str, Any]) -> Trend:
+    """Return the trend in the contents of a file."""
+    saved = contents["trend"]
+    days = dict[str, Reports]()
+    for day, reports in saved["reports"].items():
+        days[day] = {model: load_results(report)[""] for model, report in reports.items()}
+    measures = list[TrendMeasure]()
+    for measure in saved["measures"]:
+        group, _, name = measure["name"].rpartition(":")
+        measures.append(TrendMeasure(parse_spec(name), group))
+    limits = {side: dict(saved["limits"][side]) for side in ("min", "max")}
+    return Trend(days=days, measures=measures, notes=[*contents["notes"]], **limits)
 
 
 def _cell_of(value: DayValue, number: Number) -> Cell:
     """Return a value with half the width of its interval, marked if beyond its limit."""
     record = Record(value.measure.spec, value.value, estimate=value.estimate)
-    return Cell(record.text(number), above=BEYOND if value.holds is False else "")
+    return Cell(record._text(number), above=BEYOND if value.holds is False else "")
 
 
 def _conventions_text(report: Report, specs: Sequence[Spec]) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from xmleval.base.errors import import_optional, printable
 from xmleval.show.drawing import as_image, layout_of
 from xmleval.show.panels import Panel
-from xmleval.show.tables import ARROWS, Cell, Table, rows_of
+from xmleval.show.tables import ARROWS, Cell, Table, full_lines, lines_of, rows_of
 from xmleval.version import __version__
 
 SPOKEN = {"up": "higher is better", "down": "lower is better"}
@@ -69,7 +69,7 @@ def has_wide_figure(section: Section) -> bool:
 
 def is_wide_table(table: Table) -> bool:
     """Return whether a table seems not to fit into one of two columns."""
-    _, *columns = zip(*table.lines, strict=True)
+    _, *columns = zip(*lines_of(table), strict=True)
     width = float(LEAST_NAME)
     for head, *cells in columns:
         if cells and not is_number(cells[0]):
@@ -99,6 +99,7 @@ def as_page(
         lstrip_blocks=True,
     )
     environment.filters["shown"] = printable
+    environment.filters["full_lines"] = full_lines
     template = environment.get_template("page.html.jinja")
     page = template.render(
         title=title,

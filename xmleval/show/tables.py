@@ -109,35 +109,36 @@ class Table(NamedTuple):
     n_heads: int = 1
     spans: Sequence[tuple[str, int]] = ()
 
-    @property
-    def lines(self) -> list[Sequence[Cell]]:
-        """The rows without rules, with the spans within the header, for forms of text."""
-        lines = [row for row in self.rows if row]
-        if not self.spans:
-            return lines
-        heads = [text for text, n_columns in self.spans for _ in range(n_columns)]
-        header = [*lines[0][: self.n_heads]]
-        for text, cell in zip(heads, lines[0][self.n_heads :], strict=True):
-            header.append(cell._replace(text=f"{text} {cell.text}"))
-        return [header, *lines[1:]]
 
-    @property
-    def full_lines(self) -> list[Sequence[Cell]]:
-        """The `lines`, with the first head of several in each row, so that rows can be sorted."""
-        header, *rows = self.lines
-        if self.n_heads == 1:
-            return [header, *rows]
-        lines = [header]
-        head = EMPTY
-        for first, *others in rows:
-            head = first if first != EMPTY else head
-            lines.append([head, *others])
+def lines_of(table: Table) -> list[Sequence[Cell]]:
+    """Return the rows without rules, with the spans within the header, for forms of text."""
+    lines = [row for row in table.rows if row]
+    if not table.spans:
         return lines
+    heads = [text for text, n_columns in table.spans for _ in range(n_columns)]
+    header = [*lines[0][: table.n_heads]]
+    for text, cell in zip(heads, lines[0][table.n_heads :], strict=True):
+        header.append(cell._replace(text=f"{text} {cell.text}"))
+    return [header, *lines[1:]]
 
-    def turned(self, corner: str) -> Table:
-        """Return the table with its columns as rows, under another head of the first column."""
-        (_, *heads), *rows = self.rows
-        return self._replace(rows=[*zip([Cell(corner), *heads], *rows, strict=True)])
+
+def full_lines(table: Table) -> list[Sequence[Cell]]:
+    """Return the lines with the first head of several in each row, so that rows can be sorted."""
+    header, *rows = lines_of(table)
+    if table.n_heads == 1:
+        return [header, *rows]
+    lines = [header]
+    head = EMPTY
+    for first, *others in rows:
+        head = first if first != EMPTY else head
+        lines.append([head, *others])
+    return lines
+
+
+def turned(table: Table, corner: str) -> Table:
+    """Return a table with its columns as rows, under another head of the first column."""
+    (_, *heads), *rows = table.rows
+    return table._replace(rows=[*zip([Cell(corner), *heads], *rows, strict=True)])
 
 
 def rows_of(lines: Iterable[Iterable[str]]) -> Rows:
@@ -273,7 +274,7 @@ def as_text(
     """Return tables for a terminal; lines are no wider than ``width``, as far as words allow."""
     texts = []
     for table in tables:
-        blocks: list[Rows] = [table.lines]
+        blocks: list[Rows] = [lines_of(table)]
         if width is not None:
             blocks = _fitted(table, width)
         lines = "\n\n".join(_lined_up(block, table.n_heads, colour) for block in blocks)
@@ -293,7 +294,7 @@ def folded(text: str, width: int | None) -> str:
 
 def _fitted(table: Table, width: int) -> list[Rows]:
     """Return a table or its transpose, in blocks of columns: the narrower, or the fewer blocks."""
-    rows = table.lines
+    rows = lines_of(table)
     forms = [_blocks(rows, table.n_heads, width)]
     if table.n_heads == 1:
         turned = [*zip([EMPTY, *rows[0][1:]], *rows[1:], strict=True)]
@@ -374,7 +375,7 @@ def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     """Return Markdown tables, all but the first under their captions."""
     blocks = []
     for table in tables:
-        header, *body = [f"| {' | '.join(map(MARKDOWN.written, row))} |" for row in table.lines]
+        header, *body = [f"| {' | '.join(map(MARKDOWN.written, row))} |" for row in lines_of(table)]
         n_columns = len(table.rows[0])
         rule = f"|{'---|' * table.n_heads}{'---:|' * (n_columns - table.n_heads)}"
         blocks += [MARKDOWN.text(table.caption), "\n".join([header, rule, *body])]
@@ -464,7 +465,7 @@ def as_html(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     blocks = list[str]()
     for table in tables:
         lines = []
-        rows = table.lines
+        rows = lines_of(table)
         for tag, row in zip(["th", *["td"] * len(rows)], rows, strict=False):
             texts = [*map(HTML.written, row)]
             heads = "".join(

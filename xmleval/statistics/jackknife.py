@@ -50,13 +50,18 @@ def estimate(
     error = standard_error(replicates)
     if not math.isfinite(error) or not math.isfinite(value):
         return None
-    from scipy.special import stdtrit  # only here: it takes a tenth of a second to import
-
     n_groups = replicates.size
-    half_width = float(stdtrit(n_groups - 1, 0.5 + confidence / 2)) * error
+    half_width = half_width_of(error, n_groups, confidence)
     lower = max(lowest, value - half_width)
     upper = min(highest, value + half_width)
     return Estimate(lower, upper, half_width, error, n_groups)
+
+
+def half_width_of(error: float, n_groups: int, confidence: float) -> float:
+    """Return half the width of a confidence interval by Student's t, before it is limited."""
+    from scipy.special import stdtrit  # only here: it takes a tenth of a second to import
+
+    return float(stdtrit(n_groups - 1, 0.5 + confidence / 2)) * error
 
 
 def difference_p(difference: float, replicates: Floats) -> float:
