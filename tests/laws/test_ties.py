@@ -163,10 +163,9 @@ def test_compare_does_not_test_models_of_ties(form: str, test: str, tmp_path: An
         is_tested = "constant" not in (each.a, each.b)
         assert np.isnan(each.p_value) != is_tested, each
         assert each.better == ("few" if is_tested else None), each
-    (note,) = [note for note in comparison.notes if "half or more" in note]
-    assert note.startswith(
-        "in half or more of the rows of constant, values depend on the order of equal"
-    )
+    (note,) = [note for note in comparison.notes if "decided by ties" in note]
+    pairs = ", ".join(f"{a} and {b}" for a, b in comparison.pairs if "constant" in (a, b))
+    assert note.startswith(f"decided by ties: which of {pairs} is better changes with the order")
     assert f"so that it is not tested for {', '.join(metrics)}; give scores" in note
     assert note in str(comparison)
     table = comparison.tables()[0]
@@ -179,7 +178,7 @@ def test_compare_tests_measures_that_count_ties_by_definition() -> None:
     truth[:, 1] = np.arange(N) % 2
     comparison = compare(truth, models, metrics=BY_DEFINITION, baseline="chance")
     assert not any(np.isnan(each.p_value) for each in comparison.differences)
-    assert not any("half or more" in note for note in comparison.notes)
+    assert not any("decided by ties" in note for note in comparison.notes)
 
 
 def test_compare_does_not_test_models_of_ties_within_groups() -> None:
@@ -200,9 +199,50 @@ def test_compare_does_not_test_models_of_ties_within_groups() -> None:
     assert ("some", "hit@3", "tied") not in tested
     assert not any(name == "constant" for name, _, _ in tested)
     assert any(
-        "of some" in note and "hit@3, f1.macro@1 within group tied" in note
+        "some and chance" in note and "hit@3, f1.macro@1 within group tied" in note
         for note in comparison.notes
     )
+
+
+def test_compare_tests_what_no_order_of_ties_can_reverse() -> None:
+    truth = np.zeros((N, 6), int)
+    truth[:, :2] = 1
+    tied = np.tile([0.9, 0.5, 0.5, 0.1, 0.1, 0.1], (N, 1))  # P@2 between 0.5 and 1 in each row
+    models = {"tied": tied, "wrong": tied[:, ::-1] + np.arange(6) / 100}
+    comparison = compare(truth, models, metrics="p@2")
+    difference = comparison.difference("p@2", "tied", "wrong")
+    assert difference.better == "tied"
+    assert comparison["tied"].results.tie_bounds == {"p@2": (0.5, 1.0)}
+    assert not any("decided by ties" in note for note in comparison.notes)
+
+
+def test_compare_does_not_test_what_ties_of_few_rows_can_reverse() -> None:
+    truth = np.zeros((N, 6), int)
+    truth[:, 0] = 1
+    first = np.tile(np.arange(6.0)[::-1], (N, 1))
+    worse = first.copy()
+    worse[:3] = 0  # first by label id, so that the value in order is 1
+    models = {"all": first - 9 * (np.arange(N) < 1)[:, None] * np.eye(6)[0], "tied": worse}
+    comparison = compare(truth, models, metrics="p@1")
+    assert comparison["tied"].tied_rows["p@1"] == 3 / N
+    assert np.isnan(comparison.difference("p@1", "all", "tied").p_value)
+    assert any("which of all and tied is better" in note for note in comparison.notes)
+    expected = compare(truth, models, metrics="p@1", conventions="ties=expected")
+    assert not np.isnan(expected.difference("p@1", "all", "tied").p_value)
+
+
+def test_bounds_of_ties_are_in_json_and_loaded(tmp_path: Any) -> None:
+    truth, models = problem()
+    groups: dict[str, Any] = {"row_groups": np.where(np.arange(N) < 20, "a", "b")}
+    comparison = compare(truth, models, metrics="p@1", **groups)
+    (tmp_path / "c.json").write_text(comparison.to_json())
+    loaded = Comparison.load(tmp_path / "c.json")
+    for name in models:
+        bounds = loaded[name].results.tie_bounds
+        assert bounds == comparison[name].results.tie_bounds
+        assert loaded[name].row_groups["a"].results.tie_bounds.keys() == bounds.keys()
+    assert loaded["constant"].results.tie_bounds == {"p@1": (0.0, 1.0)}
+    assert loaded.to_json() == comparison.to_json()
 
 
 def test_compare_finds_no_ties_in_lists_without_scores() -> None:

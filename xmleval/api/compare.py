@@ -46,6 +46,7 @@ from xmleval.results.diff import LISTED, Lists, refuse_no_labels
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
 from xmleval.states.plan import Settings, make_plan
+from xmleval.states.results import Results
 
 Models = Mapping[str, Any]  # scores or sets by name, or a list of those of seeds
 COMPUTED = "is for truths and models; these are results, computed before"
@@ -206,6 +207,8 @@ def compare(
         data_sets = y_true if isinstance(y_true, Mapping) else Comparisons.load(y_true)
         return Comparisons(_compare_data_sets(data_sets, settings, options))
     names = names_of(models, y_pred)
+    if models is not None:
+        models = {name: list_records(name, scores) for name, scores in models.items()}
     check_test(test, options.get("sample_weight") is not None, clusters)
     _refuse_other_baseline(baseline, names)
     if test != JACKKNIFE and not options.get("per_row", True):
@@ -225,6 +228,8 @@ def compare(
     if "per_row" not in options:
         question = replace(question, per_row=True)
     evaluated = evaluate_models(names, models, y_pred, seeds, replace(request, question=question))
+    if models is not None:
+        _add_tie_bounds(evaluated.reports, models, seeds, replace(request, question=question))
     first = next(iter(evaluated.reports.values()))[0]
     if not any(spec.needs for spec in first.specs):
         raise InputError(
@@ -240,6 +245,53 @@ def compare(
         lists_of=evaluated.lists_of if shows_lists else None,
         **_checked_row_values(evaluated.row_values, first.n_rows),
     )
+
+
+def _add_tie_bounds(
+    reports: Mapping[str, Sequence[Report]], models: Models, seeds: bool, request: Request
+) -> None:
+    """Add the bounds of values over all orders of equal scores, where models have such scores.
+
+    The scores of these models are read a second time.
+    """
+    conventions = next(iter(reports.values()))[0].conventions
+    tied = {name: _names_of_tied(seed_reports) for name, seed_reports in reports.items()}
+    measures = [*dict.fromkeys(chain(*tied.values()))]
+    if not measures or conventions.all_orders:
+        return
+    question = replace(
+        request.question,
+        metrics=measures,
+        conventions=replace(conventions, ties="band"),
+        confidence=None,
+        per_row=False,
+        per_label=False,
+    )
+    request = replace(request, question=question)
+    tied_models = {name: models[name] for name, names in tied.items() if names}
+    bounded = evaluate_models([*tied_models], tied_models, None, seeds, request).reports
+    for name, seed_reports in bounded.items():
+        for report, bounded_report in zip(reports[name], seed_reports, strict=True):
+            _copy_bounds(bounded_report.results, report.results)
+
+
+def _names_of_tied(reports: Sequence[Report]) -> list[str]:
+    """Return the measures whose values, in all rows or in a group, depend on equal scores."""
+    names = list[str]()
+    for report in reports:
+        results = report.results
+        groups = (*results.groups.values(), *results.row_groups.values())
+        tied = {*chain(results.tied, *(part.results.tied for part in groups))}
+        names += [spec.name for spec in report.specs if spec.name in tied and spec.metric.expected]
+    return [*dict.fromkeys(names)]
+
+
+def _copy_bounds(bounded: Results, results: Results) -> None:
+    """Add intervals over all orders of equal scores to results, within groups, too."""
+    results.tie_bounds = bounded.intervals
+    for kind in ("groups", "row_groups"):
+        for name, part in getattr(bounded, kind).items():
+            getattr(results, kind)[name].results.tie_bounds = part.results.intervals
 
 
 def _compare_data_sets(

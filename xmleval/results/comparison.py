@@ -15,7 +15,16 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.cached import cached
-from xmleval.base.errors import InputError, Keyword, Message, counted, printable, shown, shown_names
+from xmleval.base.errors import (
+    Field,
+    InputError,
+    Keyword,
+    Message,
+    counted,
+    printable,
+    shown,
+    shown_names,
+)
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
@@ -606,46 +615,44 @@ class Comparison(Result[Record], Mapping[str, Report]):
         return next((place for place in self._tested if place[0] == "shares"), None)
 
     def _tie_notes(self, names: Mapping[str, str]) -> list[Footnote]:
-        """Return notes on the measures of models that depend on the order of equal scores."""
-        models_of = defaultdict[str, list[str]](list)
-        for name, shown_name in names.items():
-            measures = self._tied_measures(name)
+        """Return notes on the measures for which ties decide which of two models is better."""
+        pairs_of = defaultdict[str, list[str]](list)
+        for a, b in self.pairs or combinations(self.reports, 2):
+            measures = self._measures_decided_by_ties((a, b))
             if measures:
-                models_of[measures].append(shown_name)
-        return [
-            Footnote(self._tie_note(measures, models)) for measures, models in models_of.items()
-        ]
+                pairs_of[measures].append(f"{names[a]} and {names[b]}")
+        return [Footnote(self._tie_note(measures, pairs)) for measures, pairs in pairs_of.items()]
 
-    def _tied_measures(self, name: str) -> str:
-        """Return the measures and shares of a model that ties decide, as text."""
+    def _measures_decided_by_ties(self, pair: tuple[str, str]) -> str:
+        """Return the measures and shares of two models that ties decide, as text."""
         specs_at = {
-            place: self._specs_decided_by_ties(place, name) for place in self._compared_places()
+            place: self._specs_decided_by_ties(place, pair) for place in self._compared_places()
         }
-        texts = [grouped_measures(specs_at), self._tied_shares(name, specs_at[WHOLE])]
+        texts = [grouped_measures(specs_at), self._tied_shares(pair, specs_at[WHOLE])]
         return "; ".join(filter(None, texts))
 
-    def _specs_decided_by_ties(self, place: Place, name: str) -> list[Spec]:
-        """Return the measures of a model whose values the order of equal scores decides."""
+    def _specs_decided_by_ties(self, place: Place, pair: tuple[str, str]) -> list[Spec]:
+        """Return the measures for which ties decide which of two models is better."""
         specs = self._specs_of(place)
-        return [spec for spec in specs if self._fairness.is_decided_by_ties(place, spec, name)]
+        return [spec for spec in specs if self._fairness.are_decided_by_ties(place, spec, pair)]
 
-    def _tie_note(self, measures: str, models: Sequence[str]) -> str:
-        """Return a note on measures that ties decide in models, and what to do."""
-        subject = "they are" if len(models) > 1 else "it is"
-        consequence = "tested" if self.test else "marked as best"
-        return (
-            f"in half or more of the rows of {' and of '.join(models)}, "
-            "values depend on the order of equal scores, "
-            f"so that {subject} not {consequence} for {measures}; "
-            "give scores that differ, or measures that count ties, such as auc.samples"
+    def _tie_note(self, measures: str, pairs: Sequence[str]) -> Message:
+        """Return a note on pairs of models that ties decide by some measures, and what to do."""
+        consequence = "tested" if self.test else "marked as better"
+        return Message(
+            f"decided by ties: which of {shown_names(pairs)} is better changes with the order of "
+            f"equal scores, so that it is not {consequence} for {measures}; give scores that "
+            "differ, ",
+            Field("ties", "expected"),
+            ", or measures that count ties, such as auc.samples",
         )
 
-    def _tied_shares(self, name: str, tied: Collection[Spec]) -> str:
-        """Return the shares of a model that ties decide, but those of measures in ``tied``."""
+    def _tied_shares(self, pair: tuple[str, str], tied: Collection[Spec]) -> str:
+        """Return the shares of two models that ties decide, but those of measures in ``tied``."""
         place = self._place_of_shares()
         if place is None:
             return ""
-        specs = self._specs_decided_by_ties(place, name)
+        specs = self._specs_decided_by_ties(place, pair)
         names = [str(spec) for spec in specs if spec not in tied]
         if not names:
             return ""
@@ -797,7 +804,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         second = next((value for value in defined if subtract(value, defined[0])), math.nan)
         if math.isnan(second) or direction == "none":
             return math.nan, math.nan
-        if not self._fairness.are_comparable(place, spec, [*self.reports]):
+        if not self._fairness.is_best_known(place, spec, defined[0]):
             return math.nan, math.nan
         return defined[0], second
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from itertools import combinations
 
 from xmleval.metrics.spec import Spec
 from xmleval.results.places import Place
 from xmleval.results.report import Report
-from xmleval.states.results import ListLength
+from xmleval.states.results import ListLength, Results
 
 SAME_MEAN = 1.01  # largest ratio of mean list lengths that count as equal
-MOST_TIED = 0.5  # share of rows with ties from which on they decide the value of a model
+# share of rows with ties from which on they decide a value whose bounds are not known
+MOST_TIED = 0.5
 WHOLE: Place = ("", "")
 PlaceReports = Mapping[Place, Mapping[str, Report]]  # by model
 
@@ -33,17 +36,32 @@ class Fairness:
 
     def are_comparable(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Return whether a measure can be compared between models."""
-        if any(self.is_decided_by_ties(place, spec, name) for name in names):
+        if any(self.are_decided_by_ties(place, spec, pair) for pair in combinations(names, 2)):
             return False
         return self.have_like_lists(place, spec, names)
 
-    def is_decided_by_ties(self, place: Place, spec: Spec, name: str) -> bool:
-        """Return whether the order of equal scores decides a value in at least half of the rows."""
-        results = self.reports[_place_of_lists(place, spec)][name].results
-        tied = results.tied
+    def is_best_known(self, place: Place, spec: Spec, best: float) -> bool:
+        """Return whether a value is best whatever the length of lists and the order of ties."""
+        reports = self.reports[place]
+        if not self.have_like_lists(place, spec, reports):
+            return False
+        first = next(name for name, report in reports.items() if report[spec.name] == best)
+        others = [name for name in reports if name != first]
+        return not any(self.are_decided_by_ties(place, spec, (first, name)) for name in others)
+
+    def are_decided_by_ties(self, place: Place, spec: Spec, pair: tuple[str, str]) -> bool:
+        """Return whether the order of equal scores decides which of two models is better.
+
+        It does where the differences of all orders include 0. Shares of groups, and reports whose
+        bounds over orders are not known, are decided by ties in at least half of the rows.
+        """
+        results = [self.reports[_place_of_lists(place, spec)][name].results for name in pair]
         if place[0] == "shares":
-            tied = results.tied_shares
-        return tied.get(spec.name, 0.0) >= MOST_TIED
+            return any(_has_many_ties(each.tied_shares, spec) for each in results)
+        bounds = [each.tie_bounds.get(spec.name) for each in results]
+        if any(bounds):
+            return _may_be_equal(*map(partial(_bounds_of, spec), results))
+        return any(_has_many_ties(each.tied, spec) for each in results)
 
     def have_like_lists(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Return whether models list about as many labels, as far as a measure reads them."""
@@ -77,6 +95,22 @@ class Fairness:
             if short:
                 means[name] = max(short)
         return means
+
+
+def _has_many_ties(tied: Mapping[str, float], spec: Spec) -> bool:
+    """Return whether ties decide a value, by the share of rows with ties that matter."""
+    return tied.get(spec.name, 0.0) >= MOST_TIED
+
+
+def _bounds_of(spec: Spec, results: Results) -> tuple[float, float]:
+    """Return the smallest and the largest value over orders of equal scores."""
+    value = results.values[spec.name]
+    return results.tie_bounds.get(spec.name, (value, value))
+
+
+def _may_be_equal(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    """Return whether two intervals meet."""
+    return a[0] <= b[1] and b[0] <= a[1]
 
 
 def _place_of_lists(place: Place, spec: Spec) -> Place:

@@ -698,6 +698,7 @@ class Report(Result[Record], Mapping[str, float]):
             "reliability": results.reliability,
             "tied_rows": results.tied,
             "tied_shares": results.tied_shares,
+            "tie_bounds": results.tie_bounds,
             "short_lists": results.short,
             "cut_lists": [*results.cut],
         }
@@ -863,11 +864,25 @@ def _mean_results(results: Sequence[Results]) -> Results:
         short=_mean_lengths(results),
         tied=_largest_shares([each.tied for each in results]),
         tied_shares=_largest_shares([each.tied_shares for each in results]),
+        tie_bounds=_mean_ends([each.tie_bounds for each in results]),
         notes=first.notes,
         groups=_mean_parts([each.groups for each in results]),
         shares=_mean_parts([each.shares for each in results]),
         row_groups=_mean_parts([each.row_groups for each in results]),
     )
+
+
+def _mean_ends(
+    bounds: Sequence[Mapping[str, tuple[float, float]]],
+) -> dict[str, tuple[float, float]]:
+    """Return the means of the smallest and of the largest values that all results have."""
+    means = dict[str, tuple[float, float]]()
+    for name in bounds[0]:
+        ends = [each[name] for each in bounds if name in each]
+        if len(ends) == len(bounds):
+            low, high = np.mean(ends, axis=0).tolist()
+            means[name] = low, high
+    return means
 
 
 def _mean_parts(parts: Sequence[Mapping[str, Part]]) -> dict[str, Part]:

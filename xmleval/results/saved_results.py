@@ -322,7 +322,7 @@ def _bins(value: object, name: str) -> Reliability:
 READERS: dict[str, Callable[[Any, str], Any]] = {  # of the values of results, by kind
     **dict.fromkeys(("values", "thresholds", "standard_errors"), read_saved_number),
     **dict.fromkeys(("tied_rows", "tied_shares"), read_saved_number),
-    **dict.fromkeys(("intervals", "confidence"), _ends),
+    **dict.fromkeys(("intervals", "confidence", "tie_bounds"), _ends),
     **dict.fromkeys(("undefined_rows", "undefined_labels"), _count),
     "reliability": _bins,
     "short_lists": _list_length,

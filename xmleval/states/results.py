@@ -67,6 +67,8 @@ class Results:
     tied: dict[str, float] = field(default_factory=dict)
     # the same for shares of label groups, which also depend on the order of relevant labels
     tied_shares: dict[str, float] = field(default_factory=dict)
+    # smallest and largest value over all orders of equal scores, where models are compared
+    tie_bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
     # results within label groups, their shares of the values of all labels, and results of row
     # groups, by the name of the group
     groups: dict[str, Part] = field(default_factory=dict)
