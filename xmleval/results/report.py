@@ -516,7 +516,10 @@ class Report(Result[Record], Mapping[str, float]):
         results = self.results
         lines = list[str]()
         bounded = [spec.name for spec in self.specs if spec.name in results.intervals]
-        lines += listed({"lower and upper bounds for any scores of unlisted labels": bounded})
+        meaning = "lower and upper bounds for any scores of unlisted labels"
+        if self.conventions.ties == "band":
+            meaning = "smallest and largest value over all orders of equal scores"
+        lines += listed({meaning: bounded})
         if self.confidence_level is not None:
             lines += self._confidence_lines(self.confidence_level)
         texts = self._threshold_texts()
