@@ -217,3 +217,11 @@ def test_lists_without_scores_have_no_ties() -> None:
 def test_bounds_are_refused_next_to_a_band() -> None:
     with pytest.raises(ValueError, match=r"^bounds: is given with .*ties=band"):
         Evaluator(["coverage"], bounds=True, conventions="ties=band")
+
+
+def test_tables_show_the_ends_of_every_cutoff() -> None:
+    truth = np.array([[1, 0, 0], [0, 1, 0]])
+    report = evaluate(truth, np.ones((2, 3)), metrics=["p@1", "p@2"], conventions="ties=band")
+    row = next(line for line in str(report).splitlines() if line.startswith("P "))
+    assert row.split(maxsplit=2)[2] == "0.3333 [0.0000, 1.0000]  0.3333 [0.0000, 0.5000]"
+    assert "smallest and largest value over all orders of equal scores: p@1, p@2" in str(report)

@@ -617,12 +617,14 @@ class Report(Result[Record], Mapping[str, float]):
         cells = dict[tuple[Cell, str], Cell]()
         for spec in sorted(self.specs, key=lambda spec: (spec.cutoff == "all", spec.k or 0)):
             columns[spec.cutoff] = Cell(f"@{spec.cutoff}" if spec.cutoff else "value")
+        # columns of bounds have room for those of one cutoff
+        has_bounds_at_k = any(spec.cutoff for spec in self.specs if spec.name in self.intervals)
         for spec in self.specs:
             record = self._record(spec)
             family = Cell(spec.family, spec.metric.direction)
             families[family] = family
-            cells[family, spec.cutoff] = Cell(record._text(number))
-            if record.bounds:
+            cells[family, spec.cutoff] = Cell(record._text(number, bounded=has_bounds_at_k))
+            if record.bounds and not has_bounds_at_k:
                 for end, value in zip(BOUNDS, record.bounds, strict=True):
                     columns[end] = Cell(end)
                     cells[family, end] = Cell(number(spec, value))
@@ -644,7 +646,7 @@ class Report(Result[Record], Mapping[str, float]):
             for size in SIZES[kind]:
                 cells[size, place] = Cell(str(getattr(report, size)))
             for spec in report.specs:
-                cells[spec.name, place] = Cell(report._record(spec)._text(number))
+                cells[spec.name, place] = Cell(report._record(spec)._text(number, bounded=True))
         caption = KINDS[kind]
         if kind == "groups":
             caption += self._range_caption()
