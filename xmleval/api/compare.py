@@ -282,7 +282,9 @@ def _names_of_tied(reports: Sequence[Report]) -> list[str]:
         results = report.results
         groups = (*results.groups.values(), *results.row_groups.values())
         tied = {*chain(results.tied, *(part.results.tied for part in groups))}
-        names += [spec.name for spec in report.specs if spec.name in tied and spec.metric.expected]
+        names += [
+            spec.name for spec in report.specs if spec.name in tied and spec.metric.has_orders
+        ]
     return [*dict.fromkeys(names)]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.kernels.fixed import LIMBS, add_term, as_float
+from xmleval.kernels.fixed import LIMBS, add_share, add_term, as_float
 from xmleval.kernels.jit import kernel
 
 
@@ -189,3 +189,54 @@ def order_ties(
                 places[t] += n_before
             else:
                 places[t] += tied[t] - 1 - n_before
+
+
+@kernel
+def share_hits(
+    true_ptr: Ints,
+    above: Ints,
+    tied: Ints,
+    ranks: Ints,
+    slots: Ints,
+    gains: Floats,
+    weight: Floats,
+    cutoffs: Ints,
+    table: Ints,
+) -> None:
+    """Move hits of tied labels from their ranks to all ranks of their groups, in equal shares.
+
+    The shares of the ranks between two cutoffs are added at the last of them, so that sums down to
+    a cutoff are rounded once.
+
+    true_ptr : int64 (n + 1,); above, tied : int64 (t,), in the order of the labels
+    ranks : int64 (t,), ranks at which hits were counted, 0 for labels that are no hits
+    slots : int64 (n,), slot of each instance
+    gains : float64 (t,), of the relevant labels, or (0,) if all are 1
+    weight : float64 (n,), or (0,) if all are 1
+    cutoffs : int64 (c,), ascending
+    table : int64 (slots, ranks, 4), changed
+    """
+    depth = table.shape[1]
+    for i in range(true_ptr.size - 1):
+        sums = table[slots[i]]
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            if ranks[t] == 0 or tied[t] == 1 or above[t] >= depth:
+                continue
+            amount = gains[t] if gains.size else 1.0
+            if weight.size:
+                amount *= weight[i]
+            if ranks[t] <= depth:
+                add_term(sums[ranks[t] - 1], -amount)
+            last = min(above[t] + tied[t], depth)
+            shared = above[t]  # ranks whose shares have been added, and those before them
+            for place in range(cutoffs.size + 1):
+                stop = min(cutoffs[place], last) if place < cutoffs.size else last
+                if stop <= shared:
+                    continue
+                if gains.size or weight.size:
+                    add_term(sums[stop - 1], amount * ((stop - shared) / tied[t]))
+                else:
+                    add_share(sums[stop - 1], stop - shared, tied[t], 1)
+                shared = stop
+                if stop == last:
+                    break

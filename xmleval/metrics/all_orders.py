@@ -80,36 +80,28 @@ def one_error(view: View, setting: Setting) -> Floats:
     return 1.0 - view.expected.hits(1)
 
 
-def propensity_scored_precision(view: View, setting: Setting) -> tuple[Floats, Floats]:
-    """Return the expected and the ideal gains in the first k, both divided by k."""
+def propensity_scored_precision(view: View, setting: Setting) -> Floats:
+    """Return the expected gains in the first k, divided by k."""
     assert setting.k
-    gains = _gains(view, setting)
-    gain = view.expected.gain(setting.k, gains)
-    return gain / setting.k, view.largest_gains(setting.k, gains) / setting.k
+    return view.expected.gain(setting.k, _gains(view, setting)) / setting.k
 
 
-def propensity_scored_recall(view: View, setting: Setting) -> tuple[Floats, Floats]:
-    """Return the expected and the ideal gains in the first k, both divided by R."""
+def propensity_scored_recall(view: View, setting: Setting) -> Floats:
+    """Return the expected gains in the first k, divided by R."""
     assert setting.k
-    gains = _gains(view, setting)
-    n_relevant = view.n_relevant.astype(np.float64)
-    gain = view.expected.gain(setting.k, gains)
-    return ratio(gain, n_relevant), ratio(view.largest_gains(setting.k, gains), n_relevant)
+    gain = view.expected.gain(setting.k, _gains(view, setting))
+    return ratio(gain, view.n_relevant.astype(np.float64))
 
 
-def propensity_scored_dcg(view: View, setting: Setting) -> tuple[Floats, Floats]:
-    """Return the expected and the ideal discounted gains of the first k."""
+def propensity_scored_dcg(view: View, setting: Setting) -> Floats:
+    """Return the expected discounted gains of the first k."""
     assert setting.k
-    gains = _gains(view, setting)
-    return view.shared_gain(setting.k, gains), view.ideal_gain_of(setting.k, gains)
+    return view.shared_gain(setting.k, _gains(view, setting))
 
 
-def propensity_scored_ndcg(view: View, setting: Setting) -> tuple[Floats, Floats]:
-    """Return both discounted gains, divided by the ideal DCG with unit gains."""
-    assert setting.k
-    gain, ideal = propensity_scored_dcg(view, setting)
-    unit_ideal = view.ideal_gain_of(setting.k, None)
-    return ratio(gain, unit_ideal), ratio(ideal, unit_ideal)
+def propensity_scored_ndcg(view: View, setting: Setting) -> Floats:
+    """Return the expected discounted gains, divided by the ideal DCG with unit gains."""
+    return ratio(propensity_scored_dcg(view, setting), view.ideal_gain_of(setting.k, None))
 
 
 def _gains(view: View, setting: Setting) -> Floats:

@@ -199,7 +199,11 @@ AT_K = partial(
 )
 HITS = partial(AT_K, reference=MANNING, state="rank_profile", ties="hits")
 GAINS = partial(
-    HITS, reference=JARVELIN, ties="order", conventions=("ties", "gains", "empty", "unlisted")
+    HITS,
+    reference=JARVELIN,
+    ties="order",
+    discounted=True,
+    conventions=("ties", "gains", "empty", "unlisted"),
 )
 RANKS = partial(AT_K, reference=MANNING, state="row_sums")
 COVERED = partial(AT_K, reference="Schultheis et al. 2023 (NeurIPS)", state="label_totals")

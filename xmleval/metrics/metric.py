@@ -79,9 +79,11 @@ class Metric:
     # `gains`, or equal scores share discounts, by `ties`
     by_row: Callable[..., Any] | None = None
     # formula used instead, on the state `expected_state`, where values are expected over all orders
-    # of equal scores, by `ties`
+    # of equal scores, by `ties`; of a `RankProfile`, whose tables are then of expected hits, the
+    # formula of row values alone
     expected: Callable[..., Any] | None = None
     expected_state: str = "row_sums"
+    discounted: bool = False  # of a `RankProfile`: whether the rank of a hit matters within first k
     # required inputs: "scores", "entry scores", "probabilities", "sets", "propensity", "training"
     # or "grades"
     needs: tuple[str, ...] = ()
@@ -122,6 +124,11 @@ class Metric:
     # if there is no such value, or if it depends on the propensities
     best: Best | None = None
     conventions: tuple[str, ...] = ()  # fields of `Conventions` that affect the value
+
+    @property
+    def has_orders(self) -> bool:
+        """Whether its values can be expected over all orders of equal scores."""
+        return self.expected is not None or self.state == "rank_profile"
 
     @property
     def general(self) -> bool:

@@ -27,7 +27,6 @@ RATIO = partial(
     best=best_one,
     cutoff="required",
     conventions=("ties", "unlisted"),
-    expected_state="row_ratios",
 )
 RATIOS = (
     RATIO(
@@ -36,7 +35,6 @@ RATIOS = (
         symbol="PSP@{k}",
         formula="sum over rows and hits of q / sum over rows of the k largest q of relevant labels",
         value=precision,
-        expected=all_orders.propensity_scored_precision,
         ties="hits",
     ),
     RATIO(
@@ -45,7 +43,7 @@ RATIOS = (
         symbol="PSnDCG@{k}",
         formula="psdcg with both terms of each row divided by its ideal DCG@k",
         value=ndcg,
-        expected=all_orders.propensity_scored_ndcg,
+        discounted=True,
         ties="order",
     ),
     RATIO(
@@ -54,7 +52,6 @@ RATIOS = (
         symbol="PSR@{k}",
         formula="sum over rows and hits of q / R, divided by the ideal sum",
         value=recall,
-        expected=all_orders.propensity_scored_recall,
         ties="hits",
     ),
     RATIO(
@@ -63,15 +60,14 @@ RATIOS = (
         symbol="PSDCG@{k}",
         formula="sum over rows and hits of q / log2(1 + rank), divided by the ideal sum",
         value=dcg,
-        expected=all_orders.propensity_scored_dcg,
+        discounted=True,
         ties="order",
     ),
 )
 
 
-def raw(ratio: Metric, formula: str) -> Metric:
+def raw(ratio: Metric, formula: str, expected: Callable[[View, Setting], Floats]) -> Metric:
     """Return the variant of a measure that is a mean over rows, not a ratio of sums."""
-    assert ratio.expected is not None
     return replace(
         ratio,
         name=f"{ratio.name}_raw",
@@ -83,25 +79,19 @@ def raw(ratio: Metric, formula: str) -> Metric:
         empty="zero",
         range=(0.0, np.inf),
         conventions=("ties", "empty", "unlisted"),
-        expected=_first_of(ratio.expected),
-        expected_state="row_sums",
+        expected=expected,
     )
-
-
-def _first_of(pair: Callable[[View, Setting], tuple[Floats, Floats]]) -> Callable[..., Floats]:
-    """Return the function that returns the first of a pair."""
-
-    def numerator(view: View, setting: Setting) -> Floats:
-        return pair(view, setting)[0]
-
-    return numerator
 
 
 PSP, PSNDCG, PSR, PSDCG = RATIOS
 TABLE = (
     *RATIOS,
-    raw(PSP, "sum over hits of q / k"),
-    raw(PSR, "sum over hits of q / R"),
-    raw(PSDCG, "sum over hits of q / log2(1 + rank)"),
-    raw(PSNDCG, "sum over hits of q / log2(1 + rank), divided by the row's ideal DCG@k"),
+    raw(PSP, "sum over hits of q / k", all_orders.propensity_scored_precision),
+    raw(PSR, "sum over hits of q / R", all_orders.propensity_scored_recall),
+    raw(PSDCG, "sum over hits of q / log2(1 + rank)", all_orders.propensity_scored_dcg),
+    raw(
+        PSNDCG,
+        "sum over hits of q / log2(1 + rank), divided by the row's ideal DCG@k",
+        all_orders.propensity_scored_ndcg,
+    ),
 )

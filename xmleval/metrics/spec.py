@@ -163,8 +163,8 @@ class Spec:
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
         metric = self.metric
-        if conventions.all_orders and metric.expected:
-            return replace(self, metric=_over_all_orders(metric))
+        if conventions.all_orders and metric.has_orders:
+            return replace(self, metric=_over_all_orders(metric, conventions))
         tied = conventions.shares_discounts
         if not (metric.by_row and (tied or conventions.graded)):
             return self
@@ -199,8 +199,10 @@ class Spec:
         return f"{text}@{self.cutoff}"
 
 
-def _over_all_orders(metric: Metric) -> Metric:
+def _over_all_orders(metric: Metric, conventions: Conventions) -> Metric:
     """Return the record of a measure whose values are expected over all orders of equal scores."""
+    if metric.state == "rank_profile" and not (metric.by_row and conventions.graded):
+        return replace(metric, by_row=None, whole=True, ties="")
     assert metric.expected is not None
     return replace(
         metric,

@@ -423,7 +423,7 @@ def _specs_by_state(
             readers[name].append(spec)
         if name == "row_sums" and settings.bounds and spec.bounded(weighted):
             readers[ROW_BOUNDS].append(spec)
-        if settings.conventions.ties == "band" and spec.metric.expected:
+        if settings.conventions.ties == "band" and spec.metric.has_orders:
             readers[TIE_BOUNDS].append(spec)
     is_needed = {
         SETS_OF_LABELS: keeps_sets,

@@ -18,13 +18,22 @@ from xmleval.numerics.exact import as_floats
 from xmleval.states.contents import Contents, expect
 from xmleval.states.kept_rows import KeptRows
 from xmleval.states.plan import Plan, select_kept
-from xmleval.states.rank_tables import count_tables, find_slots, profile_of_rows
+from xmleval.states.rank_tables import (
+    NO_PROPENSITY,
+    Slots,
+    count_tables,
+    find_slots,
+    profile_of_rows,
+    share_ties,
+)
 from xmleval.states.results import Results
+from xmleval.states.row_sums import row_values
 from xmleval.states.state import Arrays, State
 from xmleval.view.facts import Profile
 from xmleval.view.view import View
 
 RATIO = "gains/ideals"
+UNRANKED = ("rows", "ideals")  # tables that have no ranks of hits
 MOST_JOINED = 1 << 20  # numbers in the tables of jackknife groups that formulas take at a time
 
 
@@ -35,7 +44,14 @@ class RankProfile(State):
     group. Formulas receive a table of hits or gains (slot, rank), the `Profile` and the setting,
     and return the sum of the row values of each slot.
 
+    Over all orders of equal scores, by the convention `ties`, hits and gains are expected ones:
+    those of tied labels are shared by the ranks of their group. They are then fixed-point sums, in
+    which ranks between cutoffs are taken together; discounted measures have tables of every rank.
+
     depth : largest rank in the tables, which are no wider than the deepest hit
+    over_orders : whether hits are expected over all orders of equal scores
+    cutoffs : int64 (c,), ascending, of measures that are not discounted
+    discounted : kinds of tables, hits and gains, of which every rank is kept, too
     propensity : None if no measure reads gains
     kept_specs : measures whose row values are kept, by name
     keys : int64 (s,), number of relevant labels * number of jackknife groups + group, of each slot
@@ -54,6 +70,13 @@ class RankProfile(State):
             self.depth = max(self.depth, spec.k or 0)
             if spec.metric.table != "hits":
                 self.propensity = plan.propensity
+        self.over_orders = plan.conventions.all_orders
+        cutoffs = {spec.k or 0 for spec in specs if not spec.metric.discounted}
+        self.cutoffs: Ints = np.array(sorted(cutoffs), np.int64)
+        self.discounted = list[str]()
+        if self.over_orders:
+            kinds = [_kind_of(spec) for spec in specs if spec.metric.discounted]
+            self.discounted = [*dict.fromkeys(kinds)]
         self.n_groups = 1 if plan.confidence is None else N_GROUPS
         kept = select_kept(specs, plan.per_row)
         self.kept_specs = {spec.name: spec for spec in kept if spec.metric.table != RATIO}
@@ -64,6 +87,9 @@ class RankProfile(State):
             "rows": np.zeros((0, 1, *limbs), np.int64),
             "hits": np.zeros((0, 0, *limbs), np.int64),
         }
+        if self.over_orders:
+            for name in ("hits", *map(_shared, self.discounted)):
+                self.tables[name] = np.zeros((0, 0, LIMBS), np.int64)
         if self.propensity is not None:
             empty: Ints = np.zeros((0, 0, LIMBS), np.int64)
             self.tables["gains"] = empty
@@ -75,18 +101,38 @@ class RankProfile(State):
         groups = None if self.n_groups == 1 else view.jackknife
         slots = find_slots(view.n_relevant, groups)
         tables = count_tables(view, slots, self.depth, self.propensity)
-        hits = tables["hits"]
-        filled = np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim))))
-        deepest = int(filled[-1]) + 1 if filled.size else 0
-        for name in tables.keys() & {"hits", "gains"}:
-            tables[name] = tables[name][:, :deepest]
+        if self.over_orders:
+            tables |= self._share_ties(view, slots, tables)
+        ranked = [name for name in tables if name not in UNRANKED]
+        deepest = max(_deepest_hit(tables[name]) for name in ranked)
+        for name in ranked:
+            tables[name] = _with_ranks(tables[name], deepest)
         is_empty = slots.keys < self.n_groups
         self._add(slots.keys, tables, int(slots.n_rows[is_empty].sum()))
         if self.kept.names:
             self._keep_rows(view)
 
+    def _share_ties(self, view: View, slots: Slots, tables: dict[str, Ints]) -> dict[str, Ints]:
+        """Return the tables of expected hits and gains of a block, from those in order."""
+        every_rank = np.arange(1, self.depth + 1)
+        shared = dict[str, Ints]()
+        for kind in tables.keys() - UNRANKED:
+            gains = NO_PROPENSITY
+            if kind == "gains":
+                assert self.propensity is not None
+                gains = self.propensity.values[view.block.truth.labels]
+            shared[kind] = share_ties(view, slots, tables[kind], self.cutoffs, self.depth, gains)
+            if kind in self.discounted:
+                by_rank = share_ties(view, slots, tables[kind], every_rank, self.depth, gains)
+                shared[_shared(kind)] = by_rank
+        return shared
+
     def _keep_rows(self, view: View) -> None:
         """Keep the row values of a block."""
+        if self.over_orders:
+            columns = [row_values(spec, view, self.plan) for spec in self.kept_specs.values()]
+            self.kept = self.kept.with_rows(view, columns)
+            return
         specs = self.kept_specs.values()
         propensity = None
         if any(spec.metric.table != "hits" for spec in specs):
@@ -193,7 +239,8 @@ class RankProfile(State):
         expect(bool((np.diff(self.keys) > 0).all()), "keys are not rising")
         n_keys = self.keys.size
         take = contents.take_sums if self.plan.weighted else contents.take
-        self.tables = {"rows": take("rows", n_keys, 1), "hits": take("hits", n_keys, None)}
+        take_hits = contents.take_sums if self.over_orders else take
+        self.tables = {"rows": take("rows", n_keys, 1), "hits": take_hits("hits", n_keys, None)}
         n_ranks = self.tables["hits"].shape[1]
         expect(n_ranks <= depth, f"hits at {n_ranks} ranks")
         if self.propensity is not None:
@@ -201,8 +248,35 @@ class RankProfile(State):
             self.tables["ideals"] = contents.take_sums("ideals", n_keys, None)
             n_places = self.tables["ideals"].shape[1]
             expect(n_places <= min(self.depth, n_labels), f"ideals at {n_places} ranks")
+        for kind in self.discounted:
+            self.tables[_shared(kind)] = contents.take_sums(_shared(kind), n_keys, n_ranks)
         self.n_empty = int(contents.take("n_empty", 1)[0])
         self.kept = self.kept.restored(contents)
+
+
+def _kind_of(spec: Spec) -> str:
+    """Return which table a measure reads: hits or gains."""
+    return "hits" if spec.metric.table == "hits" else "gains"
+
+
+def _shared(kind: str) -> str:
+    """Return the name of the table of hits or of gains that has every rank."""
+    return f"shared_{kind}"
+
+
+def _deepest_hit(table: Ints) -> int:
+    """Return the last rank at which a table is not 0."""
+    filled = np.flatnonzero(table.any(axis=(0, *range(2, table.ndim))))
+    return int(filled[-1]) + 1 if filled.size else 0
+
+
+def _with_ranks(table: Ints, n_ranks: int) -> Ints:
+    """Return a table of so many ranks, of which those beyond its own are 0."""
+    if table.shape[1] >= n_ranks:
+        return table[:, :n_ranks]
+    wider = np.zeros((table.shape[0], n_ranks, *table.shape[2:]), np.int64)
+    wider[:, : table.shape[1]] = table
+    return wider
 
 
 def _make_profile(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:
@@ -210,8 +284,10 @@ def _make_profile(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:
     floats: dict[str, Floats] = {}
     for name, table in tables.items():
         floats[name] = as_floats(table) if table.ndim == 3 else table.astype(np.float64)
-    weight = floats["rows"][:, 0]
-    return Profile(n_relevant, weight, floats["hits"], floats.get("gains"), floats.get("ideals"))
+    weight = floats.pop("rows")[:, 0]
+    hits = floats.pop("hits")
+    gains = floats.pop("gains", None)
+    return Profile(n_relevant, weight, hits, gains, floats.pop("ideals", None), **floats)
 
 
 def _carry_table(table: Ints) -> Ints:
@@ -224,7 +300,11 @@ def _carry_table(table: Ints) -> Ints:
 def _sum_row_values(spec: Spec, profile: Profile, setting: Setting) -> Floats:
     """Return the sum of the row values of each slot, NaN for excluded rows."""
     metric = spec.metric
-    table = profile.hits if metric.table == "hits" else profile.gains
+    kind = _kind_of(spec)
+    table = getattr(profile, kind)
+    if metric.discounted:
+        shared = getattr(profile, _shared(kind))
+        table = table if shared is None else shared
     sums = metric.value(table, profile, setting)
     return settle_empty(
         sums, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty

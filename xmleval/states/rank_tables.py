@@ -23,6 +23,7 @@ from xmleval.kernels.hit_tables import (
 )
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.kernels.sorting import group_rows, longest_row
+from xmleval.kernels.tie_orders import share_hits
 from xmleval.numerics.exact import NO_WEIGHT
 from xmleval.view.facts import Profile
 from xmleval.view.view import View
@@ -84,6 +85,34 @@ def count_tables(
     tables = _count_ranked(view, slots, depth)
     sum_tables = _sum_split_gains if has_split else _sum_gains
     return tables | sum_tables(view, slots, tables["hits"].shape[1], n_places, propensity.values)
+
+
+def share_ties(
+    view: View, slots: Slots, table: Ints, cutoffs: Ints, depth: int, gains: Floats = NO_PROPENSITY
+) -> Ints:
+    """Return a table of hits, or of gains, that is expected over all orders of equal scores.
+
+    cutoffs : int64 (c,), ascending: sums down to these are rounded once
+    gains : float64 (t,), of the relevant labels; by default 1
+    """
+    width = table.shape[1]
+    has_ties = not (view.ranking.ordered and view.unlisted is None) or view.ranking.has_ties
+    if has_ties:
+        above, tied = view.standing
+        last = (above + tied)[view.ranks > 0].max(initial=0)
+        width = max(width, min(depth, int(last)))
+    shared = _limbs(table.shape[0], width)
+    if table.ndim == shared.ndim:
+        shared[:, : table.shape[1]] = table
+    else:
+        shared[:, : table.shape[1], 0] = table
+    if has_ties:
+        weight = view.block.weight
+        if weight is None:
+            weight = NO_WEIGHT
+        rows = above, tied, view.ranks, slots.slot_by_row
+        share_hits(view.block.truth.ptr, *rows, gains, weight, cutoffs, shared)
+    return shared
 
 
 def _count_leading(view: View, slots: Slots, depth: int) -> dict[str, Ints]:

@@ -237,7 +237,11 @@ def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
         facts = count_cells(spec, view, plan)
     elif "entry scores" in metric.needs:
         facts = view.extremes
-    values = metric.value(facts, setting)
+    formula = metric.value
+    if metric.state == "rank_profile":  # whose own formula takes tables
+        assert metric.expected is not None
+        formula = metric.expected
+    values = formula(facts, setting)
     return settle_empty(values, 1.0, view.n_relevant, metric.empty, setting.conventions.empty)
 
 

@@ -428,17 +428,9 @@ class View:
         if gains is None:
             n_ranks = self.n_relevant if k is None else np.minimum(self.n_relevant, k)
             return discount_sums(n_ranks, k)
-        return self._sum_ideal(k or self.n_labels, gains, first_discounts(k or self.n_labels))
-
-    def largest_gains(self, k: int, gains: Floats) -> Floats:
-        """Return the sum of the k largest gains of relevant labels; gains : float64 (t,)."""
-        n_most = min(k, int(self.n_relevant.max(initial=0)))
-        return self._sum_ideal(k, gains, np.ones(n_most))
-
-    def _sum_ideal(self, k: int, gains: Floats, discounts: Floats) -> Floats:
-        """Return the sum of the k largest gains times the discounts of their ranks."""
         out = np.empty(self.n_rows)
-        sum_ideal_gains(self.block.truth.ptr, gains, k, discounts, tabulated_logs(), out)
+        tables = (first_discounts(k or self.n_labels), tabulated_logs())
+        sum_ideal_gains(self.block.truth.ptr, gains, k or self.n_labels, *tables, out)
         return out
 
     @cached
