@@ -59,7 +59,7 @@ def test_names_before_saved_results_are_those_of_their_models(saved: Path, run: 
     run("report first=day1.state second=day2.json --output page.html")
     assert "<title>Evaluation of first, second</title>" in Path("page.html").read_text("utf-8")
     run("plot first=day2.json --kind values --output one.svg")
-    assert "first" in Path("one.svg").read_text("utf-8")
+    assert [*saved_results.load_saved([NamedFile("first", Path("day2.json"))], None)] == ["first"]
     run("compare Y_test.npz m_indices.npy scores.npz --metrics p --k 1 --output compared.json")
     table = run("compare north=two.json south=compared.json --metrics p@1")
     assert "north" in table
@@ -67,9 +67,9 @@ def test_names_before_saved_results_are_those_of_their_models(saved: Path, run: 
 
 
 REFUSED = {
-    "report a=two.json --output p.html": "results: a=two.json: has several models with names; give",
-    "report a='day*' --output p.html": "results: day* is a folder or a pattern; expected one file",
-    "report a=day2.json a=day1.state --output p.html": "results: day1.state: has the name a, as",
+    "report a=two.json --output p.html": "RESULTS: a=two.json: has several models with names; give",
+    "report a='day*' --output p.html": "RESULTS: day* is a folder or a pattern; expected one file",
+    "report a=day2.json a=day1.state --output p.html": "RESULTS: day1.state: has the name a, as",
     "plot a=Y_test.npz m_indices.npy --kind values --output f.svg": "a=Y_test.npz: No such file",
     "plot day2.json --kind roc --output f.svg": "kind: 'roc' needs scores, and curve_points=",
     "plot two.json --kind differences --output f.svg": "kind: 'differences' needs a comparison",

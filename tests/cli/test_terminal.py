@@ -292,6 +292,10 @@ def test_options_without_default_have_none_in_the_help() -> None:
             A number.
         optional : int, default 3
             Another.
+
+        Returns
+        -------
+        None
         """
 
     defaults = {name: default for name, (_, default) in describe_arguments(function, {}).items()}
