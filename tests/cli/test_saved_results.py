@@ -10,6 +10,13 @@ import pytest
 from tests.commands import Run
 from xmleval import Comparison, Evaluator, Report, evaluate
 from xmleval.cli import saved_results
+from xmleval.cli.files import NamedFile
+
+
+def named(*names: str) -> list[NamedFile]:
+    """Return files without names before them."""
+    return [NamedFile("", Path(name)) for name in names]
+
 
 EVALUATE = "evaluate Y_test.npz m_indices.npy --k 1,2 --metrics"
 
@@ -28,11 +35,11 @@ def saved(folder: Path, run: Run) -> Path:
 def test_reports_of_files_have_their_names(saved: Path) -> None:
     day1 = Evaluator.load("day1.state").compute()
     day2 = Report.load("day2.json")
-    shown = saved_results.load_saved([Path("day1.state"), Path("day2.json")], None)
+    shown = saved_results.load_saved(named("day1.state", "day2.json"), None)
     expected = Comparison({"day1": day1, "day2": day2})
     assert shown.to_dict() == expected.to_dict()
-    assert [*saved_results.load_saved([Path("two.json")], None)] == ["m_indices.npy", "scores.npz"]
-    both = saved_results.load_saved([Path("two.json"), Path("day2.json")], ["p@2"])
+    assert [*saved_results.load_saved(named("two.json"), None)] == ["m_indices.npy", "scores.npz"]
+    both = saved_results.load_saved(named("two.json", "day2.json"), ["p@2"])
     assert [*both] == ["two: m_indices.npy", "two: scores.npz", "day2"]
     assert [spec.name for spec in both.specs] == ["p@2"]
 
@@ -48,7 +55,22 @@ def test_pages_and_figures_of_saved_results_are_written(saved: Path, run: Run) -
         assert Path(f"{name}.svg").read_text("utf-8").startswith("<?xml")
 
 
+def test_names_before_saved_results_are_those_of_their_models(saved: Path, run: Run) -> None:
+    run("report first=day1.state second=day2.json --output page.html")
+    assert "<title>Evaluation of first, second</title>" in Path("page.html").read_text("utf-8")
+    run("plot first=day2.json --kind values --output one.svg")
+    assert [*saved_results.load_saved([NamedFile("first", Path("day2.json"))], None)] == ["first"]
+    run("compare Y_test.npz m_indices.npy scores.npz --metrics p --k 1 --output compared.json")
+    table = run("compare north=two.json south=compared.json --metrics p@1")
+    assert "north" in table
+    assert "south" in table
+
+
 REFUSED = {
+    "report a=two.json --output p.html": "RESULTS: a=two.json: has several models with names; give",
+    "report a='day*' --output p.html": "RESULTS: day* is a folder or a pattern; expected one file",
+    "report a=day2.json a=day1.state --output p.html": "RESULTS: day1.state: has the name a, as",
+    "plot a=Y_test.npz m_indices.npy --kind values --output f.svg": "a=Y_test.npz: No such file",
     "plot day2.json --kind roc --output f.svg": "kind: 'roc' needs scores, and curve_points=",
     "plot two.json --kind differences --output f.svg": "kind: 'differences' needs a comparison",
     "plot day2.json --kind values --metrics lrap --output f.svg": "--metrics: 'lrap' is not in",
@@ -70,7 +92,7 @@ def test_what_saved_results_lack_is_refused(
 def test_other_numbers_of_rows_are_noted(saved: Path) -> None:
     other = evaluate(np.eye(6), np.eye(6), metrics="p", k=[1, 2])
     Path("other.json").write_text(other.to_json())
-    shown = saved_results.load_saved([Path("day2.json"), Path("other.json")], None)
+    shown = saved_results.load_saved(named("day2.json", "other.json"), None)
     assert "note: values are of different rows, of which there are 4 (day2), 6 (other)" in str(
         shown
     )

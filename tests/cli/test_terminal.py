@@ -18,7 +18,16 @@ from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval.cli import COMMANDS, warmup
 from xmleval.cli.evaluate import SECTIONS, evaluate
-from xmleval.cli.options import FIELDS_ALONE, FORMAT, PROPENSITY_OPTIONS, RUNS, SAVE, STYLE, flag_of
+from xmleval.cli.options import (
+    FIELDS_ALONE,
+    FORMAT,
+    PROPENSITY_OPTIONS,
+    RUNS,
+    SAVE,
+    STYLE,
+    describe_arguments,
+    flag_of,
+)
 
 BEST = "\x1b[1;32m"  # bold and green
 SLOWLY = """
@@ -271,3 +280,23 @@ def test_warmup_leaves_nothing_to_compile(tmp_path: Path) -> None:
     demo = "from xmleval.demo import evaluate_demo, make_demo; evaluate_demo(make_demo()); "
     demo += "from xmleval.kernels.compiling import COMPILED; assert COMPILED.n == 0"
     assert process(demo, python="-c", env=compiled).returncode == 0
+
+
+def test_options_without_default_have_none_in_the_help() -> None:
+    def function(needed: int, optional: int = 3) -> None:
+        """Do nothing.
+
+        Parameters
+        ----------
+        needed : int
+            A number.
+        optional : int, default 3
+            Another.
+
+        Returns
+        -------
+        None
+        """
+
+    defaults = {name: default for name, (_, default) in describe_arguments(function, {}).items()}
+    assert defaults == {"needed": None, "optional": 3}

@@ -326,3 +326,15 @@ def test_groups_with_numbers_are_in_numeric_order() -> None:
     numbers = np.array([10, -1, 3, 2])[np.arange(N_LABELS) % 4]
     report = evaluate(TRUTH, SCORES, metrics=["p@1"], label_groups=numbers)
     assert [*report.groups] == ["-1", "2", "3", "10"]
+
+
+def test_ties_at_a_cutoff_are_counted_in_groups_of_rows_as_in_all() -> None:
+    truth = [["a"], ["b"], ["a"], ["b"]]
+    scores = [dict.fromkeys("abcde", 0.5) for _ in truth]
+    labels = [*"abcde"]
+    report = evaluate(truth, scores, labels=labels, metrics=["p@1"], row_groups=[*"xxyy"])
+    assert report.tied_rows == {"p@1": 1.0}
+    assert {name: group.tied_rows for name, group in report.row_groups.items()} == {
+        "x": {"p@1": 1.0},
+        "y": {"p@1": 1.0},
+    }

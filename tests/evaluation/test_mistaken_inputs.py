@@ -12,6 +12,8 @@ import scipy.sparse as sp
 import xmleval
 from tests.made_files import npz
 from xmleval import compare, evaluate
+from xmleval.evaluation import same_labels
+from xmleval.files.input import digest
 
 N_LABELS = 12
 M = 60
@@ -145,3 +147,29 @@ def test_sigmoid_of_probabilities_is_noted(truth: Any, scores: Any) -> None:
     assert not notes_starting(LINK, report)
     report = evaluate(truth, scores, metrics="p@1", conventions="link=sigmoid")
     assert not notes_starting(LINK, report)
+
+
+@pytest.mark.parametrize(("n_rows", "n_read"), [(M, 4), (M - 1, 0)])
+def test_files_of_training_are_read_for_the_note_only_where_all_sizes_are_those_of_the_truth(
+    n_rows: int, n_read: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, last in (("truth", M), ("train", n_rows)):
+        (tmp_path / folder).mkdir()
+        npz(tmp_path / folder / "part_0", FROM_0)
+        npz(tmp_path / folder / "part_1", FROM_0[:last])
+    npz(tmp_path / "scores", sp.vstack([LISTED, LISTED], format="csr"))
+    paths = list[Path]()
+
+    def read(path: Path) -> str:
+        paths.append(path)
+        return digest(path)
+
+    monkeypatch.setattr(same_labels, "digest", read)
+    report = evaluate(
+        str(tmp_path / "truth"),
+        str(tmp_path / "scores.npz"),
+        y_train=str(tmp_path / "train"),
+        metrics=["psp@1"],
+    )
+    assert len(paths) == n_read
+    assert (SAME in report.notes) == bool(n_read)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scipy.sparse as sp
 import torch
 import torchmetrics
 
@@ -59,7 +60,8 @@ def test_update_takes_predictions_of_every_form() -> None:
     assert value.dtype == torch.float64
     assert value.shape == ()
     assert float(value) == expected("p@3")["p_at_3"]
-    for scores in (torch.topk(SCORES, 3), SCORES.to_sparse_csr(), SCORES.numpy()):
+    forms = (torch.topk(SCORES, 3), SCORES.to_sparse_csr(), SCORES.numpy())
+    for scores in (*forms, sp.csr_array(SCORES.numpy())):
         assert value_of(scores) == value
     assert value_of(-SCORES, higher_is_better=False) == value
     # no score is missing

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.problems import SPECS
 from xmleval import compare, diff, evaluate
 
 N = 90
@@ -261,3 +262,13 @@ def test_diff_and_compare_refuse_names_of_fewer_or_more_labels(
             diff(form(TRUTH), OLD, NEW, metric="p@1", labels=names)
         with pytest.raises(ValueError, match=f"y_true: .*{len(names)}"):
             compare(form(TRUTH), MODELS, metrics="p@1", worst=2, labels=names)
+
+
+def test_diff_refuses_measures_without_values_by_row_and_by_label() -> None:
+    without = [spec for spec in SPECS.values() if not (spec.has_row_values or spec.by_label)]
+    assert "label_diversity" in {spec.name for spec in without}
+    for spec in without:
+        with pytest.raises(ValueError) as refused:
+            diff(np.eye(3), np.eye(3), np.eye(3)[::-1], metric=spec.name)
+        expected = f"metric: {spec} has values neither by row nor by label"
+        assert str(refused.value) == expected

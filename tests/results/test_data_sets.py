@@ -239,3 +239,23 @@ def test_seeds_labels_and_groups_are_shown_for_each_data_set() -> None:
         if line["group"]:
             report = report.row_groups[line["group"]]
         assert float(line["p@1"]) == report["p@1"]
+
+
+@pytest.mark.parametrize("call", [compare, rank])
+@pytest.mark.parametrize("name", ["y_true", "models", "y_score", 3])
+def test_inputs_among_the_options_of_a_data_set_are_refused(call: Any, name: Any) -> None:
+    data_sets = pairs()
+    data_sets["first"] = (*data_sets["first"], {name: TRUTH})
+    with pytest.raises(ValueError) as refused:
+        call(data_sets, metrics="p@1")
+    message = str(refused.value)
+    assert message.startswith(f"y_true: of data set 'first': option {name!r} is no option of")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("call", [compare, rank])
+def test_unknown_options_of_a_data_set_are_refused_by_its_name(call: Any) -> None:
+    data_sets = pairs()
+    data_sets["first"] = (*data_sets["first"], {"metricz": "p@1"})
+    with pytest.raises(TypeError, match=r"^data set 'first': there is no option 'metricz'"):
+        call(data_sets, metrics="p@1")

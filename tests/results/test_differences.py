@@ -543,3 +543,8 @@ def test_difference_prints_its_measure_models_and_interval() -> None:
     expected = f"P@1: bert - tree = {difference.value:+.4f} {interval}, p <0.001 (tree better)"
     assert str(difference) == expected
     assert repr(difference) == f"<Difference of {expected}>"
+
+
+def test_comparison_without_models_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^reports: no model given; expected the reports of"):
+        Comparison({})

@@ -109,6 +109,14 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "rankings": lambda: ranks(["p@1", "ndcg@3"]),
     "trend": groups_of_days,
 }
+SLOW = (  # pages of many figures
+    "report",
+    "models with complete lists",
+    "seeds without test",
+    "comparison of seeds",
+    "comparison by ranks",
+    "comparison of cut lists",
+)
 CLASSES: list[Any] = [Report, Comparison, Comparisons, Diff, Ranking, Rankings, Trend]
 TEXTS = ("to_text", "to_markdown", "to_latex", "to_csv", "_repr_html_", "to_json", "__repr__")
 
@@ -119,7 +127,10 @@ def loaded(result: Any, path: Path) -> Any:
     return result_class.load(path)
 
 
-@pytest.mark.parametrize("name", RESULTS)
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in RESULTS]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_load_gives_every_form_of_what_was_written(name: str, tmp_path: Path) -> None:
     written = RESULTS[name]()
     read = loaded(written, tmp_path / "result.json")

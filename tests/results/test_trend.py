@@ -193,3 +193,22 @@ def test_page_and_figure_show_limits(reports: dict[str, Report]) -> None:
     page = result.to_html(title="Trend of <days>")
     assert "<title>Trend of &lt;days&gt;</title>" in page
     assert f"Beyond a limit: {', '.join(result.failures)}." in page
+
+
+def test_trend_refuses_a_model_of_reports_without_names() -> None:
+    day = evaluate(np.eye(4), np.eye(4), metrics=["p@1"])
+    with pytest.raises(ValueError) as refused:
+        trend({"day1": day}, model="b")
+    assert str(refused.value) == (
+        "model: 'b' is given, and the report of day1 has no name; leave this out"
+    )
+
+
+def test_trend_does_not_note_measures_with_limits_as_left_out() -> None:
+    days = {
+        "day1": evaluate(np.eye(4), np.eye(4), metrics=["p@1", "r@1", "lrap"]),
+        "day2": evaluate(np.eye(4), np.eye(4), metrics=["p@1"]),
+    }
+    result = trend(days, min={"r@1": 0.5})
+    assert [measure.name for measure in result.measures] == ["p@1", "r@1"]
+    assert "left out, as not on all days: lrap" in result.notes

@@ -49,6 +49,7 @@ from xmleval.states.plan import Settings, make_plan
 from xmleval.states.results import Results
 
 Models = Mapping[str, Any]  # scores or sets by name, or a list of those of seeds
+INPUTS = ("y_true", "y_score", "models")  # of a data set, before its options
 COMPUTED = "is for truths and models; these are results, computed before"
 CHOOSING = ("metrics", "k")  # options that choose among computed results
 # a truth, models and, perhaps, options; or results
@@ -320,6 +321,10 @@ def inputs_of(data_set: tuple[Any, ...]) -> tuple[Any, Any, Mapping[str, Any]]:
     if len(data_set) == 2:
         return *data_set, {}
     if len(data_set) == 3 and isinstance(data_set[2], Mapping):
+        for name in data_set[2]:
+            if not isinstance(name, str) or name in INPUTS:
+                text = f"option {shown(name)} is no option of `evaluate`; {DATA_SET}"
+                raise InputError("y_true", text)
         return data_set
     raise InputError("y_true", f"a tuple of {len(data_set)}; {DATA_SET}")
 
@@ -334,6 +339,8 @@ def naming_data_set(name: str) -> Iterator[None]:
         raise InputError(error.argument, reason) from None
     except ValueError as error:
         raise ValueError(Message(f"data set {shown(name)}: ", *error.args)) from None
+    except TypeError as error:
+        raise TypeError(Message(f"data set {shown(name)}: ", *error.args)) from error
 
 
 def _refuse_settings_of_results(settings: Mapping[str, Any]) -> None:

@@ -87,6 +87,8 @@ def diff(
             raise InputError(name, f"is missing; {expected}")
     worst = positive_integer("worst", worst)
     spec = parse_spec(metric)
+    if not (spec.has_row_values or spec.by_label):
+        raise InputError("metric", f"{spec} has values neither by row nor by label")
     request = request_of({**options, "y_true": y_true, "metrics": [metric]})
     given = request.question.given_options(0)
     question = replace(request.question, per_row=True, per_label=spec.by_label, given=given)

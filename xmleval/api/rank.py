@@ -11,7 +11,7 @@ from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.evaluation.request import SHARED_ARGUMENTS, request_of
 from xmleval.files.remote import is_file
 from xmleval.results.data_sets import Comparisons
-from xmleval.results.ranking import Ranking, by_data_set, rank_by
+from xmleval.results.ranking import Models, Ranking, by_data_set, rank_by
 from xmleval.results.rankings import Rankings
 
 
@@ -98,13 +98,40 @@ def rank(
     [['lr', 'knn']]
     """
     refuse_unknown(options, keywords_of(rank), SHARED_ARGUMENTS)
-    names = [metrics] if isinstance(metrics, str) or metrics is None else [*metrics]
+    names = _names_of(metrics)
     requested = metrics if metrics is None else [str(name) for name in names]
-    if not names:
-        raise InputError("metrics", "no measure given; expected one or more")
     by_name = by_data_set(evaluate_data_sets(results, requested, options))
+    return rank_models(
+        by_name,
+        metrics,
+        higher_is_better=higher_is_better,
+        control=control,
+        alpha=alpha,
+        leave_out=leave_out,
+    )
+
+
+def _names_of(metrics: str | Sequence[str] | None) -> list[str | None]:
+    """Return measures as a list, or refuse an empty one."""
+    if isinstance(metrics, str) or metrics is None:
+        return [metrics]
+    if not metrics:
+        raise InputError("metrics", "no measure given; expected one or more")
+    return [*metrics]
+
+
+def rank_models(
+    by_name: Mapping[str, Models],
+    metrics: str | Sequence[str] | None,
+    *,
+    higher_is_better: bool | None = None,
+    control: str | None = None,
+    alpha: float = 0.05,
+    leave_out: str | None = None,
+) -> Ranking | Rankings:
+    """Rank models by their results on each data set, which `by_data_set` has matched."""
     rankings = dict[str, Ranking]()
-    for name in names:
+    for name in _names_of(metrics):
         ranking = rank_by(
             by_name,
             name,

@@ -139,9 +139,9 @@ def _select_model(day: str, reports: Reports, model: str) -> Reports:
     """Return the report of a model on a day."""
     if model in reports:
         return {"": reports[model]}
-    if [*reports] == [""]:
-        return reports
     reason = f"{shown(model)} is no report of {day}; it has {shown_names(reports)}"
+    if [*reports] == [""]:
+        reason = f"{shown(model)} is given, and the report of {day} has no name; leave this out"
     raise InputError("model", reason)
 
 
@@ -157,8 +157,9 @@ def _measures_of(
         if not shared and not limited:
             raise InputError("results", "no measure is on all days; give metrics of some days")
         measures = dict.fromkeys(map(TrendMeasure, shared))
-        if others:
-            notes.append(f"left out, as not on all days: {', '.join(map(str, others))}")
+        left_out = [str(spec) for spec in others if spec.name not in limited]
+        if left_out:
+            notes.append(f"left out, as not on all days: {', '.join(left_out)}")
     names = [metrics] if isinstance(metrics, str) else metrics or ()
     for name in names:
         measures |= dict.fromkeys(_expand(name, reports))

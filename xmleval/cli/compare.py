@@ -10,7 +10,7 @@ import click
 
 from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
-from xmleval.api.saved_reports import files_by_name, holds_results
+from xmleval.api.saved_reports import holds_results
 from xmleval.cli.data_sets import command_line_options, data_sets_of, list_data_set_files
 from xmleval.cli.files import FIGURE, FILE, MODEL_FILE, PAGE, NamedFile, Scanning
 from xmleval.cli.messages import on_terminal, spell_options
@@ -28,6 +28,7 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import describe_run, write_figure, write_result, write_text
 from xmleval.cli.patterns import name_models
+from xmleval.cli.saved_results import name_files, split_names
 from xmleval.cli.types import COUNT, Choice
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
@@ -109,9 +110,10 @@ def compare(
     else:
         if truth is None:
             raise click.UsageError("Missing argument 'TRUTH'.")
-        files = [truth, *(path for _, path in scores)]
+        named = split_names(truth, scores)
+        files = [path for _, path in named]
         if all(map(holds_results, files)):
-            result = _compare_results(files, scores, options)
+            result = _compare_results(named, options)
         else:
             result = _compare_models(truth, scores, scanning, options)
     if html is not None:
@@ -122,20 +124,15 @@ def compare(
     write_result(result, output_format, output, style)
 
 
-def _compare_results(
-    files: Sequence[Path], named: Sequence[NamedFile], options: Mapping[str, Any]
-) -> Comparisons:
+def _compare_results(files: Sequence[NamedFile], options: Mapping[str, Any]) -> Comparisons:
     """Return the table of results that were computed before."""
     given: dict[str, Any] = {name: options[name] for name in command_line_options(options)}
+    first_name, first = files[0]
     result: Comparisons
-    if len(files) == 1 and files[0].is_file():
-        result = compare_files(files[0], **given)
+    if len(files) == 1 and not first_name and first.is_file():
+        result = compare_files(first, **given)
     else:
-        given_names = {path: name for name, path in named if name}
-        data_sets = files_by_name("results", files)
-        result = compare_files(
-            {given_names.get(path, name): path for name, path in data_sets.items()}, **given
-        )
+        result = compare_files(name_files(files), **given)
     return result
 
 

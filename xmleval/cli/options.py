@@ -107,7 +107,7 @@ def describe_arguments(function: Function, flags: Mapping[str, str]) -> dict[str
         text = " ".join(lines.split()).partition(" See ")[0]
         text = re.sub("`+([^`]+)`+", lambda quoted: flags.get(quoted[1], quoted[1]), text)
         default = parameters[name].default if name in parameters else None
-        described[name] = (text, default)
+        described[name] = (text, None if default is inspect.Parameter.empty else default)
     return described
 
 

@@ -21,7 +21,12 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import write_figure
 from xmleval.cli.report import evaluate_files_for_figures
-from xmleval.cli.saved_results import is_saved, load_saved, refuse_evaluation_options
+from xmleval.cli.saved_results import (
+    is_saved,
+    load_saved,
+    refuse_evaluation_options,
+    split_names,
+)
 from xmleval.cli.types import Choice
 from xmleval.evaluation.request import EvaluateOptions
 from xmleval.metrics.spec import expand_metrics
@@ -63,14 +68,15 @@ def plot(
     """Draw a figure of the predictions in one or more SCORES.
 
     In place of TRUTH and SCORES, files of saved results are drawn: JSON, or states of `xmleval
-    evaluate` or `merge`, if they hold what the figure needs.
+    evaluate` or `merge`, if they hold what the figure needs. NAME=FILE names a model.
 
     Several SCORES are compared as by `xmleval compare`. Inputs are those of `xmleval evaluate`
     except --pred.
     """
-    if is_saved(truth, scores):
+    named = split_names(truth, scores)
+    if is_saved(named[0].path, scores):
         refuse_evaluation_options({"output", "kind", "metrics"})
-        saved = load_saved([truth, *(file.path for file in scores)], options["metrics"])
+        saved = load_saved(named, options["metrics"])
         write_figure(saved.plot(kind, metrics=[spec.name for spec in saved.specs]), output)
         return
     if kind == "ranks":

@@ -11,8 +11,8 @@ import click
 
 from xmleval.api.compare import CHOOSING
 from xmleval.api.evaluate import evaluate
-from xmleval.api.rank import evaluate_data_sets
-from xmleval.api.rank import rank as rank_models
+from xmleval.api.rank import evaluate_data_sets, rank_models
+from xmleval.api.rank import rank as rank_of
 from xmleval.api.saved_reports import files_by_name
 from xmleval.cli.compare import OUTPUTS
 from xmleval.cli.data_sets import DataSets, command_line_options, data_sets_of, list_data_set_files
@@ -43,7 +43,7 @@ RANK_OPTIONS = {
 SECTIONS = {"Ranks": RANK_OPTIONS, "Data sets": DATA_SETS} | COMPARED | {"Output": OUTPUTS}
 
 
-@command(SECTIONS, rank_models, evaluate, Result.tables, examples=EXAMPLES)
+@command(SECTIONS, rank_of, evaluate, Result.tables, examples=EXAMPLES)
 @click.argument("results", type=FILE, nargs=-1)
 def rank(
     results: tuple[Path, ...],

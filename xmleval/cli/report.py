@@ -25,7 +25,12 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import describe_run, print_counts, write_text
 from xmleval.cli.patterns import name_models
-from xmleval.cli.saved_results import is_saved, load_saved, refuse_evaluation_options
+from xmleval.cli.saved_results import (
+    is_saved,
+    load_saved,
+    refuse_evaluation_options,
+    split_names,
+)
 from xmleval.evaluation.request import EvaluateOptions
 from xmleval.results.comparison import Comparison
 from xmleval.results.result import reword
@@ -61,17 +66,18 @@ def report(
     """Write a page with the result in a sentence, tables and figures of one or more SCORES.
 
     In place of TRUTH and SCORES, files of saved results are shown side by side: JSON, or states of
-    `xmleval evaluate` or `merge`, as far as they hold what figures need.
+    `xmleval evaluate` or `merge`, as far as they hold what figures need. NAME=FILE names a model.
 
     The page is one HTML file that needs no network. Several SCORES are compared as by `xmleval
     compare`. Figures show measures against k, precision-recall and ROC curves, scores, calibration
     and, with --train, groups of labels by training frequency. Inputs are those of `xmleval
     evaluate` except --pred.
     """
-    files = [truth, *(file.path for file in scores), training_file(options)]
-    if is_saved(truth, scores):
+    named = split_names(truth, scores)
+    files = [*(file.path for file in named), training_file(options)]
+    if is_saved(named[0].path, scores):
         refuse_evaluation_options({"output", "title", "metrics"})
-        result = load_saved([truth, *(file.path for file in scores)], options["metrics"])
+        result = load_saved(named, options["metrics"])
     else:
         result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)
     write_text(result.to_html(title=title, about=describe_run(files)), output)

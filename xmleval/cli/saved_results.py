@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 
 from xmleval.api.saved_reports import files_by_name, holds_results, load_reports
+from xmleval.base.errors import InputError
 from xmleval.cli.data_sets import command_line_options
+from xmleval.cli.files import MODEL_FILE, NamedFile
 from xmleval.cli.messages import FLAGS, spell_options
 from xmleval.results.comparison import Comparison, select_measures
 from xmleval.results.report import Report
@@ -37,16 +39,41 @@ def refuse_evaluation_options(allowed: Collection[str]) -> None:
             raise click.UsageError(text, context)
 
 
-def load_saved(paths: Sequence[Path], metrics: Iterable[str] | None) -> Comparison:
+def split_names(truth: Path, scores: Sequence[NamedFile]) -> list[NamedFile]:
+    """Return TRUTH and SCORES as files that may have a name before them."""
+    return [MODEL_FILE.convert(str(truth), None, None), *scores]
+
+
+def name_files(files: Sequence[NamedFile]) -> dict[str, Path]:
+    """Return files of results by the names before them, else by their own."""
+    given_names = {path: name for name, path in files if name}
+    paths_by_name = files_by_name("results", [path for _, path in files])
+    for path in given_names.keys() - {*paths_by_name.values()}:
+        text = f"{path} is a folder or a pattern; expected one file after a name"
+        raise InputError("results", text)
+    by_name = dict[str, Path]()
+    for own_name, path in paths_by_name.items():
+        name = given_names.get(path, own_name)
+        if name in by_name:
+            text = f"{path}: has the name {name}, as {by_name[name]} has; give another"
+            raise InputError("results", text)
+        by_name[name] = path
+    return by_name
+
+
+def load_saved(files: Sequence[NamedFile], metrics: Iterable[str] | None) -> Comparison:
     """Return the reports of files of results, side by side, with the measures to show.
 
     A file of models that were compared keeps their differences.
     """
-    files = files_by_name("results", paths)
-    loaded = {name: load_reports("results", path)[1] for name, path in files.items()}
-    first, *others = files
+    paths = name_files(files)
+    loaded = {name: load_reports("results", path)[1] for name, path in paths.items()}
+    first, *others = paths
     if not others and "" not in loaded[first]:
-        return _select_measures(Comparison.load(files[first]), metrics)
+        if any(name for name, _ in files):
+            text = f"{first}={paths[first]}: has several models with names; give the file alone"
+            raise InputError("results", text)
+        return _select_measures(Comparison.load(paths[first]), metrics)
     return _select_measures(_merge_reports(loaded), metrics)
 
 

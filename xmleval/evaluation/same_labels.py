@@ -54,13 +54,22 @@ def _are_same_files(paths: list[Path], others: list[Path]) -> bool:
     """Return whether files are the same, or have the same sizes and digests."""
     if len(paths) != len(others):
         return False
-    return all(map(_is_same_file, paths, others))
+    different = [pair for pair in zip(paths, others, strict=True) if not _is_one_file(*pair)]
+    # no file is read unless all have the same sizes
+    if not all(_have_one_size(*pair) for pair in different):
+        return False
+    return all(digest(path) == digest(other) for path, other in different)
 
 
-def _is_same_file(path: Path, other: Path) -> bool:
-    """Return whether two files are one, or have the same size and digest."""
+def _is_one_file(path: Path, other: Path) -> bool:
+    """Return whether two paths or addresses are those of one file."""
     if isinstance(path, RemotePath) or isinstance(other, RemotePath):
         return str(path) == str(other)
-    if os.path.realpath(path) == os.path.realpath(other):
-        return True
-    return path.stat().st_size == other.stat().st_size and digest(path) == digest(other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _have_one_size(path: Path, other: Path) -> bool:
+    """Return whether two files on this machine have the same size."""
+    if isinstance(path, RemotePath) or isinstance(other, RemotePath):
+        return False
+    return path.stat().st_size == other.stat().st_size

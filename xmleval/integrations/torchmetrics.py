@@ -158,13 +158,10 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
 
     def _leading(self, preds: Any) -> Any:
         """Return the first labels of dense scores; other predictions unchanged."""
-        shape = (len(preds), self._evaluator.n_labels)
-        is_dense = (
-            isinstance(preds, torch.Tensor)
-            and preds.layout == torch.strided
-            and preds.shape == shape
-        )
-        if is_dense and preds.is_floating_point():
+        if not isinstance(preds, torch.Tensor) or preds.layout != torch.strided:
+            return preds
+        has_all_labels = preds.shape == (len(preds), self._evaluator.n_labels)
+        if has_all_labels and preds.is_floating_point():
             return self._select(preds)
         return preds
 

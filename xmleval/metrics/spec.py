@@ -185,6 +185,7 @@ class Spec:
         """Return the fields of `Conventions` that affect the value of sets of a decision rule."""
         without_effect = {
             "labels": self.average not in ("macro", "of_macros"),
+            "ap_empty": self.average == "geometric",
             "unlisted": decision == "pred" and "sets" in self.needs,
         }
         return [name for name in self.metric.conventions if not without_effect.get(name)]

@@ -161,6 +161,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
         lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
         tests: CorrectedDifferences | None = None,
     ) -> None:
+        if not reports:
+            raise InputError("reports", "no model given; expected the reports of one or more")
         self.seeds = {name: _seed_reports(report) for name, report in reports.items()}
         self.reports = {name: mean_of(seeds) for name, seeds in self.seeds.items()}
         self._has_seeds = max(map(len, self.seeds.values())) > 1

@@ -65,26 +65,36 @@ def _split(
             column = np.empty(ptr[-1], values.dtype)
             split_entries(part.ptr, values, groups, ptr[starts[:-1]], column)
         columns.append(column)
+    cut_ties: list[Truth | None] = [None for _ in spans]
+    if isinstance(part, RankedRows) and part.cut_ties is not None:
+        cut_ties = _split(part.cut_ties, groups, order, starts)
     parts: list[Any] = []
-    for start, stop in spans:
+    for (start, stop), ties in zip(spans, cut_ties, strict=True):
         entries: list[Any] = [ptr[start : stop + 1] - ptr[start]]
         for column in columns:
             entries.append(None if column is None else column[ptr[start] : ptr[stop]])
         if isinstance(part, Truth):
             parts.append(Truth(*entries))
         else:
-            parts.append(_take_rows(part, order[start:stop], *entries))
+            row_ptr, labels, scores = entries
+            rows = order[start:stop]
+            parts.append(_take_rows(part, rows, row_ptr, labels, scores, ties))
     return parts
 
 
 def _take_rows(
-    ranking: RankedRows, rows: Ints, ptr: Ints, labels: Labels, scores: Scores | None
+    ranking: RankedRows,
+    rows: Ints,
+    ptr: Ints,
+    labels: Labels,
+    scores: Scores | None,
+    cut_ties: Truth | None,
 ) -> RankedRows:
-    """Return some rows of a ranking with their entries."""
+    """Return some rows of a ranking with their entries, and the labels that were cut from them."""
     raw = RawScores(int(ptr[-1]), False)
     n_above = ranking.n_above[rows]
     return RankedRows(
-        ptr, labels, scores, n_above, ranking.ordered, raw, tie_order=ranking.tie_order
+        ptr, labels, scores, n_above, ranking.ordered, raw, cut_ties, ranking.tie_order
     )
 
 
