@@ -254,3 +254,71 @@ def test_own_name_of_ids_is_given() -> None:
 def test_table_of_arrow_has_all_columns_as_labels() -> None:
     truth = read_arrow_truth(write_parquet(make_truth(), "t"))
     assert truth.label_names == [f"label {place}" for place in range(5)]
+
+
+def make_numbered(ids: list[int], name: str = "no") -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a truth and scores whose first column has integers that name the rows."""
+    truth = make_truth(len(ids)).rename(columns={"id": name})
+    truth[name] = ids
+    scores = make_scores(len(ids)).rename(columns={"id": name})
+    scores[name] = ids[::-1]
+    return truth, scores
+
+
+@each_format
+@pytest.mark.parametrize("ids", [[*range(1, 10)], [*range(11, 20)], [3, 1, 8, 0, 2, 7, 9, 5, 40]])
+def test_integers_that_differ_in_the_first_column_name_the_rows(
+    write: Writer, ids: list[int]
+) -> None:
+    truth, scores = make_numbered(ids)
+    files = write(truth, "t"), write(scores, "s")
+    expected = results_of(*(scan(file, instance="no") for file in files))
+    assert results_of(*files) == expected
+    assert results_of(truth, scores) == expected
+    assert results_of(truth, files[1]) == expected
+    graded = {"metrics": ["ndcg@3", "p@1"], "conventions": "gains=linear"}
+    assert results_of(*files, **graded) == results_of(
+        *(scan(file, instance="no") for file in files), **graded
+    )
+    hint = "as its integers all differ (labels= says which columns are labels)"
+    notes = evaluate(*files, metrics="p@1").notes
+    assert notes == [f"{file}: 5 columns read as labels, ids in 'no', {hint}" for file in files]
+    assert f"y_true: ids in 'no', {hint}" in evaluate(truth, scores, metrics="p@1").notes
+
+
+@each_format
+def test_labels_with_the_column_of_integers_make_it_a_label(write: Writer) -> None:
+    truth, scores = make_numbered([*range(11, 20)])
+    names = [*truth.columns]
+    files = write(truth, "t"), write(scores, "s")
+    graded = {"metrics": "ndcg@3", "conventions": "gains=linear", "labels": names}
+    assert results_of(*files, **graded)[2] == names
+    assert results_of(truth, scores, **graded)[2] == names
+
+
+@each_format
+@pytest.mark.parametrize("ids", [[0, 1, 1], [1, 0], [0, 2], [0, 3, 1]])
+def test_few_integers_that_may_be_labels_are_labels(write: Writer, ids: list[int]) -> None:
+    truth = make_truth(len(ids)).rename(columns={"id": "no"})
+    truth["no"] = ids
+    truth["label 1"] = [2, 0, 1][: len(ids)]
+    graded = {"metrics": "ndcg@3", "conventions": "gains=linear"}
+    scores = make_scores(len(ids)).drop(columns="id").assign(no=0.5)
+    assert results_of(write(truth, "t"), write(scores, "s"), **graded)[2][0] == "no"
+    assert results_of(truth, scores, **graded)[2][0] == "no"
+
+
+@each_format
+def test_integers_of_a_truth_that_may_be_ids_are_refused_with_advice(write: Writer) -> None:
+    truth, scores = make_numbered([7, 8])
+    files = write(truth, "t"), write(scores, "s")
+    advice = r"'no': value 7 .*if it holds ids, scan\(path, instance='no'\) reads them"
+    with pytest.raises(ValueError, match=advice):
+        evaluate(*files)
+
+
+@each_format
+def test_columns_with_numbers_for_names_are_labels(write: Writer) -> None:
+    scores = pd.DataFrame({"0": [5, 4, 3], "1": [0.5, 0.25, 0.75]})
+    truth = pd.DataFrame({"0": [1, 0, 1], "1": [0, 1, 1]})
+    assert results_of(write(truth, "t"), write(scores, "s"))[2] == ["0", "1"]

@@ -546,12 +546,24 @@ def _find_label_columns(
                 reading.kind,
                 reading.fields,
                 lambda name: _is_number(types[name]),
+                partial(_sample_rows, table),
                 _index_columns(table.metadata),
             )
             if columns is None:
                 raise
             return names, columns
     return names, None
+
+
+def _sample_rows(table: OpenedTable) -> Iterator[Sequence[object]]:
+    """Yield the cells of the rows of a table; none if its first column holds no integers."""
+    names: list[str] = table.schema.names
+    if import_pyarrow().types.is_integer(table.schema.field(0).type):
+        for batch in table.batches(names, BATCH_BYTES):
+            for start in range(0, batch.num_rows, SAMPLED_ROWS):
+                part = batch.slice(start, SAMPLED_ROWS)
+                columns = [part.column(name).to_pylist() for name in names]
+                yield from zip(*columns, strict=True)
 
 
 def _is_number(type_: Any) -> bool | None:

@@ -806,7 +806,7 @@ class _TextFiles:
                 header = self.records(file)
                 names, first, file_records = _read_header(header)
                 if reader is None:
-                    reader = _open_reader(names, first, kind, self.fields, self._sample(file))
+                    reader = self._open(file, names, first, kind)
                 elif self.records is csv_rows and {*names} != {*reader.names}:
                     fields_of_first = _shown_names([*reader.names])
                     raise ValueError(
@@ -825,11 +825,15 @@ class _TextFiles:
                 if path is paths[-1]:
                     reader.close()
 
-    def _sample(self, file: InputFile) -> Iterable[tuple[int, Any]]:
-        """Return the first records, to see whether a field that is named has single labels."""
-        if not self.fields.name_labels:
-            return ()
-        return itertools.islice(self.records(file), 1, 1 + SAMPLED_RECORDS)
+    def _open(
+        self, file: InputFile, names: list[str], first: tuple[int, dict[str, Any]], kind: str
+    ) -> _DocumentReader | LabelColumnsReader:
+        """Return a reader for the fields of a file, whose first record is given."""
+
+        def sample() -> Iterator[tuple[int, Any]]:
+            return itertools.islice(self.records(file), 1, 1 + SAMPLED_RECORDS)
+
+        return _open_reader(names, first, kind, self.fields, sample)
 
     def read_columns(self, path: Path) -> list[str]:
         """Return the names of the fields of a file."""
@@ -840,8 +844,9 @@ class _TextFiles:
     def read_label_columns(self, path: Path, kind: str) -> Sequence[str] | None:
         """Return the labels of a table with a column for each label, None of documents."""
         with naming(path, self.expected):
-            names, first, _ = _read_header(self.records(self.file_at(path)))
-            reader = _open_reader(names, first, kind, self.fields)
+            file = self.file_at(path)
+            names, first, _ = _read_header(self.records(file))
+            reader = self._open(file, names, first, kind)
             return reader.columns.labels if isinstance(reader, LabelColumnsReader) else None
 
     def holds_both(self, path: Path) -> bool:
@@ -857,7 +862,7 @@ class _TextFiles:
             file = self.file_at(path)
             header = self.records(file)
             names, first, records = _read_header(header)
-            reader = _open_reader(names, first, kind, self.fields, self._sample(file))
+            reader = self._open(file, names, first, kind)
         entry = reader.entry if isinstance(reader, _DocumentReader) else None
         if entry is None:
             entries = _cells_of_records(records, None, wanted)
@@ -1002,9 +1007,12 @@ def _open_reader(
     first: tuple[int, dict[str, Any]],
     kind: str,
     fields: Fields,
-    sample: Iterable[tuple[int, Any]] = (),
+    sample: Callable[[], Iterator[tuple[int, Any]]],
 ) -> _DocumentReader | LabelColumnsReader:
-    """Return a reader for fields, or refuse a first record that has no labels."""
+    """Return a reader for fields, or refuse a first record that has no labels.
+
+    ``sample`` returns the first records, to see what some fields hold.
+    """
     line, record = first
 
     def is_number(name: str) -> bool | None:
@@ -1014,10 +1022,18 @@ def _open_reader(
             return None
         return _read_number(cell, "grades") is not None
 
+    def sampled_cells() -> Iterator[list[object]]:
+        """Yield the cells of the first records, in the order of all fields."""
+        for _, record in sample():
+            yield [record.get(name) for name in names]
+
+    records: Iterable[tuple[int, Any]] = ()
+    if fields.name_labels:  # a field that is named may have single labels
+        records = sample()
     try:
-        return _DocumentReader(names, record, kind, fields, sample)
+        return _DocumentReader(names, record, kind, fields, records)
     except NoLabelsError:
-        columns = choose_label_columns(names, kind, fields, is_number)
+        columns = choose_label_columns(names, kind, fields, is_number, sampled_cells)
         if columns is not None:
             return LabelColumnsReader(names, columns, kind, Origin(join_option="instance_field"))
         _refuse_bare_objects(line, record)

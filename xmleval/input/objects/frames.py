@@ -33,6 +33,7 @@ from xmleval.input.columns import (
 )
 from xmleval.input.csr import matrix_rows
 from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
+from xmleval.input.id_columns import are_ids, may_name_rows, note_on_ids
 from xmleval.input.objects.named import flat_rows, numbered_labels
 from xmleval.input.row_columns import ColumnValueError, RowColumn, is_column
 from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_missing
@@ -450,7 +451,12 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
             refuse_users_and_items(frame.columns, _how_to_read)
         except ColumnsError as error:
             raise InputError(argument, str(error)) from None
-    return _read_wide_rows(frame, argument, labels, id_column)
+    notes = list[str]()
+    if id_column is None and frame.columns:
+        id_column = _find_integer_ids(frame, labels)
+        if id_column is not None:
+            notes.append(note_on_ids(id_column))
+    return _read_wide_rows(frame, argument, labels, id_column, notes)
 
 
 def _refuse_same_names(argument: str, names: list[Hashable]) -> None:
@@ -472,6 +478,24 @@ def _find_keys(frame: Frame, argument: str, labels: Sequence[Any]) -> Hashable:
     return find_instance(distinct_names)
 
 
+def _find_integer_ids(frame: Frame, labels: Sequence[Any] | None) -> Hashable:
+    """Return the first column if its integers can only be ids of rows, None if they are labels."""
+    first, *others = frame.columns
+    if labels is not None:
+        others = [name for name in others if name in labels]
+    if first in (labels or ()) or not others or not may_name_rows(first):
+        return None
+    values = frame.values(first)
+    if {*map(type, values)} != {int} or min(values) < 0 or len({*values}) < len(values):
+        return None
+    matrix = frame.matrix(others)
+    if matrix.dtype.kind not in "biuf" or 0 in matrix.shape:
+        return None
+    has_fractions = matrix.dtype.kind == "f"
+    largest = 0 if has_fractions else int(matrix.max())
+    return first if are_ids(values, largest, has_fractions=has_fractions) else None
+
+
 def _refuse_key_twice(argument: str, name: Hashable, values: list[Any]) -> None:
     distinct = {*values}
     if len(distinct) < len(values) and not distinct <= {0, 1}:
@@ -486,9 +510,16 @@ def _how_to_read(user: str, item: str) -> str:
 
 
 def _read_wide_rows(
-    frame: Frame, argument: str, labels: Sequence[Any] | None, id_column: Hashable
+    frame: Frame,
+    argument: str,
+    labels: Sequence[Any] | None,
+    id_column: Hashable,
+    notes: list[str],
 ) -> Rows:
-    """Return the rows of a frame with a column per label; ``id_column`` may name the rows."""
+    """Return the rows of a frame with a column per label; ``id_column`` may name the rows.
+
+    ``notes`` are on what its contents decided.
+    """
     names = frame.columns
     if labels is None:
         ids = [name for name in names if name == id_column or is_written_index(name)]
@@ -509,6 +540,7 @@ def _read_wide_rows(
         )
         raise InputError(argument, f"column {shown(bad)} holds no numbers; {hint}")
     origin = _origin(frame, id_column, [name for name in names if name not in label_columns])
+    origin.notes += notes
     rows = _as_rows(argument, matrix)
     match = None if frame.keys is None else BY_INDEX
     return rows._replace(
