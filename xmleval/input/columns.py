@@ -190,6 +190,29 @@ def without_row_values(names: Sequence[Column], row_values: Collection[Column]) 
     return [name for name in names if name in remaining or name in instances]
 
 
+def refuse_labels_as_row_values(
+    names: Sequence[Column],
+    row_values: Collection[Column],
+    is_list: Callable[[Column], bool] | None,
+    chosen: ChosenColumns[Column],
+) -> None:
+    """Refuse values of rows in the column of labels or of judgements of a long table.
+
+    A column that the caller names as one of these may also have values of rows.
+    """
+    try:
+        table = choose_columns(names, "grades", is_list, chosen)
+    except ColumnsError:
+        return
+    if table.lists:
+        return
+    roles = {table.label: "labels", table.value: "judgements"}
+    for name, content in roles.items():
+        if name in row_values and name not in chosen:
+            text = f"column {shown(name)} has the {content}, not a value for each row; "
+            raise ColumnsError(f"{text}name another column for groups, clusters or weights of rows")
+
+
 def _find_instance_next_to(
     label: Column, names: Sequence[Column], *, is_required: bool
 ) -> Column | None:

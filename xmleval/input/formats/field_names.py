@@ -13,6 +13,7 @@ from xmleval.input.columns import (
     TableColumns,
     choose_columns,
     named_as,
+    refuse_labels_as_row_values,
     without_row_values,
 )
 from xmleval.input.formats.format import Fields
@@ -42,6 +43,8 @@ def choose_fields(
         if fields.score in names or not fields.score_of_truth:
             score = fields.score
     chosen = ChosenColumns(fields.id, labels, score, are_entries)
+    if not is_scores and fields.row_values:
+        refuse_labels_as_row_values(names, fields.row_values, is_list, chosen)
     if not is_scores:  # those of predictions may have scores by another column's name
         names = without_values_of_rows(names, fields)
     try:

@@ -28,6 +28,7 @@ from xmleval.input.columns import (
     find_instance,
     is_written_index,
     named_as,
+    refuse_labels_as_row_values,
     refuse_users_and_items,
     without_row_values,
 )
@@ -259,6 +260,11 @@ def take_row_values(
         return value, {}
     chosen = value.chosen if isinstance(value, FrameColumns) else ChosenColumns[Hashable]()
     found = {each: name for each, name in names.items() if is_column(each, name, frame.columns)}
+    for each, name in found.items():
+        try:
+            refuse_labels_as_row_values(frame.columns, [name], frame.holds_lists, chosen)
+        except ColumnsError as error:
+            raise InputError(each, str(error)) from None
     row_values = [name for name in found.values() if name not in chosen]
     part = frame._replace(columns=without_row_values(frame.columns, row_values))
     instance = None
