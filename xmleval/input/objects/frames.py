@@ -37,7 +37,12 @@ from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ra
 from xmleval.input.id_columns import are_ids, may_name_rows, note_on_ids
 from xmleval.input.numbered_labels import LabelCounter, notes_on_numbered
 from xmleval.input.objects.named import flat_rows, numbered_labels
-from xmleval.input.row_columns import ColumnValueError, RowColumn, is_column
+from xmleval.input.row_columns import (
+    ColumnValueError,
+    RowColumn,
+    is_column,
+    refuse_other_texts,
+)
 from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_missing
 from xmleval.input.scan import check_keep
 from xmleval.input.tensors import as_list, is_sparse
@@ -282,6 +287,7 @@ def take_row_values(
     """
     frame = value.frame if isinstance(value, FrameColumns) else open_frame(argument, value)
     if frame is None:
+        refuse_other_texts(names)
         return value, {}
     chosen = value.chosen if isinstance(value, FrameColumns) else ChosenColumns[Hashable]()
     found = {each: name for each, name in names.items() if is_column(each, name, frame.columns)}
