@@ -262,6 +262,8 @@ def test_names_and_cutoffs_in_one_text_are_those_of_a_list() -> None:
     options["k"] = "1-3, 5"
     text = ", ".join(names)
     assert xmleval.evaluate(TRUTH, TRUTH, metrics=text, **options).to_json() == report.to_json()
+    in_list = xmleval.evaluate(TRUTH, TRUTH, metrics=[text], **options)
+    assert in_list.to_json() == report.to_json()
     evaluator = xmleval.Evaluator(text, n_labels=report.n_labels, **options)
     evaluator.update(TRUTH, TRUTH)
     assert [*evaluator.compute()] == [*report]
@@ -275,7 +277,6 @@ def test_names_and_cutoffs_in_one_text_are_those_of_a_list() -> None:
         ({"k": "1-x"}, "k: '1-x' is not a list of positive integers, as in 1,3,5 or 1-20"),
         ({"k": "3-1"}, "k: '3-1' is not a list of positive integers, as in 1,3,5 or 1-20"),
         ({"k": "1-5000"}, "k: '1-5000' is more than 1000 cutoffs"),
-        ({"metrics": ["p@1,p@3"]}, "give several names as a list"),
     ],
 )
 def test_names_and_cutoffs_in_one_text_are_refused_if_damaged(
@@ -295,3 +296,13 @@ def test_evaluate_refuses_exclude_without_names_if_the_truth_has_names() -> None
     )
     with pytest.raises(ValueError, match=r"^exclude: has no names, which y_true= has"):
         xmleval.evaluate("t.jsonl", NAMED[1], metrics="p@1", exclude=TRUTH[:2])
+
+
+def test_evaluate_refuses_exclude_by_number_if_the_truth_has_names() -> None:
+    Path("t.json").write_text('{"1": {"0": 1, "1": 1}, "0": {"1": 1}}')
+    run = {"1": {"0": 0.5, "1": 0.25}, "0": {"0": 0.5}}
+    for pairs in ([(0, 1)], np.array([[0, 1]])):
+        with pytest.raises(
+            ValueError, match=r"exclude: has pairs of numbers, and .*of their names"
+        ):
+            xmleval.evaluate("t.json", run, metrics="p@1", exclude=pairs)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from tests.damage import answer
 from tests.limits import NAME_LIMITS, small_limits
@@ -184,7 +185,7 @@ def test_columns_that_differ_are_noted_or_refused(write: Writer) -> None:
     ("role", "value", "message"),
     [
         ("t", 2, "value 2 is neither 0 nor 1 in a label set; grades need"),
-        ("t", np.nan, "value nan is neither 0 nor 1 in a label set; give 0 where it means"),
+        ("t", np.nan, "the cell is empty; give 0 where the label is not relevant"),
         ("s", np.nan, "score nan is not a number; scores must be ordered"),
     ],
 )
@@ -254,3 +255,135 @@ def test_own_name_of_ids_is_given() -> None:
 def test_table_of_arrow_has_all_columns_as_labels() -> None:
     truth = read_arrow_truth(write_parquet(make_truth(), "t"))
     assert truth.label_names == [f"label {place}" for place in range(5)]
+
+
+def make_numbered(ids: list[int], name: str = "no") -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a truth and scores whose first column has integers that name the rows."""
+    truth = make_truth(len(ids)).rename(columns={"id": name})
+    truth[name] = ids
+    scores = make_scores(len(ids)).rename(columns={"id": name})
+    scores[name] = ids[::-1]
+    return truth, scores
+
+
+@each_format
+@pytest.mark.parametrize("ids", [[*range(1, 10)], [*range(11, 20)], [3, 1, 8, 0, 2, 7, 9, 5, 40]])
+def test_integers_that_differ_in_the_first_column_name_the_rows(
+    write: Writer, ids: list[int]
+) -> None:
+    truth, scores = make_numbered(ids)
+    files = write(truth, "t"), write(scores, "s")
+    expected = results_of(*(scan(file, instance="no") for file in files))
+    assert results_of(*files) == expected
+    assert results_of(truth, scores) == expected
+    assert results_of(truth, files[1]) == expected
+    graded = {"metrics": ["ndcg@3", "p@1"], "conventions": "gains=linear"}
+    assert results_of(*files, **graded) == results_of(
+        *(scan(file, instance="no") for file in files), **graded
+    )
+    hint = "as its integers all differ (labels= says which columns are labels)"
+    notes = evaluate(*files, metrics="p@1").notes
+    assert notes == [f"{file}: 5 columns read as labels, ids in 'no', {hint}" for file in files]
+    assert f"y_true: ids in 'no', {hint}" in evaluate(truth, scores, metrics="p@1").notes
+
+
+@each_format
+def test_labels_with_the_column_of_integers_make_it_a_label(write: Writer) -> None:
+    truth, scores = make_numbered([*range(11, 20)])
+    names = [*truth.columns]
+    files = write(truth, "t"), write(scores, "s")
+    graded = {"metrics": "ndcg@3", "conventions": "gains=linear", "labels": names}
+    assert results_of(*files, **graded)[2] == names
+    assert results_of(truth, scores, **graded)[2] == names
+
+
+@each_format
+@pytest.mark.parametrize("ids", [[0, 1, 1], [1, 0], [0, 2], [0, 3, 1]])
+def test_few_integers_that_may_be_labels_are_labels(write: Writer, ids: list[int]) -> None:
+    truth = make_truth(len(ids)).rename(columns={"id": "no"})
+    truth["no"] = ids
+    truth["label 1"] = [2, 0, 1][: len(ids)]
+    graded = {"metrics": "ndcg@3", "conventions": "gains=linear"}
+    scores = make_scores(len(ids)).drop(columns="id").assign(no=0.5)
+    assert results_of(write(truth, "t"), write(scores, "s"), **graded)[2][0] == "no"
+    assert results_of(truth, scores, **graded)[2][0] == "no"
+
+
+@each_format
+def test_integers_of_a_truth_that_may_be_ids_are_refused_with_advice(write: Writer) -> None:
+    truth, scores = make_numbered([7, 8])
+    files = write(truth, "t"), write(scores, "s")
+    advice = r"'no': value 7 .*if it holds ids, scan\(path, instance='no'\) reads them"
+    with pytest.raises(ValueError, match=advice):
+        evaluate(*files)
+
+
+@each_format
+def test_columns_with_numbers_for_names_are_labels(write: Writer) -> None:
+    scores = pd.DataFrame({"0": [5, 4, 3], "1": [0.5, 0.25, 0.75]})
+    truth = pd.DataFrame({"0": [1, 0, 1], "1": [0, 1, 1]})
+    assert results_of(write(truth, "t"), write(scores, "s"))[2] == ["0", "1"]
+
+
+def scores_without_names() -> dict[str, Any]:
+    """Return scores of three labels in arrays, lists and files, many of them equal."""
+    cells = np.random.default_rng(2).integers(0, 4, (9, 3)) / 4
+    np.save("scores.npy", cells)
+    sp.save_npz("scores.npz", sp.csr_array(cells))
+    order = np.argsort(-cells, axis=1, kind="stable")[:, :2]
+    np.save("top_indices.npy", order)
+    return {
+        "array": (cells, cells),
+        "matrix": (sp.csr_array(cells), sp.csr_array(cells)),
+        "list": (cells.tolist(), cells.tolist()),
+        "lists of ids": (order.tolist(), order.tolist()),
+        "pair": ((order, None), (order, None)),
+        "npy": (cells, "scores.npy"),
+        "npz": (sp.csr_array(cells), "scores.npz"),
+        "indices": ((order, None), "top_indices.npy"),
+    }
+
+
+@each_format
+@pytest.mark.parametrize(
+    "form", ["array", "matrix", "list", "lists of ids", "pair", "npy", "npz", "indices"]
+)
+def test_predictions_without_names_are_read_by_position(write: Writer, form: str) -> None:
+    value, beside = scores_without_names()[form]
+    truth = make_truth(9, 3)
+    plain = truth.drop(columns="id")
+    ties = {"metrics": ["p@1", "ndcg@3"]}
+    expected = results_of(plain, value, **ties)
+    for table in (plain, truth, truth.rename(columns={"id": "document"})):
+        file = write(table, "t")
+        assert results_of(file, beside, **ties) == expected
+        assert results_of(file, beside, labels=[*plain.columns], **ties) == expected
+        notes = evaluate(file, beside, metrics="p@1").notes
+        assert any("labels were read by position" in note for note in notes)
+        are_left_out = [f"column '{table.columns[0]}' is left out" in note for note in notes]
+        assert any(are_left_out) == (table is not plain)
+
+
+@each_format
+def test_sets_without_names_are_read_by_position(write: Writer) -> None:
+    truth = make_truth(9, 3)
+    file = write(truth, "t")
+    plain = truth.drop(columns="id")
+    cells = (np.random.default_rng(1).random((9, 3)) < 0.5).astype(int)
+    measures = {"metrics": ["f1.macro", "f1.micro"]}
+    expected = results_of(plain, y_pred=cells, **measures)
+    assert results_of(file, y_pred=cells, **measures) == expected
+    assert results_of(file, y_pred=sp.csr_array(cells), **measures) == expected
+    ids = [np.flatnonzero(row).tolist() for row in cells]
+    assert results_of(file, y_pred=ids, **measures) == expected
+
+
+@each_format
+def test_other_number_of_columns_without_names_is_refused(write: Writer) -> None:
+    file = write(make_truth(9, 3), "t")
+    with pytest.raises(
+        ValueError, match=r"2 labels, and t.* has 3; expected as many, in the order"
+    ):
+        evaluate(file, np.zeros((9, 2)))
+    with pytest.raises(ValueError, match="8 rows do not match the 9 of t"):
+        evaluate(file, np.zeros((8, 3)))

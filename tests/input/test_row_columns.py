@@ -416,3 +416,72 @@ def test_a_column_of_results_is_read_only_if_no_other_has_predictions() -> None:
     Path("truth.csv").write_text("id,labels\na,x\nb,y\n")
     Path("run.csv").write_text("id,label,score,results\na,x,.2,ok\nb,y,.3,bad\n")
     assert evaluate("truth.csv", "run.csv", metrics="p@1")["p@1"] == 1.0
+
+
+@pytest.mark.parametrize("argument", ["row_groups", "clusters", "sample_weight"])
+@pytest.mark.parametrize("form", ["frame", "csv", "jsonl", "parquet"])
+@pytest.mark.parametrize(("name", "content"), [("label", "labels"), ("score", "judgements")])
+def test_column_of_labels_or_judgements_is_no_value_of_rows(
+    argument: str, form: str, name: str, content: str
+) -> None:
+    cells = {name: LONG[name].to_pylist() for name in ("instance", "label")}
+    table = pa.table({**cells, "score": [1] * LONG.num_rows})
+    truth: Any = table
+    if form != "frame":
+        truth = WRITER_OF[form]("truth", table)
+    options = {**MEASURES, "conventions": "gains=linear", "metrics": "ndcg@2", argument: name}
+    message = f"column '{name}' has the {content}, not a value for each row; name another column"
+    with pytest.raises(ValueError, match=message):
+        evaluate(truth, RUN, **options)
+
+
+@pytest.mark.parametrize("form", ["frame", "csv", "jsonl", "parquet"])
+def test_label_column_that_is_named_may_also_group_rows(form: str) -> None:
+    table = pa.table({"instance": ["a", "b"], "topic": ["x", "y"], "relevance": [1, 1]})
+    truth: Any = from_df(table, instance="instance", label="topic")
+    if form != "frame":
+        truth = scan(WRITER_OF[form]("truth", table), instance="instance", label="topic")
+    run = {"a": {"x": 0.5, "y": 0.1}, "b": {"x": 0.5, "y": 0.1}}
+    report = evaluate(truth, run, metrics="p@1", row_groups="topic")
+    assert {topic: group["p@1"] for topic, group in report.row_groups.items()} == {"x": 1, "y": 0}
+
+
+@pytest.mark.parametrize("argument", ["row_groups", "clusters", "sample_weight"])
+def test_text_beside_a_truth_without_columns_is_refused(argument: str) -> None:
+    array = np.eye(3, dtype=int)
+    np.save("truth.npy", array)
+    message = f"{argument}: 'lang' is no file, and y_true has no columns; give a list or an array"
+    for truth in (array, "truth.npy", array.tolist()):
+        with pytest.raises(ValueError, match=message):
+            evaluate(truth, np.eye(3), **{**MEASURES, argument: "lang"})
+    with pytest.raises(FileNotFoundError, match="No such file"):
+        evaluate(array, np.eye(3), **{**MEASURES, argument: "lang.csv"})
+
+
+def test_clusters_are_the_same_in_every_form() -> None:
+    rng = np.random.default_rng(0)
+    users = [*(7 * rng.integers(-5, 25, 60)).tolist()]
+    cells = rng.integers(0, 2, (3, 60))
+    scores = rng.random((60, 3))
+    columns = {label: cells[place].tolist() for place, label in enumerate("xyz")}
+    table = pa.table({"user": users, **columns})
+    texts = pa.table({"user": [*map(str, users)], **columns})
+    options: dict[str, Any] = {"metrics": ["p@1", "ndcg@3"], "confidence": 0.9}
+    expected = evaluate(cells.T, scores, clusters=users, **options)
+    assert expected.confidence
+    for clusters in (
+        np.array(users),
+        np.array(users, np.int32),
+        [*map(str, users)],
+        np.array(users, str),
+    ):
+        report = evaluate(cells.T, scores, clusters=clusters, **options)
+        assert report.to_json() == expected.to_json()
+    for frame in (table, texts):
+        forms = [
+            frame,
+            *(write(f"form{number}", frame) for number, write in enumerate(WRITER_OF.values())),
+        ]
+        for form in forms:
+            report = evaluate(form, scores, clusters="user", **options)
+            assert report.confidence == expected.confidence

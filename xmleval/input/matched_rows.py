@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Ints
 from xmleval.base.errors import InputError, Message, ScanField, shown
+from xmleval.base.numerals import whole_number
 from xmleval.files.spill import SortedRun, SpillFile
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Origin, Rows, pointer
 from xmleval.kernels.checking import FINE, check_list
 
+MOST_GRADE = 10  # which labels may be by mistake
 TWICE = "label {} occurs twice{}; expected each label once in a row"
 KEEPING = " keeps the best score"
 ADVICE_OF_RANKS = "write scores with all fields, 'instance Q0 label rank score tag', or as .csv"
@@ -71,7 +73,8 @@ class PlacedRows:
         self._keep = rows.keep
         self._option = _option_of(rows)
         if rows.keep and rows.values is None and rows.labels.size:
-            raise InputError(self._argument, "labels without scores, of which none is the best")
+            text = " is for labels with scores, which these have not; give scores, or leave it out"
+            raise InputError(self._argument, Message(_keeping_option(rows), text))
         entries = _make_entries(rows, labels, row_numbers)
         if rows.values is not None:
             highest = rows.values.astype(np.float64).max(initial=-np.inf)
@@ -103,8 +106,20 @@ class PlacedRows:
         where = ""
         if rows.is_long and rows.keys:
             where = f" for {shown(rows.keys[rows.row_of(entry)])}"
-        message = Message(TWICE.format(shown(label), where), self._option)
+        message = Message(
+            TWICE.format(shown(label), where), self._option, *self._hint_of_grade(label)
+        )
         raise rows.error_of_entry(self._argument, message, entry, label)
+
+    def _hint_of_grade(self, label: object) -> list[object]:
+        """Return advice on a repeated label of a long table that may be a grade of relevance."""
+        number = whole_number(str(label))
+        if not self._option or number is None or number > MOST_GRADE:
+            return []
+        option: object = "xmleval.from_df(df, label='')"
+        if "from_df" not in self._option:
+            option = ScanField("label_field", "''")
+        return ["; if it is a grade, ", option, " numbers the labels"]
 
     @property
     def _refuses(self) -> bool:
@@ -206,7 +221,8 @@ class PlacedRows:
         entry = _find_repeated(split)
         if entry is not None:
             key, label = self._cell(int(split["row"][entry]), int(split["label"][entry]))
-            message = Message(TWICE.format(shown(label), f" for {shown(key)}"), self._option)
+            text = TWICE.format(shown(label), f" for {shown(key)}")
+            message = Message(text, self._option, *self._hint_of_grade(label))
             raise InputError(self._argument, message, value=label)
 
     def pieces(self, n_labels: int, make: Callable[[Rows], Rows]) -> Pieces:
@@ -280,13 +296,16 @@ def _make_entries(rows: Rows, labels: Ints, row_numbers: Ints) -> NDArray[Any]:
 
 def _option_of(rows: Rows) -> Message:
     """Return the end of an error that names the option to keep best scores; empty without one."""
-    if rows.values is None:
+    if rows.values is None or (rows.places is None and rows.origin is None):
         return Message("")
+    return Message("; ", _keeping_option(rows), KEEPING)
+
+
+def _keeping_option(rows: Rows) -> ScanField | str:
+    """Return the option that keeps the best score of a label, of a file or of a frame."""
     if rows.places is not None:
-        return Message("; ", ScanField("keep", "best"), KEEPING)
-    if rows.origin is not None:  # of a frame
-        return Message(f"; xmleval.from_df(df, keep='best'){KEEPING}")
-    return Message("")
+        return ScanField("keep", "best")
+    return "xmleval.from_df(df, keep='best')"
 
 
 def _best_entries(entries: NDArray[Any], lowest: bool) -> NDArray[Any]:

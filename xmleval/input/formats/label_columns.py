@@ -24,6 +24,7 @@ from xmleval.input.columns import (
 from xmleval.input.formats.field_names import without_values_of_rows
 from xmleval.input.formats.format import Fields
 from xmleval.input.further_columns import is_blank
+from xmleval.input.id_columns import begins_with_ids, may_name_rows, note_on_ids
 from xmleval.input.rows import BATCH_BYTES, BY_KEY, Origin, Rows, array_rows
 from xmleval.input.sets import hints_of_value
 
@@ -36,6 +37,7 @@ PICKS_LABELS = (
     " that of the ids of rows",
 )
 IsNumber = Callable[[str], bool | None]
+Sample = Callable[[], Iterable[Sequence[object]]]
 
 
 class LabelColumns(NamedTuple):
@@ -64,20 +66,27 @@ def choose_label_columns(
     kind: str,
     fields: Fields,
     is_number: IsNumber,
+    sample: Sample,
     index: Sequence[str] = (),
 ) -> LabelColumns | None:
     """Return the roles of columns that are labels; None if most columns hold no numbers.
 
-    ``is_number`` returns whether a column holds numbers, None if its first cell is blank; ``index``
-    are the columns that pandas wrote as the index of a frame.
+    ``is_number`` returns whether a column holds numbers, None if its first cell is blank;
+    ``sample`` returns the cells of the first rows, in the order of all columns; ``index`` are the
+    columns that pandas wrote as the index of a frame.
     """
     if fields.labels is None:
         refuse_users_and_items(names, lambda user, item: _how_to_read(kind, user, item))
     if fields.name_labels:
         return None
     _refuse_same_names(names)
+    all_names = names
     names = without_values_of_rows(names, fields)
     instance = _find_instance(names, fields, is_number, index)
+    has_integer_ids = False
+    if instance is None:
+        instance = _find_integer_ids(names, all_names, fields, sample)
+        has_integer_ids = instance is not None
     labels, left_out = _split_columns(names, fields, instance, index)
     n_numbers = sum(is_number(name) is True for name in labels)
     if not n_numbers or (fields.labels is None and 2 * n_numbers < len(labels)):
@@ -85,7 +94,9 @@ def choose_label_columns(
     _refuse_absent(fields.labels, labels)
     _refuse_texts(labels, is_number)
     notes = [f"{counted(len(labels), 'columns')} read as labels"]
-    if instance is not None and fields.id is None:
+    if has_integer_ids:
+        notes.append(note_on_ids(instance))
+    elif instance is not None and fields.id is None:
         notes.append(f"ids in {shown(instance)}")
     for name in left_out:
         notes.append(f"column {shown(name)} is left out, as an index that pandas wrote")
@@ -135,6 +146,21 @@ def _find_instance(
     return None
 
 
+def _find_integer_ids(
+    names: Sequence[str], all_names: Sequence[str], fields: Fields, sample: Sample
+) -> str | None:
+    """Return the first column if its integers can only be ids of rows, None if they are labels."""
+    first = all_names[0]
+    if first not in names or first in (fields.labels or ()) or not may_name_rows(first):
+        return None
+    labels = names
+    if fields.labels is not None:
+        labels = [name for name in names if name in fields.labels]
+    places = [all_names.index(name) for name in labels if name != first]
+    rows = ([cells[0], *(cells[place] for place in places)] for cells in sample())
+    return first if begins_with_ids(rows) else None
+
+
 def _refuse_absent(picked: Sequence[str] | None, labels: Sequence[str]) -> None:
     """Refuse a label without a column, where all labels are given."""
     present = {*labels}
@@ -177,6 +203,7 @@ class LabelColumnsReader:
         self._fields = {*self.names}
         self.facts.notes += self.columns.notes
         self.facts.how_to_repeat = REPEATED
+        self.facts.id_column = self.columns.instance
         self.facts.columns |= {name: array("q") for name in self.columns.joining}
 
     def read(
@@ -273,12 +300,20 @@ class LabelColumnsReader:
             return
         row, column = divmod(int(is_bad.argmax()), cells.shape[1])
         value = float(cells[row, column])
-        if self.kind == "truth":
+        if self.kind != "scores" and np.isnan(value):
+            reason = Message("the cell is empty; give 0 where the label is not relevant")
+        elif self.kind == "truth":
             hints = hints_of_value(value, True, len(self.columns.labels))
-            reason = Message(f"value {value:.15g} is neither 0 nor 1 in a label set", *hints)
-        elif self.kind == "grades":
-            reason = Message("grade nan is no number; give 0 where it means not relevant")
+            problem = f"value {value:.15g} is neither 0 nor 1 in a label set"
+            reason = Message(problem, *hints, *self._hint_of_ids(column, value))
         else:
             reason = Message("score nan is not a number; scores must be ordered")
         place = f"{unit} {places[row]}: column {shown(self.columns.labels[column])}: "
         raise ValueError(Message(place, reason))
+
+    def _hint_of_ids(self, column: int, value: float) -> list[object]:
+        """Return advice on an integer in the first column of a table without ids."""
+        name = self.columns.labels[column]
+        if self.columns.instance is not None or name != self.names[0] or value != value // 1:
+            return []
+        return ["; if it holds ids, ", ScanField("instance_field", name), " reads them"]

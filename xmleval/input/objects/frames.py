@@ -28,13 +28,21 @@ from xmleval.input.columns import (
     find_instance,
     is_written_index,
     named_as,
+    refuse_labels_as_row_values,
     refuse_users_and_items,
     without_row_values,
 )
 from xmleval.input.csr import matrix_rows
 from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
+from xmleval.input.id_columns import are_ids, may_name_rows, note_on_ids
+from xmleval.input.numbered_labels import LabelCounter, notes_on_numbered
 from xmleval.input.objects.named import flat_rows, numbered_labels
-from xmleval.input.row_columns import ColumnValueError, RowColumn, is_column
+from xmleval.input.row_columns import (
+    ColumnValueError,
+    RowColumn,
+    is_column,
+    refuse_other_texts,
+)
 from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_missing
 from xmleval.input.scan import check_keep
 from xmleval.input.tensors import as_list, is_sparse
@@ -42,6 +50,14 @@ from xmleval.input.tensors import as_list, is_sparse
 
 def _is_missing_cell(cell: object) -> bool:
     return not hasattr(cell, "__iter__") and is_missing(cell)
+
+
+class ListColumn(list[Any]):
+    """The values of a column, with the method of columns of other libraries."""
+
+    def to_list(self) -> list[Any]:
+        """Return the values."""
+        return [*self]
 
 
 class Frame(NamedTuple):
@@ -61,6 +77,11 @@ class Frame(NamedTuple):
         """Return whether the first cell of a column that is not missing is a list."""
         first = next((cell for cell in self.values(name) if not _is_missing_cell(cell)), None)
         return hasattr(first, "__iter__") and not isinstance(first, str)
+
+    def repeats(self, name: Hashable) -> bool:
+        """Return whether a column has one value in several rows."""
+        values = self.values(name)
+        return len({*map(str, values)}) < len(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +121,9 @@ def _choose_columns(
     frame: Frame, argument: str, chosen: ChosenColumns[Hashable] | None = None
 ) -> TableColumns[Hashable]:
     """Return the roles of the columns of a long frame or a frame of lists."""
-    return choose_columns(frame.columns, _kind_of(argument), frame.holds_lists, chosen)
+    return choose_columns(
+        frame.columns, _kind_of(argument), frame.holds_lists, chosen, repeats=frame.repeats
+    )
 
 
 def _kind_of(argument: str) -> str:
@@ -174,13 +197,20 @@ def _read_long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]
     further.add(keys, {name: frame.values(name) for name in further.undecided})
     notes = [*notes_on_ranks(columns, kind), *further.notes()]
     ptr = np.arange(len(keys) + 1)
-    ids, names = numbered_labels(argument, frame.values(columns.label), ptr)
+    counter = None
+    if columns.are_numbered:
+        counter = LabelCounter()
+        labels: list[Any] = counter.names(keys)
+        notes += notes_on_numbered(columns, kind)
+    else:
+        labels = frame.values(columns.label)
+    ids, names = numbered_labels(argument, labels, ptr)
     values = None
     if columns.value is not None:
         values = frame.matrix([columns.value])[:, 0]
         if values.dtype.kind not in "biuf":
             raise InputError(argument, f"column {columns.value!r} holds no numbers")
-    origin = Origin("row", notes)
+    origin = Origin("row", notes, counter=counter)
     rows = Rows(keys, BY_KEY, ptr, ids, names, values, is_long=True, origin=origin)
     return rows.without_empty_names()
 
@@ -205,7 +235,8 @@ def from_df(
         "query_id", "id" or another usual name. Lists of labels need none.
     label : str, optional
         Column of labels, or of lists of them; default "label" or "labels", or "doc_id" or
-        "corpus_id" beside a query.
+        "corpus_id" beside a query. The empty text ``""`` says that no column has them: the labels
+        of a query are numbered in the order of its rows.
     score : str, optional
         Column of scores, or of lists of them, or of relevance in a truth; default "score" or
         "scores", in a truth "relevance", "rel", "grade" or another usual name, if there is one.
@@ -243,7 +274,8 @@ def from_df(
         columns = _choose_columns(table, "frame", ChosenColumns(instance, label, score))
     key = None if columns.is_usual else columns.instance
     check_keep(keep)
-    return FrameColumns(table, ChosenColumns(key, columns.label, score), keep)
+    label_column = label if columns.are_numbered else columns.label
+    return FrameColumns(table, ChosenColumns(key, label_column, score), keep)
 
 
 def take_row_values(
@@ -255,9 +287,15 @@ def take_row_values(
     """
     frame = value.frame if isinstance(value, FrameColumns) else open_frame(argument, value)
     if frame is None:
+        refuse_other_texts(names)
         return value, {}
     chosen = value.chosen if isinstance(value, FrameColumns) else ChosenColumns[Hashable]()
     found = {each: name for each, name in names.items() if is_column(each, name, frame.columns)}
+    for each, name in found.items():
+        try:
+            refuse_labels_as_row_values(frame.columns, [name], frame.holds_lists, chosen)
+        except ColumnsError as error:
+            raise InputError(each, str(error)) from None
     row_values = [name for name in found.values() if name not in chosen]
     part = frame._replace(columns=without_row_values(frame.columns, row_values))
     instance = None
@@ -450,7 +488,12 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
             refuse_users_and_items(frame.columns, _how_to_read)
         except ColumnsError as error:
             raise InputError(argument, str(error)) from None
-    return _read_wide_rows(frame, argument, labels, id_column)
+    notes = list[str]()
+    if id_column is None and frame.columns:
+        id_column = _find_integer_ids(frame, labels)
+        if id_column is not None:
+            notes.append(note_on_ids(id_column))
+    return _read_wide_rows(frame, argument, labels, id_column, notes)
 
 
 def _refuse_same_names(argument: str, names: list[Hashable]) -> None:
@@ -472,6 +515,24 @@ def _find_keys(frame: Frame, argument: str, labels: Sequence[Any]) -> Hashable:
     return find_instance(distinct_names)
 
 
+def _find_integer_ids(frame: Frame, labels: Sequence[Any] | None) -> Hashable:
+    """Return the first column if its integers can only be ids of rows, None if they are labels."""
+    first, *others = frame.columns
+    if labels is not None:
+        others = [name for name in others if name in labels]
+    if first in (labels or ()) or not others or not may_name_rows(first):
+        return None
+    values = frame.values(first)
+    if {*map(type, values)} != {int} or min(values) < 0 or len({*values}) < len(values):
+        return None
+    matrix = frame.matrix(others)
+    if matrix.dtype.kind not in "biuf" or 0 in matrix.shape:
+        return None
+    has_fractions = matrix.dtype.kind == "f"
+    largest = 0 if has_fractions else int(matrix.max())
+    return first if are_ids(values, largest, has_fractions=has_fractions) else None
+
+
 def _refuse_key_twice(argument: str, name: Hashable, values: list[Any]) -> None:
     distinct = {*values}
     if len(distinct) < len(values) and not distinct <= {0, 1}:
@@ -486,9 +547,16 @@ def _how_to_read(user: str, item: str) -> str:
 
 
 def _read_wide_rows(
-    frame: Frame, argument: str, labels: Sequence[Any] | None, id_column: Hashable
+    frame: Frame,
+    argument: str,
+    labels: Sequence[Any] | None,
+    id_column: Hashable,
+    notes: list[str],
 ) -> Rows:
-    """Return the rows of a frame with a column per label; ``id_column`` may name the rows."""
+    """Return the rows of a frame with a column per label; ``id_column`` may name the rows.
+
+    ``notes`` are on what its contents decided.
+    """
     names = frame.columns
     if labels is None:
         ids = [name for name in names if name == id_column or is_written_index(name)]
@@ -509,6 +577,7 @@ def _read_wide_rows(
         )
         raise InputError(argument, f"column {shown(bad)} holds no numbers; {hint}")
     origin = _origin(frame, id_column, [name for name in names if name not in label_columns])
+    origin.notes += notes
     rows = _as_rows(argument, matrix)
     match = None if frame.keys is None else BY_INDEX
     return rows._replace(
