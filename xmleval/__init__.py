@@ -62,6 +62,7 @@ if TYPE_CHECKING:  # the names of `_NAMES`, for type checkers
     from xmleval.evaluation.evaluator import Evaluator as Evaluator
     from xmleval.evaluation.request import Running as Running
     from xmleval.input.objects.frames import from_df as from_df
+    from xmleval.input.objects.query_groups import from_groups as from_groups
     from xmleval.input.scan import scan as scan
     from xmleval.labels.groups import LabelGroups as LabelGroups
     from xmleval.labels.groups import label_groups as label_groups
@@ -89,6 +90,7 @@ _NAMES = {  # in each module
     "evaluation.evaluator": "Evaluator",
     "evaluation.request": "Running",
     "input.objects.frames": "from_df",
+    "input.objects.query_groups": "from_groups",
     "input.scan": "scan",
     "labels.groups": "LabelGroups label_groups",
     "labels.propensity": "inverse_propensity",

@@ -267,7 +267,8 @@ INPUTS = {
     "label_field": Opt(
         str,
         "NAME",
-        "Of CSV, JSON Lines and Parquet: the field of relevant labels, in TRUTH and --train.",
+        "Of CSV, JSON Lines and Parquet: the field of relevant labels, in TRUTH and --train; '' "
+        "if none has them, and the candidates of a query are on one line each, in order.",
     ),
     "scores_label_field": Opt(
         str,

@@ -85,7 +85,13 @@ ITEMS = (
     "articleid",
     "businessid",
 )
+# of tables without a column of labels: a row of the table is a candidate of its query
+NUMBERED = ""  # given as the column of labels
+NUMBERED_JUDGEMENT = ("y",)
+NUMBERED_SECOND = ("y_true", LABEL_COLUMN, "target")  # only where no column of labels is looked for
+NUMBERED_SCORES = ("y_score", "y_pred", "pred", "preds", "prediction", "predictions", "predicted")
 NO_VALUE = ("iteration", "iter", "rank")  # of TREC's files, in addition to judgements and scores
+ID_NAME = re.compile(r"(^|[_\- ])id$")
 # names that pandas gives to an index that it writes
 WRITTEN_INDEX = re.compile(r"|index|level_0|unnamed: \d+")
 
@@ -135,11 +141,14 @@ class TableColumns(NamedTuple, Generic[Column]):
     value: Column | None  # scores or judgements of labels
     unused: list[Column]
     is_usual: bool  # whether lists have an instance, by a usual name that both sides must have
+    are_numbered: bool = False  # whether labels are numbered; `label` is then the instance's column
+    is_guess: bool = False  # whether they are, as no column of labels is found
 
     @property
     def read(self) -> list[Column]:
         """Columns to read, without further ones."""
-        return [name for name in (self.instance, self.label, self.value) if name is not None]
+        columns = dict.fromkeys((self.instance, self.label, self.value))
+        return [name for name in columns if name is not None]
 
 
 def choose_columns(
@@ -150,17 +159,33 @@ def choose_columns(
     *,
     joined: bool = True,
     lists_scores: Callable[[Column], bool] | None = None,
+    repeats: Callable[[Column], bool] | None = None,
 ) -> TableColumns[Column]:
     """Return the columns of a table of lists, or of a table with a row for each label.
 
     ``is_list`` is None if any text may be a list; ``lists_scores`` then returns whether a column
     `score` next to lists of labels has lists, too. Lists that are not ``joined`` need no instance.
+    ``repeats`` returns whether a column has a value in several rows: without a column of labels,
+    those of a query are then numbered.
     """
     chosen = chosen or ChosenColumns()
+    is_numbered = chosen.label == NUMBERED
+    if is_numbered:
+        chosen = chosen._replace(label=None)
     _refuse_absent(chosen[:3], names)
     unnamed = [name for name in names if name not in chosen[:3]]
     usual = _UsualColumns(unnamed, kind != "scores", is_list, lists_scores)
-    lists, instance, label = _find_labels(usual, chosen, names)
+    if is_numbered:
+        return _number_labels(usual, chosen, names)
+    try:
+        lists, instance, label = _find_labels(usual, chosen, names)
+    except NoLabelsError:
+        table = None
+        if repeats is not None:
+            table = _find_numbered_labels(usual, chosen, names, repeats)
+        if table is None:
+            raise
+        return table
     if instance is None and (joined or not lists):
         instance = _find_instance_next_to(label, names, is_required=not lists)
     remaining = [name for name in names if name not in (instance, label)]
@@ -171,6 +196,52 @@ def choose_columns(
     is_usual = lists and chosen.instance is None and instance not in (None, *OWN_INSTANCE)
     unused = [name for name in remaining if name != value and names.count(name) == 1]
     table = TableColumns(lists, instance, label, value, unused, is_usual)
+    _refuse_repeated(table.read, names)
+    return table
+
+
+def _number_labels(
+    usual: _UsualColumns[Column], chosen: ChosenColumns[Column], names: Sequence[Column]
+) -> TableColumns[Column]:
+    """Return the columns of a table whose labels are numbered, as the caller says."""
+    instance = chosen.instance
+    if instance is None:
+        instance = find_instance(usual.names)
+    if instance is None:
+        raise ColumnsError(f"no column names the instances; {_list_columns(names)}")
+    value = chosen.value
+    if value is None:
+        value = usual.find_numbered_value(is_certain=True)
+    if value is None:
+        noun = "judgements" if usual.is_truth else "scores"
+        raise ColumnsError(f"no column has {noun}; {_list_columns(names)}")
+    return _numbered_table(instance, value, names)
+
+
+def _find_numbered_labels(
+    usual: _UsualColumns[Column],
+    chosen: ChosenColumns[Column],
+    names: Sequence[Column],
+    repeats: Callable[[Column], bool],
+) -> TableColumns[Column] | None:
+    """Return the columns of a table with several rows for a query, which have values, if any."""
+    instance = chosen.instance
+    if instance is None:
+        instance = only_one(named_as(usual.names, QUERY))
+    value = chosen.value
+    if value is None:
+        value = usual.find_numbered_value(is_certain=False)
+    if instance is None or value is None or not repeats(instance):
+        return None
+    return _numbered_table(instance, value, names)._replace(is_guess=True)
+
+
+def _numbered_table(
+    instance: Column, value: Column, names: Sequence[Column]
+) -> TableColumns[Column]:
+    """Return the roles of the columns of a table whose labels are numbered."""
+    unused = [name for name in names if name not in (instance, value) and names.count(name) == 1]
+    table = TableColumns(False, instance, instance, value, unused, False, are_numbered=True)
     _refuse_repeated(table.read, names)
     return table
 
@@ -206,7 +277,9 @@ def refuse_labels_as_row_values(
         return
     if table.lists:
         return
-    roles = {table.label: "labels", table.value: "judgements"}
+    roles = {table.value: "judgements"}
+    if not table.are_numbered:
+        roles[table.label] = "labels"
     for name, content in roles.items():
         if name in row_values and name not in chosen:
             text = f"column {shown(name)} has the {content}, not a value for each row; "
@@ -353,6 +426,22 @@ class _UsualColumns(NamedTuple, Generic[Column]):
             scores = [name for name in scores if not named_as([name], ("score",)) or is_list(name)]
         return only_one(judgements or scores)
 
+    def find_numbered_value(self, *, is_certain: bool) -> Column | None:
+        """Return the column of judgements or scores next to a query, if any.
+
+        ``is_certain`` is whether no column has labels, so that `label` may have judgements.
+        """
+        usual_names: list[Sequence[str]] = [SCORE_COLUMNS, SECOND_SCORE_COLUMNS, NUMBERED_SCORES]
+        if self.is_truth:
+            usual_names = [(*JUDGEMENT, *NUMBERED_JUDGEMENT), SCORE_COLUMNS]
+            if is_certain:
+                usual_names.insert(1, NUMBERED_SECOND)
+        for usual in usual_names:
+            columns = named_as(self.names, usual)
+            if columns:
+                return only_one(columns)
+        return None
+
     def _judgements(
         self, columns: list[Column], instance: Column | None, label: Column
     ) -> list[Column]:
@@ -405,6 +494,14 @@ def _one_of(columns: Sequence[Column]) -> Column:
     if len({*columns}) > 1:
         raise ColumnsError(f"columns {' and '.join(map(shown, columns))} may both be meant")
     return columns[0]
+
+
+def is_named_as_ids(column: object) -> bool:
+    """Return whether a column is named like ids, such as `product_id`, or like items."""
+    if not isinstance(column, str):
+        return False
+    name = column.lower()
+    return ID_NAME.search(name) is not None or re.sub(r"[_\- ]", "", name) in ITEMS
 
 
 def refuse_users_and_items(columns: Iterable[object], how: Callable[[str, str], object]) -> None:

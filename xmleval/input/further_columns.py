@@ -24,6 +24,7 @@ from xmleval.input.columns import (
     Column,
     DecidingColumnError,
     TableColumns,
+    is_named_as_ids,
     is_written_index,
     named_as,
 )
@@ -155,6 +156,7 @@ class EntryColumns(Generic[Column]):
         self._is_scores = kind == "scores"
         # unread numbers may be judgements of relevant labels
         self._may_judge = not self._is_scores and columns.value is None
+        self._may_name = columns.is_guess
         if names is None:
             names = columns.unused
         self._columns = {name: _ColumnSummary() for name in names}
@@ -212,7 +214,16 @@ class EntryColumns(Generic[Column]):
         deciding = [name for name, column in self._columns.items() if self._may_decide(column)]
         if self._may_judge:
             self._refuse_judgements(deciding)
+        if self._may_name:
+            self._refuse_names(deciding)
         return left_out_notes(deciding)
+
+    def _refuse_names(self, names: Iterable[Column]) -> None:
+        """Refuse a column of texts or of ids that may be the labels, where no other has them."""
+        for name in names:
+            if not self._columns[name].are_numbers or is_named_as_ids(name):
+                hint = "call it 'label' or 'doc_id' if so, or leave it out"
+                raise DecidingColumnError(f"column {shown(name)} may name the labels; {hint}")
 
     def _refuse_judgements(self, names: Iterable[Column]) -> None:
         """Refuse a column of numbers that may be judgements of the labels."""

@@ -511,8 +511,24 @@ class Match:
             if self.n_rows not in (None, progress.n_rows):
                 message = other_rows(progress.n_rows, self.n_rows or 0, self.truth)
                 raise InputError(progress.argument, message)
+        if progress.role in PREDICTIONS:
+            self._refuse_other_sizes(progress)
         if progress.unknown and progress.role in PREDICTIONS and not self.fits:
             self._note_unknown(progress)
+
+    def _refuse_other_sizes(self, progress: MatchProgress) -> None:
+        """Refuse numbered labels of a row that are more or fewer than those of the truth."""
+        counter = None
+        if progress.rows is not None and progress.rows.origin is not None:
+            counter = progress.rows.origin.counter
+        if counter is None or self.origin is None or self.origin.counter is None:
+            return
+        difference = self.origin.counter.first_difference(counter.sizes)
+        if difference is not None:
+            key, expected, size = difference
+            text = f"row {shown(key)} has {counted(size, 'labels')}, and {expected} in {self.truth}"
+            hint = "without a column of labels they are matched by their order; give both the same"
+            raise InputError(progress.argument, f"{text}; {hint}")
 
     def _refuse_other_order(self, argument: str, rows: Rows) -> None:
         """Refuse rows in order if a column has the truth's values in another order."""

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Ints
 from xmleval.base.errors import InputError, Message, ScanField, shown
+from xmleval.base.numerals import whole_number
 from xmleval.files.spill import SortedRun, SpillFile
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Origin, Rows, pointer
 from xmleval.kernels.checking import FINE, check_list
 
+MOST_GRADE = 10  # which labels may be by mistake
 TWICE = "label {} occurs twice{}; expected each label once in a row"
 KEEPING = " keeps the best score"
 ADVICE_OF_RANKS = "write scores with all fields, 'instance Q0 label rank score tag', or as .csv"
@@ -103,8 +105,20 @@ class PlacedRows:
         where = ""
         if rows.is_long and rows.keys:
             where = f" for {shown(rows.keys[rows.row_of(entry)])}"
-        message = Message(TWICE.format(shown(label), where), self._option)
+        message = Message(
+            TWICE.format(shown(label), where), self._option, *self._hint_of_grade(label)
+        )
         raise rows.error_of_entry(self._argument, message, entry, label)
+
+    def _hint_of_grade(self, label: object) -> list[object]:
+        """Return advice on a repeated label of a long table that may be a grade of relevance."""
+        number = whole_number(str(label))
+        if not self._option or number is None or number > MOST_GRADE:
+            return []
+        option: object = "xmleval.from_df(df, label='')"
+        if "from_df" not in self._option:
+            option = ScanField("label_field", "''")
+        return ["; if it is a grade, ", option, " numbers the labels"]
 
     @property
     def _refuses(self) -> bool:
@@ -206,7 +220,8 @@ class PlacedRows:
         entry = _find_repeated(split)
         if entry is not None:
             key, label = self._cell(int(split["row"][entry]), int(split["label"][entry]))
-            message = Message(TWICE.format(shown(label), f" for {shown(key)}"), self._option)
+            text = TWICE.format(shown(label), f" for {shown(key)}")
+            message = Message(text, self._option, *self._hint_of_grade(label))
             raise InputError(self._argument, message, value=label)
 
     def pieces(self, n_labels: int, make: Callable[[Rows], Rows]) -> Pieces:

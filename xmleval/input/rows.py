@@ -17,6 +17,7 @@ from xmleval.base.errors import InputError, Keyword, Message, ScanField
 from xmleval.base.numerals import id_number
 from xmleval.input.columns import hashed
 from xmleval.input.names import Names
+from xmleval.input.numbered_labels import LabelCounter
 
 # how pandas, NumPy, databases and spreadsheets print missing values
 MISSING_WORDS = ("None", "nan", "NaN", "NaT", "<NA>", "NULL", "null", "N/A", "#N/A")
@@ -46,6 +47,7 @@ class Origin:
     how_to_repeat : advice for rows that have one label each and share a key
     file : the file, if there are several that follow one another, otherwise ""
     are_ranks : whether values are negative ranks, which are distinct within a row
+    counter : numbers the labels of rows, where no column has them
     join_option : the keyword that joins rows in another order by a column, instead of
         ``how_to_join``
     """
@@ -61,6 +63,7 @@ class Origin:
     file: str = ""
     are_ranks: bool = False
     join_option: str = ""
+    counter: LabelCounter | None = None
 
     def of_file(self, path: Path, paths: Sequence[Path]) -> Origin:
         """Return the origin of the rows of one file, which shares notes and columns with others."""

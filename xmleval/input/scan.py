@@ -75,7 +75,9 @@ def scan(
         Of CSV, JSON Lines and Parquet: the field whose values name the instances, and join the
         rows of several files.
     label : str, optional
-        The field of the labels: relevant ones of a truth, predicted ones of scores or sets.
+        The field of the labels: relevant ones of a truth, predicted ones of scores or sets. The
+        empty text ``""`` says that no field has them: the labels of a row are numbered by its
+        lines.
     score : str, optional
         The field of the labels' scores; of a truth, that of judgements.
     separator : str, optional

@@ -46,9 +46,10 @@ from xmleval.input.further_columns import Coded, EntryColumns, ListColumns, note
 from xmleval.input.lines import SHOWN
 from xmleval.input.match import MATCHED_SHARE
 from xmleval.input.matched_rows import PlacedRows
+from xmleval.input.numbered_labels import LabelCounter
 from xmleval.input.pieces import Pieces, joined, with_names
 from xmleval.input.plausibility import LIKE_A_SCORE, VectorGlance, without_vectors
-from xmleval.input.rows import BY_KEY, Origin, Rows, pointer
+from xmleval.input.rows import BY_KEY, Origin, Rows, numbered, pointer
 from xmleval.input.writing import canonical, known_labels, names_of
 
 EXPECTED = (
@@ -59,6 +60,7 @@ BUFFER_BYTES = 1 << 20  # for each column that is read
 REMOTE_BUFFER_BYTES = 1 << 22
 FEW_COLUMNS = 16  # with more of them, buffers are smaller
 SAMPLED_ROWS = 256
+REPEATED_ROWS = 10_000  # in which a query without names of labels has several
 MOST_ROWS = 1 << 16
 BYTES_PER_ROW = 16
 BATCH_BYTES = 1 << 22
@@ -296,6 +298,7 @@ def describe_table(
         reading.fields._replace(joined=True),
         facts or Origin(),
         is_list=lambda name: is_list(types[name]),
+        repeats=partial(_repeats, table),
     )
     named = _is_name(types[columns.label])
     if columns.instance is not None:
@@ -306,6 +309,16 @@ def describe_table(
     elif columns.instance is None:
         joining = [name for name in columns.unused if _may_join(types[name])]
     return ArrowTable(columns, _promised_labels(table.metadata), named, joining)
+
+
+def _repeats(table: OpenedTable, name: str) -> bool:
+    """Return whether a column has one value in several of its first rows."""
+    cells = list[Any]()
+    for batch in table.batches([name], BATCH_BYTES):
+        cells += batch.slice(0, REPEATED_ROWS - len(cells)).column(name).to_pylist()
+        if len(cells) >= REPEATED_ROWS:
+            break
+    return len({*map(str, cells)}) < len(cells)
 
 
 def _column_types(table: OpenedTable) -> dict[str, Any]:
@@ -668,7 +681,7 @@ def _batches(
             columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
         )
         for batch in opened_table.batches(columns.read + joining, n_bytes):
-            rows = _rows_of(batch, kind, table, named, first, start)
+            rows = _rows_of(batch, kind, table, named, first, start, facts.counter)
             first += rows.n_rows
             memory_limit().check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
             are_lists = is_unscored and not is_text(batch.column(columns.label).type.value_type)
@@ -677,9 +690,18 @@ def _batches(
 
 
 def _rows_of(
-    batch: RecordBatch, kind: str, table: ArrowTable, named: bool, first: int, start: int
+    batch: RecordBatch,
+    kind: str,
+    table: ArrowTable,
+    named: bool,
+    first: int,
+    start: int,
+    counter: LabelCounter | None,
 ) -> Rows:
-    """Return the rows of a batch that begins at row ``first`` of the table."""
+    """Return the rows of a batch that begins at row ``first`` of the table.
+
+    ``counter`` numbers labels that no column has.
+    """
     columns = table.columns
     lists = columns.lists
     is_ranking = lists and kind == "scores"
@@ -695,7 +717,9 @@ def _rows_of(
             keys = _read_row_numbers(instances)
     cells = read_cells(batch, columns.label, first, lists)
     names: list[str] | None = None
-    if named:
+    if counter is not None:
+        labels, names = numbered(counter.names(keys))
+    elif named:
         labels, names = cells.encode()
     else:
         labels = _read_label_ids(cells, -1 if is_ranking else 0, table.n_labels or MOST_LABELS)

@@ -11,7 +11,7 @@ import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -92,6 +92,7 @@ MOST_RELEVANCE = 1 << 62
 TRUTH_WORDS = {"true": 1.0, "false": 0.0}  # as judgements
 Labels = tuple[list[str], list[float] | None]
 Records = Callable[[InputFile], Iterator[tuple[int, Any]]]
+Sample = Callable[[], Iterator[tuple[int, Any]]]
 
 
 def json_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
@@ -129,7 +130,7 @@ class _DocumentReader:
         record: dict[str, Any],
         kind: str,
         fields: Fields,
-        sample: Iterable[tuple[int, Any]] = (),
+        sample: Sample,
     ) -> None:
         self.names = names
         self._kind = kind
@@ -142,9 +143,20 @@ class _DocumentReader:
             """Return whether a field of the first record has several values."""
             return len(split_cell(record.get(name), fields.separator) or ()) > 1
 
+        def repeats(name: str) -> bool:
+            """Return whether a field has one value in several of the first records."""
+            cells = [str(record.get(name)) for _, record in sample()]
+            return len({*cells}) < len(cells)
+
         are_entries = _repeat_keys(sample, names, kind, fields)
         self._columns = choose_fields(
-            names, kind, fields, self.facts, lists_scores=lists_scores, are_entries=are_entries
+            names,
+            kind,
+            fields,
+            self.facts,
+            lists_scores=lists_scores,
+            are_entries=are_entries,
+            repeats=repeats,
         )
         if are_entries:
             instance = shown(self._columns.instance)
@@ -166,6 +178,11 @@ class _DocumentReader:
             return None
         assert self._columns.instance is not None  # as in all tables with a row for each label
         return self._columns.instance, self._columns.label
+
+    @property
+    def are_in_blocks(self) -> bool:
+        """Whether a file has a row for each label, with its name, and can be read in blocks."""
+        return self.have_entries and not self._columns.are_numbered
 
     def read(self, records: Iterator[tuple[int, Any]], origin: Origin) -> Iterator[Rows]:
         """Yield the rows of a file, or of some lines of it."""
@@ -211,7 +228,7 @@ class _DocumentReader:
 
     def list_fields(self, record: dict[str, Any]) -> ListFields | None:
         """Return the fields of an object, None if they are not just an id, labels and scores."""
-        _, instance, label, value, unused, _ = self._columns
+        _, instance, label, value, unused, *_ = self._columns
         kind_of = {instance: ID, label: TEXTS, value: NUMBERS}
         kind_of.pop(None, None)
         is_read = self._kind == "scores" or (self._kind != "grades" and value is None)
@@ -294,15 +311,13 @@ class _DocumentReader:
         self._glance.close()
 
 
-def _repeat_keys(
-    records: Iterable[tuple[int, Any]], names: Sequence[str], kind: str, fields: Fields
-) -> bool:
+def _repeat_keys(sample: Sample, names: Sequence[str], kind: str, fields: Fields) -> bool:
     """Return whether the field of labels that an option names has one label in each record.
 
     Two of the records must then have the same key; lists have one record for each key.
     """
     label = fields.pred if kind == "scores" else fields.true
-    if label is None:
+    if not label:
         return False
     instance = fields.id
     if instance is None:
@@ -313,7 +328,7 @@ def _repeat_keys(
         return False
     keys = set[str]()
     are_repeated = False
-    for _, record in records:
+    for _, record in sample():
         key = str(record.get(instance))
         are_repeated |= key in keys
         keys.add(key)
@@ -371,6 +386,7 @@ class _RecordReader:
         # such lists may be the zeros and ones of all labels
         self.are_lists = columns.lists and columns.value is None
         self._notes = facts.notes
+        self._counter = facts.counter
         if columns.lists:
             self._notes += _notes_on_fields(columns, kind, fields)
         self._notes += notes_on_ranks(columns, kind)
@@ -382,17 +398,17 @@ class _RecordReader:
 
     def read_entry(self, record: dict[str, Any], line: int) -> tuple[str, str, Any, int]:
         """Return the id of a row, one of its labels, the cell of its value, and the line."""
-        _, instance, label, value, _, _ = self._columns
+        _, instance, label, value, *_ = self._columns
         assert instance is not None  # as in all tables with a row for each label
         for field, cells in self._cells.items():
             cells.append(record.get(field))
         key = id_of(record[instance])
-        name = name_of(record[label])
+        name = name_of(record[label]) if self._counter is None else self._counter.next(key)
         return key, name, "1" if value is None else record[value], line
 
     def read_document(self, record: dict[str, Any], line: int) -> tuple[str, *Labels, int]:
         """Return the id of a row or "", its labels, their values if there are any, and the line."""
-        _, instance, label, value, _, _ = self._columns
+        _, instance, label, value, *_ = self._columns
         key = "" if instance is None else id_of(record[instance])
         for name, hashes in self._hashes.items():
             hashes.append(hash(str(record.get(name))))
@@ -863,10 +879,10 @@ class _TextFiles:
             header = self.records(file)
             names, first, records = _read_header(header)
             reader = self._open(file, names, first, kind)
-        entry = reader.entry if isinstance(reader, _DocumentReader) else None
-        if entry is None:
+        entry = None if isinstance(reader, LabelColumnsReader) else reader.entry
+        if isinstance(reader, LabelColumnsReader) or entry is None:
             entries = _cells_of_records(records, None, wanted)
-        elif isinstance(header, CsvRecords):
+        elif isinstance(header, CsvRecords) and reader.are_in_blocks:
             entries = _cells_of_blocks(CsvBlocks(file, header), entry, wanted)
         else:
             entries = _cells_of_records(records, entry[0], wanted)
@@ -905,7 +921,7 @@ def _read_csv(
     origin: Origin,
 ) -> Iterator[Rows]:
     """Yield the rows of CSV; those with a row for each label in blocks."""
-    if documents.have_entries:
+    if documents.are_in_blocks:
         return documents.read_blocks(CsvBlocks(file, header), origin)
     return documents.read(records, origin)
 
@@ -1007,7 +1023,7 @@ def _open_reader(
     first: tuple[int, dict[str, Any]],
     kind: str,
     fields: Fields,
-    sample: Callable[[], Iterator[tuple[int, Any]]],
+    sample: Sample,
 ) -> _DocumentReader | LabelColumnsReader:
     """Return a reader for fields, or refuse a first record that has no labels.
 
@@ -1027,11 +1043,8 @@ def _open_reader(
         for _, record in sample():
             yield [record.get(name) for name in names]
 
-    records: Iterable[tuple[int, Any]] = ()
-    if fields.name_labels:  # a field that is named may have single labels
-        records = sample()
     try:
-        return _DocumentReader(names, record, kind, fields, records)
+        return _DocumentReader(names, record, kind, fields, sample)
     except NoLabelsError:
         columns = choose_label_columns(names, kind, fields, is_number, sampled_cells)
         if columns is not None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from xmleval.base.errors import Message, ScanField, shown
 from xmleval.input.columns import (
+    NUMBERED,
     PRED,
     ChosenColumns,
     ColumnsError,
@@ -17,6 +19,7 @@ from xmleval.input.columns import (
     without_row_values,
 )
 from xmleval.input.formats.format import Fields
+from xmleval.input.numbered_labels import LabelCounter, notes_on_numbered
 from xmleval.input.rows import Origin
 
 
@@ -29,11 +32,12 @@ def choose_fields(
     is_list: Callable[[str], bool] | None = None,
     lists_scores: Callable[[str], bool] | None = None,
     are_entries: bool = False,
+    repeats: Callable[[str], bool] | None = None,
 ) -> TableColumns[str]:
     """Return the roles of fields, by options, names and contents.
 
-    ``is_list`` and ``lists_scores`` are those of `choose_columns`. ``are_entries`` is whether there
-    is a row for each label in the field that an option names.
+    ``is_list``, ``lists_scores`` and ``repeats`` are those of `choose_columns`. ``are_entries`` is
+    whether there is a row for each label in the field that an option names.
     """
     is_scores = kind == "scores"
     labels = fields.true
@@ -47,15 +51,33 @@ def choose_fields(
         refuse_labels_as_row_values(names, fields.row_values, is_list, chosen)
     if not is_scores:  # those of predictions may have scores by another column's name
         names = without_values_of_rows(names, fields)
+    choose = partial(
+        choose_columns,
+        names,
+        kind,
+        is_list,
+        joined=fields.joined,
+        lists_scores=lists_scores,
+        repeats=repeats,
+    )
+    judged = chosen
+    if not is_scores and fields.score in names:  # used where labels are numbered
+        judged = chosen._replace(value=fields.score)
     try:
-        columns = choose_columns(
-            names, kind, is_list, chosen, joined=fields.joined, lists_scores=lists_scores
-        )
+        try:
+            columns = choose(judged if labels == NUMBERED else chosen)
+        except NoLabelsError:
+            columns = choose(judged)
     except NoLabelsError as error:
         raise NoLabelsError(Message(f"{error}; ", *_naming_fields(kind))) from None
     except ColumnsError as error:
         raise ColumnsError(Message(f"{error}; ", *_naming_fields(kind))) from None
-    if fields.beside_truth and labels is None and not named_as([columns.label], PRED):
+    if columns.are_numbered:
+        facts.counter = facts.counter or LabelCounter()
+        facts.notes += [
+            note for note in notes_on_numbered(columns, kind) if note not in facts.notes
+        ]
+    elif fields.beside_truth and labels is None and not named_as([columns.label], PRED):
         message = f"the labels in {shown(columns.label)} are the truth's; "
         option = ScanField("scores_label_field")
         raise ColumnsError(Message(message, option, " names the predicted ones"))

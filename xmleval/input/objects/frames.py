@@ -35,6 +35,7 @@ from xmleval.input.columns import (
 from xmleval.input.csr import matrix_rows
 from xmleval.input.further_columns import EntryColumns, ListColumns, notes_on_ranks
 from xmleval.input.id_columns import are_ids, may_name_rows, note_on_ids
+from xmleval.input.numbered_labels import LabelCounter, notes_on_numbered
 from xmleval.input.objects.named import flat_rows, numbered_labels
 from xmleval.input.row_columns import ColumnValueError, RowColumn, is_column
 from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, array_rows, is_missing
@@ -44,6 +45,14 @@ from xmleval.input.tensors import as_list, is_sparse
 
 def _is_missing_cell(cell: object) -> bool:
     return not hasattr(cell, "__iter__") and is_missing(cell)
+
+
+class ListColumn(list[Any]):
+    """The values of a column, with the method of columns of other libraries."""
+
+    def to_list(self) -> list[Any]:
+        """Return the values."""
+        return [*self]
 
 
 class Frame(NamedTuple):
@@ -63,6 +72,11 @@ class Frame(NamedTuple):
         """Return whether the first cell of a column that is not missing is a list."""
         first = next((cell for cell in self.values(name) if not _is_missing_cell(cell)), None)
         return hasattr(first, "__iter__") and not isinstance(first, str)
+
+    def repeats(self, name: Hashable) -> bool:
+        """Return whether a column has one value in several rows."""
+        values = self.values(name)
+        return len({*map(str, values)}) < len(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +116,9 @@ def _choose_columns(
     frame: Frame, argument: str, chosen: ChosenColumns[Hashable] | None = None
 ) -> TableColumns[Hashable]:
     """Return the roles of the columns of a long frame or a frame of lists."""
-    return choose_columns(frame.columns, _kind_of(argument), frame.holds_lists, chosen)
+    return choose_columns(
+        frame.columns, _kind_of(argument), frame.holds_lists, chosen, repeats=frame.repeats
+    )
 
 
 def _kind_of(argument: str) -> str:
@@ -176,13 +192,20 @@ def _read_long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]
     further.add(keys, {name: frame.values(name) for name in further.undecided})
     notes = [*notes_on_ranks(columns, kind), *further.notes()]
     ptr = np.arange(len(keys) + 1)
-    ids, names = numbered_labels(argument, frame.values(columns.label), ptr)
+    counter = None
+    if columns.are_numbered:
+        counter = LabelCounter()
+        labels: list[Any] = counter.names(keys)
+        notes += notes_on_numbered(columns, kind)
+    else:
+        labels = frame.values(columns.label)
+    ids, names = numbered_labels(argument, labels, ptr)
     values = None
     if columns.value is not None:
         values = frame.matrix([columns.value])[:, 0]
         if values.dtype.kind not in "biuf":
             raise InputError(argument, f"column {columns.value!r} holds no numbers")
-    origin = Origin("row", notes)
+    origin = Origin("row", notes, counter=counter)
     rows = Rows(keys, BY_KEY, ptr, ids, names, values, is_long=True, origin=origin)
     return rows.without_empty_names()
 
@@ -207,7 +230,8 @@ def from_df(
         "query_id", "id" or another usual name. Lists of labels need none.
     label : str, optional
         Column of labels, or of lists of them; default "label" or "labels", or "doc_id" or
-        "corpus_id" beside a query.
+        "corpus_id" beside a query. The empty text ``""`` says that no column has them: the labels
+        of a query are numbered in the order of its rows.
     score : str, optional
         Column of scores, or of lists of them, or of relevance in a truth; default "score" or
         "scores", in a truth "relevance", "rel", "grade" or another usual name, if there is one.
@@ -245,7 +269,8 @@ def from_df(
         columns = _choose_columns(table, "frame", ChosenColumns(instance, label, score))
     key = None if columns.is_usual else columns.instance
     check_keep(keep)
-    return FrameColumns(table, ChosenColumns(key, columns.label, score), keep)
+    label_column = label if columns.are_numbered else columns.label
+    return FrameColumns(table, ChosenColumns(key, label_column, score), keep)
 
 
 def take_row_values(

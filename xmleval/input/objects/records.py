@@ -10,16 +10,8 @@ import numpy as np
 
 from xmleval.base.errors import InputError, shown
 from xmleval.input.columns import DOCUMENT, INSTANCE, QUERY, ChosenColumns, named_as
-from xmleval.input.objects.frames import Frame, FrameColumns
+from xmleval.input.objects.frames import Frame, FrameColumns, ListColumn
 from xmleval.input.tensors import refuse_other
-
-
-class _Column(list[Any]):
-    """The values of a field of all records, with the method of columns of other libraries."""
-
-    def to_list(self) -> list[Any]:
-        """Return the values."""
-        return [*self]
 
 
 def list_records(argument: str, value: Any) -> Any:
@@ -43,7 +35,7 @@ def table_of_records(argument: str, value: object) -> FrameColumns | None:
     read: Callable[[Any, Any], Any] = getattr
     if isinstance(value[0], Mapping):
         read = dict.__getitem__
-    columns = {name: _Column() for name in fields}
+    columns = {name: ListColumn() for name in fields}
     for row, record in enumerate(value):
         if _fields_of(record) is None:
             raise InputError(argument, f"{shown(record)} has other fields than row 0", row=row)

@@ -1,0 +1,232 @@
+"""Tables without a column of labels, as learning to rank has them: labels are numbered by rows."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from tests.damage import answer
+from tests.limits import NAME_LIMITS, small_limits
+from xmleval import Evaluator, compare, evaluate, from_df, from_groups, scan
+
+MEASURES: dict[str, Any] = {"metrics": ["ndcg@3", "p@1", "mrr@5", "map@all", "auc.samples"]}
+GRADED: dict[str, Any] = {"metrics": ["ndcg@3", "ndcg@all"], "conventions": "gains=linear"}
+SIZES = [3, 12, 1, 4, 7]
+QUERIES = [30, 1, 12, 4, 7]
+PIECES = {**NAME_LIMITS, "input.rows": {"CHECKED_BYTES": 500}}
+PIECES["input.formats.arrow"] = {"BATCH_BYTES": 200}
+
+
+def make_table() -> pd.DataFrame:
+    """Grades and scores, many of them equal, without names of labels."""
+    rng = np.random.default_rng(3)
+    n = sum(SIZES)
+    return pd.DataFrame(
+        {
+            "qid": np.repeat(QUERIES, SIZES),
+            "y": rng.integers(0, 4, n),
+            "score": rng.integers(0, 4, n) / 4,
+        }
+    )
+
+
+def write_csv(frame: pd.DataFrame, name: str) -> str:
+    frame.to_csv(f"{name}.csv", index=False)
+    return f"{name}.csv"
+
+
+def write_json_lines(frame: pd.DataFrame, name: str) -> str:
+    frame.to_json(f"{name}.jsonl", orient="records", lines=True)
+    return f"{name}.jsonl"
+
+
+def write_parquet(frame: pd.DataFrame, name: str) -> str:
+    frame.to_parquet(f"{name}.parquet")
+    return f"{name}.parquet"
+
+
+def as_frame(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    return frame
+
+
+def as_polars(frame: pd.DataFrame, name: str) -> pl.DataFrame:
+    return pl.DataFrame(frame.to_dict("list"))
+
+
+FORMS: list[Callable[[pd.DataFrame, str], Any]] = [
+    write_csv,
+    write_json_lines,
+    write_parquet,
+    as_frame,
+    as_polars,
+]
+each_form = pytest.mark.parametrize("form", FORMS)
+
+
+def results_of(*data: Any, **options: Any) -> tuple[Any, ...]:
+    """Return the values, the values by row, and the names of labels of a report."""
+    report = evaluate(*data, per_row=True, **options)
+    by_row = {name: [*map(str, values)] for name, values in report.per_row().items()}
+    return dict(report), by_row, report.label_names
+
+
+def expected(options: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the results of the same table with a name for each label."""
+    table = make_table()
+    numbers = table.groupby("qid").cumcount().astype(str)
+    names = numbers.rename("doc_id")
+    truth = pd.concat([table[["qid"]], names, table["y"].rename("relevance")], axis=1)
+    scores = pd.concat([table[["qid"]], names, table["score"]], axis=1)
+    return results_of(truth, scores, **options)
+
+
+def named_by(form: Callable[..., Any], data: Any, **columns: str) -> Any:
+    """Name the columns of a frame or a file."""
+    return scan(data, **columns) if isinstance(data, str) else from_df(data, **columns)
+
+
+@each_form
+@pytest.mark.parametrize("options", [MEASURES, GRADED])
+def test_rows_of_a_query_are_its_labels(form: Callable[..., Any], options: dict[str, Any]) -> None:
+    table = form(make_table(), "table")
+    assert results_of(table, table, **options) == expected(options)
+    truth = form(make_table()[["qid", "y"]], "truth")
+    scores = form(make_table()[["qid", "score"]], "scores")
+    assert results_of(truth, scores, **options) == expected(options)
+
+
+@each_form
+def test_labels_that_are_numbered_are_noted(form: Callable[..., Any]) -> None:
+    table = form(make_table(), "table")
+    notes = " ".join(evaluate(table, table, metrics="p@1").notes)
+    text = "no column has labels: the lines of each 'qid' are numbered, with"
+    assert f"{text} judgements in 'y'" in notes
+    assert f"{text} scores in 'score'" in notes
+
+
+@each_form
+def test_empty_name_of_the_label_column_numbers_labels(form: Callable[..., Any]) -> None:
+    frame = make_table().rename(columns={"y": "label"})
+    table = form(frame, "table")
+    with pytest.raises(ValueError, match=r"occurs twice.*if it is a grade, .*label=''\) numbers"):
+        evaluate(table, table, **GRADED)
+    numbered = named_by(form, table, label="")
+    assert results_of(numbered, numbered, **GRADED) == expected(GRADED)
+    named = [
+        named_by(form, table, instance="qid", label="", score=name) for name in ("label", "score")
+    ]
+    assert results_of(*named, **GRADED) == expected(GRADED)
+
+
+@each_form
+def test_own_names_of_columns_are_given(form: Callable[..., Any]) -> None:
+    frame = make_table().rename(columns={"qid": "query", "y": "gain", "score": "model"})
+    table = form(frame, "table")
+    named = [named_by(form, table, instance="query", score=name) for name in ("gain", "model")]
+    assert results_of(*named, **GRADED) == expected(GRADED)
+
+
+@each_form
+def test_other_number_of_labels_of_a_query_is_refused(form: Callable[..., Any]) -> None:
+    truth = form(make_table(), "truth")
+    for rows in (slice(0, -1), slice(1, None)):
+        scores = form(make_table()[rows], "scores")
+        with pytest.raises(ValueError, match=r"row '\d+' has \d labels?, and \d in .*their order"):
+            evaluate(truth, scores)
+
+
+@each_form
+@pytest.mark.parametrize(("name", "start"), [("document", "d"), ("candidate_id", ""), ("Item", "")])
+def test_column_of_texts_or_ids_that_may_name_labels_is_refused(
+    form: Callable[..., Any], name: str, start: str
+) -> None:
+    frame = make_table()
+    frame[name] = [f"{start}{row}" for row in range(len(frame))]
+    if not start:
+        frame[name] = frame[name].astype(int)
+    table = form(frame, "table")
+    with pytest.raises(ValueError, match=rf"'{name}' may name the labels; call it 'label'"):
+        evaluate(table, table)
+
+
+@each_form
+def test_columns_of_features_are_left_out(form: Callable[..., Any]) -> None:
+    frame = make_table()
+    frame["length"] = np.random.default_rng(0).random(len(frame))
+    table = form(frame, "table")
+    assert results_of(table, table, **GRADED) == expected(GRADED)
+
+
+@each_form
+def test_ids_that_differ_are_no_queries(form: Callable[..., Any]) -> None:
+    frame = pd.DataFrame({"qid": ["a", "b"], "y": [1, 0], "z": [0, 1]})
+    scores = pd.DataFrame({"qid": ["a", "b"], "y": [0.5, 0.1], "z": [0.2, 0.9]})
+    report = evaluate(form(frame, "truth"), form(scores, "scores"), metrics="p@1")
+    assert report.label_names == ["y", "z"]
+
+
+@pytest.mark.parametrize("form", FORMS[:3])
+def test_numbers_go_on_from_batch_to_batch_and_file_to_file(form: Callable[..., Any]) -> None:
+    table = form(make_table(), "table")
+    with small_limits(PIECES):
+        assert results_of(table, table, **GRADED) == expected(GRADED)
+    Path("parts").mkdir()
+    form(make_table()[:15], "parts/1")
+    form(make_table()[15:], "parts/2")
+    assert results_of("parts", "parts", **GRADED) == expected(GRADED)
+
+
+@each_form
+def test_groups_of_numbered_rows_are_those_of_queries(form: Callable[..., Any]) -> None:
+    frame = make_table()
+    frame["lang"] = frame["qid"].map(lambda query: "de" if query > 5 else "en")
+    table = form(frame, "table")
+    report = evaluate(table, table, metrics="ndcg@3", row_groups="lang")
+    assert {lang: group.n_rows for lang, group in report.row_groups.items()} == {"de": 3, "en": 2}
+
+
+def test_sizes_of_groups_are_those_of_lightgbm() -> None:
+    table = make_table()
+    truth = from_groups(table["y"], SIZES)
+    scores = from_groups(table["score"].to_numpy(), np.array(SIZES))
+    assert results_of(truth, scores, **GRADED)[0] == expected(GRADED)[0]
+    by_query = [from_groups(table[name], qid=table["qid"]) for name in ("y", "score")]
+    assert results_of(*by_query, **GRADED) == expected(GRADED)
+    compared = compare(truth, {"a": scores, "b": truth}, **GRADED)
+    assert dict(compared["a"]) == expected(GRADED)[0]
+    evaluator = Evaluator(labels=[*map(str, range(max(SIZES)))], **GRADED)
+    evaluator.update(truth, scores)
+    assert dict(evaluator.compute()) == expected(GRADED)[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, 0, 1], [2]), "sizes: add up to 2, and there are 3 values; give the number of labels"),
+        (([1, 0, 1], [3, 0]), "sizes: 0 at place 1 is no number of labels; leave a query without"),
+        (([1, 0, 1], [1.5, 1.5]), "sizes: expected integers, the number of labels of each query"),
+        (([1, 0, 1],), "sizes: expected one of sizes and qid"),
+        (([[1, 0]], [2]), r"values: shape \(1, 2\) is not \(n,\)"),
+    ],
+)
+def test_wrong_sizes_are_refused(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_groups(*arguments)
+
+
+def test_shell_reads_one_file_as_truth_and_scores() -> None:
+    table = make_table()
+    write_csv(table, "table")
+    write_csv(table.rename(columns={"y": "label"}), "other")
+    options = ["--metrics", "ndcg@3", "--conventions", "gains=linear", "--format", "json"]
+    code, output, error = answer(["evaluate", "table.csv", "table.csv", *options])
+    assert code == 0, error
+    assert f'"ndcg@3": {expected(GRADED)[0]["ndcg@3"]}' in output
+    fields = ["--label-field", "", "--scores-label-field", ""]
+    code, numbered, error = answer(["evaluate", "other.csv", "other.csv", *fields, *options])
+    assert code == 0, error
+    assert f'"ndcg@3": {expected(GRADED)[0]["ndcg@3"]}' in numbered

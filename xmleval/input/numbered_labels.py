@@ -1,0 +1,46 @@
+"""Labels of tables without a column of them: the candidates of a query, numbered by their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from xmleval.base.errors import shown
+from xmleval.input.columns import TableColumns
+
+
+class LabelCounter:
+    """Numbers the labels of each row, 0, 1, ..., in the order in which they are read.
+
+    sizes : number of labels so far, by the text of the key of a row
+    """
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, int] = {}
+
+    def next(self, key: Hashable) -> str:
+        """Return the name of the next label of a row."""
+        text = str(key)
+        number = self.sizes.get(text, 0)
+        self.sizes[text] = number + 1
+        return str(number)
+
+    def names(self, keys: Iterable[Hashable]) -> list[str]:
+        """Return the names of labels by the keys of their rows."""
+        return [*map(self.next, keys)]
+
+    def first_difference(self, sizes: dict[str, int]) -> tuple[str, int, int] | None:
+        """Return the first row that another input has, with both numbers of labels, if any."""
+        for key, size in self.sizes.items():
+            if sizes.get(key, size) != size:
+                return key, size, sizes[key]
+        return None
+
+
+def notes_on_numbered(columns: TableColumns[Any], kind: str) -> list[str]:
+    """Return the note on labels that are numbered as no column has them."""
+    if not columns.is_guess:
+        return []
+    noun = "scores" if kind == "scores" else "judgements"
+    text = f"no column has labels: the lines of each {shown(columns.instance)} are numbered"
+    return [f"{text}, with {noun} in {shown(columns.value)}"]
