@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from tests.damage import answer
 from tests.limits import NAME_LIMITS, small_limits
@@ -322,3 +323,67 @@ def test_columns_with_numbers_for_names_are_labels(write: Writer) -> None:
     scores = pd.DataFrame({"0": [5, 4, 3], "1": [0.5, 0.25, 0.75]})
     truth = pd.DataFrame({"0": [1, 0, 1], "1": [0, 1, 1]})
     assert results_of(write(truth, "t"), write(scores, "s"))[2] == ["0", "1"]
+
+
+def scores_without_names() -> dict[str, Any]:
+    """Return scores of three labels in arrays, lists and files, many of them equal."""
+    cells = np.random.default_rng(2).integers(0, 4, (9, 3)) / 4
+    np.save("scores.npy", cells)
+    sp.save_npz("scores.npz", sp.csr_array(cells))
+    order = np.argsort(-cells, axis=1, kind="stable")[:, :2]
+    np.save("top_indices.npy", order)
+    return {
+        "array": (cells, cells),
+        "matrix": (sp.csr_array(cells), sp.csr_array(cells)),
+        "list": (cells.tolist(), cells.tolist()),
+        "lists of ids": (order.tolist(), order.tolist()),
+        "pair": ((order, None), (order, None)),
+        "npy": (cells, "scores.npy"),
+        "npz": (sp.csr_array(cells), "scores.npz"),
+        "indices": ((order, None), "top_indices.npy"),
+    }
+
+
+@each_format
+@pytest.mark.parametrize(
+    "form", ["array", "matrix", "list", "lists of ids", "pair", "npy", "npz", "indices"]
+)
+def test_predictions_without_names_are_read_by_position(write: Writer, form: str) -> None:
+    value, beside = scores_without_names()[form]
+    truth = make_truth(9, 3)
+    plain = truth.drop(columns="id")
+    ties = {"metrics": ["p@1", "ndcg@3"]}
+    expected = results_of(plain, value, **ties)
+    for table in (plain, truth, truth.rename(columns={"id": "document"})):
+        file = write(table, "t")
+        assert results_of(file, beside, **ties) == expected
+        assert results_of(file, beside, labels=[*plain.columns], **ties) == expected
+        notes = evaluate(file, beside, metrics="p@1").notes
+        assert any("labels were read by position" in note for note in notes)
+        are_left_out = [f"column '{table.columns[0]}' is left out" in note for note in notes]
+        assert any(are_left_out) == (table is not plain)
+
+
+@each_format
+def test_sets_without_names_are_read_by_position(write: Writer) -> None:
+    truth = make_truth(9, 3)
+    file = write(truth, "t")
+    plain = truth.drop(columns="id")
+    cells = (np.random.default_rng(1).random((9, 3)) < 0.5).astype(int)
+    measures = {"metrics": ["f1.macro", "f1.micro"]}
+    expected = results_of(plain, y_pred=cells, **measures)
+    assert results_of(file, y_pred=cells, **measures) == expected
+    assert results_of(file, y_pred=sp.csr_array(cells), **measures) == expected
+    ids = [np.flatnonzero(row).tolist() for row in cells]
+    assert results_of(file, y_pred=ids, **measures) == expected
+
+
+@each_format
+def test_other_number_of_columns_without_names_is_refused(write: Writer) -> None:
+    file = write(make_truth(9, 3), "t")
+    with pytest.raises(
+        ValueError, match=r"2 labels, and t.* has 3; expected as many, in the order"
+    ):
+        evaluate(file, np.zeros((9, 2)))
+    with pytest.raises(ValueError, match="8 rows do not match the 9 of t"):
+        evaluate(file, np.zeros((8, 3)))

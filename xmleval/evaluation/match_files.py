@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from xmleval.base.budget import PIECE_BYTES
-from xmleval.base.errors import Keyword, Message, ScanField, shown
+from xmleval.base.errors import InputError, Keyword, Message, ScanField, counted, shown
 from xmleval.base.notes import Note
 from xmleval.evaluation.label_counts import common_label_count
 from xmleval.evaluation.matched_inputs import LOG, MatchedInputs, NamedPieces, OpenedInputs
 from xmleval.evaluation.request import Request
 from xmleval.input.label_filter import PAIRS
-from xmleval.input.match import Batches, Match, as_scores, score_pieces, set_pieces
+from xmleval.input.match import (
+    LEFT_OUT,
+    Batches,
+    Match,
+    as_scores,
+    names_of_columns,
+    score_pieces,
+    set_pieces,
+)
 from xmleval.input.match_values import Naming
 from xmleval.input.matched_rows import PlacedRows
+from xmleval.input.objects.named import dense_list
 from xmleval.input.opened import Opened, OpenedValue
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.plausibility import unread_grades
-from xmleval.input.rows import BY_KEY, Origin, Rows, missing_names_note
+from xmleval.input.rows import BY_KEY, Origin, Rows, array_rows, missing_names_note
 from xmleval.input.shards import OpenedFiles
 from xmleval.labels.hierarchy import list_nodes
 from xmleval.metrics.spec import Spec, expand_metrics
@@ -59,11 +71,20 @@ def read_truth(
     ``labels`` may also name the columns of a truth without names. ``fits`` is that of `Match`.
     """
     names: Sequence[str] = labels or ()
+    in_order = is_in_order(truth, predictions)
+    if in_order and not names:
+        names = names_of_columns(truth.label_columns or (), (), [])
     if not names:
         names = truth.label_columns or ()
     match = Match(truth.name, names, listed=labels is not None, fits=fits)
     if labels is None or not truth.numbers_labels(labels):
-        placed = match.place("y_true", truth.name, _truth_batches(truth, predictions))
+        batches = _truth_batches(truth, predictions)
+        if in_order:
+            batches = partial(_without_keys, batches)
+        placed = match.place("y_true", truth.name, batches)
+        if in_order and match.origin is not None and match.origin.id_column is not None:
+            left_out = LEFT_OUT.format(shown(match.origin.id_column), "predictions have")
+            match.notes.append(f"{truth.name}: {left_out}")
         pieces = set_pieces(placed, match, truth.kind == "grades")
         return NamedTruth(pieces, match, placed.most_value > 1)
     pieces = replace(truth.pieces(), n_labels=len(labels))
@@ -71,6 +92,37 @@ def read_truth(
     with closing(RowReader(truth.name, pieces, PIECE_BYTES)) as reader:
         match.n_rows = reader.count()
     return NamedTruth(pieces, match, False)
+
+
+def is_in_order(truth: Opened, predictions: Sequence[Opened]) -> bool:
+    """Return whether rows and labels of predictions are those of a wide truth by position."""
+    if truth.label_columns is None or not predictions:
+        return False
+    return not any(model.named for model in predictions)
+
+
+def _without_keys(batches: Batches) -> Iterator[Rows]:
+    """Yield rows without their keys."""
+    for rows in batches():
+        yield rows._replace(keys=None, match=None)
+
+
+def _pieces_in_order(model: Opened, n_labels: int) -> Pieces:
+    """Return the rows of predictions without names; lists that are no array are of label ids."""
+    if isinstance(model, OpenedValue) and isinstance(model.plain, list):
+        value = dense_list(model.argument, model.plain, n_labels)
+        model = replace(model, value=value, n_labels=n_labels)
+    return model.pieces()
+
+
+def _batches_in_order(pieces: Pieces, is_ranking: bool) -> Iterator[Rows]:
+    """Yield the rows of predictions without names, as lists of label ids."""
+    for rows in pieces.read(PIECE_BYTES):
+        listed = rows
+        if not isinstance(rows, Rows):
+            listed = array_rows(rows).part(0, len(rows), zeros=is_ranking)
+            listed = listed._replace(labels=listed.labels.astype(np.int64), are_columns=False)
+        yield listed if is_ranking else listed._replace(values=None, best_first=False)
 
 
 def _truth_batches(truth: Opened, predictions: Sequence[Opened] = ()) -> Batches:
@@ -142,6 +194,7 @@ class FileMatch:
 
     shared : notes of all reports
     sets : sets of labels, by argument
+    in_order : whether predictions have no names, which are those of a wide truth by position
     """
 
     def __init__(
@@ -156,6 +209,7 @@ class FileMatch:
             self.requested = expand_metrics(question.metrics, question.k)
         self.truth = read_truth(inputs.truth, labels, inputs.predictions, fits)
         self.match = self.truth.match
+        self.in_order = is_in_order(inputs.truth, inputs.predictions)
         self.match.higher_is_better = question.higher_is_better
         if not fits:
             self.match.add_nodes(list_nodes(question.hierarchy))
@@ -172,7 +226,8 @@ class FileMatch:
         for model in self.inputs.predictions:
             placed = self._place(model)
             if placed.ranks:
-                scores.append((model.name, score_pieces(placed.rows, placed.match)))
+                pieces = score_pieces(placed.rows, placed.match, by_number=self.in_order)
+                scores.append((model.name, pieces))
                 matches.append(placed.match)
         label_names = self.match.label_names or None
         namings = list[Naming]()
@@ -219,7 +274,10 @@ class FileMatch:
         """Match predictions, as sets, as a ranking or as both."""
         is_sets = model is self.inputs.sets.get("y_pred")
         match = self.match if is_sets else self.match.fork()
-        batches = self._batches(model, match)
+        if self.in_order:
+            batches = self._batches_by_position(model, match)
+        else:
+            batches = self._batches(model, match)
         rows = match.place("y_pred" if is_sets else "y_score", model.name, batches)
         in_truth_file = self.inputs.in_truth_file
         decision = self.request.question.decision
@@ -239,6 +297,18 @@ class FileMatch:
             self.shared += match.notes
             match.notes = []
         return _PlacedModel(rows, match, ranks)
+
+    def _batches_by_position(self, model: Opened, match: Match) -> Batches:
+        """Return a reader of predictions whose labels are the columns of the truth, in order."""
+        pieces = _pieces_in_order(model, match.n_labels)
+        if pieces.n_labels not in (None, match.n_labels):
+            text = (
+                f"{counted(pieces.n_labels or 0, 'labels')}, and {match.truth} has {match.n_labels}"
+            )
+            raise InputError(model.name, f"{text}; expected as many, in the order of its columns")
+        names_of_columns(match.label_names, [model.name], match.notes)
+        is_sets = model is self.inputs.sets.get("y_pred")
+        return partial(_batches_in_order, pieces, not is_sets)
 
     def _batches(self, model: Opened, match: Match) -> Batches:
         """Return a reader of predictions; the columns of a wide table name all its labels."""

@@ -40,6 +40,7 @@ PREDICTIONS = ("y_score", "y_pred")
 MATCHED_SHARE = 8
 SHOWN_COLUMNS = 3  # in a note
 IN_ORDER = "columns were brought in the order of their numbers"
+LEFT_OUT = "column {} is left out; {} no ids of rows, so they are in order"
 BY_POSITION = "labels were read by position, as {} has no names of them"
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
 SAME_ROWS = "; where the order is the same, give both after reset_index(drop=True)"
@@ -641,10 +642,12 @@ def names_of_truth(
         are_named = truth.named or (is_empty and any(map(_has_named_labels, rows_of.values())))
         return [] if are_named else None
     nameless = [argument for argument, rows in rows_of.items() if rows is None or _has_ids(rows)]
-    return _names_of_columns([*truth.names], nameless, notes)
+    return names_of_columns([*truth.names], nameless, notes)
 
 
-def _names_of_columns(columns: list[Any], nameless: list[str], notes: list[str]) -> list[Any]:
+def names_of_columns(
+    columns: Sequence[Any], nameless: Sequence[str], notes: list[str]
+) -> list[Any]:
     """Return the columns of a truth, in the order of their numbers if all are numbers.
 
     ``nameless`` are the arguments without label names, which are matched by this order.
@@ -653,7 +656,7 @@ def _names_of_columns(columns: list[Any], nameless: list[str], notes: list[str])
     if numbers is None:
         for argument in nameless:
             notes.append(f"{argument}: {BY_POSITION.format('it')}")
-        return columns
+        return [*columns]
     if nameless and (np.diff(numbers) < 0).any():
         notes.append(f"y_true: {IN_ORDER}")
     return [columns[place] for place in np.argsort(numbers)]
@@ -927,9 +930,16 @@ def listed_scores(rows: Rows, label_names: list[Any]) -> Rows:
     return as_scores(rows, label_names)._replace(best_first=False)
 
 
-def score_pieces(placed: PlacedRows, match: Match) -> Pieces:
-    """Return matched scores, some rows at a time."""
+def score_pieces(placed: PlacedRows, match: Match, *, by_number: bool = False) -> Pieces:
+    """Return matched scores, some rows at a time.
+
+    Equal scores are in the order of the label numbers if ``by_number``, or else of the names.
+    """
     names = LabelNames(match.names)
+    if by_number:
+        return placed.pieces(
+            match.n_labels, lambda rows: as_scores(rows, None)._replace(names=names)
+        )
     return placed.pieces(match.n_labels, lambda rows: as_scores(rows, names))
 
 

@@ -12,6 +12,7 @@ from xmleval.base.errors import InputError, Keyword, Message, positive_integer, 
 from xmleval.files.remote import is_file
 from xmleval.input.columns import INSTANCE, is_written_index, named_as
 from xmleval.input.match import (
+    LEFT_OUT,
     Match,
     as_scores,
     as_sets,
@@ -427,8 +428,7 @@ def _notes_on_ids(
             notes.append(f"{argument}: rows are matched by column {shown(column)}")
     elif column is not None and not (joined and argument == "y_true"):
         companion = "predictions have" if argument == "y_true" else "y_true has"
-        ignored = f"{argument}: column {shown(column)} is left out"
-        notes.append(f"{ignored}; {companion} no ids of rows, so they are in order")
+        notes.append(f"{argument}: {LEFT_OUT.format(shown(column), companion)}")
     return notes
 
 

@@ -42,7 +42,8 @@ class Origin:
     columns : by name of a column, the hashes of its values for rows of a file without keys
     how_to_join : advice on rows in another order; ``{!r}`` is replaced by the column that shows it
     judged_by : the column of judgements of a truth, if an option names it
-    id_column : the column of a frame that names the rows, None if there is none
+    id_column : the column of a frame or a table with a column for each label that names the rows,
+        None if there is none
     values : function that returns the values of a column of a frame
     how_to_repeat : advice for rows that have one label each and share a key
     file : the file, if there are several that follow one another, otherwise ""

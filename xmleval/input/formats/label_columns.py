@@ -203,6 +203,7 @@ class LabelColumnsReader:
         self._fields = {*self.names}
         self.facts.notes += self.columns.notes
         self.facts.how_to_repeat = REPEATED
+        self.facts.id_column = self.columns.instance
         self.facts.columns |= {name: array("q") for name in self.columns.joining}
 
     def read(
