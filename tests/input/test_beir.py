@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,19 @@ def test_folder_with_qrels_beside_shards_is_a_folder_of_shards(folder: Path) -> 
     write_splits(folder, "train")
     (folder / "part_0.qrels").write_text("q1 0 b 1\nq2 0 b 1\n")
     assert evaluate(folder, RUN, metrics=["p@1"])["p@1"] == 0.5
+
+
+def test_beir_folder_of_compressed_files_is_read(folder: Path) -> None:
+    write_splits(folder, "test", "dev")
+    expected = evaluate(folder, RUN, metrics="p@1")
+    files = [*folder.glob("*.jsonl"), *folder.glob("qrels/*.tsv")]
+    for file in files:
+        with gzip.open(f"{file}.gz", "wb") as packed:
+            packed.write(file.read_bytes())
+    assert evaluate(folder, RUN, metrics="p@1").notes == expected.notes
+    for file in files:
+        file.unlink()
+    report = evaluate(folder, RUN, metrics="p@1")
+    assert dict(report) == dict(expected)
+    file = folder / "qrels" / "test.tsv.gz"
+    assert report.notes[0] == f"{file}: split test, and not dev"

@@ -150,7 +150,9 @@ def test_repeated_label_is_refused_and_names_the_option(name: str) -> None:
 
 def test_keep_is_refused_without_scores_or_names_and_for_other_words() -> None:
     Path("l.jsonl").write_text('{"instance": "q1", "labels": ["d1", "d1"]}\n')
-    with pytest.raises(ValueError, match=r"^l.jsonl: labels without scores, of which none"):
+    with pytest.raises(
+        ValueError, match=r"^l.jsonl: scan\(path, keep='best'\) is for labels with scores"
+    ):
         evaluate(TRUTH, scan("l.jsonl", keep="best"), metrics="p@1")
     np.save("n_indices.npy", np.array([[0, 1]]))
     with pytest.raises(ValueError, match=r"keep='best'\) is for rows and labels with names"):
@@ -176,3 +178,11 @@ def test_keep_best_of_a_truth_keeps_the_highest_judgement() -> None:
         run = {"q0": {"d0": 0.5}}
         report = evaluate(truth, run, metrics="r@1", higher_is_better=not distances)
         assert report["r@1"] == 1
+
+
+def test_best_of_labels_without_scores_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "lists.jsonl"
+    file.write_text('{"id": "q0", "labels": ["d0", "d0"]}\n')
+    reason = "is for labels with scores, which these have not; give scores, or leave it out"
+    with pytest.raises(ValueError, match=rf"scan\(path, keep='best'\) {reason}"):
+        evaluate({"q0": ["d0"]}, scan(file, keep="best"))

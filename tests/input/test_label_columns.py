@@ -185,7 +185,7 @@ def test_columns_that_differ_are_noted_or_refused(write: Writer) -> None:
     ("role", "value", "message"),
     [
         ("t", 2, "value 2 is neither 0 nor 1 in a label set; grades need"),
-        ("t", np.nan, "value nan is neither 0 nor 1 in a label set; give 0 where it means"),
+        ("t", np.nan, "the cell is empty; give 0 where the label is not relevant"),
         ("s", np.nan, "score nan is not a number; scores must be ordered"),
     ],
 )

@@ -44,6 +44,14 @@ def test_iterator_of_records_is_read_as_the_list(name: str) -> None:
     assert text_of(call(truth, run, iter(others))) == expected
 
 
+@pytest.mark.parametrize("make", [list, iter, lambda records: (record for record in records)])
+def test_models_by_name_are_records(make: Callable[[Any], Any]) -> None:
+    models = {"a": make(SCORED), "b": make(SCORED[3:])}
+    reports = evaluate(make(JUDGED), models, metrics="r@2")
+    assert reports["a"]["r@2"] == evaluate(QRELS, RUN, metrics="r@2")["r@2"]
+    assert dict(reports["b"]) == dict(evaluate(JUDGED, SCORED[3:], metrics="r@2"))
+
+
 def test_compare_reads_an_iterator_for_each_model() -> None:
     models = {"a": iter(SCORED), "b": iter(SCORED[3:])}
     compared = compare(iter(JUDGED), models, metrics="r@2")

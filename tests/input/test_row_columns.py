@@ -444,3 +444,15 @@ def test_label_column_that_is_named_may_also_group_rows(form: str) -> None:
     run = {"a": {"x": 0.5, "y": 0.1}, "b": {"x": 0.5, "y": 0.1}}
     report = evaluate(truth, run, metrics="p@1", row_groups="topic")
     assert {topic: group["p@1"] for topic, group in report.row_groups.items()} == {"x": 1, "y": 0}
+
+
+@pytest.mark.parametrize("argument", ["row_groups", "clusters", "sample_weight"])
+def test_text_beside_a_truth_without_columns_is_refused(argument: str) -> None:
+    array = np.eye(3, dtype=int)
+    np.save("truth.npy", array)
+    message = f"{argument}: 'lang' is no file, and y_true has no columns; give a list or an array"
+    for truth in (array, "truth.npy", array.tolist()):
+        with pytest.raises(ValueError, match=message):
+            evaluate(truth, np.eye(3), **{**MEASURES, argument: "lang"})
+    with pytest.raises(FileNotFoundError, match="No such file"):
+        evaluate(array, np.eye(3), **{**MEASURES, argument: "lang.csv"})

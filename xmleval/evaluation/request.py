@@ -17,7 +17,11 @@ from xmleval.base.keywords import refuse_unknown
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, ModelsLike, RowsLike, SparseMatrix, ValuesLike
 from xmleval.input.objects.frames import take_row_values
-from xmleval.input.objects.records import list_records, table_of_records
+from xmleval.input.objects.records import (
+    list_records,
+    list_records_of_models,
+    table_of_records,
+)
 from xmleval.input.row_columns import RowColumn, TruthColumn
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.lists import as_cutoffs, as_names
@@ -58,7 +62,8 @@ class Data:
     def _list_records(self) -> None:
         """Read iterators of records once, as values may be read several times."""
         for name in ("y_true", "y_score", "y_pred", "candidates"):
-            object.__setattr__(self, name, list_records(name, getattr(self, name)))
+            read = list_records_of_models if name in ("y_score", "y_pred") else list_records
+            object.__setattr__(self, name, read(name, getattr(self, name)))
 
     def _take_row_values(self) -> None:
         """Take values of rows that are columns of a truth in memory out of its table."""

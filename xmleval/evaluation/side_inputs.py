@@ -24,7 +24,7 @@ from xmleval.evaluation.settings import file_of
 from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.plausibility import notes_on_counts
-from xmleval.input.row_columns import ColumnValueError, TruthColumn, is_column
+from xmleval.input.row_columns import ColumnValueError, TruthColumn, is_column, refuse_other_texts
 from xmleval.input.rows import Origin
 from xmleval.input.sets import set_rows
 from xmleval.input.shards import OpenedFiles
@@ -180,7 +180,10 @@ def with_row_columns(
     """
     (truth,) = inputs["y_true"]
     names = request.data.row_columns
-    if not names or not isinstance(truth, OpenedFiles) or not truth.columns:
+    if not names:
+        return request, inputs
+    if not isinstance(truth, OpenedFiles) or not truth.columns:
+        refuse_other_texts(names)
         return request, inputs
     columns: dict[str, Any] = {
         argument: TruthColumn(name)

@@ -1,4 +1,7 @@
-"""Folders of BEIR: a corpus, queries, and judgements in ``qrels``, a file for each split."""
+"""Folders of BEIR: a corpus, queries, and judgements in ``qrels``, a file for each split.
+
+Each file may be compressed, and then ends in ``.gz``.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from xmleval.base.errors import shown_names
 FOLDER = "qrels"
 TEXTS = {"corpus.jsonl", "queries.jsonl"}  # one of them at least is in such a folder
 TEST = "test"
+ENDING = ".tsv"
 
 
 def find_judgements(folder: Path) -> tuple[Path, list[str]] | None:
@@ -19,9 +23,9 @@ def find_judgements(folder: Path) -> tuple[Path, list[str]] | None:
     if not folder.is_dir():
         return None
     names = {file.name for file in folder.iterdir()}
-    if FOLDER not in names or names.isdisjoint(TEXTS):
+    if FOLDER not in names or {*map(_without_gz, names)}.isdisjoint(TEXTS):
         return None
-    files = {file.stem: file for file in (folder / FOLDER).iterdir() if file.suffix == ".tsv"}
+    files = _files_of_splits(folder / FOLDER)
     splits = sorted(files)
     if not splits:
         return None
@@ -38,3 +42,18 @@ def find_judgements(folder: Path) -> tuple[Path, list[str]] | None:
     if split != TEST:
         return files[split], [f"split {split}, the only one"]
     return files[split], []
+
+
+def _files_of_splits(folder: Path) -> dict[str, Path]:
+    """Return the files of judgements by split; of one in both forms, that without compression."""
+    files = dict[str, Path]()
+    for file in sorted(folder.iterdir(), reverse=True):
+        name = _without_gz(file.name)
+        if name.endswith(ENDING):
+            files[name.removesuffix(ENDING)] = file
+    return files
+
+
+def _without_gz(name: str) -> str:
+    """Return the name of a file without the ending of compression."""
+    return name.removesuffix(".gz")

@@ -73,7 +73,8 @@ class PlacedRows:
         self._keep = rows.keep
         self._option = _option_of(rows)
         if rows.keep and rows.values is None and rows.labels.size:
-            raise InputError(self._argument, "labels without scores, of which none is the best")
+            text = " is for labels with scores, which these have not; give scores, or leave it out"
+            raise InputError(self._argument, Message(_keeping_option(rows), text))
         entries = _make_entries(rows, labels, row_numbers)
         if rows.values is not None:
             highest = rows.values.astype(np.float64).max(initial=-np.inf)
@@ -295,13 +296,16 @@ def _make_entries(rows: Rows, labels: Ints, row_numbers: Ints) -> NDArray[Any]:
 
 def _option_of(rows: Rows) -> Message:
     """Return the end of an error that names the option to keep best scores; empty without one."""
-    if rows.values is None:
+    if rows.values is None or (rows.places is None and rows.origin is None):
         return Message("")
+    return Message("; ", _keeping_option(rows), KEEPING)
+
+
+def _keeping_option(rows: Rows) -> ScanField | str:
+    """Return the option that keeps the best score of a label, of a file or of a frame."""
     if rows.places is not None:
-        return Message("; ", ScanField("keep", "best"), KEEPING)
-    if rows.origin is not None:  # of a frame
-        return Message(f"; xmleval.from_df(df, keep='best'){KEEPING}")
-    return Message("")
+        return ScanField("keep", "best")
+    return "xmleval.from_df(df, keep='best')"
 
 
 def _best_entries(entries: NDArray[Any], lowest: bool) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -98,6 +98,19 @@ class RowColumn:
             text = f"column {shown(self.name)} has no value for row {shown(missing)}"
             raise ColumnValueError(f"{text}; give each row one")
         return [self.values[place_of[key]] for key in keys]
+
+
+def refuse_other_texts(texts: Mapping[str, str]) -> None:
+    """Refuse texts for values of rows of a truth without columns that are no files, by argument.
+
+    A name with an ending or a folder is one of a file, and is refused where it is opened.
+    """
+    for argument, text in texts.items():
+        path = as_path(text)
+        is_plain = text == path.name and not path.suffix
+        if is_plain and not isinstance(path, RemotePath) and not is_there(path):
+            reason = f"{shown(text)} is no file, and y_true has no columns; give a list or an array"
+            raise InputError(argument, f"{reason} with a value for each row, or a file of them")
 
 
 def is_column(argument: str, value: object, columns: Sequence[Hashable]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 
 from xmleval.base.errors import shown
 from xmleval.base.numerals import whole_number
@@ -49,17 +50,29 @@ def parse_cutoffs(text: str) -> list[int]:
 
 
 def as_names(metrics: object) -> object:
-    """Return names in one text, or from an iterator, which is read once, as a list."""
+    """Return names in one text, or from an iterator, which is read once, as a list.
+
+    Texts in a list are split at their commas, too.
+    """
     if isinstance(metrics, str):
-        if "," not in metrics:
-            return [metrics]  # as it is, for messages
-        try:
-            return parse_names(metrics)
-        except ValueError as error:
-            raise ValueError(f"metrics: {error}") from None
-    if isinstance(metrics, Iterable) and not isinstance(metrics, list | tuple):
-        return [*metrics]
-    return metrics
+        return _split_names(metrics)
+    if not isinstance(metrics, Iterable):
+        return metrics
+    names = [*metrics]
+    if any(isinstance(name, str) and "," in name for name in names):
+        parts = (_split_names(name) if isinstance(name, str) else [name] for name in names)
+        return [*chain.from_iterable(parts)]
+    return metrics if isinstance(metrics, list | tuple) else names
+
+
+def _split_names(text: str) -> list[str]:
+    """Return the names in a text."""
+    if "," not in text:
+        return [text]  # as it is, for messages
+    try:
+        return parse_names(text)
+    except ValueError as error:
+        raise ValueError(f"metrics: {error}") from None
 
 
 def as_cutoffs(k: object) -> object:

@@ -300,12 +300,12 @@ class LabelColumnsReader:
             return
         row, column = divmod(int(is_bad.argmax()), cells.shape[1])
         value = float(cells[row, column])
-        if self.kind == "truth":
+        if self.kind != "scores" and np.isnan(value):
+            reason = Message("the cell is empty; give 0 where the label is not relevant")
+        elif self.kind == "truth":
             hints = hints_of_value(value, True, len(self.columns.labels))
             problem = f"value {value:.15g} is neither 0 nor 1 in a label set"
             reason = Message(problem, *hints, *self._hint_of_ids(column, value))
-        elif self.kind == "grades":
-            reason = Message("grade nan is no number; give 0 where it means not relevant")
         else:
             reason = Message("score nan is not a number; scores must be ordered")
         place = f"{unit} {places[row]}: column {shown(self.columns.labels[column])}: "

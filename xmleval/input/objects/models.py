@@ -12,6 +12,7 @@ from xmleval.base.errors import InputError, shown
 from xmleval.files.remote import is_file
 from xmleval.input.objects.frames import FrameColumns
 from xmleval.input.objects.named import LABEL_TYPES, NUMBERS, is_pair_dict
+from xmleval.input.objects.records import fields_of_record
 from xmleval.input.rows import Named
 from xmleval.input.tensors import shape_of
 
@@ -87,7 +88,12 @@ def _is_row(value: object) -> bool:
 
 
 def _kind_of_list(values: list[Any]) -> PredictionKind:
-    """Return whether a list that is not empty is one row, of labels or of pairs, or either."""
+    """Return whether a list that is not empty is one row, of labels or of pairs, or either.
+
+    Records of a row and a label, such as those of ir_measures, are a model.
+    """
+    if fields_of_record(values[0]) is not None:
+        return PredictionKind.MODEL
     are_rows = all(isinstance(entry, ROW_TYPES) and not _is_pair(entry) for entry in values)
     return PredictionKind.EITHER if are_rows else PredictionKind.ROW
 

@@ -14,12 +14,21 @@ from xmleval.input.objects.frames import Frame, FrameColumns, ListColumn
 from xmleval.input.tensors import refuse_other
 
 
+def list_records_of_models(argument: str, value: Any) -> Any:
+    """Return records as `list_records` does, also those of models by name."""
+    if not isinstance(value, dict) or not any(
+        isinstance(each, Iterator) for each in value.values()
+    ):
+        return list_records(argument, value)
+    return {name: list_records(argument, records) for name, records in value.items()}
+
+
 def list_records(argument: str, value: Any) -> Any:
     """Return the records of an iterator as a list, to read them again; other values as they are."""
     if not isinstance(value, Iterator):
         return value
     first = next(value, None)
-    if _fields_of(first) is None:
+    if fields_of_record(first) is None:
         refuse_other(argument, value)
         return value
     return [*chain([first], value)]
@@ -29,7 +38,7 @@ def table_of_records(argument: str, value: object) -> FrameColumns | None:
     """Return a list of records as a table with a column for each field; None for other values."""
     if not isinstance(value, list) or not value:
         return None
-    fields = _fields_of(value[0])
+    fields = fields_of_record(value[0])
     if fields is None:
         return None
     read: Callable[[Any, Any], Any] = getattr
@@ -37,7 +46,7 @@ def table_of_records(argument: str, value: object) -> FrameColumns | None:
         read = dict.__getitem__
     columns = {name: ListColumn() for name in fields}
     for row, record in enumerate(value):
-        if _fields_of(record) is None:
+        if fields_of_record(record) is None:
             raise InputError(argument, f"{shown(record)} has other fields than row 0", row=row)
         for name, column in columns.items():
             try:
@@ -52,7 +61,7 @@ def table_of_records(argument: str, value: object) -> FrameColumns | None:
     return FrameColumns(frame, ChosenColumns())
 
 
-def _fields_of(record: object) -> list[Hashable] | None:
+def fields_of_record(record: object) -> list[Hashable] | None:
     """Return the names of the fields of a record, None for what may be a row of labels.
 
     A record is a named tuple of a query and a document, or a dict of an instance and a list.
