@@ -296,3 +296,13 @@ def test_evaluate_refuses_exclude_without_names_if_the_truth_has_names() -> None
     )
     with pytest.raises(ValueError, match=r"^exclude: has no names, which y_true= has"):
         xmleval.evaluate("t.jsonl", NAMED[1], metrics="p@1", exclude=TRUTH[:2])
+
+
+def test_evaluate_refuses_exclude_by_number_if_the_truth_has_names() -> None:
+    Path("t.json").write_text('{"1": {"0": 1, "1": 1}, "0": {"1": 1}}')
+    run = {"1": {"0": 0.5, "1": 0.25}, "0": {"0": 0.5}}
+    for pairs in ([(0, 1)], np.array([[0, 1]])):
+        with pytest.raises(
+            ValueError, match=r"exclude: has pairs of numbers, and .*of their names"
+        ):
+            xmleval.evaluate("t.json", run, metrics="p@1", exclude=pairs)

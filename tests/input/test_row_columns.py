@@ -456,3 +456,32 @@ def test_text_beside_a_truth_without_columns_is_refused(argument: str) -> None:
             evaluate(truth, np.eye(3), **{**MEASURES, argument: "lang"})
     with pytest.raises(FileNotFoundError, match="No such file"):
         evaluate(array, np.eye(3), **{**MEASURES, argument: "lang.csv"})
+
+
+def test_clusters_are_the_same_in_every_form() -> None:
+    rng = np.random.default_rng(0)
+    users = [*(7 * rng.integers(-5, 25, 60)).tolist()]
+    cells = rng.integers(0, 2, (3, 60))
+    scores = rng.random((60, 3))
+    columns = {label: cells[place].tolist() for place, label in enumerate("xyz")}
+    table = pa.table({"user": users, **columns})
+    texts = pa.table({"user": [*map(str, users)], **columns})
+    options: dict[str, Any] = {"metrics": ["p@1", "ndcg@3"], "confidence": 0.9}
+    expected = evaluate(cells.T, scores, clusters=users, **options)
+    assert expected.confidence
+    for clusters in (
+        np.array(users),
+        np.array(users, np.int32),
+        [*map(str, users)],
+        np.array(users, str),
+    ):
+        report = evaluate(cells.T, scores, clusters=clusters, **options)
+        assert report.to_json() == expected.to_json()
+    for frame in (table, texts):
+        forms = [
+            frame,
+            *(write(f"form{number}", frame) for number, write in enumerate(WRITER_OF.values())),
+        ]
+        for form in forms:
+            report = evaluate(form, scores, clusters="user", **options)
+            assert report.confidence == expected.confidence

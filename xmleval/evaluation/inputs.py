@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.errors import renaming
+from xmleval.base.errors import InputError, renaming
 from xmleval.evaluation.match_files import FileMatch, read_grades, unmatched_pairs
 from xmleval.evaluation.matched_inputs import MatchedInputs, NamedPieces, OpenedInputs
 from xmleval.evaluation.reading import first_rows
@@ -80,6 +80,11 @@ def _with_excluded(request: Request, opened: OpenedInputs) -> tuple[TextPairs | 
         return read_pairs(as_path(exclude)), opened
     pairs = value.ids if isinstance(value, IdPairs) else value
     if _are_pairs_of_ids(pairs):
+        if opened.truth.named and opened.truth.label_columns is None:
+            reason = (
+                "has pairs of numbers, and rows or labels have names; give pairs of their names"
+            )
+            raise InputError("exclude", reason)
         distinct, first = np.unique(pairs, axis=0, return_index=True)
         return TextPairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first, "pair"), opened
     excluded = OpenedValue(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
@@ -259,6 +260,9 @@ def check_propensity(value: object, n_labels: int | None) -> Propensity:
     return Propensity(weights, lowest, highest, counts, {**constants})
 
 
+DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")  # of an integer as Python prints it
+
+
 def groups_of_clusters(value: object, n_rows: int) -> Bytes:
     """Return jackknife groups of rows, which depend only on the names of their clusters."""
     if isinstance(value, np.ma.MaskedArray):
@@ -293,16 +297,26 @@ def _is_name(value: object) -> bool:
     return isinstance(value, str)
 
 
+def _number_of_text(cluster: str) -> int:
+    """Return the integer whose digits a text is, or else a hash of the text."""
+    if DIGITS.fullmatch(cluster) and _is_name(int(cluster)):
+        return int(cluster)
+    encoded = cluster.encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(encoded, digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
 def _numbers_of(clusters: list[Any]) -> Ints:
-    """Return for each row a number that depends only on the name of its cluster."""
+    """Return for each row a number that depends only on the name of its cluster.
+
+    A text of the digits of an integer is that integer, as texts of files may be.
+    """
     number_of = dict[Any, int]()
     for row, cluster in enumerate(clusters):
         if not _is_name(cluster):
             message = f"{shown(cluster)} is neither a string nor an integer of 64 bits"
             raise InputError("clusters", message, row=row, value=cluster)
         if cluster not in number_of and isinstance(cluster, str):
-            encoded = cluster.encode("utf-8", "surrogatepass")
-            digest = hashlib.blake2b(encoded, digest_size=8).digest()
-            number_of[cluster] = int.from_bytes(digest, "little", signed=True)
+            number_of[cluster] = _number_of_text(cluster)
     numbers = (number_of.get(cluster, cluster) for cluster in clusters)
     return np.fromiter(numbers, np.int64, len(clusters))
