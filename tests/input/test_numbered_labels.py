@@ -140,11 +140,16 @@ def test_other_number_of_labels_of_a_query_is_refused(form: Callable[..., Any]) 
 
 
 @each_form
-def test_column_of_texts_that_may_name_labels_is_refused(form: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(("name", "start"), [("document", "d"), ("candidate_id", ""), ("Item", "")])
+def test_column_of_texts_or_ids_that_may_name_labels_is_refused(
+    form: Callable[..., Any], name: str, start: str
+) -> None:
     frame = make_table()
-    frame["document"] = [f"d{row}" for row in range(len(frame))]
+    frame[name] = [f"{start}{row}" for row in range(len(frame))]
+    if not start:
+        frame[name] = frame[name].astype(int)
     table = form(frame, "table")
-    with pytest.raises(ValueError, match=r"'document' may name the labels; call it 'label'"):
+    with pytest.raises(ValueError, match=rf"'{name}' may name the labels; call it 'label'"):
         evaluate(table, table)
 
 

@@ -199,9 +199,9 @@ def with_row_columns(
     """
     (truth,) = inputs["y_true"]
     names = request.data.row_columns
-    if not names or not isinstance(truth, OpenedFiles):
+    if not names:
         return request, inputs
-    if not truth.columns:
+    if not isinstance(truth, OpenedFiles) or not truth.columns:
         refuse_other_texts(names)
         return request, inputs
     columns: dict[str, Any] = {

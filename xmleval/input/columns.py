@@ -91,6 +91,7 @@ NUMBERED_JUDGEMENT = ("y",)
 NUMBERED_SECOND = ("y_true", LABEL_COLUMN, "target")  # only where no column of labels is looked for
 NUMBERED_SCORES = ("y_score", "y_pred", "pred", "preds", "prediction", "predictions", "predicted")
 NO_VALUE = ("iteration", "iter", "rank")  # of TREC's files, in addition to judgements and scores
+ID_NAME = re.compile(r"(^|[_\- ])id$")
 # names that pandas gives to an index that it writes
 WRITTEN_INDEX = re.compile(r"|index|level_0|unnamed: \d+")
 
@@ -493,6 +494,14 @@ def _one_of(columns: Sequence[Column]) -> Column:
     if len({*columns}) > 1:
         raise ColumnsError(f"columns {' and '.join(map(shown, columns))} may both be meant")
     return columns[0]
+
+
+def is_named_as_ids(column: object) -> bool:
+    """Return whether a column is named like ids, such as `product_id`, or like items."""
+    if not isinstance(column, str):
+        return False
+    name = column.lower()
+    return ID_NAME.search(name) is not None or re.sub(r"[_\- ]", "", name) in ITEMS
 
 
 def refuse_users_and_items(columns: Iterable[object], how: Callable[[str, str], object]) -> None:

@@ -24,6 +24,7 @@ from xmleval.input.columns import (
     Column,
     DecidingColumnError,
     TableColumns,
+    is_named_as_ids,
     is_written_index,
     named_as,
 )
@@ -218,9 +219,9 @@ class EntryColumns(Generic[Column]):
         return left_out_notes(deciding)
 
     def _refuse_names(self, names: Iterable[Column]) -> None:
-        """Refuse a column of texts that may be the labels, where no other column has them."""
+        """Refuse a column of texts or of ids that may be the labels, where no other has them."""
         for name in names:
-            if not self._columns[name].are_numbers:
+            if not self._columns[name].are_numbers or is_named_as_ids(name):
                 hint = "call it 'label' or 'doc_id' if so, or leave it out"
                 raise DecidingColumnError(f"column {shown(name)} may name the labels; {hint}")
 
