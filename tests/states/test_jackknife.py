@@ -106,7 +106,9 @@ def test_replicates_of_labels_with_few_and_many_scores(
         is_outside = groups != group
         expected = evaluate(TRUTH[is_outside], scores[is_outside], **options)
         for name, replicates in report.results.replicates.items():
-            assert agree(float(replicates[position]), expected[name], None), name
+            # averages of precision may differ in the last bit
+            tolerance = 1e-15 if name.startswith("ap.") else None
+            assert agree(float(replicates[position]), expected[name], tolerance), name
 
 
 def test_standard_error_of_a_mean() -> None:
