@@ -63,6 +63,7 @@ MEASURES = (
     | measures(OVERLAP, ("samples", *LABEL_AVERAGES), ("", "k"))
     | measures(PER_LABEL, LABEL_AVERAGES, ("", "k"))
     | measures(["rprec"], ["micro"])
+    | measures(["lwlrap"])
     | measures(["fbeta", "f1"], ["of_means"])
     | measures(["f1"], ["of_macros"])
     | measures(["auc", "peak_f1"], ["samples"])
@@ -295,8 +296,14 @@ def pair_row(name: str, case: Case, i: int) -> float:
     assert name == "lrap"  # mean over u in Y of #{v in Y: rank_v <= rank_u} / rank_u
     if not pairs:
         return 1.0
-    precisions = [sum(rank[v] <= rank[u] for v in relevant) / rank[u] for u in relevant]
-    return math.fsum(precisions) / len(relevant)
+    return math.fsum(precisions_of_labels(case, i)) / len(relevant)
+
+
+def precisions_of_labels(case: Case, i: int) -> list[float]:
+    """#{v in Y: rank_v <= rank_u} / rank_u of each relevant label u of row i."""
+    relevant = case.truth[i]
+    rank = worst_ranks(case, i)
+    return [sum(rank[v] <= rank[u] for v in relevant) / rank[u] for u in relevant]
 
 
 def skips_rows_without_pairs(name: str, case: Case, i: int) -> bool:
@@ -508,6 +515,16 @@ def pooled_r_precision(case: Case) -> float:
     return ratio(math.fsum(hits), math.fsum(sizes), NAN)
 
 
+def label_weighted_lrap(case: Case) -> float:
+    """Sum over rows of the precisions at the ranks of relevant labels / sum of R."""
+    precisions = []
+    sizes = []
+    for i, (y, w) in enumerate(zip(case.truth, row_weights(case), strict=True)):
+        precisions.append(w * math.fsum(precisions_of_labels(case, i)))
+        sizes.append(w * len(y))
+    return ratio(math.fsum(precisions), math.fsum(sizes), NAN)
+
+
 def f_of_averages(case: Case, average: str, beta: float) -> float:
     """(1 + b2) P R / (b2 P + R) of precision P and recall R, averaged over rows or labels."""
     inner = {"of_means": "samples", "of_macros": "macro"}[average]
@@ -532,7 +549,7 @@ def rows(
     k, beta = cut_and_beta(cutoff, params)
     if average not in (None, "samples"):
         return None
-    if name in ("label_coverage", "label_diversity", "proportional_diversity", *PS):
+    if name in ("label_coverage", "label_diversity", "proportional_diversity", "lwlrap", *PS):
         return None
     if name in ("subset_accuracy", "hamming_loss", *OVERLAP):
         pairs = zip(case.truth, predictions(case, k), strict=True)
@@ -558,6 +575,8 @@ def value(
         return f_of_averages(case, str(average), beta)
     if name == "rprec" and average:
         return pooled_r_precision(case)
+    if name == "lwlrap":
+        return label_weighted_lrap(case)
     if average in LABEL_AVERAGES:
         return label_average(name, case, str(average), k, beta)
     if name == "label_coverage" and k is not None:
