@@ -9,6 +9,7 @@ from tests.oracles import (
     losses,
     margins,
     metrics,
+    persistence,
     predicted,
 )
 from tests.oracles.metrics import Case
@@ -24,6 +25,7 @@ MEASURES = (
     | judged.MEASURES
     | losses.MEASURES
     | margins.MEASURES
+    | persistence.MEASURES
     | predicted.MEASURES
 )
 
@@ -70,7 +72,7 @@ def value_of(spec: Spec, case: Case) -> float:
         return predicted.value(name, case, spec.k, **params)
     if spec.metric.family == "calibration":
         return calibration.value(name, case, spec.cutoff, **params)
-    if spec.metric.family == "losses" or name == "judged":
+    if spec.metric.family == "losses" or name in ("judged", *persistence.NAMES):
         return metrics.mean(rows_of(spec, case) or [], metrics.row_weights(case))
     return metrics.value(name, case, spec.average, spec.cutoff, **params)
 
@@ -89,4 +91,6 @@ def rows_of(spec: Spec, case: Case) -> list[float] | None:
         return losses.rows(name, case, **params)
     if name == "judged":
         return judged.rows(case, spec.k or 0)
+    if name in persistence.NAMES:
+        return persistence.rows(name, case, spec.cutoff, **params)
     return metrics.rows(name, case, spec.average, spec.cutoff, **params)

@@ -56,6 +56,7 @@ POOLED = (
     "auc.{}(max_fpr=0.3)",
 )
 CALIBRATION = ("ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss")
+PERSISTENCE = ("rbp(p=0.8)", "rbp_residual(p=0.5)")
 WITH_PARAMETERS = [
     *(f"fbeta.{average}(beta=2){cutoff}" for average in AVERAGES for cutoff in CUTOFFS),
     "fbeta.of_means(beta=0.5)",
@@ -67,6 +68,7 @@ WITH_PARAMETERS = [
     *(f"{name}{cutoff}" for cutoff in CUTOFFS for name in CALIBRATION),
     "log_loss.samples",
     "limited_log_loss(limit=5)",
+    *(f"{name}{cutoff}" for cutoff in ("@1", "@3", "@all") for name in PERSISTENCE),
 ]
 SPECS = {spec.name: spec for spec, _ in expand_metrics(["all", *WITH_PARAMETERS], KS)}
 

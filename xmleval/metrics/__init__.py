@@ -7,6 +7,7 @@ from xmleval.metrics import (
     calibration,
     curves,
     margins,
+    persistence,
     predicted,
     propensity_scored,
     rankings,
@@ -18,6 +19,7 @@ from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
     *at_k.TABLE,
+    *persistence.TABLE,
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,

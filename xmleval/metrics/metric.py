@@ -22,15 +22,18 @@ class Setting(NamedTuple):
 
 
 class Param(NamedTuple):
-    """A parameter: an example, and the values allowed: integers, shares above 0, or numbers >= 0.
+    """A parameter: an example, and the values allowed.
 
-    With ``default``, the example is the value where none is given.
+    These are numbers of at least 0: of ``allowed`` integers, shares above 0, or numbers within 0
+    and 1 (``below_one``), if any is given. With ``default``, the example is the value where
+    none is given.
     """
 
     example: float
     allowed: range | None = None
     default: bool = False
     share: bool = False
+    below_one: bool = False
 
 
 Best = Callable[[Ints, Setting], Floats]

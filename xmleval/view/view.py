@@ -28,6 +28,7 @@ from xmleval.kernels.matching import (
     rank_unlisted,
     sort_ranks,
 )
+from xmleval.kernels.powers import sum_powers
 from xmleval.kernels.ranking import count_leading, rank_rows
 from xmleval.kernels.rows import (
     share_graded_discounts,
@@ -351,6 +352,12 @@ class View:
         sum_precisions(self.block.truth.ptr, self.sorted_ranks, k or self.n_ranked, out)
         return out
 
+    def power_sum(self, base: float, k: int | None) -> Floats:
+        """Return the sum of base^(rank - 1) over the hits in the top k, or in the whole ranking."""
+        out = np.empty(self.n_rows)
+        sum_powers(self.block.truth.ptr, self.sorted_ranks, k or self.n_ranked, base, out)
+        return out
+
     def gain(self, k: int | None, conventions: Conventions) -> Floats:
         """Return the discounted gain of the first k or the whole ranking.
 
@@ -410,7 +417,7 @@ class View:
         return judged.gains[judged.gains > 0]
 
     @cached
-    def _judged_view(self) -> View:
+    def judged_view(self) -> View:
         """The same ranking, in which all judged labels are relevant."""
         judged = self.block.judged
         assert judged is not None
@@ -419,7 +426,7 @@ class View:
 
     def n_judged(self, k: int) -> Ints:
         """Return how many of the first k labels are judged."""
-        view = self._judged_view
+        view = self.judged_view
         is_first = (view.ranks > 0) & (view.ranks <= k)
         n_first_before = np.concatenate(([0], np.cumsum(is_first)))
         return row_sizes(n_first_before[view.block.truth.ptr])
