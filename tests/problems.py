@@ -183,7 +183,9 @@ class Problem:
         return replace(self, truth=truth, listed=listed, arguments=arguments)
 
     def relevant(self) -> list[set[int]]:
-        return [{label for label, grade in row.items() if grade > 0} for row in self.truth]
+        level = self.conventions.relevant_from
+        least = level if level > 1 else 2.0**-30
+        return [{label for label, grade in row.items() if grade >= least} for row in self.truth]
 
     def y_true(self) -> Any:
         matrix = indicator([set(row) for row in self.truth], self.n_labels)
@@ -455,6 +457,7 @@ def draw_conventions(draw: st.DrawFn, form: str) -> str | dict[str, Any] | None:
         base = draw(conventions(form))
     fields = {
         "gains": maybe(draw, st.sampled_from(["linear", "exp"])),
+        "relevant_from": maybe(draw, st.sampled_from([1, 2, 3])),
         "unlisted": maybe(draw, st.sampled_from(["below", 0.0, 0.5, -3.0])),
         "link": maybe(draw, st.just("sigmoid")),
     }

@@ -403,7 +403,7 @@ def is_of_ranked_rows(spec: Spec) -> bool:
 
 def binary(problem: Problem, draw: Draw) -> Problem:
     truth = [dict.fromkeys(sorted(row), 1.0) for row in problem.relevant()]
-    return replace(problem.with_conventions(gains="binary"), truth=truth)
+    return replace(problem.with_conventions(gains="binary", relevant_from=1), truth=truth)
 
 
 SCORED = {"forms": ("csr", "dense", "list", "ragged")}

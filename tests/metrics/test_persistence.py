@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.metrics.graded_problems import SEEDS, graded_problem
+from tests.metrics.graded_problems import LEVELS, SEEDS, graded_problem
 from xmleval import evaluate
 
 VALUES = json.loads((Path(__file__).parent / "ir_measures.json").read_text())["values"]
@@ -16,13 +16,14 @@ QRELS = {"a": {"x": 1, "y": 0, "z": 2}, "b": {"x": 0}}
 RUN = {"a": {"x": 3.0, "w": 2.0, "z": 1.0}, "b": {"y": 1.0, "x": 0.5}}
 
 
-def test_rbp_is_that_of_ir_measures() -> None:
-    names = {"rbp(p=0.5)@all": "RBP(p=0.5,rel=1)", "rbp(p=0.8)@30": "RBP(p=0.8,rel=1)"}
+@pytest.mark.parametrize("level", LEVELS)
+def test_rbp_is_that_of_ir_measures(level: int) -> None:
+    names = {f"rbp(p={p})@{k}": f"RBP(p={p},rel={level})" for p, k in ((0.5, "all"), (0.8, 30))}
+    conventions = f"relevant_from={level},gains=linear"
     values: dict[str, list[float]] = {name: [] for name in names}
     for seed in SEEDS:
         qrels, run = graded_problem(seed)
-        truth = {key: {name: int(g > 0) for name, g in row.items()} for key, row in qrels.items()}
-        report = evaluate(truth, run, metrics=[*names], per_row=True)
+        report = evaluate(qrels, run, metrics=[*names], conventions=conventions, per_row=True)
         for name in names:
             values[name] += report.per_row()[name].tolist()
     for name, theirs in names.items():

@@ -429,6 +429,7 @@ labels        all      all                 all
 unlisted      below    0                   below
 map_norm      capped   capped              capped
 gains         binary   binary              binary
+relevant_from 1        1                   1
 link          none     none                none
 """
 

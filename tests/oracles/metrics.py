@@ -25,6 +25,7 @@ CHOICES = {  # values of each convention, the default first; `unlisted` may also
     "unlisted": "below",  # labels without a stored score
     "link": "none sigmoid",  # turns scores into probabilities
     "gains": "binary linear exp",  # see `gain_of`
+    "relevant_from": "1 2 3",  # least grade of relevant labels, any positive one for 1
 }
 
 OVERLAP = ("jaccard", "precision", "recall", "fbeta", "f1", "specificity", "hmean")
@@ -87,7 +88,7 @@ class Case:
     edges: list[tuple[int, int]] = field(default_factory=list)  # of a hierarchy: child and parent
     label_counts: list[int] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
-    grades: list[dict[int, float]] | None = None  # of all judged labels; relevant if above 0
+    grades: list[dict[int, float]] | None = None  # of all judged labels
 
 
 def ratio(above: float, below: float, otherwise: float) -> float:
@@ -318,13 +319,14 @@ def skips_rows_without_pairs(name: str, case: Case, i: int) -> bool:
 
 def gain_of(case: Case, i: int, j: int) -> float:
     """Gain of label j in row i: 1 if relevant ("binary"), its grade ("linear") or 2^grade - 1."""
-    grade = float(j in case.truth[i])
-    if case.grades:
-        grade = case.grades[i].get(j, 0.0)
+    gains = convention(case, "gains")
+    if gains == "binary":
+        return float(j in case.truth[i])
+    assert case.grades is not None
+    grade = case.grades[i].get(j, 0.0)
     if grade <= 0:
         return 0.0
-    gains = {"binary": 1.0, "linear": grade, "exp": math.pow(2.0, grade) - 1.0}
-    return gains[str(convention(case, "gains"))]
+    return grade if gains == "linear" else math.pow(2.0, grade) - 1.0
 
 
 def discount(rank: int) -> float:
@@ -367,6 +369,8 @@ def cut_row(name: str, case: Case, i: int, k: int | None) -> float:
     Rows with R = 0 count by `empty`.
     """
     relevant = case.truth[i]
+    if name in ("ndcg", "dcg") and case.grades is not None:
+        relevant = {j for j in range(case.n_labels) if gain_of(case, i, j) > 0}
     size = len(relevant)
     if size == 0:
         return empty_row(name, case)

@@ -206,7 +206,7 @@ class Evaluator:
     def add(self, batch: Batch) -> None:
         """Count the rows of a batch; if any is invalid, none of them is counted (@private)."""
         settings = self._settings
-        batch = batch.with_checked_truth(settings.n_labels, settings.conventions.gains)
+        batch = batch.with_checked_truth(settings.n_labels, settings.conventions.read_gains)
         self.change(lambda counted: add_batch(settings, self._resources, counted, batch))
 
     def merge(self, other: Evaluator) -> Evaluator:

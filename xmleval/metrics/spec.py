@@ -164,10 +164,10 @@ class Spec:
         """Return the spec with the metric record that applies under the conventions."""
         metric = self.metric
         tied = conventions.ndcg_ties == "average"
-        if not (metric.by_row and (tied or conventions.graded)):
+        if not (metric.by_row and (tied or conventions.has_gains)):
             return self
         # the best values of grades are not known without these
-        best = None if conventions.graded and metric.range[1] > 1 else metric.best
+        best = None if conventions.has_gains and metric.range[1] > 1 else metric.best
         by_row = replace(
             metric,
             state="row_sums",
@@ -178,6 +178,11 @@ class Spec:
             ties="" if tied else metric.ties,
         )
         return replace(self, metric=by_row)
+
+    @property
+    def reads_gains(self) -> bool:
+        """Whether it reads gains of relevant labels, where the truth has grades."""
+        return "gains" in self.metric.conventions
 
     def conventions(self, decision: str | None) -> list[str]:
         """Return the fields of `Conventions` that affect the value of sets of a decision rule."""
@@ -333,7 +338,7 @@ def conventions_of(
 ) -> Conventions:
     """Return the conventions that are given, with the gains of trec_eval's spelling of nDCG."""
     conventions = resolve_conventions(given)
-    if conventions.graded or names_field(given, "gains"):
+    if conventions.has_gains or names_field(given, "gains"):
         return conventions
     if any(_has_grades(name) for name in _texts_of(metrics)):
         return replace(conventions, gains="linear")

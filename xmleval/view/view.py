@@ -14,6 +14,7 @@ from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.input.canonical import RankedRows, Truth
 from xmleval.input.rows import pointer
+from xmleval.input.sets import relevant_of
 from xmleval.kernels.ancestors import count_closed
 from xmleval.kernels.extremes import find_extremes
 from xmleval.kernels.jackknife import N_GROUPS, find_groups
@@ -368,7 +369,7 @@ class View:
         ptr = self.block.truth.ptr
         tables = first_discounts(k or self.n_ranked), tabulated_logs()
         tied = conventions.ndcg_ties == "average"
-        if conventions.graded:
+        if conventions.has_gains:
             places = self.standing if tied else self._untied()
             share_graded_discounts(ptr, *self._tie_groups(k, *places), self.gains, *tables, out)
         elif tied:
@@ -400,7 +401,7 @@ class View:
 
     def ideal_gain(self, k: int | None, conventions: Conventions) -> Floats:
         """Return the discounted gain of the ideal ranking."""
-        if not conventions.graded:
+        if not conventions.has_gains:
             n_ranks = self.n_relevant if k is None else np.minimum(self.n_relevant, k)
             return discount_sums(n_ranks, k)
         out = np.empty(self.n_rows)
@@ -415,6 +416,22 @@ class View:
         assert judged is not None
         assert judged.gains is not None
         return judged.gains[judged.gains > 0]
+
+    @property
+    def of_gains(self) -> View:
+        """The same rows, in which all labels with a positive gain are relevant."""
+        return self._of_gains or self
+
+    @cached
+    def _of_gains(self) -> View | None:
+        """`of_gains`, None where these labels are the relevant ones."""
+        judged = self.block.judged
+        if judged is None:
+            return None
+        positive = relevant_of(judged)
+        if positive.labels.size == self.block.truth.labels.size:
+            return None
+        return View(self.block._replace(truth=positive), self.n_labels, self.unlisted)
 
     @cached
     def judged_view(self) -> View:
