@@ -69,6 +69,9 @@ WITH_PARAMETERS = [
     "log_loss.samples",
     "limited_log_loss(limit=5)",
     *(f"{name}{cutoff}" for cutoff in ("@1", "@3", "@all") for name in PERSISTENCE),
+    *(f"iprec(recall={recall})" for recall in (0, 0.5)),
+    "err(max_grade=4)@1",
+    "err(max_grade=4)@3",
 ]
 SPECS = {spec.name: spec for spec, _ in expand_metrics(["all", *WITH_PARAMETERS], KS)}
 
@@ -457,7 +460,7 @@ def draw_conventions(draw: st.DrawFn, form: str) -> str | dict[str, Any] | None:
         base = draw(conventions(form))
     fields = {
         "gains": maybe(draw, st.sampled_from(["linear", "exp"])),
-        "relevant_from": maybe(draw, st.sampled_from([1, 2, 3])),
+        "relevant_from": maybe(draw, st.sampled_from([2, 3])),
         "unlisted": maybe(draw, st.sampled_from(["below", 0.0, 0.5, -3.0])),
         "link": maybe(draw, st.just("sigmoid")),
     }

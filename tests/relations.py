@@ -78,7 +78,9 @@ def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
 def contents_to_compare(problem: Problem) -> Contents:
     """Return the contents of a report, without notes that name how an option was given."""
     contents = comparable(contents_of(problem.evaluate()))
-    contents["notes"] = [note for note in contents["notes"] if " no effect on " not in note]
+    of_given = (" no effect on ", "grades above 1 occur")
+    notes = contents["notes"]
+    contents["notes"] = [note for note in notes if not any(text in note for text in of_given)]
     return contents
 
 

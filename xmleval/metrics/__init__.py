@@ -6,6 +6,7 @@ from xmleval.metrics import (
     at_k,
     calibration,
     curves,
+    judgements,
     margins,
     persistence,
     predicted,
@@ -20,6 +21,7 @@ from xmleval.metrics.metric import Metric, Setting
 TABLE: tuple[Metric, ...] = (
     *at_k.TABLE,
     *persistence.TABLE,
+    *judgements.TABLE,
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,

@@ -355,6 +355,7 @@ TABLE = (
         reference="MacAvaney, Macdonald & Ounis 2022 (ECIR)",
         value=judged,
         needs=("scores", "grades"),
+        of_relevance=False,
         direction="none",
         conventions=("unlisted",),
     ),

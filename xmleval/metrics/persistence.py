@@ -80,6 +80,7 @@ RESIDUAL = BIASED(
     value=residual,
     ties="order",
     empty="",
+    of_relevance=False,
     direction="none",
 )
 

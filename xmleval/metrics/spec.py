@@ -328,6 +328,8 @@ def _parse_param(text: str, param: Param, name: str, value: str) -> float:
         problem = "above 0 and at most 1"
     elif param.below_one and not 0 < number < 1:
         problem = "above 0 and below 1"
+    elif param.unit and number > 1:
+        problem = "from 0 to 1"
     if problem:
         raise ValueError(f"{shown(text)}: {name}={value} is not {problem}")
     return number

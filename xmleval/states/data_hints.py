@@ -55,6 +55,12 @@ COUNTS = (
     "rising",
     "falling",
 )
+# what measures of judgements are where no irrelevant label is judged
+IF_RELEVANT_ARE_JUDGED = {
+    "judged": "the precision",
+    "bpref": "the recall of whole lists",
+    "rbp_residual": "1 - rbp",
+}
 SEVERAL = 2  # labels in a list that has an order
 # as in `Metric.ties`; those of a label group depend on ties between relevant labels, too
 TIE_KINDS = ("hits", "any", "first", "order", "hits of group", "order of group")
@@ -220,11 +226,18 @@ class DataHints(State):
 
     def _add_unjudged(self, results: Results) -> None:
         """Add a note that no irrelevant label is judged."""
-        names = [spec.name for spec in self.plan.specs if "grades" in spec.needs]
-        if names:
+        names_by_meaning = dict[str, list[str]]()
+        for spec in self.plan.specs:
+            if spec.metric.name in IF_RELEVANT_ARE_JUDGED:
+                meaning = IF_RELEVANT_ARE_JUDGED[spec.metric.name]
+                names_by_meaning.setdefault(meaning, []).append(spec.name)
+        if names_by_meaning:
+            meanings = [
+                f"{', '.join(names)} is {meaning}" for meaning, names in names_by_meaning.items()
+            ]
             results.notes["judged"] = (
                 "no label of the truth has a grade of 0 or below, so that only relevant labels "
-                f"are judged and {', '.join(names)} is the precision"
+                f"are judged and {'; '.join(meanings)}"
             )
 
     def _add_meaning(self, results: Results) -> None:

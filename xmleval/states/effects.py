@@ -67,9 +67,9 @@ def _reads_field(name: str) -> Callable[[Plan], bool]:
 
 def reads_relevance(spec: Spec, plan: Plan) -> bool:
     """Return whether a measure depends on which labels are relevant, not on gains or judgements."""
-    if spec.metric.family == "predicted" or "grades" in spec.needs:
+    if spec.reads_gains and plan.conventions.has_gains:
         return False
-    return not (spec.reads_gains and plan.conventions.has_gains)
+    return spec.metric.of_relevance
 
 
 SETS = "measures of predicted sets, such as f1.micro"

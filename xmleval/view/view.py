@@ -30,6 +30,7 @@ from xmleval.kernels.matching import (
     sort_ranks,
 )
 from xmleval.kernels.powers import sum_powers
+from xmleval.kernels.preferences import count_preferences, find_interpolated, sum_cascades
 from xmleval.kernels.ranking import count_leading, rank_rows
 from xmleval.kernels.rows import (
     share_graded_discounts,
@@ -440,6 +441,48 @@ class View:
         assert judged is not None
         truth = Truth(judged.ptr, judged.labels)
         return View(self.block._replace(truth=truth, judged=None), self.n_labels, self.unlisted)
+
+    @cached
+    def judged_irrelevant_view(self) -> View:
+        """The same ranking, in which the judged labels that are not relevant are."""
+        judged = self.block.judged
+        assert judged is not None
+        positions = np.empty(self.block.truth.labels.size, np.int64)
+        find_positions(*judged[:2], *self.block.truth[:2], positions)
+        is_irrelevant = np.ones(judged.labels.size, np.bool_)
+        is_irrelevant[np.repeat(judged.ptr[:-1], self.n_relevant) + positions - 1] = False
+        truth = Truth(pointer(is_irrelevant)[judged.ptr], judged.labels[is_irrelevant])
+        return View(self.block._replace(truth=truth, judged=None), self.n_labels, self.unlisted)
+
+    @cached
+    def preferences(self) -> tuple[Ints, Ints]:
+        """Numbers of ranked relevant labels, and of judged irrelevant ones above each, at most R.
+
+        The latter are summed over the labels of a row.
+        """
+        other = self.judged_irrelevant_view
+        n_ranked, n_above = np.empty((2, self.n_rows), np.int64)
+        ranks = self.block.truth.ptr, self.sorted_ranks, other.block.truth.ptr, other.sorted_ranks
+        count_preferences(*ranks, n_ranked, n_above)
+        return n_ranked, n_above
+
+    def cascade_sum(self, shares: Floats, k: int) -> Floats:
+        """Return the expected reciprocal of the rank at which a reader stops in the top k.
+
+        shares : float64 (t,), chance of each relevant label to satisfy the reader
+        """
+        ptr = self.block.truth.ptr
+        rows = np.repeat(np.arange(self.n_rows), self.n_relevant)
+        order = np.lexsort((self.ranks, rows))
+        out = np.empty(self.n_rows)
+        sum_cascades(ptr, self.ranks[order], shares[order], k, out)
+        return out
+
+    def interpolated_precision(self, n_needed: Ints) -> Floats:
+        """Return the largest precision at any rank with at least a number of hits, by row."""
+        out = np.empty(self.n_rows)
+        find_interpolated(self.block.truth.ptr, self.sorted_ranks, n_needed, out)
+        return out
 
     def n_judged(self, k: int) -> Ints:
         """Return how many of the first k labels are judged."""
