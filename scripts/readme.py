@@ -90,6 +90,21 @@ def records_table() -> str:
     return to_table(["name", "measure", "", "range", "formula", "source"], rows)
 
 
+def aliases_table() -> str:
+    """Return the names that are read as those of measures, by where they are used."""
+    from xmleval.metrics.aliases import ALIASES_BY_SOURCE
+
+    ends = {"@": "@k", ".": ".AVG"}
+    rows = []
+    for source, aliases in ALIASES_BY_SOURCE.items():
+        pairs = []
+        for alias, name in aliases.items():
+            end = ends.get(alias[-1], "")
+            pairs.append(f"`{alias.rstrip('@.')}{end}` = `{name.rstrip('@.')}{end}`")
+        rows.append([source, ", ".join(pairs)])
+    return to_table(["used in", "names, and what they are here"], rows)
+
+
 def datasets_table() -> str:
     """Return the data sets with published constants of the propensity model."""
     from xmleval.labels.datasets import PUBLISHED
@@ -137,6 +152,7 @@ def streams_table() -> str:
 TABLES: Mapping[str, Callable[[], str]] = {
     "measures": measures_table,
     "records": records_table,
+    "aliases": aliases_table,
     "datasets": datasets_table,
     "formats": formats_table,
     "speed": speed_table,

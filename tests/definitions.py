@@ -6,9 +6,11 @@ from tests.oracles import (
     curves,
     hierarchy,
     judged,
+    judgements,
     losses,
     margins,
     metrics,
+    persistence,
     predicted,
 )
 from tests.oracles.metrics import Case
@@ -22,8 +24,10 @@ MEASURES = (
     | curves.MEASURES
     | hierarchy.MEASURES
     | judged.MEASURES
+    | judgements.MEASURES
     | losses.MEASURES
     | margins.MEASURES
+    | persistence.MEASURES
     | predicted.MEASURES
 )
 
@@ -70,7 +74,8 @@ def value_of(spec: Spec, case: Case) -> float:
         return predicted.value(name, case, spec.k, **params)
     if spec.metric.family == "calibration":
         return calibration.value(name, case, spec.cutoff, **params)
-    if spec.metric.family == "losses" or name == "judged":
+    of_rows = ("judged", *persistence.NAMES, *judgements.NAMES)
+    if spec.metric.family == "losses" or name in of_rows:
         return metrics.mean(rows_of(spec, case) or [], metrics.row_weights(case))
     return metrics.value(name, case, spec.average, spec.cutoff, **params)
 
@@ -89,4 +94,8 @@ def rows_of(spec: Spec, case: Case) -> list[float] | None:
         return losses.rows(name, case, **params)
     if name == "judged":
         return judged.rows(case, spec.k or 0)
+    if name in judgements.NAMES:
+        return judgements.rows(name, case, spec.k, **params)
+    if name in persistence.NAMES:
+        return persistence.rows(name, case, spec.cutoff, **params)
     return metrics.rows(name, case, spec.average, spec.cutoff, **params)

@@ -27,7 +27,8 @@ OPTIONS = {  # options with the values of Python
     "confidence": "--confidence",
     "exclude_from": "--exclude-from",
 }
-FIELDS = {"gains": "binary", "unlisted": "below", "link": "none"}  # conventions that are options
+# conventions that are options
+FIELDS = {"gains": "binary", "relevant_from": 1, "unlisted": "below", "link": "none"}
 FLAGS = {HIGHER: "--lower-is-better", "bounds": "--bounds"}
 LINES = {CLUSTERS: "--clusters", "row_groups": "--row-groups", "label_groups": "--label-groups"}
 COLUMNS = {CLUSTERS: "of clusters", "row_groups": "of groups"}  # names in the truth's table
@@ -297,7 +298,7 @@ class Files:
         for name, default in FIELDS.items():
             value = fields.pop(name)
             if value != default:
-                words += [f"--{name}", str(value)]
+                words += [f"--{name.replace('_', '-')}", str(value)]
         text = ",".join(f"{name}={value}" for name, value in fields.items())
         return ["--conventions", text, *words]
 

@@ -56,6 +56,7 @@ POOLED = (
     "auc.{}(max_fpr=0.3)",
 )
 CALIBRATION = ("ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss")
+PERSISTENCE = ("rbp(p=0.8)", "rbp_residual(p=0.5)")
 WITH_PARAMETERS = [
     *(f"fbeta.{average}(beta=2){cutoff}" for average in AVERAGES for cutoff in CUTOFFS),
     "fbeta.of_means(beta=0.5)",
@@ -67,6 +68,10 @@ WITH_PARAMETERS = [
     *(f"{name}{cutoff}" for cutoff in CUTOFFS for name in CALIBRATION),
     "log_loss.samples",
     "limited_log_loss(limit=5)",
+    *(f"{name}{cutoff}" for cutoff in ("@1", "@3", "@all") for name in PERSISTENCE),
+    *(f"iprec(recall={recall})" for recall in (0, 0.5)),
+    "err(max_grade=4)@1",
+    "err(max_grade=4)@3",
 ]
 SPECS = {spec.name: spec for spec, _ in expand_metrics(["all", *WITH_PARAMETERS], KS)}
 
@@ -181,7 +186,9 @@ class Problem:
         return replace(self, truth=truth, listed=listed, arguments=arguments)
 
     def relevant(self) -> list[set[int]]:
-        return [{label for label, grade in row.items() if grade > 0} for row in self.truth]
+        level = self.conventions.relevant_from
+        least = level if level > 1 else 2.0**-30
+        return [{label for label, grade in row.items() if grade >= least} for row in self.truth]
 
     def y_true(self) -> Any:
         matrix = indicator([set(row) for row in self.truth], self.n_labels)
@@ -453,6 +460,7 @@ def draw_conventions(draw: st.DrawFn, form: str) -> str | dict[str, Any] | None:
         base = draw(conventions(form))
     fields = {
         "gains": maybe(draw, st.sampled_from(["linear", "exp"])),
+        "relevant_from": maybe(draw, st.sampled_from([2, 3])),
         "unlisted": maybe(draw, st.sampled_from(["below", 0.0, 0.5, -3.0])),
         "link": maybe(draw, st.just("sigmoid")),
     }

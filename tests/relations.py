@@ -80,7 +80,9 @@ def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
 def contents_to_compare(problem: Problem) -> Contents:
     """Return the contents of a report, without notes that name how an option was given."""
     contents = comparable(contents_of(problem.evaluate()))
-    contents["notes"] = [note for note in contents["notes"] if " no effect on " not in note]
+    of_given = (" no effect on ", "grades above 1 occur")
+    notes = contents["notes"]
+    contents["notes"] = [note for note in notes if not any(text in note for text in of_given)]
     for kind in ("groups", "row_groups"):
         for name, group in contents.get(kind, {}).items():
             contents[kind][name] = {each: group[each] for each in OF_GROUPS if each in group}
@@ -408,7 +410,7 @@ def is_of_ranked_rows(spec: Spec) -> bool:
 
 def binary(problem: Problem, draw: Draw) -> Problem:
     truth = [dict.fromkeys(sorted(row), 1.0) for row in problem.relevant()]
-    return replace(problem.with_conventions(gains="binary"), truth=truth)
+    return replace(problem.with_conventions(gains="binary", relevant_from=1), truth=truth)
 
 
 SCORED = {"forms": ("csr", "dense", "list", "ragged")}

@@ -120,6 +120,8 @@ CASES: dict[str, list[Case]] = {
         Case("gains=exp", asking("ndcg@5"), y_true=GRADED),
         Case("gains=linear", asking("p@1"), y_true=GRADED),  # which is refused without
         Case("gains=exp", asking("p@1")),
+        Case("relevant_from=2", asking("p@1"), y_true=GRADED),
+        Case("relevant_from=2", asking("pred_coverage@1")),
         Case("link=sigmoid", asking("brier")),
         Case("link=sigmoid", asking("p@1")),
     ],
@@ -426,7 +428,7 @@ def test_kept_rows_are_noted_where_no_measure_has_any() -> None:
 def test_notes_on_options_are_those_of_the_whole_data() -> None:
     options: dict[str, Any] = {
         "metrics": ["p@1"],
-        "conventions": "gains=linear,link=sigmoid",
+        "conventions": "gains=linear,link=sigmoid,relevant_from=1",
         "k": 3,
     }
     expected = evaluate(Y, S, **options).notes

@@ -20,9 +20,10 @@ N = 7
 NAMES = [f"d{number}" for number in random.Random(3).sample(range(100, 999), N)]
 LATER_FIRST = sorted(NAMES, reverse=True)
 WITH_CUTOFF = {m.name for m in TABLE if m.family == "at k" and m.cutoff == "required"}
-NOT_BY_ROW = {"label_coverage", "judged"}  # no mean over rows, and a measure of judgements
+# no mean over rows, and measures of judgements
+NOT_BY_ROW = {"label_coverage", "judged", "rbp_residual", "err"}
 BY_ROW = sorted(WITH_CUTOFF - NOT_BY_ROW)
-AT_K = [f"{name}@{k}" for name in BY_ROW for k in (1, 2, N, N + 3)]
+AT_K = [parse_spec(f"{name}@{k}").name for name in BY_ROW for k in (1, 2, N, N + 3)]
 MEASURES = [*AT_K, "ndcg@all", "map@all", "mrr@all", "one_error", "rprec"]
 TRUTH: Rows = {f"q{i}": {name: 1} for i, name in enumerate(NAMES)}  # each label is relevant once
 TAGS = [[*row] for row in TRUTH.values()]

@@ -189,7 +189,9 @@ def test_evaluate_gives_the_best_value_to_perfect_predictions(
         if not spec.metric.best or is_bounded_by_k(spec, n_relevant.max()):
             continue
         if not math.isnan(report[spec.name]):
-            rows = spec.metric.best(n_relevant, Setting(spec.k, {}, problem.conventions, n))
+            rows = spec.metric.best(
+                n_relevant, Setting(spec.k, dict(spec.params), problem.conventions, n)
+            )
             best = float(np.mean(rows[~np.isnan(rows)]))
             assert math.isclose(report[spec.name], best, abs_tol=1e-12), spec.name
 
@@ -204,7 +206,9 @@ def test_rows_of_perfect_predictions_have_the_best_values_and_others_worse_ones(
     for spec in report.specs:
         if not spec.metric.best or spec.name not in report.per_row() or is_bounded_by_k(spec, 3):
             continue
-        best = spec.metric.best(truth.sum(axis=1), Setting(spec.k, {}, report.conventions, 6))
+        best = spec.metric.best(
+            truth.sum(axis=1), Setting(spec.k, dict(spec.params), report.conventions, 6)
+        )
         assert report.per_row()[spec.name] == pytest.approx(best, abs=1e-12), spec.name
         sign = {"up": 1, "down": -1}[spec.metric.direction]
         assert sign * report[spec.name] > sign * reverse[spec.name], spec.name

@@ -74,6 +74,11 @@ def test_ranking_measures_are_those_of_sklearn(problem: Problem) -> None:
         "lrap": quiet(sk.label_ranking_average_precision_score, true, score, **named),
         "ndcg@all": quiet(sk.ndcg_score, true, score, **named),
     }
+    sizes = true.sum(axis=1) * (named["sample_weight"] or 1.0)
+    expected["lwlrap"] = math.nan
+    if sizes.any():
+        lwlrap = quiet(sk.label_ranking_average_precision_score, true, score, sample_weight=sizes)
+        expected["lwlrap"] = lwlrap
     for k in (1, 3, 50):
         expected[f"ndcg@{k}"] = quiet(sk.ndcg_score, true, score, k=k, **named)
         expected[f"dcg@{k}"] = quiet(sk.dcg_score, true, score, k=k, **named)

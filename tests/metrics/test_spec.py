@@ -12,6 +12,7 @@ from tests.damage import answer
 from tests.problems import SPECS
 from xmleval import Evaluator, compare, evaluate
 from xmleval.metrics import GROUPS, TABLE
+from xmleval.metrics.aliases import ALIASES_BY_SOURCE
 from xmleval.metrics.spellings import MEANT, meaning
 
 
@@ -62,6 +63,54 @@ def parsed(text: str) -> Any:
 def test_parse_spec_takes_spellings_of_a_measure(texts: str, name: str) -> None:
     for text in texts.split():
         assert names(text) == names(f" {text.replace('@', ' @ ')}") == [name]
+
+
+@pytest.mark.parametrize("source", ALIASES_BY_SOURCE)
+def test_aliases_are_read_in_any_case_and_with_hyphens(source: str) -> None:
+    endings = {"@": ["@5", "@12"], ".": [".micro", ".macro"]}
+    for alias, name in ALIASES_BY_SOURCE[source].items():
+        for ending in endings.get(alias[-1], [""]):
+            text = alias.rstrip("@.") + ending
+            expected = names(name.rstrip("@.") + ending)
+            for spelled in (text, text.upper(), text.replace("_", "-")):
+                assert names(spelled) == expected
+        if alias.endswith("@"):
+            assert names(f"{alias}k", k=[2, 7]) == names(f"{name[:-1]}@k", k=[2, 7])
+
+
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [
+        ("RP@5 rp5", "rcap@5"),
+        ("hit_rate@5 HitRate@5 hr@5 HR5", "hit@5"),
+        ("exact_match ExactMatch exact-match", "subset_accuracy"),
+        ("Another-Macro-F1 another_macro_f1 CF1", "f1.of_macros"),
+        ("OF1", "f1.micro"),
+        ("OF1@3", "f1.micro@3"),
+        ("CP@3", "precision.macro@3"),
+        ("AUROC.macro AUROC_macro macro-AUROC", "auc.macro"),
+        ("AUROC.micro(max_fpr=0.1)", "auc.micro(max_fpr=0.1)"),
+        ("AUPRC.micro micro_auprc", "ap.micro"),
+    ],
+)
+def test_names_of_other_programs_are_read(texts: str, name: str) -> None:
+    for text in texts.split():
+        assert names(text) == [name]
+
+
+def test_cf1_is_the_harmonic_mean_of_cp_and_cr() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.random((30, 6)) < 0.4
+    pred = rng.random((30, 6)) < 0.5
+    report = evaluate(truth, y_pred=pred, metrics=["CP", "CR", "CF1", "OP", "OR", "OF1"])
+    # as the evaluation code of ML-GCN (Chen et al. 2019) computes them
+    n_hits = (truth & pred).sum(axis=0)
+    cp = np.mean(n_hits / pred.sum(axis=0))
+    cr = np.mean(n_hits / truth.sum(axis=0))
+    op = n_hits.sum() / pred.sum()
+    recall = n_hits.sum() / truth.sum()
+    expected = [cp, cr, 2 * cp * cr / (cp + cr), op, recall, 2 * op * recall / (op + recall)]
+    assert [*report.values()] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -148,16 +197,16 @@ def test_map_beside_names_of_trec_eval_is_noted(
 
 
 OTHERS = [
-    ("hit_rate@3 HitRate@3 hr@3 hit-ratio@3 hit_rate_at_3 HR3 RetrievalHitRate@3", "hit@3"),
-    ("HR hit_rate top_k_accuracy", "hit@k"),
-    ("RP@3 R-Precision@3 rprec@3 r_precision@3", "rcap@3: hits / min(k, R)"),
-    ("exact_match ExactMatch EMR MultilabelExactMatch exact_match_ratio", "subset_accuracy"),
+    ("hit-ratio@3 hit_rate_at_3 RetrievalHitRate@3", "hit@3"),
+    ("hit_ratio top_k_accuracy", "hit@k"),
+    ("R-Precision@3 rprec@3 r_precision@3", "rcap@3: hits / min(k, R)"),
+    ("EMR MultilabelExactMatch exact_match_ratio", "subset_accuracy"),
     ("zero_one_loss ZeroOneLoss", "1 - subset_accuracy"),
     ("hamming_score", "accuracy.micro, which is 1 - hamming_loss"),
-    ("auprc.macro AUPRC_macro macro-AUPR pr_auc.macro AUC-PR.macro", "ap.macro"),
+    ("macro-AUPR pr_auc.macro AUC-PR.macro MultilabelAUPRC.macro", "ap.macro"),
     ("MultilabelAveragePrecision.macro", "ap.macro"),
     ("AUPRC AUPR PR-AUC average_precision_score", "ap.micro, ap.macro or ap.weighted"),
-    ("auroc.micro micro_auroc MultilabelAUROC.micro", "auc.micro"),
+    ("MultilabelAUROC.micro", "auc.micro"),
     ("AUROC ROC-AUC roc_auc", "auc.micro, auc.macro, auc.weighted or auc.samples"),
     ("coverage@3 coverage_at_3", "label_coverage@3 of labels with a hit or pred_coverage@3 of "),
     ("mean_reciprocal_rank@3 ReciprocalRank@3 mrr_at_3", "mrr@3"),
@@ -203,8 +252,8 @@ def test_suggestions_for_names_of_other_programs_are_computed() -> None:
 
 def test_report_without_a_name_of_another_program_suggests_a_measure() -> None:
     report = evaluate(np.eye(3), np.eye(3), metrics=["ap.macro", "hit@1"])
-    with pytest.raises(KeyError, match=r"'auprc.macro' is not in this report; here it is ap.macro"):
-        report["auprc.macro"]
+    with pytest.raises(KeyError, match=r"'pr_auc.macro' is not in this report; here it is ap.macr"):
+        report["pr_auc.macro"]
 
 
 def test_names_parse_back_and_symbols_differ() -> None:
@@ -380,6 +429,7 @@ labels        all      all                 all
 unlisted      below    0                   below
 map_norm      capped   capped              capped
 gains         binary   binary              binary
+relevant_from 1        1                   1
 link          none     none                none
 """
 

@@ -64,6 +64,7 @@ CELLS = {
     "coverage_error",
     "ranking_loss",
     "lrap",
+    "lwlrap",
     "auc",
     "peak_f1",
     "is_error",

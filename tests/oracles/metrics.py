@@ -25,6 +25,7 @@ CHOICES = {  # values of each convention, the default first; `unlisted` may also
     "unlisted": "below",  # labels without a stored score
     "link": "none sigmoid",  # turns scores into probabilities
     "gains": "binary linear exp",  # see `gain_of`
+    "relevant_from": "1 2 3",  # least grade of relevant labels, any positive one for 1
 }
 
 OVERLAP = ("jaccard", "precision", "recall", "fbeta", "f1", "specificity", "hmean")
@@ -63,6 +64,7 @@ MEASURES = (
     | measures(OVERLAP, ("samples", *LABEL_AVERAGES), ("", "k"))
     | measures(PER_LABEL, LABEL_AVERAGES, ("", "k"))
     | measures(["rprec"], ["micro"])
+    | measures(["lwlrap"])
     | measures(["fbeta", "f1"], ["of_means"])
     | measures(["f1"], ["of_macros"])
     | measures(["auc", "peak_f1"], ["samples"])
@@ -86,7 +88,7 @@ class Case:
     edges: list[tuple[int, int]] = field(default_factory=list)  # of a hierarchy: child and parent
     label_counts: list[int] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
-    grades: list[dict[int, float]] | None = None  # of all judged labels; relevant if above 0
+    grades: list[dict[int, float]] | None = None  # of all judged labels
 
 
 def ratio(above: float, below: float, otherwise: float) -> float:
@@ -295,8 +297,14 @@ def pair_row(name: str, case: Case, i: int) -> float:
     assert name == "lrap"  # mean over u in Y of #{v in Y: rank_v <= rank_u} / rank_u
     if not pairs:
         return 1.0
-    precisions = [sum(rank[v] <= rank[u] for v in relevant) / rank[u] for u in relevant]
-    return math.fsum(precisions) / len(relevant)
+    return math.fsum(precisions_of_labels(case, i)) / len(relevant)
+
+
+def precisions_of_labels(case: Case, i: int) -> list[float]:
+    """#{v in Y: rank_v <= rank_u} / rank_u of each relevant label u of row i."""
+    relevant = case.truth[i]
+    rank = worst_ranks(case, i)
+    return [sum(rank[v] <= rank[u] for v in relevant) / rank[u] for u in relevant]
 
 
 def skips_rows_without_pairs(name: str, case: Case, i: int) -> bool:
@@ -311,13 +319,14 @@ def skips_rows_without_pairs(name: str, case: Case, i: int) -> bool:
 
 def gain_of(case: Case, i: int, j: int) -> float:
     """Gain of label j in row i: 1 if relevant ("binary"), its grade ("linear") or 2^grade - 1."""
-    grade = float(j in case.truth[i])
-    if case.grades:
-        grade = case.grades[i].get(j, 0.0)
+    gains = convention(case, "gains")
+    if gains == "binary":
+        return float(j in case.truth[i])
+    assert case.grades is not None
+    grade = case.grades[i].get(j, 0.0)
     if grade <= 0:
         return 0.0
-    gains = {"binary": 1.0, "linear": grade, "exp": math.pow(2.0, grade) - 1.0}
-    return gains[str(convention(case, "gains"))]
+    return grade if gains == "linear" else math.pow(2.0, grade) - 1.0
 
 
 def discount(rank: int) -> float:
@@ -360,6 +369,8 @@ def cut_row(name: str, case: Case, i: int, k: int | None) -> float:
     Rows with R = 0 count by `empty`.
     """
     relevant = case.truth[i]
+    if name in ("ndcg", "dcg") and case.grades is not None:
+        relevant = {j for j in range(case.n_labels) if gain_of(case, i, j) > 0}
     size = len(relevant)
     if size == 0:
         return empty_row(name, case)
@@ -508,6 +519,16 @@ def pooled_r_precision(case: Case) -> float:
     return ratio(math.fsum(hits), math.fsum(sizes), NAN)
 
 
+def label_weighted_lrap(case: Case) -> float:
+    """Sum over rows of the precisions at the ranks of relevant labels / sum of R."""
+    precisions = []
+    sizes = []
+    for i, (y, w) in enumerate(zip(case.truth, row_weights(case), strict=True)):
+        precisions.append(w * math.fsum(precisions_of_labels(case, i)))
+        sizes.append(w * len(y))
+    return ratio(math.fsum(precisions), math.fsum(sizes), NAN)
+
+
 def f_of_averages(case: Case, average: str, beta: float) -> float:
     """(1 + b2) P R / (b2 P + R) of precision P and recall R, averaged over rows or labels."""
     inner = {"of_means": "samples", "of_macros": "macro"}[average]
@@ -532,7 +553,7 @@ def rows(
     k, beta = cut_and_beta(cutoff, params)
     if average not in (None, "samples"):
         return None
-    if name in ("label_coverage", "label_diversity", "proportional_diversity", *PS):
+    if name in ("label_coverage", "label_diversity", "proportional_diversity", "lwlrap", *PS):
         return None
     if name in ("subset_accuracy", "hamming_loss", *OVERLAP):
         pairs = zip(case.truth, predictions(case, k), strict=True)
@@ -558,6 +579,8 @@ def value(
         return f_of_averages(case, str(average), beta)
     if name == "rprec" and average:
         return pooled_r_precision(case)
+    if name == "lwlrap":
+        return label_weighted_lrap(case)
     if average in LABEL_AVERAGES:
         return label_average(name, case, str(average), k, beta)
     if name == "label_coverage" and k is not None:

@@ -575,7 +575,7 @@ class ShownRows:
 
     def add(self, batch: Batch) -> None:
         """Read the rows of a batch."""
-        batch = batch.with_checked_truth(self.n_labels, self.plan.conventions.gains)
+        batch = batch.with_checked_truth(self.n_labels, self.plan.conventions.read_gains)
         by_row = check_resources(MEMORY, 1, 1)  # blocks of one row
         blocks = Blocks(self.plan, batch, by_row, self.n_rows, set())
         is_read = (self.rows >= self.n_rows) & (self.rows < self.n_rows + batch.truth.n_rows)

@@ -77,6 +77,9 @@ UNLISTED = {
     "below": "labels without a score rank below all others, tied with one another",
     "score": "labels without a score have this score",
 }
+RELEVANT_FROM = "labels with a grade of {} or above are relevant"
+MOST_GRADE = 1 << 31
+MOST_EXPONENT = 64  # above all exponents of gains
 TIE_CREDIT = {"full": 1.0, "half": 0.5, "none": 0.0}
 
 
@@ -116,8 +119,11 @@ class Conventions:
         What MAP at k divides the precisions by: min(k, R), or all R relevant labels, as trec_eval.
     gains : {"binary", "linear", "exp"}
         Gain of a relevant label in DCG and nDCG: 1, or for a truth with grades of relevance its
-        grade (linear, as trec_eval) or 2^grade - 1 (exp). Labels with a positive grade are relevant
-        elsewhere.
+        grade (linear, as trec_eval) or 2^grade - 1 (exp).
+    relevant_from : int
+        Least grade of relevant labels, as trec_eval's ``-l``, for a truth with grades; gains in DCG
+        and nDCG stay those of all grades. By default, 1, labels with any positive grade are
+        relevant.
     link : {"none", "sigmoid"}
         How measures of calibration make probabilities of scores: none, scores are probabilities, or
         the sigmoid of logits. Rankings, and the scores that a decision is about, stay as they are.
@@ -144,6 +150,7 @@ class Conventions:
     unlisted: str | float = "below"
     map_norm: str = "capped"
     gains: str = "binary"
+    relevant_from: int = 1
     link: str = "none"
 
     def __post_init__(self) -> None:
@@ -160,6 +167,7 @@ class Conventions:
                 raise ValueError(f"conventions: {name}={shown(value)} is not one of {texts}")
         if self.unlisted != "below":
             object.__setattr__(self, "unlisted", _check_unlisted(self.unlisted))
+        object.__setattr__(self, "relevant_from", _check_grade(self.relevant_from))
 
     @property
     def unlisted_score(self) -> float | None:
@@ -182,6 +190,17 @@ class Conventions:
         --------
         >>> Conventions(gains="exp").graded
         True
+        """
+        return self.has_gains or self.relevant_from > 1
+
+    @property
+    def has_gains(self) -> bool:
+        """Whether grades of relevance are gains in DCG and nDCG.
+
+        Examples
+        --------
+        >>> Conventions(relevant_from=2).has_gains
+        False
         """
         return self.gains != "binary"
 
@@ -207,10 +226,39 @@ class Conventions:
         """
         return self.ties != "order"
 
+    @property
+    def read_gains(self) -> str:
+        """Gains that grades are read as: as they are where only relevance depends on them.
+
+        Examples
+        --------
+        >>> Conventions(relevant_from=2).read_gains
+        'linear'
+        """
+        if self.graded and not self.has_gains:
+            return "linear"
+        return self.gains
+
+    @property
+    def least_gain(self) -> float:
+        """Least gain, as read, of a relevant label; 0 where all with a positive gain are relevant.
+
+        Examples
+        --------
+        >>> Conventions(gains="exp", relevant_from=2).least_gain
+        3.0
+        """
+        if self.relevant_from == 1:
+            return 0.0
+        if self.gains == "exp":
+            return math.ldexp(1.0, min(self.relevant_from, MOST_EXPONENT)) - 1.0
+        return float(self.relevant_from)
+
     def signature(self, names: Collection[str]) -> str:
         """Return the named fields on one line, in the order of the class.
 
-        Gains are shown only if the truth has grades.
+        Gains are shown only if the truth has grades, and the least grade of relevant labels, named
+        or not, if it is above 1.
 
         Examples
         --------
@@ -229,8 +277,12 @@ class Conventions:
         """
         words = dict[str, str]()
         for field in fields(self):
-            is_shown = field.name != "gains" or self.graded
-            if field.name in names and is_shown:
+            is_shown = field.name in names
+            if field.name == "gains":
+                is_shown = is_shown and self.has_gains
+            elif field.name == "relevant_from":
+                is_shown = self.relevant_from > 1
+            if is_shown:
                 value = getattr(self, field.name)
                 words[f"{field.name}={_plain(value)}"] = _explain(field.name, value)
         return words
@@ -250,6 +302,8 @@ def _explain(name: str, value: str | float) -> str:
     """Return what a field does at a value, in words."""
     if name == "unlisted":
         return UNLISTED["below" if value == "below" else "score"]
+    if name == "relevant_from":
+        return RELEVANT_FROM.format(value)
     words = {_plain(choice): text for choice, text in CHOICES[name].items()}
     return words[_plain(value)]
 
@@ -263,6 +317,15 @@ def _check_unlisted(value: object) -> float:
     return score + 0.0  # -0.0 becomes 0.0
 
 
+def _check_grade(value: object) -> int:
+    """Return the least grade of relevant labels, or refuse it."""
+    number = _number(value)
+    if number is None or not number.is_integer() or not 1 <= number < MOST_GRADE:
+        field = Field("relevant_from", shown(value).strip("'"))
+        raise ValueError(Message(field, " is not a whole number from 1"))
+    return int(number)
+
+
 def _number(value: object) -> float | None:
     if isinstance(value, str | bytes | bytearray):
         return decimal_number(value)
@@ -273,6 +336,8 @@ def _number(value: object) -> float | None:
 
 
 def _plain(value: object) -> str | float:
+    if isinstance(value, int):
+        return value
     if isinstance(value, float) and math.isfinite(value):
         return int(value) if value.is_integer() else value
     return str(value)
@@ -366,7 +431,8 @@ def with_field(
     'beir,unlisted=below'
     """
     if isinstance(value, Conventions):
-        return replace(value, **{name: setting})
+        changed: dict[str, Any] = {name: setting}
+        return replace(value, **changed)
     if isinstance(value, Mapping):
         return {**value, name: setting}
     items: list[str] = []

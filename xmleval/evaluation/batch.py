@@ -149,4 +149,4 @@ def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look
         notes=notes,
         **inputs,
     )
-    return batch.with_checked_truth(n_labels, conventions.gains)
+    return batch.with_checked_truth(n_labels, conventions.read_gains)

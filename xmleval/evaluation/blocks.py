@@ -46,6 +46,7 @@ class Blocks:
         by_id: bool = True,
     ) -> None:
         self.plan = plan
+        self.least_gain = plan.conventions.least_gain
         self.first_row = first_row
         self.by_id = by_id
         self.score_dtypes = score_dtypes
@@ -64,7 +65,7 @@ class Blocks:
             self.pred = set_rows("y_pred", batch.y_pred, plan.n_labels)
         self.unknown = self._refuse_unfit(batch)
         if label_filter.sets:
-            self.notes += label_filter.notes(self.truth, self.scores, self.pred)
+            self.notes += label_filter.notes(self.truth, self.scores, self.pred, self.least_gain)
             self.truth, self.pred, self.reachable = label_filter.passed(self.truth, self.pred)
         lists_sets = plan.decision is not None and plan.decision.kind in LISTED
         if lists_sets and batch.y_score is not None and plan.unlisted is not None:
@@ -118,13 +119,14 @@ class Blocks:
         stop = min((number + 1) * self.size, truth.n_rows)
         facts = truth.facts(start, stop) if truth.facts else None
         judged = facts.truth if facts else truth.block(start, stop)
-        relevant = relevant_of(judged)
+        relevant = relevant_of(judged, self.least_gain)
         ranking = None
         if self.scores is not None:
             ranking = self._ranking(self.scores, relevant, start, stop)
         n_reachable = None
         if self.reachable is not None:
-            n_reachable = row_sizes(relevant_of(self.reachable.block(start, stop)).ptr)
+            reachable = relevant_of(self.reachable.block(start, stop), self.least_gain)
+            n_reachable = row_sizes(reachable.ptr)
         pred = None
         if self.pred is not None:
             pred = self.pred.block(start, stop)

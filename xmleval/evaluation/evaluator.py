@@ -410,7 +410,7 @@ class BatchCounter(NamedTuple):
         """Count the rows of a batch; if any is invalid, none of them is counted."""
         settings = self.evaluator._settings
         resources = self.evaluator._resources
-        batch = batch.with_checked_truth(settings.n_labels, settings.conventions.gains)
+        batch = batch.with_checked_truth(settings.n_labels, settings.conventions.read_gains)
         self.evaluator._change(lambda counted: add_batch(settings, resources, counted, batch))
 
 

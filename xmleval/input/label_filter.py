@@ -103,15 +103,22 @@ class LabelFilter:
         return entries
 
     def notes(
-        self, truth: Source[Truth], scores: Source[RankedRows] | None, pred: Source[Truth] | None
+        self,
+        truth: Source[Truth],
+        scores: Source[RankedRows] | None,
+        pred: Source[Truth] | None,
+        least_gain: float,
     ) -> list[Note]:
-        """Return a note on how many pairs to exclude occur in the rows."""
+        """Return a note on how many pairs to exclude occur in the rows.
+
+        ``least_gain`` is that of relevant labels in a truth with grades.
+        """
         exclude = self.sets.get("exclude")
         if exclude is None:
             return []
         readers: list[Any] = []
         if self.from_truth:
-            readers.append(lambda start, stop: relevant_of(truth.block(start, stop)))
+            readers.append(lambda start, stop: relevant_of(truth.block(start, stop), least_gain))
         if pred is not None:
             readers.append(pred.block)
         if scores is not None:

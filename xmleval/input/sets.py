@@ -139,11 +139,11 @@ def cache_blocks(truth: Source[Truth]) -> Source[Truth]:
     return truth._replace(block=block, facts=facts)
 
 
-def relevant_of(truth: Truth) -> Truth:
-    """Return the labels with a positive gain, or all labels if there are no gains."""
+def relevant_of(truth: Truth, least_gain: float = 0.0) -> Truth:
+    """Return the labels with a positive gain of at least ``least_gain``; all without gains."""
     if truth.gains is None:
         return truth
-    relevant = truth.gains > 0
+    relevant = (truth.gains > 0) & (truth.gains >= least_gain)
     return Truth(pointer(relevant)[truth.ptr], truth.labels[relevant])
 
 

@@ -6,17 +6,22 @@ from xmleval.metrics import (
     at_k,
     calibration,
     curves,
+    judgements,
     margins,
+    persistence,
     predicted,
     propensity_scored,
     rankings,
     sets,
     statistics,
 )
+from xmleval.metrics.aliases import ALIASES
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
     *at_k.TABLE,
+    *persistence.TABLE,
+    *judgements.TABLE,
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,
@@ -26,31 +31,6 @@ TABLE: tuple[Metric, ...] = (
     *predicted.TABLE,
     *statistics.TABLE,
 )
-
-# Other spellings of a lower-case name with its average
-ALIASES: dict[str, str] = {
-    "ap.samples": "lrap",
-    "psndcg_repo": "psdcg",
-    "precision@": "p@",
-    "prec@": "p@",
-    "recall@": "r@",
-    "hits@": "hit@",
-    "success@": "hit@",
-    "rr@": "mrr@",
-    "map_cut@": "map_r@",  # this one and the next two as trec_eval spells them
-    "ndcg_cut@": "ndcg@",
-    "recip_rank": "mrr@all",
-    "psprecision@": "psp@",
-    "psrecall@": "psr@",
-    "n@": "ndcg@",  # this one and the next in tables of the Extreme Classification Repository
-    "psn@": "psndcg@",
-    "r_precision": "rprec",
-    "r-precision": "rprec",
-    "r-prec": "rprec",
-    "micro_recall_at_r": "rprec.micro",
-    "label_ranking_average_precision": "lrap",
-    "label_ranking_loss": "ranking_loss",
-}
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "xmc": ("p@", "ndcg@", "psp@", "psndcg@", "r@"),
@@ -79,6 +59,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "coverage_error",
         "ranking_loss",
         "lrap",
+        "lwlrap",
         "auc.samples",
         "ndcg@all",
         "peak_f1.samples",

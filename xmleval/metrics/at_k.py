@@ -78,7 +78,7 @@ def ndcg_of_rows(view: View, setting: Setting) -> Floats:
     """Discounted gains of the first k, or of all labels, divided by those of the ideal ranking."""
     gains = ratio(dcg_of_rows(view, setting), view.ideal_gain(setting.k, setting.conventions))
     # the sum of rounded products of grades can exceed that of the ideal order
-    return np.minimum(gains, 1.0) if setting.conventions.graded else gains
+    return np.minimum(gains, 1.0) if setting.conventions.has_gains else gains
 
 
 def hit(view: View, setting: Setting) -> Floats:
@@ -388,6 +388,7 @@ TABLE = (
         value=judged,
         expected=all_orders.judged,
         needs=("scores", "grades"),
+        of_relevance=False,
         direction="none",
         conventions=("ties", "unlisted"),
     ),

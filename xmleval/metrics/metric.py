@@ -23,15 +23,19 @@ class Setting(NamedTuple):
 
 
 class Param(NamedTuple):
-    """A parameter: an example, and the values allowed: integers, shares above 0, or numbers >= 0.
+    """A parameter: an example, and the values allowed.
 
-    With ``default``, the example is the value where none is given.
+    These are numbers of at least 0: of ``allowed`` integers, shares above 0, numbers between 0 and
+    1 (``below_one``), or from 0 to 1 (``unit``), if any is given. With ``default``, the
+    example is the value where none is given.
     """
 
     example: float
     allowed: range | None = None
     default: bool = False
     share: bool = False
+    below_one: bool = False
+    unit: bool = False
 
 
 Best = Callable[[Ints, Setting], Floats]
@@ -99,6 +103,8 @@ class Metric:
     # labels are among those that it reads, whether any relevant one is, the rank of the first
     # relevant one, or all ranks
     ties: str = ""
+    # whether it depends on which labels are relevant, not on grades or predictions alone
+    of_relevance: bool = True
     whole: bool = False  # whether it depends on the whole ranking, not only on the first k labels
     every_label: bool = False  # whether it depends on labels that are neither relevant nor listed
     gapless: bool = False  # whether it is undefined where labels have no score

@@ -65,6 +65,7 @@ OF_PREDICTED = partial(
     state="label_totals",
     needs=("sets",),
     cutoff="optional",
+    of_relevance=False,
     conventions=("unlisted",),
 )
 

@@ -75,6 +75,11 @@ def lrap(view: View, setting: Setting) -> Floats:
     return values
 
 
+def weighted_lrap(view: View, setting: Setting) -> tuple[Floats, Floats]:
+    """Sum over relevant labels of the precision at their rank, and R."""
+    return view.ties.precision, view.n_relevant.astype(np.float64)
+
+
 def instance_auc(view: View, setting: Setting) -> Floats:
     """Share of correctly ordered pairs; tied pairs count by the convention ``auc_ties``."""
     pairs = n_pairs(view, setting)
@@ -196,6 +201,17 @@ TABLE = (
         bounded=("",),
         best=best_one,
         conventions=("no_pairs", "unlisted"),
+    ),
+    RANKING(
+        name="lwlrap",
+        title="label-weighted label ranking average precision: LRAP of rows weighted by R",
+        symbol="lwLRAP",
+        formula="sum over rows and Y of (relevant labels at or above) / rank, divided by sum of R",
+        reference="Fonseca et al. 2019 (DCASE)",
+        state="row_ratios",
+        value=weighted_lrap,
+        best=best_one,
+        conventions=("unlisted",),
     ),
     RANKING(
         name="auc",

@@ -166,10 +166,10 @@ class Spec:
         if conventions.all_orders and metric.has_orders:
             return replace(self, metric=_over_all_orders(metric, conventions))
         tied = conventions.shares_discounts
-        if not (metric.by_row and (tied or conventions.graded)):
+        if not (metric.by_row and (tied or conventions.has_gains)):
             return self
         # the best values of grades are not known without these
-        best = None if conventions.graded and metric.range[1] > 1 else metric.best
+        best = None if conventions.has_gains and metric.range[1] > 1 else metric.best
         by_row = replace(
             metric,
             state="row_sums",
@@ -180,6 +180,11 @@ class Spec:
             ties="" if tied else metric.ties,
         )
         return replace(self, metric=by_row)
+
+    @property
+    def reads_gains(self) -> bool:
+        """Whether it reads gains of relevant labels, where the truth has grades."""
+        return "gains" in self.metric.conventions
 
     def conventions(self, decision: str | None) -> list[str]:
         """Return the fields of `Conventions` that affect the value of sets of a decision rule."""
@@ -202,7 +207,7 @@ class Spec:
 
 def _over_all_orders(metric: Metric, conventions: Conventions) -> Metric:
     """Return the record of a measure whose values are expected over all orders of equal scores."""
-    if metric.state == "rank_profile" and not (metric.by_row and conventions.graded):
+    if metric.state == "rank_profile" and not (metric.by_row and conventions.has_gains):
         return replace(metric, by_row=None, whole=True, ties="")
     assert metric.expected is not None
     return replace(
@@ -340,6 +345,10 @@ def _parse_param(text: str, param: Param, name: str, value: str) -> float:
         problem = f"an integer in {param.allowed[0]}..{param.allowed[-1]}"
     elif param.share and not 0 < number <= 1:
         problem = "above 0 and at most 1"
+    elif param.below_one and not 0 < number < 1:
+        problem = "above 0 and below 1"
+    elif param.unit and number > 1:
+        problem = "from 0 to 1"
     if problem:
         raise ValueError(f"{shown(text)}: {name}={value} is not {problem}")
     return number
@@ -350,7 +359,7 @@ def conventions_of(
 ) -> Conventions:
     """Return the conventions that are given, with the gains of trec_eval's spelling of nDCG."""
     conventions = resolve_conventions(given)
-    if conventions.graded or names_field(given, "gains"):
+    if conventions.has_gains or names_field(given, "gains"):
         return conventions
     if any(_has_grades(name) for name in _texts_of(metrics)):
         return replace(conventions, gains="linear")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 from xmleval.base.errors import did_you_mean, shown
-from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
+from xmleval.metrics import GROUPS, TABLE, Metric
+from xmleval.metrics.aliases import ALIASES, AVERAGED
 
-WORDS = {"roc_auc": "auc", "average_precision": "ap"}  # names of scikit-learn
 BLANKS = re.compile(r"(?<![0-9.]) +| +(?![0-9.])")  # but not those that cut a number in two
 NAMES = {metric.name for metric in TABLE}
 AT_K = {metric.name for metric in TABLE if metric.cutoff in ("required", "optional")}
 JOINED = {  # f1_macro, macro_f1
     joined: f"{metric.name}.{average}"
     for metric in TABLE
-    for name in (metric.name, *(word for word, name in WORDS.items() if name == metric.name))
+    for name in (metric.name, *(alias for alias, name in AVERAGED.items() if name == metric.name))
     for average in metric.averages
     for joined in (f"{name}_{average}", f"{average}_{name}", f"{name}.{average}")
 }
@@ -38,7 +38,7 @@ MEANT = {
     "gauc": "auc.samples",
     **dict.fromkeys(["hitrate", "hr", "hitratio", "abandonment"], "{hit}"),
     **dict.fromkeys(["topkaccuracy", "topkaccuracyscore"], "{hit}"),
-    **dict.fromkeys(["rp", "rprec@", "rprecision@"], "{rcap}: hits / min(k, R)"),
+    **dict.fromkeys(["rprec@", "rprecision@"], "{rcap}: hits / min(k, R)"),
     "rprecision": "rprec",
     **dict.fromkeys(["exactmatch", "exactmatchratio", "emr", "subsetacc"], "subset_accuracy"),
     **dict.fromkeys(
@@ -94,7 +94,7 @@ AVERAGES = ("micro", "macro", "weighted", "samples")
 def canonical(text: str) -> str:
     """Return the name in the table for another spelling; other text in lower case.
 
-    Recognised are the names in `ALIASES`, an average before or after the name (``macro_f1``,
+    Recognised are the names in `aliases`, an average before or after the name (``macro_f1``,
     ``f1-macro``), a cutoff without ``@`` (``p5``, trec_eval's ``P_5``), and ``p@k`` for a measure
     at each cutoff.
     """
@@ -112,10 +112,12 @@ def canonical(text: str) -> str:
 
 def _aliased(text: str) -> str:
     """Replace an alias, with or without a cutoff, by its name in the table."""
-    for alias, name in ALIASES.items():
-        beginning = alias if alias.endswith("@") else f"{alias}@"
-        if text == alias or text.startswith(beginning):
-            return name + text[len(alias) :]
+    head, at, cutoff = text.partition("@")
+    alias = head.replace("-", "_")
+    if at and f"{alias}@" in ALIASES:
+        return ALIASES[f"{alias}@"] + cutoff
+    if alias in ALIASES:
+        return ALIASES[alias] + at + cutoff
     return text
 
 
@@ -126,7 +128,7 @@ def _dotted(name: str) -> str:
     plain = name.replace("-", "_")
     if plain in NAMES:
         return plain
-    return JOINED.get(plain, WORDS.get(plain, name))
+    return JOINED.get(plain, AVERAGED.get(plain, name))
 
 
 def meaning(text: str) -> str:

@@ -16,7 +16,14 @@ from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.kernels.ties import count_tied_rows
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec
 from xmleval.states.contents import Contents
-from xmleval.states.effects import OF_GAINS, are_gains_idle, idle_note
+from xmleval.states.effects import (
+    FIELD,
+    OF_GAINS,
+    RELEVANT_FROM,
+    are_gains_idle,
+    idle_note,
+    reads_relevance,
+)
 from xmleval.states.list_lengths import ListLengths, measure_lengths
 from xmleval.states.plan import NO_GAPS, Plan
 from xmleval.states.relabelling import Relabelling
@@ -35,6 +42,7 @@ COUNTS = (
     "samples",
     "macro",
     "grades",  # judged labels of a grade above 1
+    "ones",  # judged labels of a positive grade up to 1
     "negative",  # rows with scores below 0
     "above_1",  # rows with scores above 1
     "outside",  # predicted labels that are no nodes of a hierarchy
@@ -47,6 +55,12 @@ COUNTS = (
     "rising",
     "falling",
 )
+# what measures of judgements are where no irrelevant label is judged
+IF_RELEVANT_ARE_JUDGED = {
+    "judged": "the precision",
+    "bpref": "the recall of whole lists",
+    "rbp_residual": "1 - rbp",
+}
 SEVERAL = 2  # labels in a list that has an order
 # as in `Metric.ties`; those of a label group depend on ties between relevant labels, too
 TIE_KINDS = ("hits", "any", "first", "order", "hits of group", "order of group")
@@ -90,7 +104,7 @@ class DataHints(State):
         self.deepest_read: int | None = None
         if plan.depth is not None:
             self.deepest_read = max([SEVERAL, *read_cutoffs])
-        self.looks_at_grades = plan.conventions.graded and are_gains_idle(plan)
+        self.looks_at_grades = are_gains_idle(plan) or counts_any_grade(plan)
         self.looks_at_range = is_threshold_of_probabilities(plan) or _maps_logits(plan)
 
     def update(self, view: View) -> None:
@@ -125,6 +139,7 @@ class DataHints(State):
         n["unknown"] += block.unknown
         if self.looks_at_grades and judged is not None and judged.gains is not None:
             n["grades"] += int(np.count_nonzero(judged.gains > 1))
+            n["ones"] += int(np.count_nonzero((judged.gains > 0) & (judged.gains <= 1)))
 
     def _look_at_labels(self, view: View) -> None:
         """Add the ids of a block."""
@@ -176,9 +191,7 @@ class DataHints(State):
             if n[spec.average or ""]:
                 results.not_computed[spec.name] = NO_GAPS
         if not n["relevant"]:
-            results.notes["empty"] = (
-                "no row of the truth has a relevant label: measures are 0 or undefined"
-            )
+            results.notes["empty"] = describe_no_relevant(plan)
         if n["unknown"]:
             self._add_unknown(results)
         if plan.conventions.graded and not n["judging"]:
@@ -212,11 +225,18 @@ class DataHints(State):
 
     def _add_unjudged(self, results: Results) -> None:
         """Add a note that no irrelevant label is judged."""
-        names = [spec.name for spec in self.plan.specs if "grades" in spec.needs]
-        if names:
+        names_by_meaning = dict[str, list[str]]()
+        for spec in self.plan.specs:
+            if spec.metric.name in IF_RELEVANT_ARE_JUDGED:
+                meaning = IF_RELEVANT_ARE_JUDGED[spec.metric.name]
+                names_by_meaning.setdefault(meaning, []).append(spec.name)
+        if names_by_meaning:
+            meanings = [
+                f"{', '.join(names)} is {meaning}" for meaning, names in names_by_meaning.items()
+            ]
             results.notes["judged"] = (
                 "no label of the truth has a grade of 0 or below, so that only relevant labels "
-                f"are judged and {', '.join(names)} is the precision"
+                f"are judged and {'; '.join(meanings)}"
             )
 
     def _add_meaning(self, results: Results) -> None:
@@ -234,8 +254,17 @@ class DataHints(State):
                 Field("link", "sigmoid"),
                 " is for logits, and all scores are within 0 and 1; of probabilities, leave it out",
             )
-        if self.looks_at_grades and not n["grades"]:
+        if are_gains_idle(plan) and not n["grades"]:
             results.notes["gains"] = idle_note(Field("gains"), plan.specs, OF_GAINS)
+
+        if counts_any_grade(plan) and n["grades"] and n["ones"]:
+            results.notes["relevant_from"] = Message(
+                "grades above 1 occur, and measures of relevant labels, such as ",
+                next(spec.name for spec in plan.specs if reads_relevance(spec, plan)),
+                ", count grade 1 as relevant, too; ",
+                Field(RELEVANT_FROM, "2"),
+                " counts grades from 2 on",
+            )
 
     def _ids_count_from_1(self) -> bool:
         """Return whether ids seem to count from 1.
@@ -324,6 +353,30 @@ class DataHints(State):
         self.lengths = ListLengths(*lengths)
 
 
+def counts_any_grade(plan: Plan) -> bool:
+    """Return whether labels of any grade are relevant for some measure, as nobody asked for."""
+    conventions = plan.conventions
+    if not conventions.graded or conventions.relevant_from > 1:
+        return False
+    if FIELD + RELEVANT_FROM in plan.given:
+        return False
+    return any(reads_relevance(spec, plan) for spec in plan.specs)
+
+
+def describe_no_relevant(plan: Plan) -> Message:
+    """Return the note that no row has a relevant label."""
+    level = plan.conventions.relevant_from
+    if level > 1:
+        lacking = Message(
+            f"no label of the truth has a grade of {level} or above, as ",
+            Field(RELEVANT_FROM, str(level)),
+            " asks for",
+        )
+    else:
+        lacking = Message("no row of the truth has a relevant label")
+    return Message(lacking, ": measures are 0 or undefined")
+
+
 def _count_outside(block: Block, hierarchy: Hierarchy) -> int:
     """Return the number of predicted labels that are no nodes of the hierarchy."""
     n_nodes = hierarchy.ptr.size - 1
@@ -393,9 +446,9 @@ def _describe_logits(plan: Plan) -> Message:
 def _describe_ordered(plan: Plan, names: list[str]) -> Message:
     """Return a note on the measures in which equal scores keep their order, by their names."""
     ties = Field("ties", plan.conventions.ties)
-    verb = "are no means" if len(names) > 1 else "is no mean"
-    reason = f", which {verb} over rankings of rows: equal scores keep their order there"
-    return Message(ties, f" does not change {', '.join(names)}", reason)
+    return Message(
+        ties, f" does not change {', '.join(names)}: equal scores keep their order there"
+    )
 
 
 def _find_tie_end(plan: Plan, spec: Spec) -> tuple[str, int] | None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.conventions import changed_fields
+from xmleval.base.conventions import changed_fields, names_field
 from xmleval.base.errors import Field, Keyword, Message
 from xmleval.labels.groups import are_edges
 from xmleval.labels.propensity import CONSTANTS
@@ -65,6 +65,13 @@ def _reads_field(name: str) -> Callable[[Plan], bool]:
     return has_effect
 
 
+def reads_relevance(spec: Spec, plan: Plan) -> bool:
+    """Return whether a measure depends on which labels are relevant, not on gains or judgements."""
+    if spec.reads_gains and plan.conventions.has_gains:
+        return False
+    return spec.metric.of_relevance
+
+
 SETS = "measures of predicted sets, such as f1.micro"
 SCORES = "measures of scores or of their order"
 PROPENSITIES = "measures with propensities, such as psp@5"
@@ -88,6 +95,10 @@ OPTIONS = {
 }
 FIELDS = {
     "unlisted": Purpose(_reads_field("unlisted"), SCORES),
+    "relevant_from": Purpose(
+        lambda plan: any(reads_relevance(spec, plan) for spec in plan.all_specs),
+        "measures of relevant labels, such as p@5",
+    ),
     "link": Purpose(_needs("probabilities"), "measures of calibration, such as brier@5"),
 }  # fields of the conventions
 INPUTS = {
@@ -99,6 +110,7 @@ INPUTS = {
     ),
 }
 GAINS = "gains"
+RELEVANT_FROM = "relevant_from"
 GIVEN = tuple(name for name in OPTIONS if name != "k")  # options that count if they have a value
 OF_GAINS = "measures of gains, such as ndcg@5, and a truth with grades"
 
@@ -118,6 +130,8 @@ def given_options(
     if not _reads_cutoffs(metrics, options):
         given.add("k")
     given.update(FIELD + name for name in changed_fields(options.get("conventions")))
+    if names_field(options.get("conventions"), RELEVANT_FROM):
+        given.add(FIELD + RELEVANT_FROM)
     return frozenset(given)
 
 

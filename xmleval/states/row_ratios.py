@@ -29,8 +29,8 @@ class RowRatios(RowSums):
         """Return the row values of a block, an array for each sum."""
         columns = list[Floats]()
         for spec in self.specs:
-            rows = view.inside if spec.metric.every_label else view
-            columns += spec.metric.value(rows, self.plan.setting(spec))
+            ranked = view.inside if spec.metric.every_label else view
+            columns += spec.metric.value(ranked, self.plan.setting(spec))
         return columns
 
     def _means(self, totals: Ints, n_large: Ints, n_defined: Ints) -> dict[str, float]:

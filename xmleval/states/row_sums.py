@@ -232,6 +232,8 @@ def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
     setting = plan.setting(spec)
     if metric.every_label:
         view = view.inside
+    if spec.reads_gains and setting.conventions.has_gains:
+        view = view.of_gains
     facts: object = view
     if "sets" in metric.needs:
         facts = count_cells(spec, view, plan)

@@ -23,8 +23,8 @@ PROPENSITIES = "propensities"
 class TieBounds(Parts):
     """States of the measures in the best and in the worst order of equal scores.
 
-    Where relevant labels gain differently, the best order depends on the gains: grades, or
-    propensities for the measures that read these.
+    Where relevant labels gain differently, the best order depends on the gains: grades, which the
+    order reads itself, or propensities for the measures that read these.
     """
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
@@ -48,13 +48,11 @@ class TieBounds(Parts):
                 yield f"{end}/{gain}", TieOrder(view, end == "best", gains)
 
     def _gains(self, gain: str, view: View) -> Floats | None:
-        """Return what relevant labels gain, None if all gain 1."""
-        if gain == PROPENSITIES:
-            assert self.plan.propensity is not None
-            return self.plan.propensity.values[view.block.truth.labels]
-        if self.plan.conventions.graded:
-            return view.gains
-        return None
+        """Return what relevant labels gain, None where the order finds that by itself."""
+        if gain != PROPENSITIES:
+            return None
+        assert self.plan.propensity is not None
+        return self.plan.propensity.values[view.block.truth.labels]
 
     def finish(self) -> Results:
         """Return the intervals between the values of both orders."""

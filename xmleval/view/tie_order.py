@@ -31,6 +31,11 @@ class TieOrder(View):
         return TieOrder(self._view.inside, self._best, self._gains)
 
     @cached
+    def _of_gains(self) -> View | None:
+        graded = self._view.of_gains
+        return TieOrder(graded, self._best, graded.gains)
+
+    @cached
     def judged_view(self) -> View:
         """The same ranking, in which all judged labels are relevant."""
         return TieOrder(self._view.judged_view, self._best, None)

@@ -14,6 +14,7 @@ from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.input.canonical import RankedRows, Truth
 from xmleval.input.rows import pointer
+from xmleval.input.sets import relevant_of
 from xmleval.kernels.ancestors import count_closed
 from xmleval.kernels.extremes import find_extremes
 from xmleval.kernels.jackknife import N_GROUPS, find_groups
@@ -28,6 +29,8 @@ from xmleval.kernels.matching import (
     rank_unlisted,
     sort_ranks,
 )
+from xmleval.kernels.powers import sum_powers
+from xmleval.kernels.preferences import count_preferences, find_interpolated, sum_cascades
 from xmleval.kernels.ranking import count_leading, rank_rows
 from xmleval.kernels.rows import (
     share_graded_discounts,
@@ -352,6 +355,12 @@ class View:
         sum_precisions(self.block.truth.ptr, self.sorted_ranks, k or self.n_ranked, out)
         return out
 
+    def power_sum(self, base: float, k: int | None) -> Floats:
+        """Return the sum of base^(rank - 1) over the hits in the top k, or in the whole ranking."""
+        out = np.empty(self.n_rows)
+        sum_powers(self.block.truth.ptr, self.sorted_ranks, k or self.n_ranked, base, out)
+        return out
+
     def gain(self, k: int | None, conventions: Conventions) -> Floats:
         """Return the discounted gain of the first k or the whole ranking.
 
@@ -359,7 +368,7 @@ class View:
         relevant labels gain 1 or their grade.
         """
         tied = conventions.shares_discounts
-        if conventions.graded:
+        if conventions.has_gains:
             places = self.standing if tied else self._untied()
             return self._sum_shares(k, *places, self.gains)
         out = np.empty(self.n_rows)
@@ -418,7 +427,7 @@ class View:
 
     def ideal_gain(self, k: int | None, conventions: Conventions) -> Floats:
         """Return the discounted gain of the ideal ranking."""
-        return self.ideal_gain_of(k, self.gains if conventions.graded else None)
+        return self.ideal_gain_of(k, self.gains if conventions.has_gains else None)
 
     def ideal_gain_of(self, k: int | None, gains: Floats | None) -> Floats:
         """Return the discounted gain of the ideal ranking.
@@ -441,6 +450,22 @@ class View:
         assert judged.gains is not None
         return judged.gains[judged.gains > 0]
 
+    @property
+    def of_gains(self) -> View:
+        """The same rows, in which all labels with a positive gain are relevant."""
+        return self._of_gains or self
+
+    @cached
+    def _of_gains(self) -> View | None:
+        """`of_gains`, None where these labels are the relevant ones."""
+        judged = self.block.judged
+        if judged is None:
+            return None
+        positive = relevant_of(judged)
+        if positive.labels.size == self.block.truth.labels.size:
+            return None
+        return View(self.block._replace(truth=positive), self.n_labels, self.unlisted)
+
     @cached
     def judged_view(self) -> View:
         """The same ranking, in which all judged labels are relevant."""
@@ -448,6 +473,48 @@ class View:
         assert judged is not None
         truth = Truth(judged.ptr, judged.labels)
         return View(self.block._replace(truth=truth, judged=None), self.n_labels, self.unlisted)
+
+    @cached
+    def judged_irrelevant_view(self) -> View:
+        """The same ranking, in which the judged labels that are not relevant are."""
+        judged = self.block.judged
+        assert judged is not None
+        positions = np.empty(self.block.truth.labels.size, np.int64)
+        find_positions(*judged[:2], *self.block.truth[:2], positions)
+        is_irrelevant = np.ones(judged.labels.size, np.bool_)
+        is_irrelevant[np.repeat(judged.ptr[:-1], self.n_relevant) + positions - 1] = False
+        truth = Truth(pointer(is_irrelevant)[judged.ptr], judged.labels[is_irrelevant])
+        return View(self.block._replace(truth=truth, judged=None), self.n_labels, self.unlisted)
+
+    @cached
+    def preferences(self) -> tuple[Ints, Ints]:
+        """Numbers of ranked relevant labels, and of judged irrelevant ones above each, at most R.
+
+        The latter are summed over the labels of a row.
+        """
+        other = self.judged_irrelevant_view
+        n_ranked, n_above = np.empty((2, self.n_rows), np.int64)
+        ranks = self.block.truth.ptr, self.sorted_ranks, other.block.truth.ptr, other.sorted_ranks
+        count_preferences(*ranks, n_ranked, n_above)
+        return n_ranked, n_above
+
+    def cascade_sum(self, shares: Floats, k: int) -> Floats:
+        """Return the expected reciprocal of the rank at which a reader stops in the top k.
+
+        shares : float64 (t,), chance of each relevant label to satisfy the reader
+        """
+        ptr = self.block.truth.ptr
+        rows = np.repeat(np.arange(self.n_rows), self.n_relevant)
+        order = np.lexsort((self.ranks, rows))
+        out = np.empty(self.n_rows)
+        sum_cascades(ptr, self.ranks[order], shares[order], k, out)
+        return out
+
+    def interpolated_precision(self, n_needed: Ints) -> Floats:
+        """Return the largest precision at any rank with at least a number of hits, by row."""
+        out = np.empty(self.n_rows)
+        find_interpolated(self.block.truth.ptr, self.sorted_ranks, n_needed, out)
+        return out
 
     def n_judged(self, k: int) -> Ints:
         """Return how many of the first k labels are judged."""
