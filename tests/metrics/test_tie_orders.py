@@ -177,9 +177,28 @@ def test_every_measure_of_ranks_has_expected_values() -> None:
         m.name for m in TABLE if m.ties and m.state in ("row_sums", "rank_profile", "row_ratios")
     }
     expected = {m.name for m in TABLE if m.has_orders}
-    assert of_rows - expected == set()
+    assert of_rows - expected == {"bpref", "err", "iprec", "map_11pt"}  # keep the order, noted
     tested = {name.partition("@")[0].partition(".")[0] for name in ROW_MEASURES + RATIOS}
-    assert expected - tested == {"judged"}
+    assert expected - tested == {"judged", "rbp", "rbp_residual"}
+
+
+def test_values_of_judged_labels_are_means_over_all_orders() -> None:
+    rng = np.random.default_rng(4)
+    grades = rng.integers(-1, 3, (3, 4))
+    scores = rng.integers(0, 2, grades.shape)
+    names = ["rbp@2", "rbp@all", "rbp_residual@2", "judged@2", "judged@3"]
+    orders = [scores * 10 + np.array(order) for order in itertools.permutations(range(4))]
+    options: dict[str, Any] = {"metrics": names, "n_labels": 4}
+    truth = csr_array(np.where(grades < 0, 0, grades + 1))
+    truth.data -= 1  # grade 0 is judged, a missing cell is not
+    values = [dict(evaluate(truth, each, conventions="gains=linear", **options)) for each in orders]
+    report = evaluate(truth, scores, conventions="gains=linear,ties=band", **options)
+    for name in report:
+        column = [each[name] for each in values]
+        assert report[name] == pytest.approx(mean(column), abs=1e-12), name
+        low, high = report.intervals[name]
+        assert low <= min(column) + 1e-12, name
+        assert high >= max(column) - 1e-12, name
 
 
 def test_constant_scores_have_the_value_of_chance() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.fixed import LIMBS, add_share, add_term, as_float
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.powers import power_of
 
 
 @kernel
@@ -142,6 +143,23 @@ def expect_gains(
             if n_inside > 0 and above[t] < n_credited[i]:
                 add_term(total, gains[t] * (n_inside / tied[t]))
         total_gain[i] = as_float(total)
+
+
+@kernel
+def expect_powers(
+    true_ptr: Ints, above: Ints, tied: Ints, n_credited: Ints, k: int, base: float, sums: Floats
+) -> None:
+    """Write the expected sum of base^(rank - 1) over hits in the first k; as in `expect_hits`."""
+    for i in range(true_ptr.size - 1):
+        first = true_ptr[i]
+        stop = true_ptr[i + 1]
+        sums[i] = 0.0
+        while stop > first and above[stop - 1] < min(n_credited[i], k):
+            start = find_group(above, first, stop)
+            chance = (stop - start) / tied[stop - 1]
+            for place in range(above[stop - 1], min(above[stop - 1] + tied[stop - 1], k)):
+                sums[i] += chance * power_of(base, place)
+            stop = start
 
 
 @kernel

@@ -83,12 +83,19 @@ def _interpolated(view: View, recall: float) -> Floats:
     return view.interpolated_precision(n_needed)
 
 
-JUDGED = partial(AT_K, state="row_sums", needs=("scores", "grades"), ties="order")
+JUDGED = partial(
+    AT_K,
+    state="row_sums",
+    needs=("scores", "grades"),
+    ties="order",
+    conventions=("empty", "unlisted"),
+)
 INTERPOLATED = partial(
     AT_K,
     reference="Manning, Raghavan & Schutze 2008, ch. 8; trec_eval",
     state="row_sums",
     ties="order",
+    conventions=("empty", "unlisted"),
     cutoff="none",
     whole=True,
     empty="undefined",

@@ -36,11 +36,19 @@ def rank_biased_precision_of_all(view: View, setting: Setting) -> Floats:
     return (1.0 - p) * view.power_sum(p, setting.k)
 
 
+def expected_rank_biased_precision(view: View, setting: Setting) -> Floats:
+    """Return the expected rank-biased precision over all orders of equal scores."""
+    p = setting.params["p"]
+    return (1.0 - p) * view.expected.power_sum(p, setting.k)
+
+
 def residual(view: View, setting: Setting) -> Floats:
     """1 - RBP of judged labels, or, without grades, p to the power of the number of ranks."""
     p = setting.params["p"]
     if setting.conventions.graded:
-        values = np.maximum(1.0 - (1.0 - p) * view.judged_view.power_sum(p, setting.k), 0.0)
+        judged = view.judged_view
+        ranked = judged.expected if setting.conventions.all_orders else judged
+        values = np.maximum(1.0 - (1.0 - p) * ranked.power_sum(p, setting.k), 0.0)
     else:
         from xmleval.numerics.powers import powers_of  # loads kernels, too
 
@@ -68,6 +76,8 @@ RBP = BIASED(
     formula="(1 - p) times sum over hits of p^(rank - 1)",
     state="rank_profile",
     value=rank_biased_precision,
+    expected=expected_rank_biased_precision,
+    discounted=True,
     ties="order",
     best=ideal_rbp,
 )
@@ -78,6 +88,7 @@ RESIDUAL = BIASED(
     formula="1 - (1 - p) times sum over judged ranks in first k of p^(rank - 1)",
     state="row_sums",
     value=residual,
+    expected=residual,
     ties="order",
     empty="",
     of_relevance=False,

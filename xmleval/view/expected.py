@@ -12,6 +12,7 @@ from xmleval.kernels.tie_orders import (
     expect_gains,
     expect_hits,
     expect_last_rank,
+    expect_powers,
     expect_precisions,
     expect_reciprocal_rank,
 )
@@ -67,6 +68,12 @@ class Expected:
         """Return the gains of the first k; ``gains`` are those of the relevant labels."""
         out = np.empty(self.ptr.size - 1)
         expect_gains(self.ptr, *self.standing, self.n_credited, k, gains, out)
+        return out
+
+    def power_sum(self, base: float, k: int | None) -> Floats:
+        """Return the sum of base^(rank - 1) over hits in the first k, or in the whole ranking."""
+        out = np.empty(self.ptr.size - 1)
+        expect_powers(self.ptr, *self.placed, self.n_credited, k or self.n_ranked, base, out)
         return out
 
     def last_rank(self) -> Floats:
