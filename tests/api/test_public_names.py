@@ -36,8 +36,9 @@ NAMES = {
     ),
     "Comparisons": f"{PRINTED} comparisons models",
     "Conventions": (
-        "ap_empty as_dict auc_ties empty explained gains graded labels link loss_ties "
-        "map_norm ndcg_ties no_pairs signature unlisted unlisted_score zero_division"
+        "all_orders ap_empty as_dict auc_ties empty explained gains graded has_gains labels "
+        "least_gain link loss_ties map_norm no_pairs read_gains relevant_from shares_discounts "
+        "signature ties unlisted unlisted_score zero_division"
     ),
     "DayValue": "day estimate holds measure model n_labels n_rows value",
     "Diff": f"{PRINTED} a b label_column label_names labels n_changed rows spec values",
@@ -68,7 +69,8 @@ NAMES = {
         "unknown_labels weighted"
     ),
     "Rule": (
-        "apply by_name decision for_labels label_names load measure n_labels rule save unlisted"
+        "apply by_name decision for_labels given label_names load measure n_labels rule save "
+        "unlisted"
     ),
     "Running": "block_rows checkpoint executor first_row resume save",
     "Scan": "format instance keep label path score separator",

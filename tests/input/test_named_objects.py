@@ -170,10 +170,12 @@ def test_grades_may_have_every_form_with_values(name: str) -> None:
     note = 'y_true: grades above 1 count as 1, unless conventions="gains=..." is given'
     data = {"y_true": graded, "y_score": RUN}
     metrics = ["ndcg@3", "p@1"]
-    with_gains = evaluate(matrix(graded), S, metrics=metrics, conventions="gains=exp")
+    with_gains = evaluate(
+        matrix(graded), S, metrics=metrics, conventions="gains=exp,relevant_from=1"
+    )
     without_gains = evaluate(Y, S, metrics=metrics)
     for arguments in problems(NAMED[name], "y_true", data):
-        report = evaluate(**arguments, metrics=metrics, conventions="gains=exp")
+        report = evaluate(**arguments, metrics=metrics, conventions="gains=exp,relevant_from=1")
         assert dict(report) == dict(with_gains)
         assert report.notes == []
         if not NAMED[name].wide:

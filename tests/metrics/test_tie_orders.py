@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from tests.oracles import metrics as definitions
 from tests.oracles.metrics import Case
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, compare, evaluate
 from xmleval.metrics import TABLE
 from xmleval.metrics.spec import Spec, parse_spec
 
@@ -244,3 +244,37 @@ def test_tables_show_the_ends_of_every_cutoff() -> None:
     row = next(line for line in str(report).splitlines() if line.startswith("P "))
     assert row.split(maxsplit=2)[2] == "0.3333 [0.0000, 1.0000]  0.3333 [0.0000, 0.5000]"
     assert "smallest and largest value over all orders of equal scores: p@1, p@2" in str(report)
+
+
+@pytest.mark.parametrize("name", ["bpref", "iprec(recall=0.5)", "map_11pt", "err@2"])
+def test_measures_that_keep_the_order_are_named(name: str) -> None:
+    truth = csr_array(np.array([[2.0, 1, 0], [1, 2, 1]]))
+    report = evaluate(
+        truth, np.ones((2, 3)), metrics=[name, "p@2"], conventions="gains=linear,ties=expected"
+    )
+    (spec, _) = report.specs
+    assert any(f"does not change {spec.name}: equal scores keep" in note for note in report.notes)
+
+
+def test_values_at_a_cutoff_do_not_depend_on_other_cutoffs() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(60):
+        truth = rng.random((4, 12)) < 0.4
+        scores = rng.integers(0, 2, truth.shape)
+        q = 1 + 3 * rng.random(12)
+        options: dict[str, Any] = {"inverse_propensity": q, "conventions": "ties=expected"}
+        several = evaluate(
+            truth, scores, metrics=["psp@1", "psp@3", "psp@7", "p@3", "p@7"], **options
+        )
+        for name in ("psp@7", "p@7"):
+            alone = evaluate(truth, scores, metrics=name, **options)
+            assert alone[name] == several[name]
+
+
+def test_bands_of_seeds_are_means_of_the_bands() -> None:
+    truth = np.eye(6, dtype=int)
+    tied = np.ones((6, 6))
+    half = tied + np.eye(6) * (np.arange(6) < 3)
+    models = {"a": [tied, half], "b": [np.eye(6), np.eye(6)]}
+    compared = compare(truth, models, seeds=True, metrics="p@1", conventions="ties=band")
+    assert compared["a"].intervals["p@1"] == pytest.approx((0.25, 1.0))

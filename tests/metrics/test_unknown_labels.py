@@ -65,6 +65,8 @@ CELLS = {
     "ranking_loss",
     "lrap",
     "lwlrap",
+    "mean_rank",
+    "amri",
     "auc",
     "peak_f1",
     "is_error",

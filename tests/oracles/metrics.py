@@ -43,6 +43,7 @@ RANKINGS = (
 CUTS = ("p", "r", "rcap", "ndcg", "dcg", "hit", "mrr", "map", "map_r")
 WHOLE = ("ndcg", "dcg", "mrr", "map")
 PS = ("psp", "psr", "psdcg", "psndcg")
+POOLED = ("lwlrap", "mean_rank", "amri")  # over the relevant labels of all rows
 PS_RAW = ("psp_raw", "psr_raw", "psdcg_raw", "psndcg_raw")
 STATISTICS = ("label_cardinality", "label_density", "label_diversity", "proportional_diversity")
 Counts = tuple[float, float, float, float]  # (weighted) numbers tp, fp, fn, tn
@@ -64,7 +65,7 @@ MEASURES = (
     | measures(OVERLAP, ("samples", *LABEL_AVERAGES), ("", "k"))
     | measures(PER_LABEL, LABEL_AVERAGES, ("", "k"))
     | measures(["rprec"], ["micro"])
-    | measures(["lwlrap"])
+    | measures(["lwlrap", "mean_rank", "amri"])
     | measures(["fbeta", "f1"], ["of_means"])
     | measures(["f1"], ["of_macros"])
     | measures(["auc", "peak_f1"], ["samples"])
@@ -529,6 +530,26 @@ def label_weighted_lrap(case: Case) -> float:
     return ratio(math.fsum(precisions), math.fsum(sizes), NAN)
 
 
+def pooled_ranks(name: str, case: Case) -> float:
+    """Mean over relevant labels of the mean of their best and worst rank among irrelevant ones.
+
+    amri: 1 - (that - 1) / (the same of a ranking by chance, (number of candidates + 1) / 2, - 1).
+    """
+    total = ranks = chance = 0.0
+    for i, (y, w) in enumerate(zip(case.truth, row_weights(case), strict=True)):
+        last = worst_ranks(case, i)
+        irrelevant = set(range(case.n_labels)) - y
+        for u in y:
+            n_above = sum(last[v] < last[u] for v in irrelevant)
+            n_tied = sum(last[v] == last[u] for v in irrelevant)
+            total += w
+            ranks += w * (1 + n_above + n_tied / 2)
+            chance += w * (1 + len(irrelevant) / 2)
+    if name == "mean_rank":
+        return ratio(ranks, total, NAN)
+    return 1 - (ranks - total) / (chance - total) if chance > total else NAN
+
+
 def f_of_averages(case: Case, average: str, beta: float) -> float:
     """(1 + b2) P R / (b2 P + R) of precision P and recall R, averaged over rows or labels."""
     inner = {"of_means": "samples", "of_macros": "macro"}[average]
@@ -553,7 +574,7 @@ def rows(
     k, beta = cut_and_beta(cutoff, params)
     if average not in (None, "samples"):
         return None
-    if name in ("label_coverage", "label_diversity", "proportional_diversity", "lwlrap", *PS):
+    if name in ("label_coverage", "label_diversity", "proportional_diversity", *POOLED, *PS):
         return None
     if name in ("subset_accuracy", "hamming_loss", *OVERLAP):
         pairs = zip(case.truth, predictions(case, k), strict=True)
@@ -579,6 +600,8 @@ def value(
         return f_of_averages(case, str(average), beta)
     if name == "rprec" and average:
         return pooled_r_precision(case)
+    if name in ("mean_rank", "amri"):
+        return pooled_ranks(name, case)
     if name == "lwlrap":
         return label_weighted_lrap(case)
     if average in LABEL_AVERAGES:

@@ -130,7 +130,7 @@ def test_a_data_set_may_lack_models_and_have_own_options() -> None:
         "a: good",
         "c: same",
     ]
-    assert any(line.startswith("second: unlisted=-9") for line in both.footnotes())
+    assert any(line.startswith("second: ties=order unlisted=-9") for line in both.footnotes())
 
 
 def test_measures_are_chosen_among_results(both: Comparisons) -> None:

@@ -82,7 +82,7 @@ def test_report_in_markdown_and_latex() -> None:
         f"| Coverage ↓ | {coverage} |  |  |",
         f"| Label cardinality | {cardinality} |  |  |",
         "",
-        r"empty=zero no\_pairs=skip unlisted=below  ",
+        r"ties=order empty=zero no\_pairs=skip unlisted=below  ",
         "rows left out as undefined: coverage 1",
         "",
     ]

@@ -96,7 +96,7 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
     "nested": ("[" * 100_000, "nested without end"),
     "run": ('{"q1": {"d1": 0.5}}', "JSON without 'values' or 'reports'"),
     "no values": (changed(values=None), "'values' is null; expected an object"),
-    "no reports": ('{"schema": 2, "reports": {}}', "'reports' is empty"),
+    "no reports": (f'{{"schema": {SCHEMA}, "reports": {{}}}}', "'reports' is empty"),
     "NaN": (
         changed(values={"p@1": math.nan}),
         "p@1 is NaN; expected a number, or null if it is undefined",

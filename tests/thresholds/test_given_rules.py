@@ -166,3 +166,17 @@ def test_a_label_without_threshold_is_refused_by_name() -> None:
     frames = [pd.DataFrame(part, columns=NAMES) for part in (truth.astype(int), scores)]
     with pytest.raises(ValueError, match=r"^decision: no value for 'b', which y_true has"):
         evaluate(*frames, metrics="sets", decision={"a": 0.1})
+
+
+def test_given_rules_check_the_number_and_the_names_of_labels() -> None:
+    rule = Rule.given("top2", labels=NAMES)
+    assert (rule.n_labels, rule.label_names, str(rule)) == (6, (*NAMES,), "top2 (given)")
+    for arguments, message in (
+        (("threshold0.3",), "n_labels: missing"),
+        (("threshold0.3", -3), "n_labels: -3 is not a positive integer"),
+        ((Path("t.csv"),), "decision: 't.csv' is a file; give its thresholds"),
+    ):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+            Rule.given(*arguments)
+    with pytest.raises(ValueError, match=r"^labels: 2 names; expected 3"):
+        Rule.given("threshold0.3", 3, labels=["a", "b"])

@@ -189,7 +189,7 @@ def compare(
               b: poor  0.5500
     letters: better than that model, p < 0.05: paired t-test by the jackknife, Holm
       within each data set
-    empty=zero unlisted=below
+    ties=order empty=zero unlisted=below
     ± 95% confidence over test rows, not over training (jackknife of 28 groups of
       rows)
     """
@@ -268,7 +268,8 @@ def _add_tie_bounds(
         per_row=False,
         per_label=False,
     )
-    request = replace(request, question=question)
+    data = replace(request.data, clusters=None)  # which are for intervals
+    request = replace(request, question=question, data=data)
     tied_models = {name: models[name] for name, names in tied.items() if names}
     bounded = evaluate_models([*tied_models], tied_models, None, seeds, request).reports
     for name, seed_reports in bounded.items():

@@ -173,7 +173,8 @@ def _split_by_presence(reports: Sequence[Report]) -> tuple[list[Spec], list[Spec
     """Return the measures that all reports have, and those that only some have."""
     shared = list[Spec]()
     others = list[Spec]()
-    for spec in dict.fromkeys(spec for report in reports for spec in report.specs):
+    names = dict.fromkeys(spec.name for report in reports for spec in report.specs)
+    for spec in map(parse_spec, names):  # records of measures differ by conventions
         is_shared = all(spec.name in report for report in reports)
         (shared if is_shared else others).append(spec)
     return shared, others

@@ -36,6 +36,7 @@ from xmleval.metrics.spec import Spec, expand_metrics, notes_on_trec_map
 from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, SCORED, Plan, Settings, make_plan
 from xmleval.view.block import Hierarchy
 from xmleval.view.decision import (
+    NO_RULE,
     Decision,
     check_decision,
     check_width,
@@ -104,8 +105,8 @@ def file_of(argument: str, value: object) -> Path | None:
             parse_decision(str(value))
             return None
         if as_path(value).suffix != ".npz" and not as_path(value).is_file():
-            text = "is neither topK (top3) nor thresholdT (threshold0.5) nor a file of a rule"
-            raise InputError("decision", f"{shown(str(value))} {text}")
+            text = f"{shown(str(value))} is {NO_RULE} nor a file of a rule"
+            raise InputError("decision", text)
     return as_path(value)
 
 
@@ -254,7 +255,8 @@ def _propensity_of(
 
 def is_thresholds(decision: object) -> bool:
     """Return whether a decision is a threshold for each label, not a rule or its name."""
-    return decision is not None and not isinstance(decision, str | Path | Rule | Decision | Scan)
+    is_rule = isinstance(decision, str | Path | Rule | Decision | Scan | float | int)
+    return decision is not None and not is_rule
 
 
 def _decision_of(

@@ -42,6 +42,7 @@ from xmleval.view.block import Hierarchy
 from xmleval.view.rule import Rule
 
 Counts = tuple[Ints, int]  # number of training rows with each label, and of all training rows
+TEXTS_OF_THRESHOLDS = (".csv", ".tsv", ".txt")  # other files hold saved rules
 ROW_VALUES = ("sample_weight", "row_groups", "clusters")  # in the order of their notes
 
 
@@ -140,10 +141,10 @@ def with_files_read(
 
 def _rule_in_file(path: Path, names: list[Any] | None, n_labels: int) -> Any:
     """Return a saved rule, or thresholds of labels: a number, or a label and a number, a line."""
-    if path.suffix == ".npz":
-        return Rule.load(path)
     if path.suffix == ".npy":
         return load_numbers(path, "threshold per label")
+    if path.suffix not in TEXTS_OF_THRESHOLDS:
+        return Rule.load(path)
     lines = read_group_lines("decision", path)
     texts, _ = lines.by_number("label", names, n_labels)
     thresholds = {label: decimal_number(text) for label, text in texts.items()}

@@ -14,6 +14,8 @@ from xmleval.kernels.fixed import LIMBS, add_share, add_term, as_float
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.powers import power_of
 
+LEAST = 2.0**-200  # terms below it change no sum of larger ones
+
 
 @kernel
 def find_group(above: Ints, first: int, stop: int) -> int:
@@ -91,6 +93,8 @@ def expect_reciprocal_rank(
             n_left = n_tied - j
             reciprocal[i] += miss * (n_relevant / n_left) / (n_above + j + 1)
             miss *= (n_left - n_relevant) / n_left
+            if miss < LEAST:  # of a long group: no later term changes the sum
+                break
 
 
 @kernel
@@ -157,8 +161,12 @@ def expect_powers(
         while stop > first and above[stop - 1] < min(n_credited[i], k):
             start = find_group(above, first, stop)
             chance = (stop - start) / tied[stop - 1]
-            for place in range(above[stop - 1], min(above[stop - 1] + tied[stop - 1], k)):
-                sums[i] += chance * power_of(base, place)
+            power = power_of(base, above[stop - 1])
+            for _ in range(min(k - above[stop - 1], tied[stop - 1])):
+                sums[i] += chance * power
+                power *= base
+                if power < LEAST:  # of a long group: no later term changes the sum
+                    break
             stop = start
 
 
@@ -218,43 +226,67 @@ def share_hits(
     slots: Ints,
     gains: Floats,
     weight: Floats,
-    cutoffs: Ints,
     table: Ints,
 ) -> None:
     """Move hits of tied labels from their ranks to all ranks of their groups, in equal shares.
-
-    The shares of the ranks between two cutoffs are added at the last of them, so that sums down to
-    a cutoff are rounded once.
 
     true_ptr : int64 (n + 1,); above, tied : int64 (t,), in the order of the labels
     ranks : int64 (t,), ranks at which hits were counted, 0 for labels that are no hits
     slots : int64 (n,), slot of each instance
     gains : float64 (t,), of the relevant labels, or (0,) if all are 1
     weight : float64 (n,), or (0,) if all are 1
-    cutoffs : int64 (c,), ascending
     table : int64 (slots, ranks, 4), changed
     """
     depth = table.shape[1]
     for i in range(true_ptr.size - 1):
         sums = table[slots[i]]
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            if ranks[t] == 0 or tied[t] == 1 or above[t] >= depth:
+            if ranks[t] == 0 or tied[t] == 1:
                 continue
             amount = gains[t] if gains.size else 1.0
             if weight.size:
                 amount *= weight[i]
             if ranks[t] <= depth:
                 add_term(sums[ranks[t] - 1], -amount)
-            last = min(above[t] + tied[t], depth)
-            shared = above[t]  # ranks whose shares have been added, and those before them
-            for place in range(cutoffs.size + 1):
-                stop = min(cutoffs[place], last) if place < cutoffs.size else last
-                if stop <= shared:
-                    continue
+            for place in range(above[t], min(above[t] + tied[t], depth)):
                 if gains.size or weight.size:
-                    add_term(sums[stop - 1], amount * ((stop - shared) / tied[t]))
+                    add_term(sums[place], amount / tied[t])
                 else:
-                    add_share(sums[stop - 1], stop - shared, tied[t], 1)
-                shared = stop
-                if stop == last:
-                    break
+                    add_share(sums[place], 1, tied[t], 1)
+
+
+@kernel
+def share_leading_hits(
+    true_ptr: Ints,
+    above: Ints,
+    tied: Ints,
+    ranks: Ints,
+    slots: Ints,
+    gains: Floats,
+    weight: Floats,
+    cutoffs: Ints,
+    table: Ints,
+) -> None:
+    """Make hits down to cutoffs expected ones, over all orders of equal scores.
+
+    cutoffs : int64 (c,); table : int64 (slots, c, 4), hits down to each cutoff, changed
+    The other arrays are those of `share_hits`.
+    """
+    for i in range(true_ptr.size - 1):
+        sums = table[slots[i]]
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            if ranks[t] == 0 or tied[t] == 1:
+                continue
+            amount = gains[t] if gains.size else 1.0
+            if weight.size:
+                amount *= weight[i]
+            for place in range(cutoffs.size):
+                n_inside = min(cutoffs[place] - above[t], tied[t])
+                if n_inside <= 0 or n_inside == tied[t]:  # a group whole inside is as counted
+                    continue
+                if ranks[t] <= cutoffs[place]:
+                    add_term(sums[place], -amount)
+                if gains.size or weight.size:
+                    add_term(sums[place], amount * (n_inside / tied[t]))
+                else:
+                    add_share(sums[place], n_inside, tied[t], 1)

@@ -618,12 +618,14 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def _tie_notes(self, names: Mapping[str, str]) -> list[Footnote]:
         """Return notes on the measures for which ties decide which of two models is better."""
-        pairs_of = defaultdict[str, list[str]](list)
+        pairs_of = defaultdict[tuple[str, bool], list[str]](list)
         for a, b in self.pairs or combinations(self.reports, 2):
             measures = self._measures_decided_by_ties((a, b))
             if measures:
-                pairs_of[measures].append(f"{names[a]} and {names[b]}")
-        return [Footnote(self._tie_note(measures, pairs)) for measures, pairs in pairs_of.items()]
+                decided = self._specs_decided_by_ties(WHOLE, (a, b))
+                has_orders = any(spec.metric.has_orders for spec in decided)
+                pairs_of[measures, has_orders].append(f"{names[a]} and {names[b]}")
+        return [Footnote(self._tie_note(*key, pairs)) for key, pairs in pairs_of.items()]
 
     def _measures_decided_by_ties(self, pair: tuple[str, str]) -> str:
         """Return the measures and shares of two models that ties decide, as text."""
@@ -638,15 +640,20 @@ class Comparison(Result[Record], Mapping[str, Report]):
         specs = self._specs_of(place)
         return [spec for spec in specs if self._fairness.are_decided_by_ties(place, spec, pair)]
 
-    def _tie_note(self, measures: str, pairs: Sequence[str]) -> Message:
-        """Return a note on pairs of models that ties decide by some measures, and what to do."""
+    def _tie_note(self, measures: str, has_orders: bool, pairs: Sequence[str]) -> Message:
+        """Return a note on pairs of models that ties decide by some measures, and what to do.
+
+        has_orders : whether the values of any of these can be expected over all orders
+        """
         consequence = "tested" if self.test else "marked as better"
+        advice: list[object] = ["give scores that differ, "]
+        if has_orders:
+            advice += [Field("ties", "expected"), ", "]
         return Message(
             f"decided by ties: which of {shown_names(pairs)} is better changes with the order of "
-            f"equal scores, so that it is not {consequence} for {measures}; give scores that "
-            "differ, ",
-            Field("ties", "expected"),
-            ", or measures that count ties, such as auc.samples",
+            f"equal scores, so that it is not {consequence} for {measures}; ",
+            *advice,
+            "or measures that count ties, such as auc.samples",
         )
 
     def _tied_shares(self, pair: tuple[str, str], tied: Collection[Spec]) -> str:

@@ -58,10 +58,12 @@ class Fairness:
         results = [self.reports[_place_of_lists(place, spec)][name].results for name in pair]
         if place[0] == "shares":
             return any(_has_many_ties(each.tied_shares, spec) for each in results)
-        bounds = [each.tie_bounds.get(spec.name) for each in results]
-        if any(bounds):
-            return _may_be_equal(*map(partial(_bounds_of, spec), results))
-        return any(_has_many_ties(each.tied, spec) for each in results)
+        if not any(spec.name in each.tie_bounds for each in results):
+            return any(_has_many_ties(each.tied, spec) for each in results)
+        a, b = map(partial(_bounds_of, spec), results)
+        if a[0] == a[1] and b[0] == b[1]:
+            return False
+        return a[0] <= b[1] and b[0] <= a[1]
 
     def have_like_lists(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Return whether models list about as many labels, as far as a measure reads them."""
@@ -106,11 +108,6 @@ def _bounds_of(spec: Spec, results: Results) -> tuple[float, float]:
     """Return the smallest and the largest value over orders of equal scores."""
     value = results.values[spec.name]
     return results.tie_bounds.get(spec.name, (value, value))
-
-
-def _may_be_equal(a: tuple[float, float], b: tuple[float, float]) -> bool:
-    """Return whether two intervals meet."""
-    return a[0] <= b[1] and b[0] <= a[1]
 
 
 def _place_of_lists(place: Place, spec: Spec) -> Place:

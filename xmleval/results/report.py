@@ -697,9 +697,8 @@ class Report(Result[Record], Mapping[str, float]):
     def _details(self) -> dict[str, Any]:
         """Return what else is known of values, as JSON values; empty ones are left out of JSON."""
         results = self.results
-        first = next(iter(self.estimates.values()), None)
         return {
-            "jackknife_groups": 0 if first is None else first.n_groups,
+            "jackknife_groups": {name: each.n_groups for name, each in self.estimates.items()},
             "reliability": results.reliability,
             "tied_rows": results.tied,
             "tied_shares": results.tied_shares,
@@ -862,6 +861,7 @@ def _mean_results(results: Sequence[Results]) -> Results:
         rows=_mean_columns(results, "rows"),
         labels=_mean_columns(results, "labels"),
         replicates=_mean_columns(results, "replicates"),
+        intervals=_mean_ends([each.intervals for each in results]),
         undefined_rows=first.undefined_rows,
         undefined_labels=first.undefined_labels,
         not_computed=first.not_computed,

@@ -89,7 +89,7 @@ class Result(Protocol[AnyRecord]):
     """A `Report`, `Comparison`, `Diff` or `Ranking`, with all printed forms of its records."""
 
     notes: list[str]
-    _say: Callable[[str], str] = str  # how notes are _worded
+    _say: Callable[[str], str] = str  # how notes are worded
     _has_rows: ClassVar[Sequence[str]] = ("measures",)  # what has a row in tables; first by default
 
     def records(self) -> list[AnyRecord]:
@@ -237,7 +237,7 @@ class Result(Protocol[AnyRecord]):
         measure      @1
         ---------------
         P ↑      0.3333
-        empty=zero unlisted=below
+        ties=order empty=zero unlisted=below
         """
         checked = self._style(**style)
         tables = self._tables(checked.number, checked.rows)
@@ -284,7 +284,7 @@ class Result(Protocol[AnyRecord]):
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> print(report.to_latex(percent=True))
         % values times 100: p@1
-        % empty=zero unlisted=below
+        % ties=order empty=zero unlisted=below
         \begin{tabular}{lr}
         \toprule
         measure & @1 \\

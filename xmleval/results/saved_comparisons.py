@@ -64,7 +64,7 @@ def _differences(members: Mapping[str, Any], reports: Mapping[str, Any]) -> Iter
     level = members["confidence_level"]
     for place, saved in _places(members):
         for each in saved:
-            n_groups = _count_groups(reports[each["a"]], place)
+            n_groups = _count_groups(reports[each["a"]], place, each["name"])
             difference = _difference(each, place, level, n_groups)
             if difference is not None:
                 yield difference
@@ -82,15 +82,15 @@ def _places(members: Mapping[str, Any]) -> Iterator[tuple[Place, list[dict[str, 
         yield ("row_groups", group), contents["differences"]
 
 
-def _count_groups(report: Mapping[str, Any], place: Place) -> int:
-    """Return the number of jackknife groups at a place; 0 if it is not known."""
+def _count_groups(report: Mapping[str, Any], place: Place, measure: str) -> int:
+    """Return the number of jackknife groups of a measure at a place; 0 if it has none."""
     kind, group = place
     member = "jackknife_groups"
     if kind == "shares":
         member = SHARE_MEMBERS[member]
         kind = "groups"
     part = report[kind][group] if kind else report
-    return int(part.get(member) or 0)
+    return int(part.get(member, {}).get(measure, 0))
 
 
 def _difference(

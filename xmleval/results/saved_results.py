@@ -199,14 +199,14 @@ def _results(contents: dict[str, Any], where: str, level: float | None) -> Resul
     intervals = members.pop("confidence")
     tied = members.pop("tied_rows")
     short = members.pop("short_lists")
-    n_groups = _count(contents.get("jackknife_groups") or 0, f"{where}'jackknife_groups'")
+    n_groups = members.pop("jackknife_groups")
     cut = _texts(contents.get("cut_lists") or [], f"{where}'cut_lists'")
     notes = _object(contents.get("notes_on"), f"{where}'notes_on'")
     estimates = dict[str, Estimate]()
     for name, ends in intervals.items():
-        if name in values and name in errors:
+        if name in values and name in errors and name in n_groups:
             error = errors[name]
-            estimates[name] = make_estimate(values[name], ends, error, level, n_groups)
+            estimates[name] = make_estimate(values[name], ends, error, level, n_groups[name])
     return Results(
         values,
         **members,
@@ -221,10 +221,7 @@ def _results(contents: dict[str, Any], where: str, level: float | None) -> Resul
 def make_estimate(
     value: float, ends: tuple[float, float], error: float, level: float | None, n_groups: int
 ) -> Estimate:
-    """Return the interval and the standard error of a value.
-
-    Results of earlier releases lack the number of jackknife groups, which is then 0.
-    """
+    """Return the interval and the standard error of a value."""
     half_width = max(abs(end - value) for end in ends)
     if level is not None and n_groups > 1:
         half_width = half_width_of(error, n_groups, level)
@@ -323,7 +320,7 @@ READERS: dict[str, Callable[[Any, str], Any]] = {  # of the values of results, b
     **dict.fromkeys(("values", "thresholds", "standard_errors"), read_saved_number),
     **dict.fromkeys(("tied_rows", "tied_shares"), read_saved_number),
     **dict.fromkeys(("intervals", "confidence", "tie_bounds"), _ends),
-    **dict.fromkeys(("undefined_rows", "undefined_labels"), _count),
+    **dict.fromkeys(("undefined_rows", "undefined_labels", "jackknife_groups"), _count),
     "reliability": _bins,
     "short_lists": _list_length,
     "not_computed": _text,

@@ -147,7 +147,7 @@ class Trend(Result[DayValue]):
     day1        4  1.0000
     day2        4  0.5000 !
     minimum        0.6000
-    empty=zero unlisted=below
+    ties=order empty=zero unlisted=below
     ! beyond a limit, on 1 of 2 days
     day2: p@1 0.5 is below the minimum 0.6
     """

@@ -291,10 +291,10 @@ class DataHints(State):
         elif n["tied"]:
             reason = "their values depend on the order of labels with equal scores"
             results.notes["ties"] = f"{TIES}{n['tied']}; {reason}"
-            if plan.conventions.all_orders:
-                results.notes["order"] = _describe_ordered(plan, [*self.ties])
         if self.n_tied.any():
             self._add_tied(results)
+        if plan.conventions.all_orders and results.tied:
+            results.notes["order"] = _describe_ordered(plan, [*results.tied])
         if n["rising"] and not n["falling"] and n["listed"] - n["rows"] >= LEAST_STEPS:
             results.notes["rises"] = RISING
 

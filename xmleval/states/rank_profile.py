@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from xmleval.states.rank_tables import (
     count_tables,
     find_slots,
     profile_of_rows,
+    share_leading_ties,
     share_ties,
 )
 from xmleval.states.results import Results
@@ -44,14 +46,14 @@ class RankProfile(State):
     group. Formulas receive a table of hits or gains (slot, rank), the `Profile` and the setting,
     and return the sum of the row values of each slot.
 
-    Over all orders of equal scores, by the convention `ties`, hits and gains are expected ones:
-    those of tied labels are shared by the ranks of their group. They are then fixed-point sums, in
-    which ranks between cutoffs are taken together; discounted measures have tables of every rank.
+    Over all orders of equal scores, by the convention `ties`, hits and gains are expected ones, as
+    fixed-point sums: down to each cutoff, and for discounted measures at each rank, where those of
+    tied labels are shared by the ranks of their group.
 
     depth : largest rank in the tables, which are no wider than the deepest hit
     over_orders : whether hits are expected over all orders of equal scores
     cutoffs : int64 (c,), ascending, of measures that are not discounted
-    discounted : kinds of tables, hits and gains, of which every rank is kept, too
+    discounted : kinds of tables, hits and gains, that are also kept by rank
     propensity : None if no measure reads gains
     kept_specs : measures whose row values are kept, by name
     keys : int64 (s,), number of relevant labels * number of jackknife groups + group, of each slot
@@ -88,7 +90,9 @@ class RankProfile(State):
             "hits": np.zeros((0, 0, *limbs), np.int64),
         }
         if self.over_orders:
-            for name in ("hits", *map(_shared, self.discounted)):
+            for name in self.tables.keys() & {"hits", "gains"}:
+                self.tables[name] = np.zeros((0, self.cutoffs.size, LIMBS), np.int64)
+            for name in map(_shared, self.discounted):
                 self.tables[name] = np.zeros((0, 0, LIMBS), np.int64)
         if self.propensity is not None:
             empty: Ints = np.zeros((0, 0, LIMBS), np.int64)
@@ -103,8 +107,8 @@ class RankProfile(State):
         tables = count_tables(view, slots, self.depth, self.propensity)
         if self.over_orders:
             tables |= self._share_ties(view, slots, tables)
-        ranked = [name for name in tables if name not in UNRANKED]
-        deepest = max(_deepest_hit(tables[name]) for name in ranked)
+        ranked = self._ranked_tables()
+        deepest = max((_deepest_hit(tables[name]) for name in ranked), default=0)
         for name in ranked:
             tables[name] = _with_ranks(tables[name], deepest)
         is_empty = slots.keys < self.n_groups
@@ -114,18 +118,23 @@ class RankProfile(State):
 
     def _share_ties(self, view: View, slots: Slots, tables: dict[str, Ints]) -> dict[str, Ints]:
         """Return the tables of expected hits and gains of a block, from those in order."""
-        every_rank = np.arange(1, self.depth + 1)
         shared = dict[str, Ints]()
         for kind in tables.keys() - UNRANKED:
             gains = NO_PROPENSITY
             if kind == "gains":
                 assert self.propensity is not None
                 gains = self.propensity.values[view.block.truth.labels]
-            shared[kind] = share_ties(view, slots, tables[kind], self.cutoffs, self.depth, gains)
+            in_order = tables[kind]
+            shared[kind] = share_leading_ties(view, slots, in_order, self.cutoffs, gains)
             if kind in self.discounted:
-                by_rank = share_ties(view, slots, tables[kind], every_rank, self.depth, gains)
-                shared[_shared(kind)] = by_rank
+                shared[_shared(kind)] = share_ties(view, slots, in_order, self.depth, gains)
         return shared
+
+    def _ranked_tables(self) -> list[str]:
+        """Return the names of the tables by rank."""
+        if self.over_orders:
+            return [*map(_shared, self.discounted)]
+        return [name for name in self.tables if name not in UNRANKED]
 
     def _keep_rows(self, view: View) -> None:
         """Keep the row values of a block."""
@@ -177,7 +186,7 @@ class RankProfile(State):
                 name: _carry_table(np.add.reduceat(table, starts)) for name, table in tables.items()
             }
         results = Results()
-        profile = _make_profile(sizes, tables)
+        profile = self._make_profile(sizes, tables)
         has_excluded = self.n_empty > 0 and self.plan.conventions.empty == "skip"
         for spec in self.specs:
             results.values[spec.name] = _compute_values(spec, profile, self.plan, 1)[0]
@@ -220,7 +229,18 @@ class RankProfile(State):
                 repeats = np.tile(table, (n, *[1] * (table.ndim - 1)))
                 repeats[places] -= self.tables[name][slots]
                 without[name] = _carry_table(repeats)
-            yield n, _make_profile(np.tile(sizes, n), without)
+            yield n, self._make_profile(np.tile(sizes, n), without)
+
+    def _make_profile(self, n_relevant: Ints, tables: dict[str, Ints]) -> Profile:
+        """Return the profile of tables of integers or of fixed-point sums."""
+        floats: dict[str, Any] = {}
+        for name, table in tables.items():
+            floats[name] = as_floats(table) if table.ndim == 3 else table.astype(np.float64)
+        weight = floats.pop("rows")[:, 0]
+        floats = {"gains": None, "ideals": None, **floats}
+        if self.over_orders:
+            floats["cutoffs"] = self.cutoffs
+        return Profile(n_relevant, weight, **floats)
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -239,17 +259,22 @@ class RankProfile(State):
         expect(bool((np.diff(self.keys) > 0).all()), "keys are not rising")
         n_keys = self.keys.size
         take = contents.take_sums if self.plan.weighted else contents.take
-        take_hits = contents.take_sums if self.over_orders else take
-        self.tables = {"rows": take("rows", n_keys, 1), "hits": take_hits("hits", n_keys, None)}
+        self.tables = {"rows": take("rows", n_keys, 1)}
+        if self.over_orders:
+            self.tables["hits"] = contents.take_sums("hits", n_keys, self.cutoffs.size)
+        else:
+            self.tables["hits"] = take("hits", n_keys, None)
         n_ranks = self.tables["hits"].shape[1]
-        expect(n_ranks <= depth, f"hits at {n_ranks} ranks")
+        expect(self.over_orders or n_ranks <= depth, f"hits at {n_ranks} ranks")
         if self.propensity is not None:
             self.tables["gains"] = contents.take_sums("gains", n_keys, n_ranks)
             self.tables["ideals"] = contents.take_sums("ideals", n_keys, None)
             n_places = self.tables["ideals"].shape[1]
             expect(n_places <= min(self.depth, n_labels), f"ideals at {n_places} ranks")
         for kind in self.discounted:
-            self.tables[_shared(kind)] = contents.take_sums(_shared(kind), n_keys, n_ranks)
+            table = contents.take_sums(_shared(kind), n_keys, None)
+            expect(table.shape[1] <= depth, f"{_shared(kind)} at {table.shape[1]} ranks")
+            self.tables[_shared(kind)] = table
         self.n_empty = int(contents.take("n_empty", 1)[0])
         self.kept = self.kept.restored(contents)
 
@@ -279,17 +304,6 @@ def _with_ranks(table: Ints, n_ranks: int) -> Ints:
     return wider
 
 
-def _make_profile(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:
-    """Return the profile of tables of integers or of fixed-point sums."""
-    floats: dict[str, Floats] = {}
-    for name, table in tables.items():
-        floats[name] = as_floats(table) if table.ndim == 3 else table.astype(np.float64)
-    weight = floats.pop("rows")[:, 0]
-    hits = floats.pop("hits")
-    gains = floats.pop("gains", None)
-    return Profile(n_relevant, weight, hits, gains, floats.pop("ideals", None), **floats)
-
-
 def _carry_table(table: Ints) -> Ints:
     """Carry fixed-point sums in place, and return the table."""
     if table.ndim == 3:
@@ -302,9 +316,11 @@ def _sum_row_values(spec: Spec, profile: Profile, setting: Setting) -> Floats:
     metric = spec.metric
     kind = _kind_of(spec)
     table = getattr(profile, kind)
-    if metric.discounted:
-        shared = getattr(profile, _shared(kind))
-        table = table if shared is None else shared
+    if profile.cutoffs is not None and metric.discounted:
+        table = getattr(profile, _shared(kind))
+    elif profile.cutoffs is not None:
+        place = int(np.searchsorted(profile.cutoffs, setting.k or 0))
+        table = table[:, place : place + 1]
     sums = metric.value(table, profile, setting)
     return settle_empty(
         sums, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty

@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.base.arrays import Bytes, Floats, Ints
 from xmleval.input.vectors import Propensity
-from xmleval.kernels.fixed import LIMBS
+from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.gains import WIDTH, sum_leading_gains
 from xmleval.kernels.hit_tables import (
     LARGEST_SUM,
@@ -23,7 +23,7 @@ from xmleval.kernels.hit_tables import (
 )
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.kernels.sorting import group_rows, longest_row
-from xmleval.kernels.tie_orders import share_hits
+from xmleval.kernels.tie_orders import share_hits, share_leading_hits
 from xmleval.numerics.exact import NO_WEIGHT
 from xmleval.view.facts import Profile
 from xmleval.view.view import View
@@ -88,31 +88,72 @@ def count_tables(
 
 
 def share_ties(
-    view: View, slots: Slots, table: Ints, cutoffs: Ints, depth: int, gains: Floats = NO_PROPENSITY
+    view: View, slots: Slots, table: Ints, depth: int, gains: Floats = NO_PROPENSITY
 ) -> Ints:
-    """Return a table of hits, or of gains, that is expected over all orders of equal scores.
+    """Return a table of hits, or of gains, by rank, expected over all orders of equal scores.
 
-    cutoffs : int64 (c,), ascending: sums down to these are rounded once
     gains : float64 (t,), of the relevant labels; by default 1
     """
+    hits = _tied_hits(view, slots, gains)
     width = table.shape[1]
-    has_ties = not (view.ranking.ordered and view.unlisted is None) or view.ranking.has_ties
-    if has_ties:
-        above, tied = view.standing
-        last = (above + tied)[view.ranks > 0].max(initial=0)
+    if hits is not None:
+        last = (hits.above + hits.tied)[hits.ranks > 0].max(initial=0)
         width = max(width, min(depth, int(last)))
     shared = _limbs(table.shape[0], width)
-    if table.ndim == shared.ndim:
-        shared[:, : table.shape[1]] = table
-    else:
-        shared[:, : table.shape[1], 0] = table
-    if has_ties:
-        weight = view.block.weight
-        if weight is None:
-            weight = NO_WEIGHT
-        rows = above, tied, view.ranks, slots.slot_by_row
-        share_hits(view.block.truth.ptr, *rows, gains, weight, cutoffs, shared)
+    _add_counts(table, shared[:, : table.shape[1]])
+    if hits is not None:
+        share_hits(*hits, shared)
     return shared
+
+
+def share_leading_ties(
+    view: View, slots: Slots, table: Ints, cutoffs: Ints, gains: Floats = NO_PROPENSITY
+) -> Ints:
+    """Return hits, or gains, down to each cutoff, expected over all orders of equal scores.
+
+    table : hits, or gains, by rank in order
+    cutoffs : int64 (c,); gains : float64 (t,), of the relevant labels; by default 1
+    """
+    leading = _limbs(table.shape[0], cutoffs.size)
+    for place, cutoff in enumerate(cutoffs.tolist()):
+        _add_counts(table[:, :cutoff].sum(axis=1), leading[:, place])
+    carry(leading.reshape(-1, LIMBS))
+    hits = _tied_hits(view, slots, gains)
+    if hits is not None:
+        share_leading_hits(*hits, cutoffs, leading)
+    return leading
+
+
+def _add_counts(counts: Ints, sums: Ints) -> None:
+    """Add integers, or fixed-point sums, to fixed-point sums."""
+    if counts.ndim == sums.ndim:
+        sums += counts
+    else:
+        sums[..., 0] += counts
+
+
+class TiedHits(NamedTuple):
+    """Hits of labels with their tie groups, the arguments of `share_hits` but the table."""
+
+    ptr: Ints
+    above: Ints
+    tied: Ints
+    ranks: Ints
+    slots: Ints
+    gains: Floats
+    weight: Floats
+
+
+def _tied_hits(view: View, slots: Slots, gains: Floats) -> TiedHits | None:
+    """Return the hits of a block with their tie groups; None where no scores are equal."""
+    ranking = view.ranking
+    if ranking.ordered and view.unlisted is None and not ranking.has_ties:
+        return None
+    weight = view.block.weight
+    if weight is None:
+        weight = NO_WEIGHT
+    ptr = view.block.truth.ptr
+    return TiedHits(ptr, *view.standing, view.ranks, slots.slot_by_row, gains, weight)
 
 
 def _count_leading(view: View, slots: Slots, depth: int) -> dict[str, Ints]:

@@ -25,6 +25,10 @@ from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above,
 
 NONE: Floats = np.empty(0)
 GIVEN = "label(given)"  # name of thresholds of labels that were not fitted
+NO_RULE = (
+    "neither topK (top3) nor thresholdT (threshold0.5, threshold>=0.5) nor both (top3&threshold0.5)"
+)
+BLANKS = re.compile(r"\s*(&|>=)\s*")  # around operators
 # topK, thresholdT, or both joined by &
 RULE = re.compile(r"(top(?P<k>[0-9]+)(&(?=t)|$))?(threshold(?P<sign>>=)?(?P<threshold>.+))?")
 LISTED = ("listed", "weighted")  # kinds for which labels without a score do not compete
@@ -285,17 +289,13 @@ def parse_decision(rule: str | Decision) -> Decision:
         return rule
     decision = _parse_text(rule) if isinstance(rule, str) else None
     if decision is None:
-        neither = (
-            " is neither topK (top3) nor thresholdT (threshold0.5, threshold>=0.5) nor both "
-            "(top3&threshold0.5)"
-        )
-        raise ValueError(Message(Keyword("decision", shown(rule)), neither))
+        raise ValueError(Message(Keyword("decision", shown(rule)), f" is {NO_RULE}"))
     return decision
 
 
 def _parse_text(text: str) -> Decision | None:
     """Return the decision of a text, None if it is invalid."""
-    match = RULE.fullmatch(text.strip().lower())
+    match = RULE.fullmatch(BLANKS.sub(r"\1", text.strip().lower()))
     if match is None:
         return None
     k = None if match["k"] is None else whole_number(match["k"])

@@ -54,8 +54,8 @@ class Profile(NamedTuple):
     n_relevant : int64 (g,); weight : float64 (g,), total weight of each group;
     hits : float64 (g, depth), weight of hits at each rank; gains, ideals : the same for the inverse
     propensities of hits and of the ideal ranking, or None without propensities;
-    shared_hits, shared_gains : the same as hits and gains with those of tied labels shared by all
-    ranks of their group, for discounted measures over all orders; None elsewhere.
+    cutoffs : over all orders of equal scores, hits and gains are down to each of these, expected;
+    shared_hits, shared_gains : those at each rank, for discounted measures; None elsewhere.
     """
 
     n_relevant: Ints
@@ -63,6 +63,7 @@ class Profile(NamedTuple):
     hits: Floats
     gains: Floats | None
     ideals: Floats | None
+    cutoffs: Ints | None = None
     shared_hits: Floats | None = None
     shared_gains: Floats | None = None
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xmleval.base.arrays import MOST_LABELS, Floats
-from xmleval.base.errors import MOST, InputError, Keyword, Message, shown
+from xmleval.base.errors import MOST, InputError, Keyword, Message, positive_integer, shown
 from xmleval.base.notes import Note
 from xmleval.base.numerals import decimal_number
 from xmleval.files.remote import as_path, is_file
@@ -119,6 +119,8 @@ class Rule:
         n = self.decision.numbers.size - 1
         inputs = f"{n} features" if self.decision.kind == "features" else f"its first {n} scores"
         decision = self.decision.name.partition("#")[0]
+        if self.decision.kind == "listed":
+            decision = f"top{self.decision.value:.0f}"
         if self.decision.kind == "labels":
             decision = f"thresholds of {self.n_labels} labels"
         value = self.decision.value
@@ -164,19 +166,28 @@ class Rule:
         """
         if isinstance(decision, str):
             parsed = parse_decision(decision)
-            if n_labels is None:
+            names = None if labels is None else tuple(labels)
+            if n_labels is None and names is None:
                 raise InputError("n_labels", f"missing; {shown(decision)} has no number of labels")
+            size = positive_integer("n_labels", len(names or ()) if n_labels is None else n_labels)
+            if names is not None and len(names) != size:
+                raise InputError("labels", f"{len(names)} names; expected {size}")
             if parsed.kind == "top":  # unlisted labels do not compete
                 parsed = Decision("listed", parsed.value)
-            return cls("given", None, n_labels, parsed)
-        names = None if labels is None else [*labels]
-        if isinstance(decision, Mapping) and names is None:
-            names = [*decision]
-        values, _ = read_label_values("decision", decision, names)
-        vector: Any = sort_by_names("decision", values, names)
-        size = len(vector) if n_labels is None else n_labels
+            return cls("given", None, size, parsed, names)
+        if is_file(decision):
+            reason = "is a file; give its thresholds as an array or a dict"
+            raise InputError("decision", f"{shown(str(decision))} {reason}")
+        label_names = None if labels is None else [*labels]
+        if isinstance(decision, Mapping) and label_names is None:
+            label_names = [*decision]
+        values, _ = read_label_values("decision", decision, label_names)
+        vector: Any = sort_by_names("decision", values, label_names)
+        size = positive_integer("n_labels", len(vector) if n_labels is None else n_labels)
         thresholds = label_thresholds(vector, size)
-        return cls("given", None, size, thresholds, None if names is None else tuple(names))
+        return cls(
+            "given", None, size, thresholds, None if label_names is None else tuple(label_names)
+        )
 
     @property
     def by_name(self) -> bool:
