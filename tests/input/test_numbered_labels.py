@@ -230,3 +230,18 @@ def test_shell_reads_one_file_as_truth_and_scores() -> None:
     code, numbered, error = answer(["evaluate", "other.csv", "other.csv", *fields, *options])
     assert code == 0, error
     assert f'"ndcg@3": {expected(GRADED)[0]["ndcg@3"]}' in numbered
+
+
+@each_form
+def test_scores_are_not_judged_by_themselves(form: Callable[..., Any]) -> None:
+    table = form(make_table().rename(columns={"y": "gain"}), "table")
+    text = r"no column has judgements, and 'score' may have scores; .*score"
+    with pytest.raises(ValueError, match=text):
+        evaluate(table, table, **GRADED)
+    with pytest.raises(ValueError, match="no column has judgements"):
+        named_by_none = named_by(form, table, label="")
+        evaluate(named_by_none, named_by_none, **GRADED)
+    named = named_by(form, table, score="gain")
+    assert results_of(named, table, **GRADED) == expected(GRADED)
+    alone = named_by(form, form(make_table()[["qid", "score"]], "alone"), label="")
+    assert evaluate(alone, table, metrics="p@1")["p@1"] >= 0

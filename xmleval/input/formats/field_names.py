@@ -11,6 +11,7 @@ from xmleval.input.columns import (
     PRED,
     ChosenColumns,
     ColumnsError,
+    NoJudgementsError,
     NoLabelsError,
     TableColumns,
     choose_columns,
@@ -66,7 +67,7 @@ def choose_fields(
     try:
         try:
             columns = choose(judged if labels == NUMBERED else chosen)
-        except NoLabelsError:
+        except (NoLabelsError, NoJudgementsError):
             columns = choose(judged)
     except NoLabelsError as error:
         raise NoLabelsError(Message(f"{error}; ", *_naming_fields(kind))) from None
