@@ -106,7 +106,7 @@ class NoLabelsError(ColumnsError):
 
 
 class NoJudgementsError(ColumnsError):
-    """A truth without a column of labels has a column of scores, but none of judgements."""
+    """A truth without a column of labels has no column of judgements; scores may have one."""
 
 
 class NoListsError(ColumnsError):
@@ -218,8 +218,9 @@ def _number_labels(
     if value is None:
         value = usual.find_numbered_value(is_certain=True)
     if value is None:
-        noun = "judgements" if usual.is_truth else "scores"
-        raise ColumnsError(f"no column has {noun}; {_list_columns(names)}")
+        if usual.is_truth:
+            raise NoJudgementsError(f"no column has judgements; {_list_columns(names)}")
+        raise ColumnsError(f"no column has scores; {_list_columns(names)}")
     return _numbered_table(instance, value, names)
 
 

@@ -21,6 +21,7 @@ from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
 from xmleval.input.matched_rows import PlacedRows
 from xmleval.input.names import NameTable, TableNames
+from xmleval.input.numbered_labels import LabelCounter
 from xmleval.input.pieces import Pieces
 from xmleval.input.plausibility import similar_names
 from xmleval.input.rows import (
@@ -98,6 +99,7 @@ class Match:
         self.origin: Origin | None = None
         self.higher_is_better = True
         self.of_file = False  # whether the truth is read from a file
+        self.names_labels = False  # whether the truth has rows whose labels have names
 
     def fork(self) -> Match:
         """Return a copy for another model: the same labels, its own unknown labels, no notes."""
@@ -272,6 +274,7 @@ class Match:
             keys = _as_list(rows.keys)
             if progress.role == "y_true":
                 return self._number_true_rows(progress, rows, keys)
+        self._refuse_rows_without_names(progress, keys)
         if BY_KEY not in (match_by, self.by):
             return self._number_rows_by_index(progress, keys)
         if keys is None and self.are_numbers:
@@ -283,6 +286,27 @@ class Match:
         if self.keys is not None:
             keys = called_like(self.keys, keys)
         return self._number_keys(progress, keys)
+
+    @property
+    def counter(self) -> LabelCounter | None:
+        """What numbered the labels of the truth, None if these have names or ids."""
+        return None if self.origin is None else self.origin.counter
+
+    def _refuse_rows_without_names(self, progress: MatchProgress, keys: list[Any] | None) -> None:
+        """Refuse groups given by their sizes on one side, where rows have names on the other."""
+        numbers_rows = _numbers_rows(progress.counter)
+        true_numbers_rows = _numbers_rows(self.counter)
+        if numbers_rows == true_numbers_rows:
+            return
+        names = self.keys if numbers_rows else keys
+        match_by = self.by if numbers_rows or progress.rows is None else progress.rows.match
+        if names is None or (match_by != BY_KEY and names == [*range(len(names))]):
+            return
+        groups, named = progress.argument, self.truth
+        if true_numbers_rows:
+            groups, named = named, groups
+        text = f"rows of {named} have names, and groups by sizes in {groups} have none"
+        raise InputError(progress.argument, f"{text}; give qid= to both")
 
     def _number_rows_by_index(self, progress: MatchProgress, keys: list[Any] | None) -> Ints | None:
         """Return the truth's number by row of a frame; None if rows are in order."""
@@ -315,6 +339,7 @@ class Match:
         self.origin = rows.origin
         self.by = rows.match
         self.of_file = rows.places is not None
+        self.names_labels |= self._has_names(rows)
         if keys is not None and rows.match == BY_KEY:
             return self._number_keys(progress, keys)
         self.keys = keys
@@ -518,18 +543,48 @@ class Match:
             self._note_unknown(progress)
 
     def _refuse_other_sizes(self, progress: MatchProgress) -> None:
-        """Refuse numbered labels of a row that are more or fewer than those of the truth."""
-        counter = None
-        if progress.rows is not None and progress.rows.origin is not None:
-            counter = progress.rows.origin.counter
-        if counter is None or self.origin is None or self.origin.counter is None:
+        """Refuse numbered labels that cannot be those of the truth.
+
+        These are named there, more or fewer in a row, or of rows whose further columns differ.
+        """
+        counter = progress.counter
+        expected = self.counter
+        if counter is None or expected is None:
+            self._refuse_numbered_beside_named(progress)
             return
-        difference = self.origin.counter.first_difference(counter.sizes)
+        difference = expected.first_difference(counter.sizes)
         if difference is not None:
-            key, expected, size = difference
-            text = f"row {shown(key)} has {counted(size, 'labels')}, and {expected} in {self.truth}"
+            key, n_expected, size = difference
+            text = f"row {shown(key)} has {counted(size, 'labels')}, and {n_expected} in "
             hint = "without a column of labels they are matched by their order; give both the same"
-            raise InputError(progress.argument, f"{text}; {hint}")
+            raise InputError(progress.argument, f"{text}{self.truth}; {hint}")
+        n_rows, n_expected = len(counter.sizes), len(expected.sizes)
+        if _numbers_rows(counter) and n_rows != n_expected:
+            message = other_rows(n_rows, n_expected, self.truth)
+            raise InputError(progress.argument, message)
+        column = expected.other_column(counter)
+        if column is not None:
+            text = f"column {shown(column)} is not as in {self.truth}, and labels are matched by "
+            hint = "their order; give both a column 'label', or leave it out"
+            raise InputError(progress.argument, f"{text}{hint}")
+
+    def _has_names(self, rows: Rows) -> bool:
+        """Tell whether labels of rows have names, or ids that are not those of listed names."""
+        return bool(rows.labels.size) and (rows.names is not None or not self.closed)
+
+    def _refuse_numbered_beside_named(self, progress: MatchProgress) -> None:
+        """Refuse labels that are numbered on one side only, and have names on the other."""
+        rows = progress.rows
+        if self.counter is not None:
+            are_named = rows is not None and self._has_names(rows)
+            numbered_side, named_side = self.truth, progress.argument
+        else:
+            are_named = progress.counter is not None and self.names_labels
+            numbered_side, named_side = progress.argument, self.truth
+        if are_named:
+            text = f"labels of {named_side} have names, and {numbered_side} has no column of labels"
+            hint = "whose labels are numbered; give both a column 'label', or neither"
+            raise InputError(progress.argument, f"{text}, {hint}")
 
     def _refuse_other_order(self, argument: str, rows: Rows) -> None:
         """Refuse rows in order if a column has the truth's values in another order."""
@@ -601,6 +656,11 @@ def _as_list(keys: Sequence[Any] | None) -> list[Any] | None:
     if keys is None or isinstance(keys, list):
         return keys
     return [*keys]
+
+
+def _numbers_rows(counter: LabelCounter | None) -> bool:
+    """Tell whether rows have no names, as groups that are given by their sizes."""
+    return counter is not None and counter.numbers_rows
 
 
 def _are_integers(keys: Sequence[Any]) -> bool:
@@ -705,6 +765,13 @@ class MatchProgress:
     columns: Sequence[Any] | None = None
     column_numbers: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
+    @property
+    def counter(self) -> LabelCounter | None:
+        """What numbered the labels of the last batch, None if these have names or ids."""
+        if self.rows is None or self.rows.origin is None:
+            return None
+        return self.rows.origin.counter
+
     def codes_of(self, names: TableNames) -> Labels:
         """Return label numbers by name of a table, -1 until the caller fills them in."""
         if self.table is not names.table:
@@ -774,6 +841,8 @@ def _refuse_unlike_models(models: Sequence[tuple[str, Rows]]) -> None:
     if keys is not None and first_rows.is_long:
         keys = [*dict.fromkeys(keys)]
     match = Match(first_model, None, keys=keys, by=by, n_rows=first_rows.n_rows)
+    match.origin = first_rows.origin
+    match.names_labels = first_rows.labels.size > 0
     for model, rows in models[1:]:
         match.row_numbers("y_score", model, rows)
         have_labels = rows.labels.size and first_rows.labels.size

@@ -69,8 +69,8 @@ def choose_fields(
             columns = choose(judged if labels == NUMBERED else chosen)
         except (NoLabelsError, NoJudgementsError):
             columns = choose(judged)
-    except NoLabelsError as error:
-        raise NoLabelsError(Message(f"{error}; ", *_naming_fields(kind))) from None
+    except (NoLabelsError, NoJudgementsError) as error:
+        raise type(error)(Message(f"{error}; ", *_naming_fields(kind))) from None
     except ColumnsError as error:
         raise ColumnsError(Message(f"{error}; ", *_naming_fields(kind))) from None
     if columns.are_numbered:

@@ -21,6 +21,7 @@ from xmleval.input.columns import (
     ChosenColumns,
     ColumnsError,
     DecidingColumnError,
+    NoJudgementsError,
     NoLabelsError,
     NoListsError,
     TableColumns,
@@ -86,16 +87,22 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FrameColumns:
-    """A frame, and the columns that the caller named; see `from_df`."""
+    """A frame, and the columns that the caller named; see `from_df`.
+
+    numbers_rows : whether the column of rows has their numbers, which are no names
+    """
 
     frame: Frame = field(repr=False)
     chosen: ChosenColumns[Hashable]
     keep: str | None = None
+    numbers_rows: bool = False
 
     def rows(self, argument: str) -> Rows:
         """Return the rows of the frame."""
         with _naming_options(argument):
             rows = _read_rows(self.frame, argument, self.chosen)
+        if rows.origin is not None and rows.origin.counter is not None:
+            rows.origin.counter.numbers_rows = self.numbers_rows
         return rows._replace(keep=self.keep)
 
 
@@ -201,6 +208,7 @@ def _read_long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]
     if columns.are_numbered:
         counter = LabelCounter()
         labels: list[Any] = counter.names(keys)
+        counter.add_digests(further.digests)
         notes += notes_on_numbered(columns, kind)
     else:
         labels = frame.values(columns.label)
@@ -270,8 +278,12 @@ def from_df(
     table = open_frame("frame", frame)
     if table is None:
         raise InputError("frame", f"{type(frame).__name__} is no frame of pandas, polars or Arrow")
+    chosen = ChosenColumns(instance, label, score)
     with _naming_options("frame"):
-        columns = _choose_columns(table, "frame", ChosenColumns(instance, label, score))
+        try:
+            columns = _choose_columns(table, "frame", chosen)
+        except NoJudgementsError:  # the frame may have scores
+            columns = _choose_columns(table, "y_score", chosen)
     key = None if columns.is_usual else columns.instance
     check_keep(keep)
     label_column = label if columns.are_numbered else columns.label
