@@ -274,6 +274,8 @@ class Match:
             keys = _as_list(rows.keys)
             if progress.role == "y_true":
                 return self._number_true_rows(progress, rows, keys)
+            if rows.are_columns:
+                self._refuse_ids_as_labels(progress.argument, rows)
         self._refuse_rows_without_names(progress, keys)
         if BY_KEY not in (match_by, self.by):
             return self._number_rows_by_index(progress, keys)
@@ -467,6 +469,20 @@ class Match:
         self.note(argument, "unknown columns", len(unknown), examples)
         self._note_similar(argument, unknown)
         return self._add(columns, number, self.unknown, self.n_labels)
+
+    def _refuse_ids_as_labels(self, argument: str, rows: Rows) -> None:
+        """Refuse a column that names the rows on one side for its contents, and is a label here."""
+        origin = rows.origin
+        if origin is None:
+            return
+        found = origin.found_ids
+        if found is not None and found in (self.number or ()):
+            text = f"column {shown(found)} is read as ids, and is a label of {self.truth}; "
+            raise InputError(argument, Message(text, Keyword("labels"), " names all labels"))
+        expected = None if self.origin is None else self.origin.found_ids
+        if expected is not None and expected in [*(rows.names or ())]:
+            text = f"column {shown(expected)} is read as a label, and has the ids of {self.truth}; "
+            raise InputError(argument, Message(text, *origin.joined_by(expected)))
 
     def _number_columns_without_names(self, argument: str, columns: Sequence[Any]) -> Ints:
         """Return label ids by column where the truth has no names: from its name or position."""

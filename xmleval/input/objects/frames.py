@@ -501,11 +501,24 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
         except ColumnsError as error:
             raise InputError(argument, str(error)) from None
     notes = list[str]()
-    if id_column is None and frame.columns:
-        id_column = _find_integer_ids(frame, labels)
-        if id_column is not None:
-            notes.append(note_on_ids(id_column))
-    return _read_wide_rows(frame, argument, labels, id_column, notes)
+    found_ids: Hashable = None
+    if id_column is None and not _has_other_ids(frame, labels or ()):
+        found_ids = _find_integer_ids(frame, labels)
+    if found_ids is not None:
+        id_column = found_ids
+        notes.append(note_on_ids(found_ids))
+    rows = _read_wide_rows(frame, argument, labels, id_column, notes)
+    if rows.origin is not None:
+        rows.origin.found_ids = found_ids
+    return rows
+
+
+def _has_other_ids(frame: Frame, labels: Sequence[Any]) -> bool:
+    """Return whether a frame has an index of its own, or a column named like ids or an index."""
+    if frame.keys is not None and frame.keys != [*range(len(frame.keys))]:
+        return True
+    names = [name for name in frame.columns if name not in labels]
+    return bool(named_as(names, INSTANCE)) or any(map(is_written_index, names))
 
 
 def _refuse_same_names(argument: str, names: list[Hashable]) -> None:
@@ -529,6 +542,8 @@ def _find_keys(frame: Frame, argument: str, labels: Sequence[Any]) -> Hashable:
 
 def _find_integer_ids(frame: Frame, labels: Sequence[Any] | None) -> Hashable:
     """Return the first column if its integers can only be ids of rows, None if they are labels."""
+    if not frame.columns:
+        return None
     first, *others = frame.columns
     if labels is not None:
         others = [name for name in others if name in labels]
@@ -540,8 +555,12 @@ def _find_integer_ids(frame: Frame, labels: Sequence[Any] | None) -> Hashable:
     matrix = frame.matrix(others)
     if matrix.dtype.kind not in "biuf" or 0 in matrix.shape:
         return None
-    has_fractions = matrix.dtype.kind == "f"
-    largest = 0 if has_fractions else int(matrix.max())
+    numbers = matrix.data if is_sparse(matrix) else matrix
+    known = numbers[~np.isnan(numbers)]
+    # integers with missing values are floating-point numbers, too
+    has_points = numbers.dtype.kind == "f" and known.size == numbers.size
+    has_fractions = has_points or bool((known % 1 != 0).any())
+    largest = float(known.max(initial=0))
     return first if are_ids(values, largest, has_fractions=has_fractions) else None
 
 
