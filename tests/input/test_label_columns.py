@@ -422,6 +422,30 @@ def test_predictions_without_names_are_read_by_position(write: Writer, form: str
 
 
 @each_format
+def test_ids_in_another_order_beside_an_array_are_refused(write: Writer) -> None:
+    truth = make_truth(9, 3)
+    scores = np.random.default_rng(2).random((9, 3))
+    truth["id"] = range(9)
+    assert evaluate(write(truth, "in_order"), scores, metrics="p@1")["p@1"] >= 0
+    file = write(truth[::-1], "t")
+    text = "ids have the numbers of the rows in another order, and y_score has no ids; sort its"
+    with pytest.raises(ValueError, match=text):
+        evaluate(file, scores)
+
+
+@each_format
+def test_columns_in_the_order_of_their_numbers_are_noted(write: Writer) -> None:
+    truth = make_truth(9, 3)
+    truth.columns = pd.Index(["id", "2", "0", "1"])
+    file = write(truth, "t")
+    scores = np.random.default_rng(2).random((9, 3))
+    report = evaluate(file, scores, metrics="p@1")
+    assert f"{file}: columns were brought in the order of their numbers" in report.notes
+    plain = truth[["0", "1", "2"]].to_numpy()
+    assert report["p@1"] == evaluate(plain, scores, metrics="p@1")["p@1"]
+
+
+@each_format
 def test_sets_without_names_are_read_by_position(write: Writer) -> None:
     truth = make_truth(9, 3)
     file = write(truth, "t")

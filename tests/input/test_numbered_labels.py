@@ -325,3 +325,19 @@ def test_numbers_of_lines_are_left_out(form: Callable[..., Any]) -> None:
     table["number"] = np.arange(len(table)) + 1
     data = form(table, "table")
     assert results_of(data, data, **GRADED) == expected(GRADED)
+
+
+@each_form
+def test_one_label_in_each_row_is_numbered_where_the_caller_says_so(
+    form: Callable[..., Any],
+) -> None:
+    truth = form(pd.DataFrame({"qid": [3, 5, 7], "y": [1, 0, 1]}), "truth")
+    scores = form(pd.DataFrame({"qid": [3, 7, 5], "score": [0.5, 0.25, 0.75]}), "scores")
+    text = r"no column for label 'y'; if each row has one label .*label=''\) says so for both"
+    with pytest.raises(ValueError, match=text):
+        evaluate(truth, scores)
+    report = evaluate(
+        named_by(form, truth, label=""), named_by(form, scores, label=""), metrics="p@1"
+    )
+    assert report["p@1"] == 2 / 3
+    assert report.label_names == ["0"]

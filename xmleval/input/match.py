@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Bools, Ints, Labels, label_dtype
 from xmleval.base.budget import memory_limit
 from xmleval.base.cached import cached
-from xmleval.base.errors import Field, InputError, Keyword, Message, counted, other_rows, shown
+from xmleval.base.errors import (
+    Field,
+    InputError,
+    Keyword,
+    Message,
+    ScanField,
+    counted,
+    other_rows,
+    shown,
+)
 from xmleval.base.notes import Note
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
@@ -44,6 +53,7 @@ IN_ORDER = "columns were brought in the order of their numbers"
 LEFT_OUT = "column {} is left out; {} no ids of rows, so they are in order"
 BY_POSITION = "labels were read by position, as {} has no names of them"
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
+SAME_NAMES = "; where it is the same label, call its column alike in both"
 SAME_ROWS = "; where the order is the same, give both after reset_index(drop=True)"
 Batches = Callable[[], Iterable[Rows]]  # yields the rows of an input from the beginning
 
@@ -460,10 +470,10 @@ class Match:
         missing = [name for name in number if name not in present]
         unknown = [name for name in columns if name not in number]
         if self.closed and missing:
-            hint = ""
+            hint: Sequence[object] = ()
             if len(columns) == len(number):
-                hint = SAME_ORDER.format(argument)
-            raise InputError(argument, f"no column for label {shown(missing[0])}{hint}")
+                hint = _hint_of_other_names(argument, rows, len(columns))
+            raise InputError(argument, Message(f"no column for label {shown(missing[0])}", *hint))
         self.note(argument, "labels without column", len(missing))
         examples = ", ".join(map(shown, unknown[:SHOWN_COLUMNS]))
         self.note(argument, "unknown columns", len(unknown), examples)
@@ -947,6 +957,32 @@ def as_numbers(names: Sequence[Any]) -> Ints | None:
     if number_of:
         return None
     return np.array(numbers, np.int64)
+
+
+def are_in_other_order(columns: Sequence[Any]) -> bool:
+    """Tell whether columns are numbers, 0, 1, .., in another order."""
+    numbers = numbers_of_columns(columns)
+    return numbers is not None and bool((np.diff(numbers) < 0).any())
+
+
+def _hint_of_other_names(argument: str, rows: Rows, n_columns: int) -> list[object]:
+    """Return advice on columns whose names are not those of as many labels of the truth."""
+    is_from_file = rows.places is not None
+    has_ids = rows.origin is not None and rows.origin.id_column is not None
+    if has_ids and n_columns == 1:
+        option: object = "xmleval.from_df(df, label='')"
+        if is_from_file:
+            option = ScanField("label_field", "''")
+        return ["; if each row has one label without a name, ", option, " says so for both"]
+    return [SAME_NAMES if is_from_file or has_ids else SAME_ORDER.format(argument)]
+
+
+def refuse_other_numbers(argument: str, numbers: Ints, companion: str) -> None:
+    """Refuse ids 0, 1, .. of rows in another order, where another input has no ids."""
+    expected = np.arange(numbers.size)
+    if (numbers != expected).any() and (np.sort(numbers) == expected).all():
+        text = f"its ids have the numbers of the rows in another order, and {companion} has no ids"
+        raise InputError(argument, f"{text}; sort its rows by them, or give ids to both")
 
 
 def numbers_of_columns(columns: Sequence[Any]) -> Ints | None:
