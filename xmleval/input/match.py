@@ -314,9 +314,11 @@ class Match:
         match_by = self.by if numbers_rows or progress.rows is None else progress.rows.match
         if names is None or (match_by != BY_KEY and names == [*range(len(names))]):
             return
-        groups, named = progress.argument, self.truth
+        groups = progress.argument
+        named = self.truth
         if true_numbers_rows:
-            groups, named = named, groups
+            groups = self.truth
+            named = progress.argument
         text = f"rows of {named} have names, and groups by sizes in {groups} have none"
         raise InputError(progress.argument, f"{text}; give qid= to both")
 
@@ -584,9 +586,9 @@ class Match:
             text = f"row {shown(key)} has {counted(size, 'labels')}, and {n_expected} in "
             hint = "without a column of labels they are matched by their order; give both the same"
             raise InputError(progress.argument, f"{text}{self.truth}; {hint}")
-        n_rows, n_expected = len(counter.sizes), len(expected.sizes)
-        if _numbers_rows(counter) and n_rows != n_expected:
-            message = other_rows(n_rows, n_expected, self.truth)
+        n_true_rows = len(expected.sizes)
+        if _numbers_rows(counter) and len(counter.sizes) != n_true_rows:
+            message = other_rows(len(counter.sizes), n_true_rows, self.truth)
             raise InputError(progress.argument, message)
         column = expected.other_column(counter)
         if column is not None:
@@ -601,12 +603,13 @@ class Match:
     def _refuse_numbered_beside_named(self, progress: MatchProgress) -> None:
         """Refuse labels that are numbered on one side only, and have names on the other."""
         rows = progress.rows
-        if self.counter is not None:
-            are_named = rows is not None and self._has_names(rows)
-            numbered_side, named_side = self.truth, progress.argument
-        else:
+        numbered_side = self.truth
+        named_side = progress.argument
+        are_named = rows is not None and self._has_names(rows)
+        if self.counter is None:
+            numbered_side = progress.argument
+            named_side = self.truth
             are_named = progress.counter is not None and self.names_labels
-            numbered_side, named_side = progress.argument, self.truth
         if are_named:
             text = f"labels of {named_side} have names, and {numbered_side} has no column of labels"
             hint = "whose labels are numbered; give both a column 'label', or neither"
