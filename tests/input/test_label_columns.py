@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from tests.damage import answer
 from tests.limits import NAME_LIMITS, small_limits
 from xmleval import evaluate, inverse_propensity, label_statistics, scan
+from xmleval.input.id_columns import begins_with_ids
+from xmleval.input.opened import OpenedValue
 from xmleval.io import read_arrow_truth
 
 MEASURES = ["p@1", "ndcg@3", "auc.macro", "ranking_loss", "f1.macro@1"]
@@ -267,7 +269,9 @@ def make_numbered(ids: list[int], name: str = "no") -> tuple[pd.DataFrame, pd.Da
 
 
 @each_format
-@pytest.mark.parametrize("ids", [[*range(1, 10)], [*range(11, 20)], [3, 1, 8, 0, 2, 7, 9, 5, 40]])
+@pytest.mark.parametrize(
+    "ids", [[*range(1, 11)], [*range(11, 21)], [3, 1, 8, 0, 2, 7, 9, 5, 40, 6]]
+)
 def test_integers_that_differ_in_the_first_column_name_the_rows(
     write: Writer, ids: list[int]
 ) -> None:
@@ -289,7 +293,7 @@ def test_integers_that_differ_in_the_first_column_name_the_rows(
 
 @each_format
 def test_labels_with_the_column_of_integers_make_it_a_label(write: Writer) -> None:
-    truth, scores = make_numbered([*range(11, 20)])
+    truth, scores = make_numbered([*range(11, 21)])
     names = [*truth.columns]
     files = write(truth, "t"), write(scores, "s")
     graded = {"metrics": "ndcg@3", "conventions": "gains=linear", "labels": names}
@@ -307,6 +311,59 @@ def test_few_integers_that_may_be_labels_are_labels(write: Writer, ids: list[int
     scores = make_scores(len(ids)).drop(columns="id").assign(no=0.5)
     assert results_of(write(truth, "t"), write(scores, "s"), **graded)[2][0] == "no"
     assert results_of(truth, scores, **graded)[2][0] == "no"
+
+
+@each_format
+def test_integers_that_may_be_grades_are_a_label(write: Writer) -> None:
+    truth, scores = make_numbered([*range(10)])
+    truth["label 1"] = 9
+    graded = {"metrics": "ndcg@3", "conventions": "gains=linear"}
+    scores["no"] = scores["no"] / 4
+    assert results_of(write(truth, "t"), write(scores, "s"), **graded)[2][0] == "no"
+    assert results_of(truth, scores, **graded)[2][0] == "no"
+
+
+@pytest.mark.parametrize("cell", ["-1", "1e3", ""])
+def test_numbers_without_a_decimal_point_are_no_fractions(cell: str) -> None:
+    number = int(float(cell)) if cell else np.nan
+    rows = [[str(row), cell, "1200"] for row in range(12)]
+    assert not begins_with_ids(rows)
+    assert begins_with_ids([[first, cell, "0.5"] for first, *_ in rows])
+    frame = pd.DataFrame({"no": range(12), "a": number, "b": 1200})
+    read = OpenedValue("y_score", "scores", "y_score", value=frame).rows
+    assert read is not None
+    assert read.origin is not None
+    assert read.origin.found_ids is None
+
+
+@each_format
+def test_ids_of_the_truth_are_no_label_of_predictions(write: Writer) -> None:
+    truth, scores = make_numbered([*range(11, 21)])
+    labels = [name for name in scores if name != "no"]
+    scores[labels] = (scores[labels] * 400).astype(int)
+    files = write(truth, "t"), write(scores, "s")
+    for data in (files, (truth, scores), (truth, files[1]), (files[0], scores)):
+        with pytest.raises(ValueError, match=r"'no' is read as a label, and has the ids of .*; "):
+            evaluate(*data, metrics="p@1")
+
+
+@each_format
+def test_label_of_the_truth_names_no_rows_of_predictions(write: Writer) -> None:
+    truth, scores = make_numbered([*range(11, 21)])
+    truth["no"] = [0, 1] * 5
+    files = write(truth, "t"), write(scores, "s")
+    for data in (files, (truth, scores), (truth, files[1]), (files[0], scores)):
+        with pytest.raises(ValueError, match=r"'no' is read as ids, and is a label of .*labels="):
+            evaluate(*data, metrics="p@1")
+
+
+def test_frame_with_an_index_of_its_own_has_no_other_ids() -> None:
+    truth, scores = make_numbered([*range(11, 21)])
+    truth["no"] = [0, 1] * 5
+    index = [f"d{row}" for row in range(10)]
+    truth.index = pd.Index(index)
+    scores.index = pd.Index(index)
+    assert results_of(truth, scores)[2][0] == "no"
 
 
 @each_format
@@ -362,6 +419,30 @@ def test_predictions_without_names_are_read_by_position(write: Writer, form: str
         assert any("labels were read by position" in note for note in notes)
         are_left_out = [f"column '{table.columns[0]}' is left out" in note for note in notes]
         assert any(are_left_out) == (table is not plain)
+
+
+@each_format
+def test_ids_in_another_order_beside_an_array_are_refused(write: Writer) -> None:
+    truth = make_truth(9, 3)
+    scores = np.random.default_rng(2).random((9, 3))
+    truth["id"] = range(9)
+    assert evaluate(write(truth, "in_order"), scores, metrics="p@1")["p@1"] >= 0
+    file = write(truth[::-1], "t")
+    text = "ids have the numbers of the rows in another order, and y_score has no ids; sort its"
+    with pytest.raises(ValueError, match=text):
+        evaluate(file, scores)
+
+
+@each_format
+def test_columns_in_the_order_of_their_numbers_are_noted(write: Writer) -> None:
+    truth = make_truth(9, 3)
+    truth.columns = pd.Index(["id", "2", "0", "1"])
+    file = write(truth, "t")
+    scores = np.random.default_rng(2).random((9, 3))
+    report = evaluate(file, scores, metrics="p@1")
+    assert f"{file}: columns were brought in the order of their numbers" in report.notes
+    plain = truth[["0", "1", "2"]].to_numpy()
+    assert report["p@1"] == evaluate(plain, scores, metrics="p@1")["p@1"]
 
 
 @each_format

@@ -210,12 +210,14 @@ def test_sizes_of_groups_are_those_of_lightgbm() -> None:
         (([1, 0, 1], [3, 0]), "sizes: 0 at place 1 is no number of labels; leave a query without"),
         (([1, 0, 1], [1.5, 1.5]), "sizes: expected integers, the number of labels of each query"),
         (([1, 0, 1],), "sizes: expected one of sizes and qid"),
+        (([1, 2], 5), "sizes: 5 is no list or array"),
+        (([1, 2], None, 5), "qid: 5 is no list or array"),
         (([[1, 0]], [2]), r"values: shape \(1, 2\) is not \(n,\)"),
     ],
 )
 def test_wrong_sizes_are_refused(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        from_groups(*arguments)
+        from_groups(*arguments[:2], **dict(zip(["qid"], arguments[2:], strict=False)))
 
 
 def test_shell_reads_one_file_as_truth_and_scores() -> None:
@@ -230,3 +232,112 @@ def test_shell_reads_one_file_as_truth_and_scores() -> None:
     code, numbered, error = answer(["evaluate", "other.csv", "other.csv", *fields, *options])
     assert code == 0, error
     assert f'"ndcg@3": {expected(GRADED)[0]["ndcg@3"]}' in numbered
+
+
+@each_form
+def test_scores_are_not_judged_by_themselves(form: Callable[..., Any]) -> None:
+    table = form(make_table().rename(columns={"y": "gain"}), "table")
+    text = r"no column has judgements, and 'score' may have scores; .*score=\.\.\."
+    with pytest.raises(ValueError, match=text):
+        evaluate(table, table, **GRADED)
+    numbered = named_by(form, table, label="")
+    with pytest.raises(ValueError, match="no column has judgements"):
+        evaluate(numbered, numbered, **GRADED)
+    named = named_by(form, table, score="gain")
+    assert results_of(named, table, **GRADED) == expected(GRADED)
+    alone = form(make_table()[["qid", "y"]].rename(columns={"y": "score"}), "alone")
+    alone = named_by(form, alone, label="")
+    assert results_of(alone, table, **GRADED) == expected(GRADED)
+
+
+def test_groups_by_sizes_have_no_names_of_rows() -> None:
+    table = make_table()
+    truth = from_groups(table["y"], SIZES)
+    named = from_groups(table["score"], qid=np.repeat([1, 2, 3, 4, 5], SIZES))
+    text = "rows of y_score have names, and groups by sizes in y_true have none; give qid= to both"
+    with pytest.raises(ValueError, match=text):
+        evaluate(truth, named)
+    write_csv(table, "table")
+    text = r"have names, and groups by sizes in .* have none"
+    for other in (named, table, "table.csv", from_df(table[["qid", "score"]])):
+        with pytest.raises(ValueError, match=text):
+            evaluate(truth, other)
+    for other in (table, "table.csv"):
+        with pytest.raises(ValueError, match=text):
+            evaluate(other, truth)
+    scores = table["score"]
+    with pytest.raises(ValueError, match=r"row '0' has 4 labels, and 3 in y_true"):
+        evaluate(truth, from_groups(scores, [4, 11, *SIZES[2:]]))
+    with pytest.raises(ValueError, match=r"y_score: .*4 rows.* 5"):
+        evaluate(truth, from_groups(scores[:-7], SIZES[:-1]))
+
+
+@each_form
+def test_numbered_labels_beside_named_ones_are_refused(form: Callable[..., Any]) -> None:
+    table = make_table()
+    numbered = form(table[["qid", "y"]], "truth")
+    scores = form(table[["qid", "score"]], "scores")
+    named = table.assign(doc_id=table.groupby("qid").cumcount())
+    text = r"labels of .* have names, and .* has no column of labels, .* or neither"
+    with pytest.raises(ValueError, match=text):
+        evaluate(numbered, form(named[["qid", "doc_id", "score"]], "named_scores"))
+    renamed = named.rename(columns={"y": "relevance"})[["qid", "doc_id", "relevance"]]
+    with pytest.raises(ValueError, match=text):
+        evaluate(form(renamed, "named_truth"), scores)
+
+
+@each_form
+def test_integers_that_may_name_labels_are_refused(form: Callable[..., Any]) -> None:
+    table = make_table()
+    table["product"] = np.random.default_rng(2).permutation(len(table)) + 70
+    truth = form(table[["qid", "product", "y"]], "truth")
+    ordered = table.sort_values("score", kind="stable")
+    scores = form(ordered[["qid", "product", "score"]], "scores")
+    with pytest.raises(ValueError, match="'product' may name the labels; call it 'label'"):
+        evaluate(truth, scores)
+    with pytest.raises(ValueError, match="'product' may name the labels; call it 'label'"):
+        evaluate(form(table[["qid", "y"]], "short"), scores)
+
+
+@each_form
+def test_columns_in_another_order_are_refused(form: Callable[..., Any]) -> None:
+    table = make_table()
+    table["length"] = np.random.default_rng(0).integers(0, 9, len(table)) / 2
+    ordered = table.sort_values("score", kind="stable", ignore_index=True)
+    truth = form(table[["qid", "length", "y"]], "truth")
+    scores = form(ordered[["qid", "length", "score"]], "scores")
+    with pytest.raises(ValueError, match=r"column 'length' is not as in .* by their order; give"):
+        evaluate(truth, scores)
+
+
+@each_form
+@pytest.mark.parametrize("name", ["rank", "Position", "line", "idx"])
+def test_places_of_labels_are_refused(form: Callable[..., Any], name: str) -> None:
+    table = make_table()
+    table[name] = 1
+    with pytest.raises(ValueError, match=f"'{name}' may have the order of the labels"):
+        evaluate(form(table, "table"), form(table, "table"))
+
+
+@each_form
+def test_numbers_of_lines_are_left_out(form: Callable[..., Any]) -> None:
+    table = make_table()
+    table["number"] = np.arange(len(table)) + 1
+    data = form(table, "table")
+    assert results_of(data, data, **GRADED) == expected(GRADED)
+
+
+@each_form
+def test_one_label_in_each_row_is_numbered_where_the_caller_says_so(
+    form: Callable[..., Any],
+) -> None:
+    truth = form(pd.DataFrame({"qid": [3, 5, 7], "y": [1, 0, 1]}), "truth")
+    scores = form(pd.DataFrame({"qid": [3, 7, 5], "score": [0.5, 0.25, 0.75]}), "scores")
+    text = r"no column for label 'y'; if each row has one label .*label=''\) says so for both"
+    with pytest.raises(ValueError, match=text):
+        evaluate(truth, scores)
+    report = evaluate(
+        named_by(form, truth, label=""), named_by(form, scores, label=""), metrics="p@1"
+    )
+    assert report["p@1"] == 2 / 3
+    assert report.label_names == ["0"]

@@ -485,3 +485,12 @@ def test_clusters_are_the_same_in_every_form() -> None:
         for form in forms:
             report = evaluate(form, scores, clusters="user", **options)
             assert report.confidence == expected.confidence
+
+
+@pytest.mark.parametrize("argument", ["clusters", "row_groups"])
+def test_missing_file_beside_arrays_is_refused_by_argument(argument: str) -> None:
+    options: dict[str, Any] = {argument: "absent.csv"}
+    if argument == "clusters":
+        options["confidence"] = 0.9
+    with pytest.raises(FileNotFoundError, match=f"No such file .*; {argument} takes a list"):
+        evaluate(np.eye(3, dtype=int), np.eye(3), **options)

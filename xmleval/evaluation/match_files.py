@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -18,11 +19,14 @@ from xmleval.evaluation.matched_inputs import LOG, MatchedInputs, NamedPieces, O
 from xmleval.evaluation.request import Request
 from xmleval.input.label_filter import PAIRS
 from xmleval.input.match import (
+    IN_ORDER,
     LEFT_OUT,
     Batches,
     Match,
+    are_in_other_order,
     as_scores,
     names_of_columns,
+    refuse_other_numbers,
     score_pieces,
     set_pieces,
 )
@@ -37,6 +41,7 @@ from xmleval.input.shards import OpenedFiles
 from xmleval.labels.hierarchy import list_nodes
 from xmleval.metrics.spec import Spec, expand_metrics
 
+DIGITS = 18  # of integers of 64 bits
 NAMELESS = "has no names, which ", Keyword("y_true"), " has"
 
 
@@ -80,8 +85,10 @@ def read_truth(
     if labels is None or not truth.numbers_labels(labels):
         batches = _truth_batches(truth, predictions)
         if in_order:
-            batches = partial(_without_keys, batches)
+            batches = partial(_without_keys, batches, truth.name, predictions[0].name)
         placed = match.place("y_true", truth.name, batches)
+        if in_order and labels is None and are_in_other_order(truth.label_columns or ()):
+            match.notes.append(f"{truth.name}: {IN_ORDER}")
         if in_order and match.origin is not None and match.origin.id_column is not None:
             left_out = LEFT_OUT.format(shown(match.origin.id_column), "predictions have")
             match.notes.append(f"{truth.name}: {left_out}")
@@ -101,10 +108,23 @@ def is_in_order(truth: Opened, predictions: Sequence[Opened]) -> bool:
     return not any(model.named for model in predictions)
 
 
-def _without_keys(batches: Batches) -> Iterator[Rows]:
-    """Yield rows without their keys."""
+def _without_keys(batches: Batches, truth: str, predictions: str) -> Iterator[Rows]:
+    """Yield rows without their keys; refuse keys that number the rows in another order."""
+    numbers = array("q")
+    are_numbers = True
     for rows in batches():
+        are_numbers = are_numbers and all(map(_is_number, rows.keys or ()))
+        if are_numbers:
+            numbers.extend(map(int, rows.keys or ()))
         yield rows._replace(keys=None, match=None)
+    if are_numbers:
+        refuse_other_numbers(truth, np.array(numbers), predictions)
+
+
+def _is_number(key: object) -> bool:
+    """Return whether a key may be the number of a row."""
+    text = str(key)
+    return text.isdecimal() and len(text) <= DIGITS
 
 
 def _pieces_in_order(model: Opened, n_labels: int) -> Pieces:

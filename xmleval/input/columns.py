@@ -88,7 +88,8 @@ ITEMS = (
 # of tables without a column of labels: a row of the table is a candidate of its query
 NUMBERED = ""  # given as the column of labels
 NUMBERED_JUDGEMENT = ("y",)
-NUMBERED_SECOND = ("y_true", LABEL_COLUMN, "target")  # only where no column of labels is looked for
+# only where the caller says that no column has labels
+JUDGEMENT_WITHOUT_LABELS = ("y_true", LABEL_COLUMN, "target")
 NUMBERED_SCORES = ("y_score", "y_pred", "pred", "preds", "prediction", "predictions", "predicted")
 NO_VALUE = ("iteration", "iter", "rank")  # of TREC's files, in addition to judgements and scores
 ID_NAME = re.compile(r"(^|[_\- ])id$")
@@ -102,6 +103,10 @@ class ColumnsError(ValueError):
 
 class NoLabelsError(ColumnsError):
     """No column contains labels."""
+
+
+class NoJudgementsError(ColumnsError):
+    """A truth without a column of labels has no column of judgements; scores may have one."""
 
 
 class NoListsError(ColumnsError):
@@ -141,7 +146,7 @@ class TableColumns(NamedTuple, Generic[Column]):
     value: Column | None  # scores or judgements of labels
     unused: list[Column]
     is_usual: bool  # whether lists have an instance, by a usual name that both sides must have
-    are_numbered: bool = False  # whether labels are numbered; `label` is then the instance's column
+    are_numbered: bool = False  # whether labels are numbered: `label` is then unread, as `instance`
     is_guess: bool = False  # whether they are, as no column of labels is found
 
     @property
@@ -213,8 +218,9 @@ def _number_labels(
     if value is None:
         value = usual.find_numbered_value(is_certain=True)
     if value is None:
-        noun = "judgements" if usual.is_truth else "scores"
-        raise ColumnsError(f"no column has {noun}; {_list_columns(names)}")
+        if usual.is_truth:
+            raise NoJudgementsError(f"no column has judgements; {_list_columns(names)}")
+        raise ColumnsError(f"no column has scores; {_list_columns(names)}")
     return _numbered_table(instance, value, names)
 
 
@@ -231,9 +237,19 @@ def _find_numbered_labels(
     value = chosen.value
     if value is None:
         value = usual.find_numbered_value(is_certain=False)
-    if instance is None or value is None or not repeats(instance):
+    if instance is None or not repeats(instance):
+        return None
+    if value is None:
+        _refuse_scores_alone(usual)
         return None
     return _numbered_table(instance, value, names)._replace(is_guess=True)
+
+
+def _refuse_scores_alone(usual: _UsualColumns[Column]) -> None:
+    """Refuse a truth of queries that only has a column named like scores, not judgements."""
+    scores = named_as(usual.names, SCORE_COLUMNS)
+    if usual.is_truth and scores:
+        raise NoJudgementsError(f"no column has judgements, and {shown(scores[0])} may have scores")
 
 
 def _numbered_table(
@@ -429,18 +445,30 @@ class _UsualColumns(NamedTuple, Generic[Column]):
     def find_numbered_value(self, *, is_certain: bool) -> Column | None:
         """Return the column of judgements or scores next to a query, if any.
 
-        ``is_certain`` is whether no column has labels, so that `label` may have judgements.
+        ``is_certain`` is whether the caller says that no column has labels.
         """
-        usual_names: list[Sequence[str]] = [SCORE_COLUMNS, SECOND_SCORE_COLUMNS, NUMBERED_SCORES]
         if self.is_truth:
-            usual_names = [(*JUDGEMENT, *NUMBERED_JUDGEMENT), SCORE_COLUMNS]
-            if is_certain:
-                usual_names.insert(1, NUMBERED_SECOND)
-        for usual in usual_names:
+            return self._numbered_judgement(is_certain)
+        for usual in (SCORE_COLUMNS, SECOND_SCORE_COLUMNS, NUMBERED_SCORES):
             columns = named_as(self.names, usual)
             if columns:
                 return only_one(columns)
         return None
+
+    def _numbered_judgement(self, is_certain: bool) -> Column | None:
+        """Return the column of judgements next to a query, if any.
+
+        A column named like scores has them only if the caller says that no column has labels, and
+        nothing else is next to the query.
+        """
+        columns = named_as(self.names, (*JUDGEMENT, *NUMBERED_JUDGEMENT))
+        if not columns and is_certain:
+            columns = named_as(self.names, JUDGEMENT_WITHOUT_LABELS)
+        if not columns and is_certain:
+            others = [name for name in self.names if not named_as([name], INSTANCE)]
+            scores = named_as(others, SCORE_COLUMNS)
+            columns = scores if len(scores) == len(others) else []
+        return only_one(columns)
 
     def _judgements(
         self, columns: list[Column], instance: Column | None, label: Column

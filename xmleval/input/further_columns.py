@@ -43,12 +43,15 @@ MODELS = (
     "seed",
 )
 RANKS = ("rank", "ranks", "ranking", "position", "positions")
+PLACES = (*RANKS, "line", "lines", "idx")  # of candidates, where no column has labels
 OTHER_NUMBERS = ("label_id", "label_ids", "label_idx", "label_index", "timestamp", "timestamps")
 NO_JUDGEMENT = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE, *MODELS, *OTHER_NUMBERS)
 WORDS = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
 FEW_WORDS = 9  # values of a column of grades in words
 MOST_WORDS = 1024  # distinct values that are counted
 MOST_NAMED = 9  # columns in a note
+MOST_PAIRS = 1 << 20  # of a row and a value, in which a column may repeat one
+ODD = np.int64(0x9E3779B97F4A7C1)  # mixes the number of a row into the hash of a value
 
 
 def notes_on_ranks(columns: TableColumns[Column], kind: str) -> list[Message]:
@@ -143,6 +146,63 @@ def _distinct(cells: Sequence[Any] | Coded) -> Iterable[Any]:
         return cells
 
 
+@dataclass
+class _CandidateSummary:
+    """What tells whether an unread column may have the labels, where no other one has them.
+
+    are_whole : whether all numbers so far are whole
+    are_distinct : whether no row has a value twice, among the first `MOST_PAIRS`
+    are_places : whether values are 0, 1, ... or 1, 2, ..., the numbers of lines
+    digest : sum of hashes that depends on their order
+    """
+
+    are_whole: bool = True
+    are_distinct: bool = True
+    are_places: bool = True
+    digest: int = 0
+    _first: int | None = None
+    _n_cells: int = 0
+    _pairs: set[int] = field(default_factory=set)
+
+    @property
+    def may_be_labels(self) -> bool:
+        """Whether integers distinguish the labels of each row, and are not numbers of lines."""
+        return self.are_whole and self.are_distinct and not self.are_places
+
+    def add(self, cells: Sequence[Any] | Coded, rows: Ints) -> None:
+        """Add cells and their row numbers."""
+        hashes = _hashes(cells)
+        if self.are_whole:
+            numbers = (judgement_of(cell) for cell in _distinct(cells))
+            self.are_whole = all(number is None or number % 1 == 0 for number in numbers)
+        if self.are_places:
+            self.are_places = self._go_on(hashes)
+        if self.are_distinct and len(self._pairs) < MOST_PAIRS:
+            self.are_distinct = self._differ(hashes + rows * ODD)
+        places = np.arange(self._n_cells, self._n_cells + hashes.size)
+        self.digest = (self.digest + int((hashes * (2 * places + 1)).sum())) % (1 << 64)
+        self._n_cells += hashes.size
+
+    def _go_on(self, hashes: Ints) -> bool:
+        """Return whether cells are the numbers of the next lines."""
+        if self._first is None:
+            self._first = next((n for n in (0, 1) if hash(str(n)) == hashes[0]), None)
+            if self._first is None:
+                return False
+        start = self._first + self._n_cells
+        expected = [hash(str(number)) for number in range(start, start + hashes.size)]
+        return bool((hashes == expected).all())
+
+    def _differ(self, pairs: Ints) -> bool:
+        """Return whether pairs of a row and a value differ from each other and earlier ones."""
+        distinct = {*pairs.tolist()}
+        if len(distinct) < pairs.size or not distinct.isdisjoint(self._pairs):
+            self._pairs = set()
+            return False
+        self._pairs |= distinct
+        return True
+
+
 class EntryColumns(Generic[Column]):
     """Finds the deciding columns among the unread columns of a table with a row for each label.
 
@@ -160,6 +220,9 @@ class EntryColumns(Generic[Column]):
         if names is None:
             names = columns.unused
         self._columns = {name: _ColumnSummary() for name in names}
+        self._candidates = dict[Column, _CandidateSummary]()
+        if self._may_name:
+            self._candidates = {name: _CandidateSummary() for name in self._columns}
         self._number = dict[Hashable, int]()  # of rows by key
         self._n_labels = np.zeros(0, np.int64)  # by row
 
@@ -170,6 +233,8 @@ class EntryColumns(Generic[Column]):
 
     def _is_decided(self, column: _ColumnSummary) -> bool:
         """Tell whether no further cell of a column can matter."""
+        if self._may_name:
+            return False
         return column.differs and (column.lowest is None or not self._may_judge)
 
     def add(self, keys: Sequence[Hashable], cells: Mapping[Column, Sequence[Any] | Coded]) -> None:
@@ -187,6 +252,8 @@ class EntryColumns(Generic[Column]):
         self._n_labels += np.bincount(rows, minlength=n_rows)
         for name in undecided:
             self._columns[name].add(cells[name], rows, first_entries, n_rows)
+        for name, candidates in self._candidates.items():
+            candidates.add(cells[name], rows)
         if self._is_scores:
             self._refuse_models(undecided)
 
@@ -218,12 +285,28 @@ class EntryColumns(Generic[Column]):
             self._refuse_names(deciding)
         return left_out_notes(deciding)
 
+    @property
+    def digests(self) -> dict[Column, int]:
+        """Digests of unread columns that differ among the labels of a row, if these have no names.
+
+        Such a column of the same name in both inputs must have the same cells in the same order.
+        """
+        return {
+            name: candidates.digest
+            for name, candidates in self._candidates.items()
+            if self._columns[name].differs
+        }
+
     def _refuse_names(self, names: Iterable[Column]) -> None:
         """Refuse a column of texts or of ids that may be the labels, where no other has them."""
+        hint = "call it 'label' or 'doc_id' if so, or leave it out"
         for name in names:
-            if not self._columns[name].are_numbers or is_named_as_ids(name):
-                hint = "call it 'label' or 'doc_id' if so, or leave it out"
+            are_named = not self._columns[name].are_numbers or is_named_as_ids(name)
+            if are_named or self._candidates[name].may_be_labels:
                 raise DecidingColumnError(f"column {shown(name)} may name the labels; {hint}")
+        for name in named_as(self._columns, PLACES):
+            text = f"column {shown(name)} may have the order of the labels, which have no names"
+            raise DecidingColumnError(f"{text}; give both a column 'label', or leave it out")
 
     def _refuse_judgements(self, names: Iterable[Column]) -> None:
         """Refuse a column of numbers that may be judgements of the labels."""

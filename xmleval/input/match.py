@@ -15,12 +15,22 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Bools, Ints, Labels, label_dtype
 from xmleval.base.budget import memory_limit
 from xmleval.base.cached import cached
-from xmleval.base.errors import Field, InputError, Keyword, Message, counted, other_rows, shown
+from xmleval.base.errors import (
+    Field,
+    InputError,
+    Keyword,
+    Message,
+    ScanField,
+    counted,
+    other_rows,
+    shown,
+)
 from xmleval.base.notes import Note
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
 from xmleval.input.matched_rows import PlacedRows
 from xmleval.input.names import NameTable, TableNames
+from xmleval.input.numbered_labels import LabelCounter
 from xmleval.input.pieces import Pieces
 from xmleval.input.plausibility import similar_names
 from xmleval.input.rows import (
@@ -43,6 +53,7 @@ IN_ORDER = "columns were brought in the order of their numbers"
 LEFT_OUT = "column {} is left out; {} no ids of rows, so they are in order"
 BY_POSITION = "labels were read by position, as {} has no names of them"
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
+SAME_NAMES = "; where it is the same label, call its column alike in both"
 SAME_ROWS = "; where the order is the same, give both after reset_index(drop=True)"
 Batches = Callable[[], Iterable[Rows]]  # yields the rows of an input from the beginning
 
@@ -98,6 +109,7 @@ class Match:
         self.origin: Origin | None = None
         self.higher_is_better = True
         self.of_file = False  # whether the truth is read from a file
+        self.names_labels = False  # whether the truth has rows whose labels have names
 
     def fork(self) -> Match:
         """Return a copy for another model: the same labels, its own unknown labels, no notes."""
@@ -272,6 +284,9 @@ class Match:
             keys = _as_list(rows.keys)
             if progress.role == "y_true":
                 return self._number_true_rows(progress, rows, keys)
+            if rows.are_columns:
+                self._refuse_ids_as_labels(progress.argument, rows)
+        self._refuse_rows_without_names(progress, keys)
         if BY_KEY not in (match_by, self.by):
             return self._number_rows_by_index(progress, keys)
         if keys is None and self.are_numbers:
@@ -283,6 +298,29 @@ class Match:
         if self.keys is not None:
             keys = called_like(self.keys, keys)
         return self._number_keys(progress, keys)
+
+    @property
+    def counter(self) -> LabelCounter | None:
+        """What numbered the labels of the truth, None if these have names or ids."""
+        return None if self.origin is None else self.origin.counter
+
+    def _refuse_rows_without_names(self, progress: MatchProgress, keys: list[Any] | None) -> None:
+        """Refuse groups given by their sizes on one side, where rows have names on the other."""
+        numbers_rows = _numbers_rows(progress.counter)
+        true_numbers_rows = _numbers_rows(self.counter)
+        if numbers_rows == true_numbers_rows:
+            return
+        names = self.keys if numbers_rows else keys
+        match_by = self.by if numbers_rows or progress.rows is None else progress.rows.match
+        if names is None or (match_by != BY_KEY and names == [*range(len(names))]):
+            return
+        groups = progress.argument
+        named = self.truth
+        if true_numbers_rows:
+            groups = self.truth
+            named = progress.argument
+        text = f"rows of {named} have names, and groups by sizes in {groups} have none"
+        raise InputError(progress.argument, f"{text}; give qid= to both")
 
     def _number_rows_by_index(self, progress: MatchProgress, keys: list[Any] | None) -> Ints | None:
         """Return the truth's number by row of a frame; None if rows are in order."""
@@ -315,6 +353,7 @@ class Match:
         self.origin = rows.origin
         self.by = rows.match
         self.of_file = rows.places is not None
+        self.names_labels |= self._has_names(rows)
         if keys is not None and rows.match == BY_KEY:
             return self._number_keys(progress, keys)
         self.keys = keys
@@ -433,15 +472,29 @@ class Match:
         missing = [name for name in number if name not in present]
         unknown = [name for name in columns if name not in number]
         if self.closed and missing:
-            hint = ""
+            hint: Sequence[object] = ()
             if len(columns) == len(number):
-                hint = SAME_ORDER.format(argument)
-            raise InputError(argument, f"no column for label {shown(missing[0])}{hint}")
+                hint = _hint_of_other_names(argument, rows, len(columns))
+            raise InputError(argument, Message(f"no column for label {shown(missing[0])}", *hint))
         self.note(argument, "labels without column", len(missing))
         examples = ", ".join(map(shown, unknown[:SHOWN_COLUMNS]))
         self.note(argument, "unknown columns", len(unknown), examples)
         self._note_similar(argument, unknown)
         return self._add(columns, number, self.unknown, self.n_labels)
+
+    def _refuse_ids_as_labels(self, argument: str, rows: Rows) -> None:
+        """Refuse a column that names the rows on one side for its contents, and is a label here."""
+        origin = rows.origin
+        if origin is None:
+            return
+        found = origin.found_ids
+        if found is not None and found in (self.number or ()):
+            text = f"column {shown(found)} is read as ids, and is a label of {self.truth}; "
+            raise InputError(argument, Message(text, Keyword("labels"), " names all labels"))
+        expected = None if self.origin is None else self.origin.found_ids
+        if expected is not None and expected in [*(rows.names or ())]:
+            text = f"column {shown(expected)} is read as a label, and has the ids of {self.truth}; "
+            raise InputError(argument, Message(text, *origin.joined_by(expected)))
 
     def _number_columns_without_names(self, argument: str, columns: Sequence[Any]) -> Ints:
         """Return label ids by column where the truth has no names: from its name or position."""
@@ -518,18 +571,49 @@ class Match:
             self._note_unknown(progress)
 
     def _refuse_other_sizes(self, progress: MatchProgress) -> None:
-        """Refuse numbered labels of a row that are more or fewer than those of the truth."""
-        counter = None
-        if progress.rows is not None and progress.rows.origin is not None:
-            counter = progress.rows.origin.counter
-        if counter is None or self.origin is None or self.origin.counter is None:
+        """Refuse numbered labels that cannot be those of the truth.
+
+        These are named there, more or fewer in a row, or of rows whose further columns differ.
+        """
+        counter = progress.counter
+        expected = self.counter
+        if counter is None or expected is None:
+            self._refuse_numbered_beside_named(progress)
             return
-        difference = self.origin.counter.first_difference(counter.sizes)
+        difference = expected.first_difference(counter.sizes)
         if difference is not None:
-            key, expected, size = difference
-            text = f"row {shown(key)} has {counted(size, 'labels')}, and {expected} in {self.truth}"
+            key, n_expected, size = difference
+            text = f"row {shown(key)} has {counted(size, 'labels')}, and {n_expected} in "
             hint = "without a column of labels they are matched by their order; give both the same"
-            raise InputError(progress.argument, f"{text}; {hint}")
+            raise InputError(progress.argument, f"{text}{self.truth}; {hint}")
+        n_true_rows = len(expected.sizes)
+        if _numbers_rows(counter) and len(counter.sizes) != n_true_rows:
+            message = other_rows(len(counter.sizes), n_true_rows, self.truth)
+            raise InputError(progress.argument, message)
+        column = expected.other_column(counter)
+        if column is not None:
+            text = f"column {shown(column)} is not as in {self.truth}, and labels are matched by "
+            hint = "their order; give both a column 'label', or leave it out"
+            raise InputError(progress.argument, f"{text}{hint}")
+
+    def _has_names(self, rows: Rows) -> bool:
+        """Tell whether labels of rows have names, or ids that are not those of listed names."""
+        return bool(rows.labels.size) and (rows.names is not None or not self.closed)
+
+    def _refuse_numbered_beside_named(self, progress: MatchProgress) -> None:
+        """Refuse labels that are numbered on one side only, and have names on the other."""
+        rows = progress.rows
+        numbered_side = self.truth
+        named_side = progress.argument
+        are_named = rows is not None and self._has_names(rows)
+        if self.counter is None:
+            numbered_side = progress.argument
+            named_side = self.truth
+            are_named = progress.counter is not None and self.names_labels
+        if are_named:
+            text = f"labels of {named_side} have names, and {numbered_side} has no column of labels"
+            hint = "whose labels are numbered; give both a column 'label', or neither"
+            raise InputError(progress.argument, f"{text}, {hint}")
 
     def _refuse_other_order(self, argument: str, rows: Rows) -> None:
         """Refuse rows in order if a column has the truth's values in another order."""
@@ -601,6 +685,11 @@ def _as_list(keys: Sequence[Any] | None) -> list[Any] | None:
     if keys is None or isinstance(keys, list):
         return keys
     return [*keys]
+
+
+def _numbers_rows(counter: LabelCounter | None) -> bool:
+    """Tell whether rows have no names, as groups that are given by their sizes."""
+    return counter is not None and counter.numbers_rows
 
 
 def _are_integers(keys: Sequence[Any]) -> bool:
@@ -705,6 +794,13 @@ class MatchProgress:
     columns: Sequence[Any] | None = None
     column_numbers: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
+    @property
+    def counter(self) -> LabelCounter | None:
+        """What numbered the labels of the last batch, None if these have names or ids."""
+        if self.rows is None or self.rows.origin is None:
+            return None
+        return self.rows.origin.counter
+
     def codes_of(self, names: TableNames) -> Labels:
         """Return label numbers by name of a table, -1 until the caller fills them in."""
         if self.table is not names.table:
@@ -774,6 +870,8 @@ def _refuse_unlike_models(models: Sequence[tuple[str, Rows]]) -> None:
     if keys is not None and first_rows.is_long:
         keys = [*dict.fromkeys(keys)]
     match = Match(first_model, None, keys=keys, by=by, n_rows=first_rows.n_rows)
+    match.origin = first_rows.origin
+    match.names_labels = first_rows.labels.size > 0
     for model, rows in models[1:]:
         match.row_numbers("y_score", model, rows)
         have_labels = rows.labels.size and first_rows.labels.size
@@ -862,6 +960,32 @@ def as_numbers(names: Sequence[Any]) -> Ints | None:
     if number_of:
         return None
     return np.array(numbers, np.int64)
+
+
+def are_in_other_order(columns: Sequence[Any]) -> bool:
+    """Tell whether columns are numbers, 0, 1, .., in another order."""
+    numbers = numbers_of_columns(columns)
+    return numbers is not None and bool((np.diff(numbers) < 0).any())
+
+
+def _hint_of_other_names(argument: str, rows: Rows, n_columns: int) -> list[object]:
+    """Return advice on columns whose names are not those of as many labels of the truth."""
+    is_from_file = rows.places is not None
+    has_ids = rows.origin is not None and rows.origin.id_column is not None
+    if has_ids and n_columns == 1:
+        option: object = "xmleval.from_df(df, label='')"
+        if is_from_file:
+            option = ScanField("label_field", "''")
+        return ["; if each row has one label without a name, ", option, " says so for both"]
+    return [SAME_NAMES if is_from_file or has_ids else SAME_ORDER.format(argument)]
+
+
+def refuse_other_numbers(argument: str, numbers: Ints, companion: str) -> None:
+    """Refuse ids 0, 1, .. of rows in another order, where another input has no ids."""
+    expected = np.arange(numbers.size)
+    if (numbers != expected).any() and (np.sort(numbers) == expected).all():
+        text = f"its ids have the numbers of the rows in another order, and {companion} has no ids"
+        raise InputError(argument, f"{text}; sort its rows by them, or give ids to both")
 
 
 def numbers_of_columns(columns: Sequence[Any]) -> Ints | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from xmleval.base.errors import shown
@@ -13,10 +13,29 @@ class LabelCounter:
     """Numbers the labels of each row, 0, 1, ..., in the order in which they are read.
 
     sizes : number of labels so far, by the text of the key of a row
+    numbers_rows : whether rows have no names either, as groups given by their sizes
+    digests : digests of an unread column that differs among the labels of a row, by name
     """
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
+        self.numbers_rows = False
+        self.digests: dict[Hashable, set[int]] = {}
+
+    def add_digests(self, digests: Mapping[Any, int]) -> None:
+        """Add the digests of the unread columns of a table, once."""
+        for name, digest in digests.items():
+            self.digests.setdefault(name, set()).add(digest)
+
+    def other_column(self, counter: LabelCounter) -> Hashable:
+        """Return an unread column that another input has in another order, None if there is none.
+
+        Its labels may then be in another order, too.
+        """
+        for name, digests in self.digests.items():
+            if counter.digests.get(name, digests) != digests:
+                return name
+        return None
 
     def next(self, key: Hashable) -> str:
         """Return the name of the next label of a row."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from errno import ENOENT
 from typing import Any, NamedTuple
 
 from xmleval.base.budget import memory_limit
@@ -101,16 +102,16 @@ class RowColumn:
 
 
 def refuse_other_texts(texts: Mapping[str, str]) -> None:
-    """Refuse texts for values of rows of a truth without columns that are no files, by argument.
-
-    A name with an ending or a folder is one of a file, and is refused where it is opened.
-    """
+    """Refuse texts for values of rows of a truth without columns that are no files, by argument."""
     for argument, text in texts.items():
         path = as_path(text)
-        is_plain = text == path.name and not path.suffix
-        if is_plain and not isinstance(path, RemotePath) and not is_there(path):
-            reason = f"{shown(text)} is no file, and y_true has no columns; give a list or an array"
-            raise InputError(argument, f"{reason} with a value for each row, or a file of them")
+        if isinstance(path, RemotePath) or is_there(path):
+            continue
+        if text != path.name or path.suffix:
+            expected = f"{argument} takes a list or an array with a value for each row, or a file"
+            raise FileNotFoundError(ENOENT, f"No such file or directory; {expected}", text)
+        reason = f"{shown(text)} is no file, and y_true has no columns; give a list or an array"
+        raise InputError(argument, f"{reason} with a value for each row, or a file of them")
 
 
 def is_column(argument: str, value: object, columns: Sequence[Hashable]) -> bool:

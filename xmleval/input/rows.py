@@ -44,6 +44,7 @@ class Origin:
     judged_by : the column of judgements of a truth, if an option names it
     id_column : the column of a frame or a table with a column for each label that names the rows,
         None if there is none
+    found_ids : ``id_column`` if its contents decided that it is one
     values : function that returns the values of a column of a frame
     how_to_repeat : advice for rows that have one label each and share a key
     file : the file, if there are several that follow one another, otherwise ""
@@ -59,6 +60,7 @@ class Origin:
     how_to_join: str = ""
     judged_by: str | None = None
     id_column: Hashable | None = None
+    found_ids: Hashable | None = None
     values: Callable[[Any], list[Any]] | None = None
     how_to_repeat: str = ""
     file: str = ""

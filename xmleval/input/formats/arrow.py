@@ -348,8 +348,16 @@ def _promised_labels(metadata: dict[bytes, bytes]) -> int | None:
     return int(number)
 
 
-def notes_on_columns(table: OpenedTable, columns: TableColumns[str], kind: str) -> list[str]:
-    """Return notes on columns that are ignored or may be ranks; refuse one that must be chosen."""
+def notes_on_columns(
+    table: OpenedTable,
+    columns: TableColumns[str],
+    kind: str,
+    counter: LabelCounter | None = None,
+) -> list[str]:
+    """Return notes on columns that are ignored or may be ranks; refuse one that must be chosen.
+
+    ``counter`` gets the digests of columns that are not read.
+    """
     key = columns.label
     further: EntryColumns[str] | ListColumns[str]
     if columns.lists:
@@ -366,6 +374,8 @@ def notes_on_columns(table: OpenedTable, columns: TableColumns[str], kind: str) 
             n_seen = _add_cells(table.batches([key, *names], BATCH_BYTES), key, further, n_seen)
             if further.undecided == names:
                 break
+        if counter is not None and isinstance(further, EntryColumns):
+            counter.add_digests(further.digests)
         return [*notes_on_ranks(columns, kind), *further.notes()]
     except DecidingColumnError as error:
         if error.column is None:
@@ -654,7 +664,7 @@ def _describe_columns(
         notes = list[str]()
         if columns.is_usual:
             notes.append(f"ids in {shown(columns.instance)}")
-        notes += notes_on_columns(table, columns, reading.kind)
+        notes += notes_on_columns(table, columns, reading.kind, facts.counter)
     return columns, notes
 
 

@@ -31,6 +31,7 @@ from xmleval.input.columns import (
     PRED,
     ColumnsError,
     DecidingColumnError,
+    NoJudgementsError,
     NoLabelsError,
     TableColumns,
     find_instance,
@@ -492,6 +493,8 @@ class _RecordReader:
             further = self._list_columns
         with _naming_score_field():
             self._notes += further.notes()
+        if self._counter is not None:
+            self._counter.add_digests(self._entry_columns.digests)
         label = shown(self._columns.label)
         for word, n_cells in self._missing.items():
             fields = f"{counted(n_cells, 'fields')} {shown(word)}"
@@ -1050,6 +1053,8 @@ def _open_reader(
         if columns is not None:
             return LabelColumnsReader(names, columns, kind, Origin(join_option="instance_field"))
         _refuse_bare_objects(line, record)
+        raise
+    except NoJudgementsError:
         raise
     except ValueError:
         _refuse_bare_objects(line, record)

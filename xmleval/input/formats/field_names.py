@@ -11,6 +11,7 @@ from xmleval.input.columns import (
     PRED,
     ChosenColumns,
     ColumnsError,
+    NoJudgementsError,
     NoLabelsError,
     TableColumns,
     choose_columns,
@@ -66,10 +67,10 @@ def choose_fields(
     try:
         try:
             columns = choose(judged if labels == NUMBERED else chosen)
-        except NoLabelsError:
+        except (NoLabelsError, NoJudgementsError):
             columns = choose(judged)
-    except NoLabelsError as error:
-        raise NoLabelsError(Message(f"{error}; ", *_naming_fields(kind))) from None
+    except (NoLabelsError, NoJudgementsError) as error:
+        raise type(error)(Message(f"{error}; ", *_naming_fields(kind))) from None
     except ColumnsError as error:
         raise ColumnsError(Message(f"{error}; ", *_naming_fields(kind))) from None
     if columns.are_numbered:

@@ -47,12 +47,14 @@ class LabelColumns(NamedTuple):
     labels : columns of labels
     joining : further columns, which may show that rows are in another order
     notes : what was decided by the names and contents of columns
+    has_found_ids : whether contents decided which column names the rows
     """
 
     instance: str | None
     labels: list[str]
     joining: list[str]
     notes: list[str]
+    has_found_ids: bool = False
 
     @property
     def read(self) -> list[str]:
@@ -83,10 +85,10 @@ def choose_label_columns(
     all_names = names
     names = without_values_of_rows(names, fields)
     instance = _find_instance(names, fields, is_number, index)
-    has_integer_ids = False
-    if instance is None:
+    has_found_ids = False
+    if instance is None and not index and not any(map(is_written_index, names)):
         instance = _find_integer_ids(names, all_names, fields, sample)
-        has_integer_ids = instance is not None
+        has_found_ids = instance is not None
     labels, left_out = _split_columns(names, fields, instance, index)
     n_numbers = sum(is_number(name) is True for name in labels)
     if not n_numbers or (fields.labels is None and 2 * n_numbers < len(labels)):
@@ -94,7 +96,7 @@ def choose_label_columns(
     _refuse_absent(fields.labels, labels)
     _refuse_texts(labels, is_number)
     notes = [f"{counted(len(labels), 'columns')} read as labels"]
-    if has_integer_ids:
+    if has_found_ids:
         notes.append(note_on_ids(instance))
     elif instance is not None and fields.id is None:
         notes.append(f"ids in {shown(instance)}")
@@ -103,7 +105,7 @@ def choose_label_columns(
     joining = list[str]()
     if instance is None:
         joining = [name for name in names if name not in (*labels, *left_out)]
-    return LabelColumns(instance, labels, joining, notes)
+    return LabelColumns(instance, labels, joining, notes, has_found_ids)
 
 
 def _split_columns(
@@ -204,6 +206,8 @@ class LabelColumnsReader:
         self.facts.notes += self.columns.notes
         self.facts.how_to_repeat = REPEATED
         self.facts.id_column = self.columns.instance
+        if self.columns.has_found_ids:
+            self.facts.found_ids = self.columns.instance
         self.facts.columns |= {name: array("q") for name in self.columns.joining}
 
     def read(

@@ -21,6 +21,7 @@ from xmleval.input.columns import (
     ChosenColumns,
     ColumnsError,
     DecidingColumnError,
+    NoJudgementsError,
     NoLabelsError,
     NoListsError,
     TableColumns,
@@ -86,16 +87,22 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FrameColumns:
-    """A frame, and the columns that the caller named; see `from_df`."""
+    """A frame, and the columns that the caller named; see `from_df`.
+
+    numbers_rows : whether the column of rows has their numbers, which are no names
+    """
 
     frame: Frame = field(repr=False)
     chosen: ChosenColumns[Hashable]
     keep: str | None = None
+    numbers_rows: bool = False
 
     def rows(self, argument: str) -> Rows:
         """Return the rows of the frame."""
         with _naming_options(argument):
             rows = _read_rows(self.frame, argument, self.chosen)
+        if rows.origin is not None and rows.origin.counter is not None:
+            rows.origin.counter.numbers_rows = self.numbers_rows
         return rows._replace(keep=self.keep)
 
 
@@ -201,6 +208,7 @@ def _read_long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]
     if columns.are_numbered:
         counter = LabelCounter()
         labels: list[Any] = counter.names(keys)
+        counter.add_digests(further.digests)
         notes += notes_on_numbered(columns, kind)
     else:
         labels = frame.values(columns.label)
@@ -270,8 +278,12 @@ def from_df(
     table = open_frame("frame", frame)
     if table is None:
         raise InputError("frame", f"{type(frame).__name__} is no frame of pandas, polars or Arrow")
+    chosen = ChosenColumns(instance, label, score)
     with _naming_options("frame"):
-        columns = _choose_columns(table, "frame", ChosenColumns(instance, label, score))
+        try:
+            columns = _choose_columns(table, "frame", chosen)
+        except NoJudgementsError:  # the frame may have scores
+            columns = _choose_columns(table, "y_score", chosen)
     key = None if columns.is_usual else columns.instance
     check_keep(keep)
     label_column = label if columns.are_numbered else columns.label
@@ -489,11 +501,24 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
         except ColumnsError as error:
             raise InputError(argument, str(error)) from None
     notes = list[str]()
-    if id_column is None and frame.columns:
-        id_column = _find_integer_ids(frame, labels)
-        if id_column is not None:
-            notes.append(note_on_ids(id_column))
-    return _read_wide_rows(frame, argument, labels, id_column, notes)
+    found_ids: Hashable = None
+    if id_column is None and not _has_other_ids(frame, labels or ()):
+        found_ids = _find_integer_ids(frame, labels)
+    if found_ids is not None:
+        id_column = found_ids
+        notes.append(note_on_ids(found_ids))
+    rows = _read_wide_rows(frame, argument, labels, id_column, notes)
+    if rows.origin is not None:
+        rows.origin.found_ids = found_ids
+    return rows
+
+
+def _has_other_ids(frame: Frame, labels: Sequence[Any]) -> bool:
+    """Return whether a frame has an index of its own, or a column named like ids or an index."""
+    if frame.keys is not None and frame.keys != [*range(len(frame.keys))]:
+        return True
+    names = [name for name in frame.columns if name not in labels]
+    return bool(named_as(names, INSTANCE)) or any(map(is_written_index, names))
 
 
 def _refuse_same_names(argument: str, names: list[Hashable]) -> None:
@@ -517,6 +542,8 @@ def _find_keys(frame: Frame, argument: str, labels: Sequence[Any]) -> Hashable:
 
 def _find_integer_ids(frame: Frame, labels: Sequence[Any] | None) -> Hashable:
     """Return the first column if its integers can only be ids of rows, None if they are labels."""
+    if not frame.columns:
+        return None
     first, *others = frame.columns
     if labels is not None:
         others = [name for name in others if name in labels]
@@ -528,8 +555,12 @@ def _find_integer_ids(frame: Frame, labels: Sequence[Any] | None) -> Hashable:
     matrix = frame.matrix(others)
     if matrix.dtype.kind not in "biuf" or 0 in matrix.shape:
         return None
-    has_fractions = matrix.dtype.kind == "f"
-    largest = 0 if has_fractions else int(matrix.max())
+    numbers = matrix.data if is_sparse(matrix) else matrix
+    known = numbers[~np.isnan(numbers)]
+    # integers with missing values are floating-point numbers, too
+    has_points = numbers.dtype.kind == "f" and known.size == numbers.size
+    has_fractions = has_points or bool((known % 1 != 0).any())
+    largest = float(known.max(initial=0))
     return first if are_ids(values, largest, has_fractions=has_fractions) else None
 
 

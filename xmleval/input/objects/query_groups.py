@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,8 @@ def from_groups(
     Returns
     -------
     Columns
-        Taken as ``y_true`` and ``y_score``. Queries without ``qid`` are called by their numbers.
+        Taken as ``y_true`` and ``y_score``. Queries given by ``sizes`` have no names: they are
+        matched in order with others without names, and refused beside rows that have names.
 
     Raises
     ------
@@ -60,6 +61,9 @@ def from_groups(
         raise InputError("values", f"shape {array.shape} is not (n,); give a value for each label")
     if (sizes is None) == (qid is None):
         raise InputError("sizes", "expected one of sizes and qid, the queries of the values")
+    for name, given in (("sizes", sizes), ("qid", qid)):
+        if given is not None and not hasattr(given, "__len__"):
+            raise InputError(name, f"{shown(given)} is no list or array; give one")
     queries: list[Any] | None
     if sizes is not None:
         queries = np.repeat(np.arange(len(sizes)), _check_sizes(sizes, array.size)).tolist()
@@ -75,7 +79,8 @@ def from_groups(
         return np.column_stack([columns[name] for name in names])
 
     frame = Frame([*columns], lambda name: ListColumn(columns[name].tolist()), to_matrix, columns)
-    return FrameColumns(frame, ChosenColumns(QUERY_COLUMN, NUMBERED, VALUE_COLUMN))
+    chosen = ChosenColumns[Hashable](QUERY_COLUMN, NUMBERED, VALUE_COLUMN)
+    return FrameColumns(frame, chosen, numbers_rows=sizes is not None)
 
 
 def _check_sizes(sizes: object, n_values: int) -> Ints:
