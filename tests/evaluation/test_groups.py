@@ -338,3 +338,12 @@ def test_ties_at_a_cutoff_are_counted_in_groups_of_rows_as_in_all() -> None:
         "x": {"p@1": 1.0},
         "y": {"p@1": 1.0},
     }
+
+
+def test_groups_by_name_are_the_same_with_labels_without_training_rows() -> None:
+    train = [["cat"]] * 12 + [["dog"]] * 3
+    groups = label_groups(train, edges=[0, 5], labels=["cat", "dog"])
+    truth = [["dog"], ["cat"], ["eel"]]
+    report = evaluate(truth, [["dog"], ["cat"], ["cat"]], metrics="p@1", label_groups=groups)
+    values = {name: (part.n_labels, part["p@1"]) for name, part in report.groups.items()}
+    assert values == {"zero-shot": (1, 0.0), "few": (1, 1.0), "frequent": (1, 1.0)}

@@ -239,3 +239,12 @@ def test_exclude_notes_how_many_pairs_match(form: str, exclude_from: str) -> Non
         arguments |= {"y_pred": AMONG, "metrics": "f1.micro"}
     report = evaluate(T, **arguments)
     assert report.notes[0] == expected_note(predicted, exclude_from)
+
+
+@pytest.mark.parametrize("side", ["predictions", "both"])
+def test_sets_lose_excluded_labels_from_either_side(side: str) -> None:
+    truth = np.array([[1, 0, 1], [0, 1, 0]])
+    sets = np.array([[1, 1, 0], [0, 1, 1]])
+    options: dict[str, Any] = {"exclude": [(0, 1)], "exclude_from": side}
+    report = evaluate(truth, y_pred=sets, metrics="precision.micro", **options)
+    assert report["precision.micro"] == pytest.approx(2 / 3)

@@ -271,3 +271,10 @@ def test_names_are_not_read_as_numbers(text: str) -> None:
 @pytest.mark.parametrize(("line", "message"), OPTIONS)
 def test_options_that_do_not_fit_are_refused(refused: Any, line: str, message: str) -> None:
     assert refused(f"evaluate {line}").startswith(message)
+
+
+def test_line_of_a_repeated_label_counts_comments_and_empty_lines(tmp_path: Path) -> None:
+    path = tmp_path / "t.svm"
+    path.write_text("# a comment\n\n1,2 1:0.5\n# another\n3,3 1:0.5\n")
+    with pytest.raises(ValueError, match=r"t\.svm: line 5: label id 3 occurs twice"):
+        read_truth(path)

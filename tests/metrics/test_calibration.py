@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from tests.oracles import calibration as oracle
 from xmleval import evaluate
@@ -178,3 +179,15 @@ def test_reliability_is_a_table_by_any_spelling_and_in_json() -> None:
     assert json.loads(report.to_json())["reliability"]["ece(bins=5)@3"]["n"] == bins["n"].tolist()
     with pytest.raises(KeyError, match="ece"):
         report.reliability["ece@5"]
+
+
+def test_link_maps_the_score_of_unlisted_labels_too() -> None:
+    truth = np.array([[1, 0, 1], [0, 1, 0]])
+    listed = csr_array(np.array([[2.0, -1, 0], [0, 1, 0]]))
+    dense = np.array([[2.0, -1, -0.5], [-0.5, 1, -0.5]])
+    linked = "link=sigmoid"
+    expected = evaluate(truth, dense, metrics="log_loss.samples", conventions=linked)
+    report = evaluate(
+        truth, listed, metrics="log_loss.samples", conventions=f"{linked},unlisted=-0.5"
+    )
+    assert report["log_loss.samples"] == pytest.approx(expected["log_loss.samples"], rel=1e-14)

@@ -168,3 +168,11 @@ def test_effectiveness_refuses_counts_that_would_overflow() -> None:
     with pytest.raises(ValueError, match=message):
         threshold_error(huge, [1])
     assert hamming_bound(np.full(4096, 2**52), n_cells=2**65) == 0.5
+
+
+def test_large_values_of_rows_without_weight_do_not_count() -> None:
+    truth = np.array([[1, 0, 0], [0, 1, 0]])
+    scores = np.array([[0.9, 0.1, 0.2], [0.1, 1e30, 0.2]])
+    report = evaluate(truth, scores, metrics="margin.samples", sample_weight=[1, 0])
+    assert report["margin.samples"] == pytest.approx(0.7)
+    assert report.notes == []

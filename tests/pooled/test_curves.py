@@ -335,3 +335,13 @@ def test_curves_of_light_weights_end_at_1() -> None:
     recall = light.pr_curve()[1]
     assert [fpr[-1], tpr[-1], recall[-1]] == [1.0] * 3
     assert np.allclose(light.roc_curve(), heavy.roc_curve(), rtol=1e-12)
+
+
+def test_merged_evaluators_count_the_rows_that_risk_leaves_out() -> None:
+    truth = np.array([[1, 0, 0], [0, 0, 0]])
+    scores = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.2]])
+    parts = [Evaluator("aurc@1", n_labels=3, conventions="empty=skip") for _ in range(2)]
+    for part in parts:
+        part.update(truth, scores)
+    first, second = parts
+    assert first.merge(second).compute().undefined_rows == {"aurc@1": 2}

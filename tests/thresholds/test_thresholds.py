@@ -408,3 +408,10 @@ def test_fit_takes_the_fallback_for_rare_labels() -> None:
     ]:
         rule = fit(truth, scores, "f1.macro", rule="label", fbr=fbr, fallback=fallback)
         assert rule.decision.numbers.tolist() == [0.2, second]
+
+
+@pytest.mark.parametrize("scores", [[[-1.0, -2.0, -3.0], [-1.5, -2.5, -0.5]], [[-1.0, 0, 0]] * 2])
+def test_no_label_is_predicted_where_all_scores_are_below_unlisted_ones(scores: Any) -> None:
+    truth = np.array([[1, 0, 0], [0, 1, 0]])
+    rule = fit(truth, np.array(scores), "f1.micro", conventions="unlisted=0")
+    assert rule.decision.value == math.inf
