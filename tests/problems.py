@@ -384,6 +384,11 @@ REFUSALS = [
         lambda p: p.has("bounds") and p.unlisted is not None,
         listing_below,
     ),
+    Refusal(
+        "a measure has one interval",
+        lambda p: p.has("bounds") and p.conventions.ties == "band",
+        dropping("bounds"),
+    ),
     Refusal("compares", lambda p: p.bare and p.unlisted is not None, listing_below),
     Refusal(
         "given together with decision", lambda p: p.has("y_pred", "decision"), dropping("decision")

@@ -267,6 +267,7 @@ def _add_tie_bounds(
         confidence=None,
         per_row=False,
         per_label=False,
+        bounds=False,
     )
     data = replace(request.data, clusters=None)  # which are for intervals
     request = replace(request, question=question, data=data)

@@ -453,7 +453,7 @@ class Report(Result[Record], Mapping[str, float]):
         --------
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> report.signature()
-        'empty=zero unlisted=below'
+        'ties=order empty=zero unlisted=below'
         """
         return " ".join(self._explained_settings())
 

@@ -249,8 +249,8 @@ class Result(Protocol[AnyRecord]):
         Examples
         --------
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
-        >>> report.to_markdown().splitlines()
-        ['| measure | @1 |', '|---|---:|', '| P ↑ | 0.3333 |', '', 'empty=zero unlisted=below']
+        >>> report.to_markdown().splitlines()[:3]
+        ['| measure | @1 |', '|---|---:|', '| P ↑ | 0.3333 |']
         """
         checked = self._style(**style)
         tables = self._tables(checked.number, checked.rows)
