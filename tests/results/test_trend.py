@@ -195,6 +195,18 @@ def test_page_and_figure_show_limits(reports: dict[str, Report]) -> None:
     assert f"Beyond a limit: {', '.join(result.failures)}." in page
 
 
+@pytest.mark.parametrize("n_days", [2, 5, 40])
+def test_figure_names_the_days(n_days: int) -> None:
+    pytest.importorskip("matplotlib")
+    names = [f"day {number}" for number in range(n_days)]
+    result = trend({name: report_of(number) for number, name in enumerate(names)})
+    axes = np.atleast_1d(result.plot())[0]
+    shown = [text.get_text() for text in axes.get_xticklabels()]
+    assert shown[0] == "day 0"
+    assert [*axes.get_xticks()] == [names.index(name) for name in shown]
+    assert len(shown) == n_days or 2 < len(shown) < n_days
+
+
 def test_trend_refuses_a_model_of_reports_without_names() -> None:
     day = evaluate(np.eye(4), np.eye(4), metrics=["p@1"])
     with pytest.raises(ValueError) as refused:

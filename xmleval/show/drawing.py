@@ -210,9 +210,8 @@ def _draw_trend(axes: Any, panel: TrendPanel) -> None:
     for limit in panel.limits:
         axes.axhline(limit, color=INK, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
     step = -(-len(panel.ticks) // MOST_DAYS)
-    if step > 1:
-        places = range(0, len(panel.ticks), step)
-        axes.set_xticks(places, panel.ticks[::step], rotation=40, ha="right")
+    style = {"rotation": 40, "ha": "right"} if step > 1 else {}
+    axes.set_xticks(range(0, len(panel.ticks), step), panel.ticks[::step], **style)
 
 
 def _draw_dots(axes: Any, panel: DotPanel) -> None:
