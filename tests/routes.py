@@ -100,6 +100,9 @@ def comparable(contents: dict[str, Any], ignored: Sequence[str] = ()) -> dict[st
     if "notes" in contents:
         contents["notes"] = sorted(contents["notes"])
     plain: dict[str, Any] = json.loads(json.dumps(contents))
+    # which lists look cut depends on how deep they are read, and so on what else is asked for
+    for part in (plain, *plain.get("groups", {}).values(), *plain.get("row_groups", {}).values()):
+        part.pop("cut_lists", None)
     return plain
 
 
