@@ -455,6 +455,7 @@ RELATIONS = {
         base=with_decision,
         parts=(*VALUES, "per_label"),
         without=("exclude", "candidates"),
+        tolerance=ROUNDED,  # of weighted supports, which are sums of hits and misses
         limits=SCORED,
     ),
     "other forms": Relation(
