@@ -208,16 +208,9 @@ def compare(
         data_sets = y_true if isinstance(y_true, Mapping) else Comparisons.load(y_true)
         return Comparisons(_compare_data_sets(data_sets, settings, options))
     names = names_of(models, y_pred)
-    if models is not None:
-        models = {name: list_records(name, scores) for name, scores in models.items()}
     check_test(test, options.get("sample_weight") is not None, clusters)
     _refuse_other_baseline(baseline, names)
-    if test != JACKKNIFE and not options.get("per_row", True):
-        raise InputError(
-            "per_row", Message("False; ", Keyword("test", shown(test)), " needs values by row")
-        )
-    if confidence is None:
-        raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
+    _refuse_test_without_input(test, confidence, options)
     if positive_integer("worst", worst, at_least=0):
         requested = expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))
         refuse_no_labels("worst", [spec for spec, _ in requested])
@@ -228,14 +221,11 @@ def compare(
     question = replace(request.question, given=request.question.given_options(0))
     if "per_row" not in options:
         question = replace(question, per_row=True)
-    evaluated = evaluate_models(names, models, y_pred, seeds, replace(request, question=question))
-    if models is not None:
-        _add_tie_bounds(evaluated.reports, models, seeds, replace(request, question=question))
+    request = replace(request, question=question)
+    evaluated = evaluate_models(names, models, y_pred, seeds, request)
     first = next(iter(evaluated.reports.values()))[0]
-    if not any(spec.needs for spec in first.specs):
-        raise InputError(
-            "metrics", f"none of {', '.join(map(str, first.specs))} depends on the models"
-        )
+    _refuse_measures_of_truth(first.specs)
+    _add_tie_bounds(evaluated, seeds, request)
     shows_lists = not seeds and models is not None and (worst or evaluated.from_files)
     return Comparison(
         evaluated.reports,
@@ -248,17 +238,35 @@ def compare(
     )
 
 
-def _add_tie_bounds(
-    reports: Mapping[str, Sequence[Report]], models: Models, seeds: bool, request: Request
+def _refuse_test_without_input(
+    test: str, confidence: float | None, options: Mapping[str, Any]
 ) -> None:
+    """Refuse tests without the values by row, or without the confidence, that they need."""
+    if test != JACKKNIFE and not options.get("per_row", True):
+        raise InputError(
+            "per_row", Message("False; ", Keyword("test", shown(test)), " needs values by row")
+        )
+    if confidence is None:
+        raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
+
+
+def _refuse_measures_of_truth(specs: Sequence[Spec]) -> None:
+    """Refuse measures of which none depends on the models."""
+    if not any(spec.needs for spec in specs):
+        raise InputError("metrics", f"none of {', '.join(map(str, specs))} depends on the models")
+
+
+def _add_tie_bounds(evaluated: Evaluated, seeds: bool, request: Request) -> None:
     """Add the bounds of values over all orders of equal scores, where models have such scores.
 
     The scores of these models are read a second time.
     """
+    reports = evaluated.reports
+    models = evaluated.models
     conventions = next(iter(reports.values()))[0].conventions
     tied = {name: _names_of_tied(seed_reports) for name, seed_reports in reports.items()}
     measures = [*dict.fromkeys(chain(*tied.values()))]
-    if not measures or conventions.all_orders:
+    if models is None or not measures or conventions.all_orders:
         return
     question = replace(
         request.question,
@@ -392,12 +400,14 @@ class Evaluated(NamedTuple):
     row_values : weights, clusters and groups of rows, by argument
     lists_of : function that returns the lists of some rows
     from_files : whether one run read the scores of all models from files
+    models : scores of the models by name, which can be read again; None where sets are given alone
     """
 
     reports: dict[str, list[Report]]
     row_values: dict[str, Any]
     lists_of: Any
     from_files: bool
+    models: Models | None
 
 
 def evaluate_models(
@@ -434,7 +444,7 @@ def evaluate_models(
     if y_pred is not None:
         run = None  # there was a run for each model
     read_lists = partial(lists_of, run, request, models)
-    return Evaluated(by_name, row_values, read_lists, run is not None)
+    return Evaluated(by_name, row_values, read_lists, run is not None, models)
 
 
 def _named_inputs(

@@ -172,6 +172,8 @@ class _CandidateSummary:
     def add(self, cells: Sequence[Any] | Coded, rows: Ints) -> None:
         """Add cells and their row numbers."""
         hashes = _hashes(cells)
+        if not hashes.size:
+            return
         if self.are_whole:
             numbers = (judgement_of(cell) for cell in _distinct(cells))
             self.are_whole = all(number is None or number % 1 == 0 for number in numbers)

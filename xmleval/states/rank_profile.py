@@ -84,21 +84,25 @@ class RankProfile(State):
         self.kept_specs = {spec.name: spec for spec in kept if spec.metric.table != RATIO}
         self.kept = KeptRows(tuple(self.kept_specs))
         self.keys: Ints = np.empty(0, np.int64)
-        limbs = (LIMBS,) if plan.weighted else ()  # rows and hits are then fixed-point sums, too
-        self.tables: dict[str, Ints] = {
+        self.tables = self._empty_tables()
+        self.n_empty = 0
+
+    def _empty_tables(self) -> dict[str, Ints]:
+        """Return tables without slots."""
+        limbs = (LIMBS,) if self.plan.weighted else ()  # rows and hits are then fixed-point sums
+        empty: Ints = np.zeros((0, 0, LIMBS), np.int64)
+        tables: dict[str, Ints] = {
             "rows": np.zeros((0, 1, *limbs), np.int64),
             "hits": np.zeros((0, 0, *limbs), np.int64),
         }
-        if self.over_orders:
-            for name in self.tables.keys() & {"hits", "gains"}:
-                self.tables[name] = np.zeros((0, self.cutoffs.size, LIMBS), np.int64)
-            for name in map(_shared, self.discounted):
-                self.tables[name] = np.zeros((0, 0, LIMBS), np.int64)
         if self.propensity is not None:
-            empty: Ints = np.zeros((0, 0, LIMBS), np.int64)
-            self.tables["gains"] = empty
-            self.tables["ideals"] = empty
-        self.n_empty = 0
+            tables["gains"] = empty
+            tables["ideals"] = empty
+        if self.over_orders:
+            for kind in tables.keys() - UNRANKED:
+                tables[kind] = np.zeros((0, self.cutoffs.size, LIMBS), np.int64)
+            tables |= dict.fromkeys(map(_shared, self.discounted), empty)
+        return tables
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""

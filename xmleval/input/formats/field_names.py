@@ -41,13 +41,7 @@ def choose_fields(
     whether there is a row for each label in the field that an option names.
     """
     is_scores = kind == "scores"
-    labels = fields.true
-    score = None
-    if is_scores:
-        labels = fields.pred
-        if fields.score in names or not fields.score_of_truth:
-            score = fields.score
-    chosen = ChosenColumns(fields.id, labels, score, are_entries)
+    chosen = _fields_of_options(names, fields, is_scores, are_entries)
     if not is_scores and fields.row_values:
         refuse_labels_as_row_values(names, fields.row_values, is_list, chosen)
     if not is_scores:  # those of predictions may have scores by another column's name
@@ -61,14 +55,8 @@ def choose_fields(
         lists_scores=lists_scores,
         repeats=repeats,
     )
-    judged = chosen
-    if not is_scores and fields.score in names:  # used where labels are numbered
-        judged = chosen._replace(value=fields.score)
     try:
-        try:
-            columns = choose(judged if labels == NUMBERED else chosen)
-        except (NoLabelsError, NoJudgementsError):
-            columns = choose(judged)
+        columns = _choose_judged(choose, chosen, None if is_scores else fields.score, names)
     except (NoLabelsError, NoJudgementsError) as error:
         raise type(error)(Message(f"{error}; ", *_naming_fields(kind))) from None
     except ColumnsError as error:
@@ -78,13 +66,44 @@ def choose_fields(
         facts.notes += [
             note for note in notes_on_numbered(columns, kind) if note not in facts.notes
         ]
-    elif fields.beside_truth and labels is None and not named_as([columns.label], PRED):
+    elif fields.beside_truth and chosen.label is None and not named_as([columns.label], PRED):
         message = f"the labels in {shown(columns.label)} are the truth's; "
         option = ScanField("scores_label_field")
         raise ColumnsError(Message(message, option, " names the predicted ones"))
     if is_scores:
         return columns
     return _with_judgements(columns, names, fields, facts)
+
+
+def _fields_of_options(
+    names: Sequence[str], fields: Fields, is_scores: bool, are_entries: bool
+) -> ChosenColumns[str]:
+    """Return the roles that options give to fields."""
+    if not is_scores:
+        return ChosenColumns(fields.id, fields.true, None, are_entries)
+    has_scores = fields.score in names or not fields.score_of_truth
+    score = fields.score if has_scores else None
+    return ChosenColumns(fields.id, fields.pred, score, are_entries)
+
+
+def _choose_judged(
+    choose: Callable[[ChosenColumns[str]], TableColumns[str]],
+    chosen: ChosenColumns[str],
+    judgement: str | None,
+    names: Sequence[str],
+) -> TableColumns[str]:
+    """Return the roles of fields; where labels are numbered, an option may name the judgements."""
+    judged = chosen
+    if judgement in names:
+        judged = chosen._replace(value=judgement)
+    if chosen.label == NUMBERED:
+        return choose(judged)
+    try:
+        return choose(chosen)
+    except (NoLabelsError, NoJudgementsError):
+        if judged == chosen:
+            raise
+        return choose(judged)
 
 
 def _with_judgements(
