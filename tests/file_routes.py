@@ -170,6 +170,17 @@ def write_trec(path: Path, role: str, records: list[Record]) -> Path:
     return path
 
 
+def write_label_table(path: Path, role: str, records: list[Record]) -> Path:
+    """Write a table with a column for each label; each record has all labels, in one order."""
+    with path.with_suffix(".csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow([*records[0].first_cells, *records[0].labels])
+        for record in records:
+            lines.writerow([*record.first_cells.values(), *record.values])
+    return path.with_suffix(".csv")
+
+
+LABEL_TABLE = "label table"
 NAMED: dict[str, Callable[[Path, str, list[Record]], Path]] = {
     "json": write_json,
     "jsonl": write_jsonl,
@@ -178,6 +189,7 @@ NAMED: dict[str, Callable[[Path, str, list[Record]], Path]] = {
     "parquet": write_parquet,
     "trec": write_trec,
 }
+WITHOUT_COLUMNS = ("npz", "json", "trec", LABEL_TABLE)  # kinds whose truth has no other values
 
 
 class Files:
@@ -243,7 +255,7 @@ class Files:
             labels = [self.labels[label] for label, _ in row]
             columns = self.columns_of(key) if role == "truth" else {}
             records.append(Record(key, labels, [value for _, value in row], columns))
-        write = NAMED[self.kind]
+        write = write_label_table if self.kind == LABEL_TABLE else NAMED[self.kind]
         if role == "sets":  # in a format that all others accept as companion
             write = write_jsonl
         return str(write(self.folder / name, role, records))
@@ -270,7 +282,7 @@ class Files:
         """Write everything, and return the words of the command."""
         problem = self.problem
         self.order = draw(st.permutations(self.order))
-        self.has_columns = self.kind not in ("npz", "json", "trec") and draw(st.booleans())
+        self.has_columns = self.kind not in WITHOUT_COLUMNS and draw(st.booleans())
         words = ["evaluate", self.shards("truth", draw)]
         if problem.form != "none":
             words.append(self.shards("scores", draw))

@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from tests import forms
 from tests.cluster.executors import ShuffledExecutor, count_leaves, job_of, leaf
 from tests.file_routes import (
+    LABEL_TABLE,
     NAMED,
     ODD,
     from_files,
@@ -486,6 +487,15 @@ def as_records(problem: Problem, draw: Draw) -> Problem:
     return as_lines(as_objects(problem, draw), draw)
 
 
+def as_label_tables(problem: Problem, draw: Draw) -> Problem:
+    """Return the problem with a grade and a score for every label, as such tables have."""
+    if problem.unlisted is not None:
+        problem = problem.with_conventions(unlisted="below")
+    labels = range(problem.n_labels)
+    truth = [{label: row.get(label, 0.0) for label in labels} for row in problem.truth]
+    return as_records(replace(problem, truth=truth), draw)
+
+
 @dataclass(frozen=True)
 class Route:
     """A way to a report, the options that it does not take, and the problems that it takes."""
@@ -564,6 +574,10 @@ NAMED_FILE_OPTIONS: dict[str, Any] = FILE_OPTIONS | {
     "change": as_records,
     "limits": {"least_rows": 1, "forms": ("csr", "dense")},
 }
+LABEL_TABLE_OPTIONS: dict[str, Any] = {
+    "change": as_label_tables,
+    "limits": {"least_rows": 1, "forms": ("dense",)},
+}
 COMPANION_OPTIONS: dict[str, Any] = {"without": (*FILE_OPTIONS["without"], *KEPT), "prints": False}
 IN_MEMORY = {"extremes": True}
 ROUTES = {
@@ -581,6 +595,9 @@ ROUTES = {
     "by name": Route(by_name, change=as_objects, ignored=("notes",)),
     "from files by number": Route(partial(from_files, kinds=["npz"]), **FILE_OPTIONS),
     "from files by name": Route(partial(from_files, kinds=[*NAMED]), **NAMED_FILE_OPTIONS),
+    "from tables of labels": Route(
+        partial(from_files, kinds=[LABEL_TABLE]), **NAMED_FILE_OPTIONS | LABEL_TABLE_OPTIONS
+    ),
     "from files by number, resumed": Route(partial(resumed, kinds=["npz"]), **FILE_OPTIONS),
     "from files by name, resumed": Route(partial(resumed, kinds=[*NAMED]), **NAMED_FILE_OPTIONS),
     "from files by number, next to a model": Route(

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import xmleval
 from tests.made_files import npz
 from xmleval import compare, evaluate
-from xmleval.evaluation import same_labels
+from xmleval.evaluation import same_files
 from xmleval.files.input import digest
 
 N_LABELS = 12
@@ -164,7 +164,7 @@ def test_files_of_training_are_read_for_the_note_only_where_all_sizes_are_those_
         paths.append(path)
         return digest(path)
 
-    monkeypatch.setattr(same_labels, "digest", read)
+    monkeypatch.setattr(same_files, "digest", read)
     report = evaluate(
         str(tmp_path / "truth"),
         str(tmp_path / "scores.npz"),

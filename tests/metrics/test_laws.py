@@ -44,6 +44,7 @@ UNUSED = (
 )
 WEIGHTS = [0.0, 0.1, 1.0, 3.0, 1e-6, 2.0**-30, 2.0**20]
 LEVELS = [-2.5, -0.0, 0.0, 0.25, 1.0]
+ORDERS = st.sampled_from(["order", "expected_dcg"])  # of equal scores; others: `test_tie_orders`
 sizes = st.sampled_from(SIZES)
 LONG = Evaluator(["all", "fbeta.macro(beta=0.5)@30"], k=(1, 5, 24, 150, 500)).requested
 SLOW = "score_runs"  # the definitions of its measures take too long for long rows
@@ -57,9 +58,8 @@ def complete(problem: Problem, draw: Draw) -> Problem:
     pairs = draw(st.sets(st.tuples(labels, labels), max_size=8))
     edges = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
     sets = draw(label_sets(problem.n_rows, problem.n_labels))
-    ties = draw(st.sampled_from(["order", "expected_dcg"]))  # others: `test_tie_orders`
     problem = problem.without(*UNUSED)
-    problem = problem.with_conventions(unlisted="below", link="sigmoid", ties=ties)
+    problem = problem.with_conventions(unlisted="below", link="sigmoid", ties=draw(ORDERS))
     problem = problem.with_arguments(y_pred=sets, hierarchy=edges, per_row=True, k=1)
     if not problem.has("inverse_propensity"):
         y_train = draw(st.lists(st.sets(labels), min_size=3, max_size=5))
@@ -103,7 +103,14 @@ def test_evaluate_gives_the_values_of_the_definitions(form: str, data: st.DataOb
 
 
 @pytest.mark.slow
-@example(shapes=[(255, 130), (256, 17), (257, 16)], seed=1, form="list", weighted=True, options={})
+@example(
+    shapes=[(255, 130), (256, 17), (257, 16)],
+    seed=1,
+    form="list",
+    weighted=True,
+    options={},
+    ties="order",
+)
 @settings(max_examples=12)
 @given(
     shapes=st.lists(st.tuples(sizes, sizes), min_size=1, max_size=3),
@@ -111,9 +118,15 @@ def test_evaluate_gives_the_values_of_the_definitions(form: str, data: st.DataOb
     form=st.sampled_from(["csr", "dense", "list", "bare"]),
     weighted=st.booleans(),
     options=conventions("csr"),
+    ties=ORDERS,
 )
 def test_evaluate_gives_the_values_of_the_definitions_in_long_rows(
-    shapes: list[tuple[int, int]], seed: int, form: str, weighted: bool, options: dict[str, Any]
+    shapes: list[tuple[int, int]],
+    seed: int,
+    form: str,
+    weighted: bool,
+    options: dict[str, Any],
+    ties: str,
 ) -> None:
     """Numbers of relevant and of listed labels are near those at which kernels change."""
     rng = np.random.default_rng(seed)
@@ -140,7 +153,7 @@ def test_evaluate_gives_the_values_of_the_definitions_in_long_rows(
         if form in ("csr", "dense"):
             row.sort()
         listed.append(row)
-    options |= {"gains": "binary"}
+    options |= {"gains": "binary", "ties": ties}
     if form in ("dense", "bare"):
         options |= {"unlisted": "below"}
     q = [0.3, 1.0, 1.0 + 2.0**-52, 9.649, 2.0**20 + 0.3]

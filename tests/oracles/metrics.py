@@ -534,8 +534,9 @@ def pooled_ranks(name: str, case: Case) -> float:
     """Mean over relevant labels of the mean of their best and worst rank among irrelevant ones.
 
     amri: 1 - (that - 1) / (the same of a ranking by chance, (number of candidates + 1) / 2, - 1).
+    The ones are left out of both sums, or small weights would be lost beside them.
     """
-    total = ranks = chance = 0.0
+    total = above = above_by_chance = 0.0
     for i, (y, w) in enumerate(zip(case.truth, row_weights(case), strict=True)):
         last = worst_ranks(case, i)
         irrelevant = set(range(case.n_labels)) - y
@@ -543,11 +544,11 @@ def pooled_ranks(name: str, case: Case) -> float:
             n_above = sum(last[v] < last[u] for v in irrelevant)
             n_tied = sum(last[v] == last[u] for v in irrelevant)
             total += w
-            ranks += w * (1 + n_above + n_tied / 2)
-            chance += w * (1 + len(irrelevant) / 2)
+            above += w * (n_above + n_tied / 2)
+            above_by_chance += w * len(irrelevant) / 2
     if name == "mean_rank":
-        return ratio(ranks, total, NAN)
-    return 1 - (ranks - total) / (chance - total) if chance > total else NAN
+        return 1 + ratio(above, total, NAN)
+    return 1 - above / above_by_chance if above_by_chance else NAN
 
 
 def f_of_averages(case: Case, average: str, beta: float) -> float:

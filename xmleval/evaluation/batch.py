@@ -12,14 +12,12 @@ from xmleval.evaluation.request import ROW_ARGUMENTS, Data
 from xmleval.evaluation.settings import MISSING
 from xmleval.input.label_filter import NO_FILTER, LabelFilter, make_label_filter
 from xmleval.input.match import PREDICTIONS
-from xmleval.input.match_values import MatchOptions, Naming, match_values
+from xmleval.input.match_values import NO_NAMES, MatchOptions, Naming, match_values
 from xmleval.input.opened import OpenedValue, kind_of
 from xmleval.input.pieces import RowReader
 from xmleval.input.plausibility import swapped_notes
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import match_row_values
-
-NO_NAMES = Naming()
 
 
 class BatchLocation(NamedTuple):

@@ -179,9 +179,9 @@ class Evaluator:
             if first_labels is not None:
                 settings = self._settings_for(*first_labels)
             batch = _open_batch(settings, data, is_first=not counted.place[0])
-            after = add_batch(
-                settings, self._resources, counted, batch._replace(first_row=first_row)
-            )
+            if first_row is not None:
+                batch = batch._replace(first_row=first_row)
+            after = add_batch(settings, self._resources, counted, batch)
             self._keep_settings(settings)
             return after
 
@@ -195,6 +195,7 @@ class Evaluator:
         other : Evaluator
             With the same metrics, conventions, propensities and kinds of input. Labels of names are
             merged by name: those of this evaluator come first, then the new ones of the other.
+            Equal scores keep the order of the columns that they were counted with.
 
         Raises
         ------

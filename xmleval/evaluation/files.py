@@ -32,7 +32,7 @@ from xmleval.evaluation.progress import show_progress
 from xmleval.evaluation.reading import count_rows, have_scores
 from xmleval.evaluation.request import ROW_ARGUMENTS, Progress, Question, Request
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
-from xmleval.evaluation.same_labels import notes_on_opened
+from xmleval.evaluation.same_files import notes_on_opened
 from xmleval.evaluation.settings import (
     FILES,
     FILES_OF_LABELS,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict
 
 from xmleval.base.budget import MEMORY
+from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, shown
 from xmleval.base.keywords import refuse_unknown
@@ -62,8 +63,11 @@ class Data:
     def _list_records(self) -> None:
         """Read iterators of records once, as values may be read several times."""
         for name in ("y_true", "y_score", "y_pred", "candidates"):
+            value = getattr(self, name)
+            if value is None:
+                continue
             read = list_records_of_models if name in ("y_score", "y_pred") else list_records
-            object.__setattr__(self, name, read(name, getattr(self, name)))
+            object.__setattr__(self, name, read(name, value))
 
     def _take_row_values(self) -> None:
         """Take values of rows that are columns of a truth in memory out of its table."""
@@ -79,8 +83,12 @@ class Data:
     @property
     def row_columns(self) -> dict[str, str]:
         """Texts that are given for values of rows, names of columns or of files, by argument."""
-        values = {argument: getattr(self, argument) for argument in ROW_ARGUMENTS}
-        return {argument: value for argument, value in values.items() if isinstance(value, str)}
+        columns = dict[str, str]()
+        for argument in ROW_ARGUMENTS:
+            value = getattr(self, argument)
+            if isinstance(value, str):
+                columns[argument] = value
+        return columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,14 +121,14 @@ class Question:
         object.__setattr__(self, "metrics", as_names(self.metrics))
         object.__setattr__(self, "k", as_cutoffs(self.k))
 
-    @property
+    @cached
     def training(self) -> TrainingLabels:
         """The training labels, and the constants of the propensities to estimate from them."""
         if isinstance(self.y_train, TrainingLabels):
             return self.y_train
         return TrainingLabels(self.y_train)
 
-    @property
+    @cached
     def resolved_conventions(self) -> Conventions:
         """All fields of the conventions."""
         return conventions_of(self.metrics, self.conventions)

@@ -64,8 +64,9 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
             batch_labels = batch.truth.n_labels, batch.naming.label_names, batch.naming.closed
             if settings is None or batch_labels != labels:
                 settings = check_settings(matched_question, *batch_labels)
-                argument_notes = [*settings.argument_notes, *notes]
-                settings = replace(settings, argument_notes=argument_notes)
+                if notes:
+                    argument_notes = [*settings.argument_notes, *notes]
+                    settings = replace(settings, argument_notes=argument_notes)
                 labels = batch_labels
             reports.append(_report_on(settings, resources, batch))
     return reports

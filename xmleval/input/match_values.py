@@ -98,6 +98,9 @@ class Naming:
         return self.label_names is None or self.label_names == [*range(len(self.label_names))]
 
 
+NO_NAMES = Naming()
+
+
 class MatchedValues(NamedTuple):
     """Values by argument, whose rows are in one order and whose labels have the truth's numbers.
 
@@ -144,7 +147,7 @@ def _match_arrays(
     values = {argument: each.value for argument, each in opened.items()}
     _refuse_transposed(values, n_labels)
     if labels is None:
-        return MatchedValues(values, n_labels, Naming(), [])
+        return MatchedValues(values, n_labels, NO_NAMES, [])
     return MatchedValues(values, len(labels), Naming(labels), missing_names_note(labels))
 
 

@@ -39,11 +39,12 @@ from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
 
 UNSIZED = "does not tell what labels there are; give "
+KINDS = {"y_score": "scores", "candidates": "candidates"}  # of arguments that are no truth
 
 
 def kind_of(argument: str) -> str:
     """Return the kind of an argument of `evaluate`."""
-    return {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
+    return KINDS.get(argument, "truth")
 
 
 @dataclass(frozen=True)

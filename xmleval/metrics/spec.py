@@ -361,16 +361,15 @@ def conventions_of(
     conventions = resolve_conventions(given)
     if conventions.has_gains or names_field(given, "gains"):
         return conventions
-    if any(_has_grades(name) for name in _texts_of(metrics)):
+    if any(map(_has_grades, _texts_of(metrics))):
         return replace(conventions, gains="linear")
     return conventions
 
 
 def _texts_of(metrics: object) -> list[str]:
-    """Return names of measures as texts, none of anything but a name or a list of names."""
-    names = as_names(metrics)
-    if isinstance(names, list | tuple):
-        return [*map(str, names)]
+    """Return names of measures as texts, none of anything but a list of names."""
+    if isinstance(metrics, list | tuple):
+        return [*map(str, metrics)]
     return []
 
 
@@ -381,15 +380,15 @@ def notes_on_trec_map(
 
     ``requested`` are the specs of ``metrics``, as `expand_metrics` returns them.
     """
-    has_trec_names = any(map(TREC_NAME.fullmatch, _texts_of(metrics)))
-    if conventions.map_norm != "capped" or not has_trec_names:
+    if conventions.map_norm != "capped":
         return []
-    named = (spec for spec, is_explicit in requested if is_explicit)
-    capped = next((spec for spec in named if spec.metric.name == "map" and spec.k), None)
-    if capped is None:
+    named = [spec for spec, is_explicit in requested if is_explicit]
+    capped = [spec for spec in named if spec.metric.name == "map" and spec.k]
+    if not capped or not any(map(TREC_NAME.fullmatch, _texts_of(metrics))):
         return []
-    text = f"{capped} divides by min(k, R), and trec_eval's map_cut_{capped.k} by R"
-    return [f"{text}: map_r@{capped.k} has its values, and map@all those of its map"]
+    k = capped[0].k
+    text = f"{capped[0]} divides by min(k, R), and trec_eval's map_cut_{k} by R"
+    return [f"{text}: map_r@{k} has its values, and map@all those of its map"]
 
 
 @lru_cache(maxsize=1024)

@@ -73,10 +73,11 @@ class RankProfile(State):
             if spec.metric.table != "hits":
                 self.propensity = plan.propensity
         self.over_orders = plan.conventions.all_orders
-        cutoffs = {spec.k or 0 for spec in specs if not spec.metric.discounted}
-        self.cutoffs: Ints = np.array(sorted(cutoffs), np.int64)
+        self.cutoffs: Ints = np.empty(0, np.int64)
         self.discounted = list[str]()
         if self.over_orders:
+            cutoffs = {spec.k or 0 for spec in specs if not spec.metric.discounted}
+            self.cutoffs = np.array(sorted(cutoffs), np.int64)
             kinds = [_kind_of(spec) for spec in specs if spec.metric.discounted]
             self.discounted = [*dict.fromkeys(kinds)]
         self.n_groups = 1 if plan.confidence is None else N_GROUPS

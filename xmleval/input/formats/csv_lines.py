@@ -45,9 +45,6 @@ class CsvRecords(Iterator[Record]):
 
     names, delimiter : of the fields, and the character between them; known once the first line is
         read, or given
-
-    names, delimiter : of the fields, and what is between them; once the first line is read, or
-        given
     """
 
     def __init__(
