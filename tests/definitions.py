@@ -46,6 +46,8 @@ def case_of(problem: Problem) -> Case:
     )
     if problem.form != "none":
         case.listed = problem.listed
+    if not {"exclude", "unjudged", "judged"}.isdisjoint(arguments):
+        leave_out(case, left_out_of(problem))
     if problem.form in ("list", "ragged"):
         case.kind = "list"
     if "y_train" in arguments:
@@ -54,8 +56,31 @@ def case_of(problem: Problem) -> Case:
         case.label_counts = counts
         case.inverse_propensity = [rounded_once(count, len(rows)) for count in counts]
     if problem.conventions.graded:
-        case.grades = problem.truth
+        rows = zip(problem.truth, case.left_out or [set()] * problem.n_rows, strict=True)
+        case.grades = [{j: g for j, g in row.items() if j not in out} for row, out in rows]
     return case
+
+
+def left_out_of(problem: Problem) -> list[set[int]]:
+    """Return the labels of rows that are not judged."""
+    left_out: list[set[int]] = [set() for _ in range(problem.n_rows)]
+    for name in ("exclude", "unjudged"):
+        for row, labels in zip(left_out, problem.arguments.get(name, ()), strict=False):
+            row |= labels
+    for row, labels in zip(left_out, problem.arguments.get("judged", ()), strict=False):
+        row |= {*range(problem.n_labels)} - labels
+    return left_out
+
+
+def leave_out(case: Case, left_out: list[set[int]]) -> None:
+    """Take labels of rows out of the truth and of the predictions."""
+    case.left_out = left_out
+    case.truth = [row - out for row, out in zip(case.truth, left_out, strict=True)]
+    if case.pred is not None:
+        case.pred = [row - out for row, out in zip(case.pred, left_out, strict=True)]
+    if case.listed is not None:
+        rows = zip(case.listed, left_out, strict=True)
+        case.listed = [[entry for entry in row if entry[0] not in out] for row, out in rows]
 
 
 def value_of(spec: Spec, case: Case) -> float:

@@ -32,7 +32,13 @@ FIELDS = {"gains": "binary", "relevant_from": 1, "unlisted": "below", "link": "n
 FLAGS = {HIGHER: "--lower-is-better", "bounds": "--bounds"}
 LINES = {CLUSTERS: "--clusters", "row_groups": "--row-groups", "label_groups": "--label-groups"}
 COLUMNS = {CLUSTERS: "of clusters", "row_groups": "of groups"}  # names in the truth's table
-ROLES = {"y_pred": "--pred", "candidates": "--candidates", "y_train": "--train"}
+ROLES = {
+    "y_pred": "--pred",
+    "unjudged": "--unjudged",
+    "judged": "--judged",
+    "candidates": "--candidates",
+    "y_train": "--train",
+}
 OUTPUTS = {
     PER_ROW: ("--per-row", "row", "per_row"),
     PER_LABEL: ("--per-label", "label", "per_label"),

@@ -99,7 +99,7 @@ KINDS_OF_SETS = {
     "y_true": ("sparse", "dense", "ids"),
     "y_pred": ("sparse", "dense", "ids"),
     "y_train": ("sparse", "dense"),
-    "candidates": ("sparse", "flags"),
+    **dict.fromkeys(["unjudged", "judged", "candidates"], ("sparse", "flags")),
     "exclude": ("sparse", "flags"),  # numbers may be pairs
 }
 FORMATS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")

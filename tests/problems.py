@@ -29,7 +29,7 @@ CLUSTERS = "clusters"
 HIGHER = "higher_is_better"
 PER_ROW = "per_row"
 PER_LABEL = "per_label"
-SETS = ("y_pred", "exclude", "candidates")  # label sets of rows
+SETS = ("y_pred", "exclude", "unjudged", "judged", "candidates")  # label sets of rows
 VECTORS = ("sample_weight", CLUSTERS, "row_groups")  # a value for each row
 BY_ROW = (*SETS, *VECTORS)
 UPDATE_ARGUMENTS = (*BY_ROW, "exclude_from")
@@ -60,6 +60,7 @@ PERSISTENCE = ("rbp(p=0.8)", "rbp_residual(p=0.5)")
 WITH_PARAMETERS = [
     *(f"fbeta.{average}(beta=2){cutoff}" for average in AVERAGES for cutoff in CUTOFFS),
     "fbeta.of_means(beta=0.5)",
+    "fbeta.of_means(beta=0.5)@2",
     "tail_share(count=2)",
     "tail_share(count=2)@3",
     *(name.format(average) for average in AVERAGES[1:] for name in POOLED),
@@ -138,7 +139,7 @@ class Problem:
             "training": self.has("y_train"),
             "hierarchy": self.has("hierarchy"),
             "grades": self.conventions.graded,
-            "every label": not self.has("exclude") and not self.has("candidates"),
+            "every label": not (self.has("exclude", "exclude_from") or self.has("candidates")),
             "every score": self.unlisted is not None or self.lists_every_label(),
         }
 
@@ -376,7 +377,7 @@ REFUSALS = [
     ),
     Refusal(
         "gives all labels a score",
-        lambda p: (p.has("exclude") or p.has("candidates")) and p.unlisted is not None,
+        lambda p: any(map(p.has, SETS[1:])) and p.unlisted is not None,
         listing_below,
     ),
     Refusal(
@@ -498,6 +499,8 @@ def draw_arguments(draw: st.DrawFn, form: str, n_rows: int, n_labels: int) -> di
         "decision": maybe(draw, rules, 2),
         "exclude": maybe(draw, some_sets, 4),
         "exclude_from": maybe(draw, st.just("predictions"), 2),
+        "unjudged": maybe(draw, some_sets, 6),
+        "judged": maybe(draw, some_sets, 6),
         "candidates": maybe(draw, some_sets, 5),
         "hierarchy": maybe(draw, st.just(edges), 2),
     }

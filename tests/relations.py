@@ -11,7 +11,17 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests import problems
-from tests.problems import CLUSTERS, HIGHER, PER_LABEL, PER_ROW, Draw, Problem, Spec, unchanged
+from tests.problems import (
+    CLUSTERS,
+    HIGHER,
+    PER_LABEL,
+    PER_ROW,
+    SETS,
+    Draw,
+    Problem,
+    Spec,
+    unchanged,
+)
 from tests.routes import comparable, contents_of, differences, usual_tolerance
 
 Contents = dict[str, Any]
@@ -152,7 +162,7 @@ def rename_labels(problem: Problem, draw: Draw) -> Problem:
     new = draw(st.permutations(range(problem.n_labels)))
     old = sorted(range(problem.n_labels), key=new.__getitem__)
     arguments = dict(problem.arguments)
-    for name in ("y_pred", "exclude", "candidates", "y_train"):
+    for name in (*SETS, "y_train"):
         if name in arguments:
             arguments[name] = [{new[label] for label in row} for row in arguments[name]]
     for name in ("label_groups", "inverse_propensity"):
@@ -180,6 +190,17 @@ def without_pairs(problem: Problem, draw: Draw) -> Problem:
         pairs = zip(problem.arguments["y_pred"], excluded, strict=True)
         problem = problem.with_arguments(y_pred=[row - out for row, out in pairs])
     return problem.without("exclude", "exclude_from")
+
+
+def is_of_remaining_labels(spec: Spec) -> bool:
+    """Whether neither unlisted irrelevant labels nor those that no row judges matter."""
+    return not (spec.metric.every_label or spec.average in ("macro", "weighted", "of_macros"))
+
+
+def judging_others(problem: Problem, draw: Draw) -> Problem:
+    labels = {*range(problem.n_labels)}
+    judged = [labels - row for row in problem.arguments["unjudged"]]
+    return problem.with_arguments(judged=judged).without("unjudged")
 
 
 def form_with_gaps(problem: Problem) -> str:
@@ -227,8 +248,8 @@ def stretched(problem: Problem, draw: Draw) -> Problem:
 
 
 def plain(problem: Problem, draw: Draw) -> Problem:
-    """Return the problem without pairs, candidates and distances, as for the definitions."""
-    if problem.has("exclude"):
+    """Return the problem as the definitions take it: nothing is excluded from predictions alone."""
+    if problem.has("exclude", "exclude_from"):
         problem = without_pairs(problem, draw)
     if problem.has("candidates"):
         problem = within_candidates(problem, draw)
@@ -437,7 +458,15 @@ RELATIONS = {
     "monotone scores": Relation(
         stretched, holds=is_of_order, parts=tuple({*VALUES} - {"thresholds"})
     ),
-    "excluded pairs are gone": Relation(without_pairs, base=with_sets("exclude")),
+    "excluded pairs are gone": Relation(
+        without_pairs, base=with_sets("exclude"), holds=is_of_remaining_labels
+    ),
+    "all other labels are judged": Relation(
+        judging_others,
+        base=with_sets("unjudged"),
+        without=("judged",),
+        parts=(*VALUES, "per_label"),
+    ),
     "candidates alone are listed": Relation(
         within_candidates, base=with_sets("candidates"), limits={"forms": ("csr", "dense", "list")}
     ),
@@ -454,7 +483,7 @@ RELATIONS = {
         with_sets_of_decision,
         base=with_decision,
         parts=(*VALUES, "per_label"),
-        without=("exclude", "candidates"),
+        without=SETS[1:],
         tolerance=ROUNDED,  # of weighted supports, which are sums of hits and misses
         limits=SCORED,
     ),
@@ -469,7 +498,7 @@ RELATIONS = {
         base=with_unlisted_score,
         parts=KEPT,
         holds=lambda spec: spec.metric.family != "losses",
-        without=("exclude", "candidates", "bounds", "curve_points"),
+        without=(*SETS[1:], "bounds", "curve_points"),
         limits={"forms": ("csr",)},
     ),
     "losses of unlisted scores, of stored ones": Relation(
@@ -478,7 +507,7 @@ RELATIONS = {
         parts=KEPT,
         holds=lambda spec: spec.metric.family == "losses",
         tolerance=ROUNDED,
-        without=("exclude", "candidates", "bounds", "curve_points"),
+        without=(*SETS[1:], "bounds", "curve_points"),
         limits={"forms": ("csr",)},
     ),
     "few measures": Relation(unchanged, fewer=True),
@@ -496,7 +525,7 @@ RELATIONS = {
         holds=is_of_ranked_rows,
         expected=part_of("groups", "label_groups"),
         parts=("values", "confidence", "standard_errors"),
-        without=("exclude", "candidates", "hierarchy", "y_pred", "decision"),
+        without=(*SETS[1:], "hierarchy", "y_pred", "decision"),
     ),
     "rows are clusters": Relation(with_row_clusters, parts=(*KEPT, "notes"), without=(CLUSTERS,)),
 }

@@ -74,7 +74,7 @@ BLANK = (
     *ODD,
 )  # not all can be written in lines
 INTERVALS = {"confidence", "standard_errors", "shares_confidence", "shares_standard_errors"}
-ENVIRONMENT = ("version", "exclude", "candidates")  # files and their checksums
+ENVIRONMENT = ("version", *SETS[1:])  # files and their checksums
 
 
 def contents_of(report: Report) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def usual_tolerance(problem: Problem) -> Tolerance:
 
 
 def has_weighted_state(spec: Spec) -> bool:
-    parts = [spec, *map(parse_spec, spec.metric.parts)]
+    parts = [spec, *map(parse_spec, spec.parts)]
     return any(part.metric.weighted_state for part in parts)
 
 

@@ -203,3 +203,11 @@ def test_apply_returns_the_type_of_scores_or_float32(dtype: Any, expected: Any) 
     truth, scores = sample(3)
     calibrator = fit(truth, scores)
     assert calibrator.apply(scores.astype(dtype)).dtype == expected
+
+
+def test_calibrator_names_the_row_of_a_wrong_score_in_lists_with_empty_slots() -> None:
+    calibrator = fit(np.eye(2, 3), np.array([[3.0, 1.0, 1.0], [2.0, 3.0, 1.0]]))
+    labels = np.array([[0, -1, -1], [1, 2, -1], [2, 0, 1]])
+    scores = np.array([[0.9, 0.0, 0.0], [0.8, 0.3, 0.0], [0.7, math.nan, 0.1]])
+    with pytest.raises(ValueError, match="y_score: row 2: score nan is not a number"):
+        calibrator.apply((labels, scores))

@@ -44,7 +44,7 @@ class Reading(NamedTuple):
 
 def reading_of(name: str) -> Reading:
     spec = parse_spec(name)
-    parts = [parse_spec(part) for part in spec.metric.parts] or [spec]
+    parts = [parse_spec(part) for part in spec.parts] or [spec]
     counts_labels = all(state_class(part.state).counts_labels for part in parts)
     if any("sets" in part.metric.needs or part.state == "label_totals" for part in parts):
         return Reading(counts_labels, spec.k or 0)

@@ -109,7 +109,7 @@ def test_what_cannot_be_merged_exactly_is_refused_and_nothing_counted(message: s
     assert evaluator.compute().to_json() == before
 
 
-def test_equal_scores_of_columns_in_another_order_are_refused() -> None:
+def test_equal_scores_of_columns_in_another_order_are_refused(tmp_path: Path) -> None:
     def evaluator(labels: list[str], scores: list[float]) -> Evaluator:
         evaluator = Evaluator(["p@1"], labels=labels)
         evaluator.update(np.array([[1, 0]]), np.array([scores]))
@@ -117,11 +117,24 @@ def test_equal_scores_of_columns_in_another_order_are_refused() -> None:
 
     tied = [0.5, 0.5]
     message = "merge: p@1 cannot be merged by name of labels: equal scores rank by the numbers"
-    with pytest.raises(ValueError, match=message):
-        evaluator(["a", "b"], tied).merge(evaluator(["b", "a"], tied))
+    other = evaluator(["b", "a"], tied)
+    other.save(tmp_path / "other")
+    for same in (other, Evaluator.load(tmp_path / "other")):
+        with pytest.raises(ValueError, match=message):
+            evaluator(["a", "b"], tied).merge(same)
     merged = evaluator(["a", "b"], tied).merge(evaluator(["a", "c"], tied))
     assert merged.compute()["p@1"] == 1.0
     assert evaluator(["a", "b"], tied).merge(evaluator(["b", "a"], [0.1, 0.2])).n_rows == 2
+
+
+def test_equal_scores_of_irrelevant_labels_matter_by_label() -> None:
+    def evaluator(labels: list[str]) -> Evaluator:
+        evaluator = Evaluator("f1.macro@1", labels=labels)
+        evaluator.update(np.zeros((2, 2)), np.full((2, 2), 0.5))
+        return evaluator
+
+    with pytest.raises(ValueError, match="equal scores rank by the numbers"):
+        evaluator(["a", "b"]).merge(evaluator(["b", "a"]))
 
 
 def test_predictions_of_unknown_labels_count_as_wrong_where_that_is_exact() -> None:

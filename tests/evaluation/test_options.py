@@ -50,6 +50,7 @@ def asking(*metrics: str, **arguments: Any) -> dict[str, Any]:
     return {"metrics": [*metrics], **arguments}
 
 
+MARKED = np.where(S > 0.9, -1, np.asarray(Y))  # some cells are not judged
 TOP_3 = (np.argsort(-S)[:, :3], None)  # lists without scores
 EVERY_METRIC = asking(
     "all",
@@ -148,6 +149,15 @@ CASES: dict[str, list[Case]] = {
     "exclude_from": [
         Case("predictions", {"exclude": H}),
         Case("predictions"),
+    ],
+    "unjudged": [
+        Case([(0, 0)]),
+        Case(H),
+        Case(-1, y_true=MARKED),
+    ],
+    "judged": [
+        Case(H),
+        Case("truth", asking("auc.micro")),
     ],
     "candidates": [
         Case([[0, 1]] * 26),

@@ -226,7 +226,7 @@ def test_keys_that_number_the_rows_match_rows_without_names(kind: Any) -> None:
         assert dict(report) == dict(expected)
 
     report = evaluate(TAGS, SCORED, exclude=[(kind(0), "green")], metrics=["p@1"])
-    assert report.notes[0] == "exclude: 1 of 1 pair is excluded"
+    assert report.notes[0] == "exclude: 1 of 1 pair is of a relevant or predicted label"
 
     message = r"have names and those of y_\w+ have none; give ids to both"
     for y_true, y_score in (

@@ -196,3 +196,9 @@ def test_most_labels_without_rows_and_scores_are_noted(folder: Path) -> None:
     Path("t.lines").write_text("7 2\n7\n")
     Path("s.lines").write_text("0\n3\n")
     assert not notes_of("t.lines")
+
+
+def test_first_line_with_a_wrong_pair_is_named(folder: Path) -> None:
+    Path("pairs.txt").write_text("0 1\n2 99\n1 98\n")
+    with pytest.raises(ValueError, match=r"pairs\.txt: line 2: label id 99 is not in"):
+        evaluate("Y_test.npz", "scores.npz", metrics="p@1", exclude="pairs.txt")

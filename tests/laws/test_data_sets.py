@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.file_routes import printed
+from tests.problems import SETS
 from tests.routes import comparable, flat
 from xmleval import Comparison, Comparisons, Ranking, Rankings, compare, rank
 
@@ -27,7 +28,7 @@ TESTS: dict[str, Any] = {
     "complete lists": {"complete_lists": True},
 }
 FLAGS = {"complete_lists": "--complete-lists"}
-IGNORED = {"notes", "notes_on", "version", "exclude", "candidates", "name"}
+IGNORED = {"notes", "notes_on", "version", *SETS[1:], "name"}
 GROUPS = ("label_groups", "row_groups")
 few = settings(max_examples=max(2, settings().max_examples // 20))
 

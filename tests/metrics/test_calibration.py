@@ -191,3 +191,21 @@ def test_link_maps_the_score_of_unlisted_labels_too() -> None:
         truth, listed, metrics="log_loss.samples", conventions=f"{linked},unlisted=-0.5"
     )
     assert report["log_loss.samples"] == pytest.approx(expected["log_loss.samples"], rel=1e-14)
+
+
+def test_score_of_unlisted_labels_is_binned_as_narrow_scores_are() -> None:
+    listed = csr_array(np.array([[0.75, 0.72, 0, 0]], np.float32))
+    dense = np.array([[0.75, 0.72, 0.7, 0.7]], np.float32)
+    truth = np.array([[1, 1, 0, 0]])
+    ece = "ece(bins=10)"
+    expected = evaluate(truth, dense, metrics=ece)
+    assert evaluate(truth, listed, metrics=ece, conventions="unlisted=0.7")[ece] == expected[ece]
+
+
+def test_unlisted_labels_rank_before_lower_scores() -> None:
+    listed = csr_array(np.array([[0.9, 0.1, 0, 0, 0, 0]]))
+    dense = np.array([[0.9, 0.1, 0.3, 0.3, 0.3, 0.3]])
+    truth = np.array([[1, 1, 0, 0, 0, 0]])
+    metrics = ["brier@2", "brier@5", "ece(bins=5)@2"]
+    report = evaluate(truth, listed, metrics=metrics, conventions="unlisted=0.3")
+    assert dict(report) == pytest.approx(dict(evaluate(truth, dense, metrics=metrics)), rel=1e-15)

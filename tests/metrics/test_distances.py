@@ -9,7 +9,7 @@ import pytest
 
 import xmleval
 from tests.damage import values_of
-from xmleval import evaluate
+from xmleval import Evaluator, evaluate
 from xmleval.thresholds import fit
 
 RNG = np.random.default_rng(3)
@@ -124,3 +124,17 @@ def test_functions_of_one_measure_take_distances() -> None:
             options["inverse_propensity"] = [3, 1, 2, 5, 1.5, 9]
         expected = function(TRUTH, -DISTANCES, **options)
         assert function(TRUTH, DISTANCES, higher_is_better=False, **options) == expected
+
+
+def test_thresholds_of_labels_predict_those_at_smaller_distances(tmp_path: Path) -> None:
+    thresholds = np.linspace(0.1, 0.9, DISTANCES.shape[1])
+    options: dict[str, Any] = {"metrics": "f1.macro", "higher_is_better": False}
+    report = evaluate(TRUTH, DISTANCES, decision=thresholds, **options)
+    expected = evaluate(TRUTH, y_pred=(thresholds > DISTANCES).astype(int), metrics="f1.macro")
+    assert dict(report) == dict(expected)
+    evaluator = Evaluator(**options, decision=thresholds)
+    evaluator.update(TRUTH[:4], DISTANCES[:4])
+    evaluator.save(tmp_path / "state")
+    evaluator = Evaluator.load(tmp_path / "state")
+    evaluator.update(TRUTH[4:], DISTANCES[4:])
+    assert dict(evaluator.compute()) == dict(expected)

@@ -30,7 +30,6 @@ from xmleval.thresholds import fit
 CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"]}
 UNUSED = (
     "decision",
-    "exclude",
     "exclude_from",
     "candidates",
     "higher_is_better",
@@ -187,7 +186,7 @@ def test_evaluate_gives_the_best_value_to_perfect_predictions(
     problem = data.draw(free_problems(forms=(form,), least_rows=1, most_rows=6))
     n = problem.n_labels
     sets = problem.relevant()
-    problem = problem.without("sample_weight", "conventions")
+    problem = problem.without("sample_weight", "conventions", "exclude", "unjudged", "judged")
     problem = replace(problem, truth=[dict.fromkeys(row, 1.0) for row in sets], bare=False)
     problem = complete(problem.with_arguments(conventions={"zero_division": 1.0}), data.draw)
     q = case_of(problem).inverse_propensity

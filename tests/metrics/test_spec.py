@@ -85,6 +85,7 @@ def test_aliases_are_read_in_any_case_and_with_hyphens(source: str) -> None:
         ("hit_rate@5 HitRate@5 hr@5 HR5", "hit@5"),
         ("exact_match ExactMatch exact-match", "subset_accuracy"),
         ("Another-Macro-F1 another_macro_f1 CF1", "f1.of_macros"),
+        ("CF1@3 F1.of_macros@3", "f1.of_macros@3"),
         ("OF1", "f1.micro"),
         ("OF1@3", "f1.micro@3"),
         ("CP@3", "precision.macro@3"),

@@ -43,7 +43,9 @@ class Drawn:
         self.grades = rng.integers(0, 4, shape) * (rng.random(shape) < 0.5)
         self.scores = rng.integers(0, rng.integers(1, 4), shape) / 2
         self.is_listed = rng.random(shape) < rng.choice([0.6, 1.0])
-        self.weights = rng.choice([0.5, 1.0, 2.0], shape[0]).tolist()
+        weights = [0.5, 1.0, 2.0] if rng.random() < 0.5 else [1.0]
+        self.weights = rng.choice(weights, shape[0]).tolist()
+        self.are_weighted = len(weights) > 1
         self.propensity = (1 + 3 * rng.random(self.n_labels)).tolist()
         self.conventions = {
             name: rng.choice(np.array(values, object)) for name, values in CONVENTIONS.items()
@@ -65,7 +67,7 @@ class Drawn:
             matrix[rows],
             metrics=ROW_MEASURES + RATIOS,
             inverse_propensity=self.propensity,
-            sample_weight=np.array(self.weights)[rows],
+            sample_weight=np.array(self.weights)[rows] if self.are_weighted else None,
             conventions={**self.conventions, "ties": ties},
             **options,
         )

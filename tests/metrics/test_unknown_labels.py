@@ -65,6 +65,7 @@ CELLS = {
     "ranking_loss",
     "lrap",
     "lwlrap",
+    "gauc",
     "mean_rank",
     "amri",
     "auc",

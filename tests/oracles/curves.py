@@ -39,11 +39,12 @@ def cells_of(case: Case) -> list[list[Cell]]:
     default = unlisted_score(case)
     assert case.listed is not None
     columns: list[list[Cell]] = [[] for _ in range(case.n_labels)]
-    for relevant, listed, weight in zip(case.truth, case.listed, row_weights(case), strict=True):
+    rows = zip(case.truth, case.listed, row_weights(case), strict=True)
+    for i, (relevant, listed, weight) in enumerate(rows):
         if weight == 0:
             continue
         scores = {j: s for j, s in listed if s is not None}
-        for j, column in enumerate(columns):
+        for j in case.counted(i):
             is_listed = j in scores
             if default is not None:
                 score = scores.get(j, default)
@@ -53,7 +54,7 @@ def cells_of(case: Case) -> list[list[Cell]]:
                 score = max(scores[j], -sys.float_info.max)
             else:
                 score = -math.inf
-            column.append(Cell(score, j in relevant, is_listed, Fraction(weight)))
+            columns[j].append(Cell(score, j in relevant, is_listed, Fraction(weight)))
     return columns
 
 

@@ -50,7 +50,11 @@ def rows(
     if average == "micro":
         return None
     zero = zero_division(case)
-    return [set_formula(FORMULAS[name], row, zero, 1.0) for row in counts_of_rows(case, cutoff)]
+    values = []
+    for i, row in enumerate(counts_of_rows(case, cutoff)):
+        value = set_formula(FORMULAS[name], row, zero, 1.0)
+        values.append(value if case.counted(i) else math.nan)
+    return values
 
 
 def value(name: str, case: Case, average: str | None, cutoff: int | str | None) -> float:

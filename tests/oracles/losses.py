@@ -17,16 +17,17 @@ def rows(name: str, case: Case, limit: float = 0) -> list[float]:
         unlisted = probability(case, default)
     losses = []
     assert case.listed is not None
-    for relevant, listed in zip(case.truth, case.listed, strict=True):
+    for i, (relevant, listed) in enumerate(zip(case.truth, case.listed, strict=True)):
         scores = {j: probability(case, float(s)) for j, s in listed if s is not None}
         total = 0.0
-        for j in range(case.n_labels):
+        labels = case.counted(i)
+        for j in labels:
             p = scores.get(j, unlisted)
             if name == "log_loss":
                 total += label_loss(p, j in relevant)
             else:
-                total += limited_label_loss(p, j in relevant, limit) / case.n_labels
-        losses.append(total)
+                total += limited_label_loss(p, j in relevant, limit) / len(labels)
+        losses.append(total if labels or name == "log_loss" else math.nan)
     return losses
 
 

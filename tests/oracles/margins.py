@@ -9,17 +9,17 @@ MEASURES = measures(["margin", "margin_share"], ["samples", "macro"])
 Cell = tuple[float, bool]  # score, relevant
 
 
-def grid(case: Case) -> list[list[Cell]]:
-    """All cells, row by row."""
+def grid(case: Case) -> list[dict[int, Cell]]:
+    """All cells that count by label, row by row."""
     assert case.listed is not None
     default = unlisted_score(case)
     rows = []
-    for relevant, listed in zip(case.truth, case.listed, strict=True):
+    for i, (relevant, listed) in enumerate(zip(case.truth, case.listed, strict=True)):
         scores: dict[int, float] = {}
         if default is not None:
             scores = dict.fromkeys(range(case.n_labels), default)
         scores |= {j: float(s) for j, s in listed if s is not None}
-        rows.append([(scores[j], j in relevant) for j in range(case.n_labels)])
+        rows.append({j: (scores[j], j in relevant) for j in case.counted(i)})
     return rows
 
 
@@ -39,14 +39,15 @@ def rows(name: str, case: Case, average: str | None) -> list[float] | None:
     """Margins of the rows."""
     if average != "samples":
         return None
-    return [margin(name, row) for row in grid(case)]
+    return [margin(name, [*row.values()]) for row in grid(case)]
 
 
 def labels(name: str, case: Case) -> list[float]:
     """Margins of the labels, over the rows of positive weight."""
     weighted = zip(grid(case), row_weights(case), strict=True)
     counted = [row for row, weight in weighted if weight > 0]
-    return [margin(name, [row[j] for row in counted]) for j in range(case.n_labels)]
+    columns = [[row[j] for row in counted if j in row] for j in range(case.n_labels)]
+    return [margin(name, column) for column in columns]
 
 
 def average_of(values: list[float], weights: list[float]) -> float:

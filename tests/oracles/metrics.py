@@ -43,7 +43,7 @@ RANKINGS = (
 CUTS = ("p", "r", "rcap", "ndcg", "dcg", "hit", "mrr", "map", "map_r")
 WHOLE = ("ndcg", "dcg", "mrr", "map")
 PS = ("psp", "psr", "psdcg", "psndcg")
-POOLED = ("lwlrap", "mean_rank", "amri")  # over the relevant labels of all rows
+POOLED = ("lwlrap", "gauc", "mean_rank", "amri")  # over the relevant labels of all rows
 PS_RAW = ("psp_raw", "psr_raw", "psdcg_raw", "psndcg_raw")
 STATISTICS = ("label_cardinality", "label_density", "label_diversity", "proportional_diversity")
 Counts = tuple[float, float, float, float]  # (weighted) numbers tp, fp, fn, tn
@@ -65,9 +65,9 @@ MEASURES = (
     | measures(OVERLAP, ("samples", *LABEL_AVERAGES), ("", "k"))
     | measures(PER_LABEL, LABEL_AVERAGES, ("", "k"))
     | measures(["rprec"], ["micro"])
-    | measures(["lwlrap", "mean_rank", "amri"])
-    | measures(["fbeta", "f1"], ["of_means"])
-    | measures(["f1"], ["of_macros"])
+    | measures(["lwlrap", "gauc", "mean_rank", "amri"])
+    | measures(["fbeta", "f1"], ["of_means"], ("", "k"))
+    | measures(["f1"], ["of_macros"], ("", "k"))
     | measures(["auc", "peak_f1"], ["samples"])
     | measures((*CUTS, "label_coverage", *PS, *PS_RAW), cutoffs=["k"])
     | measures(["label_coverage"], ["macro"], ["k"])
@@ -90,6 +90,13 @@ class Case:
     label_counts: list[int] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
     grades: list[dict[int, float]] | None = None  # of all judged labels
+    left_out: list[set[int]] | None = None  # labels of rows that count on neither side
+
+    def counted(self, i: int) -> list[int]:
+        """The labels of row i that count; all l of them unless some are left out."""
+        if self.left_out is None:
+            return [*range(self.n_labels)]
+        return [j for j in range(self.n_labels) if j not in self.left_out[i]]
 
 
 def ratio(above: float, below: float, otherwise: float) -> float:
@@ -199,14 +206,14 @@ def mean(values: Iterable[float], weights: Iterable[float]) -> float:
 
 
 def tie_groups(case: Case, i: int) -> tuple[list[list[int]], int]:
-    """All l labels of row i in tie groups, best first, and how many of them can be credited.
+    """Tie groups of the labels of row i that count, best first, and how many can be credited.
 
     Inside a group labels are in rank order. Unlisted labels that are "below" form the last group,
     in order of their ids, and cannot be credited at k.
     """
     assert case.listed is not None
     stored = [(j, s) for j, s in case.listed[i] if j >= 0]  # an id of -1 marks an empty slot
-    unlisted = sorted(set(range(case.n_labels)) - {j for j, _ in stored})
+    unlisted = sorted(set(case.counted(i)) - {j for j, _ in stored})
     default = unlisted_score(case)
     scored = [(j, float(s)) for j, s in stored if s is not None]
     if stored and not scored:  # a list without scores: positions are distinct ranks
@@ -277,7 +284,7 @@ def ranking_row(name: str, case: Case, i: int) -> float:
 def pair_row(name: str, case: Case, i: int) -> float:
     """Measures of the pairs of a relevant and an irrelevant label of row i."""
     relevant = case.truth[i]
-    irrelevant = set(range(case.n_labels)) - relevant
+    irrelevant = set(case.counted(i)) - relevant
     rank = worst_ranks(case, i)
     pairs = [(u, v) for u in relevant for v in irrelevant]
     n_right = sum(rank[u] < rank[v] for u, v in pairs)
@@ -471,23 +478,32 @@ def predictions(case: Case, k: int | None) -> list[set[int]]:
     return case.pred
 
 
-def set_row(name: str, case: Case, y: set[int], h: set[int], beta: float) -> float:
+def set_row(name: str, case: Case, i: int, h: set[int], beta: float) -> float:
     """[h = Y], |h xor Y| / l, |h & Y| / |h|, |h & Y| / |Y|, |h & Y| / |h | Y|, F-beta of a row."""
+    y = case.truth[i]
+    labels = case.counted(i)
+    if not labels:
+        return NAN
     if name == "subset_accuracy":
         return float(h == y)
     if name == "hamming_loss":
-        return len(h ^ y) / case.n_labels
-    counts = count((j in y, j in h, 1.0) for j in range(case.n_labels))
+        return ratio(len(h ^ y), len(labels), NAN)
+    counts = count((j in y, j in h, 1.0) for j in labels)
     return set_formula(name, counts, zero_division(case), beta)
 
 
 def label_average(name: str, case: Case, average: str, k: int | None, beta: float) -> float:
     """micro: the formula on summed counts; macro: mean over labels; weighted: by relevant rows."""
     zero = zero_division(case)
-    rows = list(zip(case.truth, predictions(case, k), row_weights(case), strict=True))
-    cells = [[(j in y, j in h, w) for y, h, w in rows] for j in range(case.n_labels)]
+    cells: list[list[tuple[bool, bool, float]]] = [[] for _ in range(case.n_labels)]
+    rows = zip(case.truth, predictions(case, k), row_weights(case), strict=True)
+    for i, (y, h, w) in enumerate(rows):
+        for j in case.counted(i):
+            cells[j].append((j in y, j in h, w))
     if average == "micro":
         return set_formula(name, count(itertools.chain(*cells)), zero, beta)
+    if case.left_out is not None and name != "label_coverage":  # undefined where no row judges
+        cells = [column for column in cells if sum(weight for *_, weight in column) > 0]
     per_label = [count(column) for column in cells]
     if average == "macro":
         per_label = labels_of_macro_average(case, per_label)
@@ -530,6 +546,18 @@ def label_weighted_lrap(case: Case) -> float:
     return ratio(math.fsum(precisions), math.fsum(sizes), NAN)
 
 
+def grouped_auc(case: Case) -> float:
+    """Mean of the AUC of rows with pairs, weighted by their numbers of labels that count."""
+    values = []
+    sizes = []
+    for i, (y, w) in enumerate(zip(case.truth, row_weights(case), strict=True)):
+        labels = case.counted(i)
+        if 0 < len(y) < len(labels):
+            values.append(pair_row("auc", case, i))
+            sizes.append(w * len(labels))
+    return mean(values, sizes)
+
+
 def pooled_ranks(name: str, case: Case) -> float:
     """Mean over relevant labels of the mean of their best and worst rank among irrelevant ones.
 
@@ -539,7 +567,7 @@ def pooled_ranks(name: str, case: Case) -> float:
     total = above = above_by_chance = 0.0
     for i, (y, w) in enumerate(zip(case.truth, row_weights(case), strict=True)):
         last = worst_ranks(case, i)
-        irrelevant = set(range(case.n_labels)) - y
+        irrelevant = set(case.counted(i)) - y
         for u in y:
             n_above = sum(last[v] < last[u] for v in irrelevant)
             n_tied = sum(last[v] == last[u] for v in irrelevant)
@@ -551,11 +579,12 @@ def pooled_ranks(name: str, case: Case) -> float:
     return 1 - above / above_by_chance if above_by_chance else NAN
 
 
-def f_of_averages(case: Case, average: str, beta: float) -> float:
+def f_of_averages(case: Case, average: str, k: int | None, beta: float) -> float:
     """(1 + b2) P R / (b2 P + R) of precision P and recall R, averaged over rows or labels."""
     inner = {"of_means": "samples", "of_macros": "macro"}[average]
-    p = value("precision", case, inner)
-    r = value("recall", case, inner)
+    cutoff = "" if k is None else str(k)
+    p = value("precision", case, inner, cutoff)
+    r = value("recall", case, inner, cutoff)
     b2 = beta * beta
     return ratio((1 + b2) * p * r, b2 * p + r, zero_division(case) or 0.0)
 
@@ -578,12 +607,12 @@ def rows(
     if name in ("label_coverage", "label_diversity", "proportional_diversity", *POOLED, *PS):
         return None
     if name in ("subset_accuracy", "hamming_loss", *OVERLAP):
-        pairs = zip(case.truth, predictions(case, k), strict=True)
-        return [set_row(name, case, y, h, beta) for y, h in pairs]
+        sets = enumerate(predictions(case, k))
+        return [set_row(name, case, i, h, beta) for i, h in sets]
     if name == "label_cardinality":  # |Y|
         return [float(len(y)) for y in case.truth]
     if name == "label_density":  # |Y| / l
-        return [ratio(len(y), case.n_labels, NAN) for y in case.truth]
+        return [ratio(len(y), len(case.counted(i)), NAN) for i, y in enumerate(case.truth)]
     ids = range(len(case.truth))
     if k is not None and name in PS_RAW:
         return [ps_raw_row(name, case, i, k) for i in ids]
@@ -598,13 +627,15 @@ def value(
     """The measure of the whole case; nan where it is undefined."""
     k, beta = cut_and_beta(cutoff, params)
     if average in ("of_means", "of_macros"):
-        return f_of_averages(case, str(average), beta)
+        return f_of_averages(case, str(average), k, beta)
     if name == "rprec" and average:
         return pooled_r_precision(case)
     if name in ("mean_rank", "amri"):
         return pooled_ranks(name, case)
     if name == "lwlrap":
         return label_weighted_lrap(case)
+    if name == "gauc":
+        return grouped_auc(case)
     if average in LABEL_AVERAGES:
         return label_average(name, case, str(average), k, beta)
     if name == "label_coverage" and k is not None:

@@ -272,3 +272,10 @@ def test_diff_refuses_measures_without_values_by_row_and_by_label() -> None:
             diff(np.eye(3), np.eye(3), np.eye(3)[::-1], metric=spec.name)
         expected = f"metric: {spec} has values neither by row nor by label"
         assert str(refused.value) == expected
+
+
+def test_labels_with_equal_changes_come_by_their_relevant_rows() -> None:
+    relevant = np.eye(3)[[0, 0, 1, 1, 1]]
+    a, b = (0.1 + np.eye(3)[first] for first in ([0, 2, 2, 1, 1], [2, 2, 1, 1, 1]))
+    labels = diff(relevant, a, b, metric="p@1").labels or []
+    assert [(label.title, label.support) for label in labels] == [("1", 3), ("0", 2)]

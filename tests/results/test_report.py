@@ -391,3 +391,10 @@ def test_load_refuses_files_of_other_kinds_and_versions(tmp_path: Path) -> None:
             Evaluator.load(path)
     with pytest.raises(FileNotFoundError, match=r"missing\.npz"):
         Evaluator.load(tmp_path / "missing.npz")
+
+
+def test_names_in_footnotes_are_escaped_in_html() -> None:
+    report = evaluate({"r": ["<b>"]}, {"r": {"<B>": 0.9}}, metrics="p@1")
+    assert "<B>" in report.to_text()
+    assert "<B>" not in page_of(report)
+    assert "&lt;B&gt;" in page_of(report)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import seeds
 from tests.examples import V1_SCORES, V1_TRUTH
-from xmleval import Running, evaluate
+from xmleval import Evaluator, Running, evaluate
 from xmleval.effectiveness import effectiveness, f1_bound, hamming_bound, threshold_error
 from xmleval.numerics.exact import LARGE
 
@@ -198,3 +198,12 @@ def test_f1_bound_of_theorem_4_is_false_for_micro_f1() -> None:
 def test_bounds_refuse_errors_that_are_no_counts(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_score_of_unlisted_labels_has_the_type_of_merged_scores() -> None:
+    listed = sp.csr_array(np.array([[0.9, 0.0], [0.4, 0.0], [0.0, 0.7]]))
+    first, second = (
+        Evaluator("margin.macro", n_labels=2, conventions="unlisted=0.1") for _ in range(2)
+    )
+    second.update(np.array([[1, 0], [0, 1], [1, 0]]), listed)
+    assert first.merge(second).compute()["margin.macro"] == np.mean([0.1 - 0.4, 0.1 - 0.7])

@@ -90,6 +90,8 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
     higher_is_better: bool = True,
     exclude: RowsLike | None = None,
     exclude_from: str = "both",
+    unjudged: RowsLike | float | None = None,
+    judged: RowsLike | None = None,
     candidates: RowsLike | None = None,
     inverse_propensity: ValuesLike | None = None,
     label_groups: ValuesLike | Groups | None = None,
@@ -168,6 +170,15 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
         A file has the numbers of a row and a label on each line.
     exclude_from : {"both", "predictions"}, default "both"
         With "predictions", the truth keeps what ``exclude`` names, as NGAME and DEXML do.
+    unjudged : pairs of a row and a label, as y_true, or a mark, optional
+        Labels of rows that nobody judged: they count neither as relevant nor as irrelevant, in any
+        measure. ``"nan"`` and -1 are marks in cells of a truth that has a cell for each label: a
+        dense array, a frame, or a sparse matrix that stores them. Conventions cannot give unlisted
+        labels a score then. A .txt file has the numbers of a row and a label on each line.
+    judged : pairs of a row and a label, as y_true, or "truth", optional
+        Labels of rows that alone are judged, such as the items that a user was shown; those that
+        judgements list with 0, too. ``"truth"`` takes those that the truth lists, relevant or not,
+        as judgements of TREC do.
     candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair, optional
         Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A
         note tells what they allow.
@@ -242,6 +253,8 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
             y_pred=y_pred,
             exclude=exclude,
             exclude_from=exclude_from,
+            unjudged=unjudged,
+            judged=judged,
             candidates=candidates,
             sample_weight=sample_weight,
             clusters=clusters,

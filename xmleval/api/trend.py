@@ -12,6 +12,7 @@ from xmleval.api.saved_reports import ResultsLike, files_by_name, load_reports
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, shown, shown_names
 from xmleval.input.argument_types import FilePath
+from xmleval.input.cell_marks import RESTRICTIONS
 from xmleval.metrics.spec import Spec, expand_metrics, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import setting_text
@@ -21,7 +22,6 @@ from xmleval.results.trend import Reports, Trend, TrendMeasure, report_of
 
 EXPECTED_DAYS = "expected results by day, or a list of their files"
 MAY_DIFFER = ("higher_is_better",)  # values are comparable, as in `rank`
-OF_ROWS = ("exclude", "candidates")  # files that each day has its own of
 
 
 def trend(
@@ -218,7 +218,7 @@ def _notes_on_settings(days: Mapping[str, Reports], measures: list[TrendMeasure]
             settings["confidence"] = report.confidence_level
             for name, value in settings.items():
                 text = str(setting_text(value))
-                if name in OF_ROWS:
+                if name in RESTRICTIONS:
                     text = "none" if value is None else "given"
                 if name not in MAY_DIFFER:
                     places[name].setdefault(text, []).append(place)

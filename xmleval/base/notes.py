@@ -60,7 +60,8 @@ NOTE_KINDS = {
         "label{s} did not occur in fitting", ("{they} {are} never predicted",), adds=False
     ),
     "excluded pairs": NoteKind(
-        "pair{s} {are} excluded", ("the others match no relevant and no predicted label",)
+        "pair{s} {are} of a relevant or predicted label",
+        ("the others matter to measures of all labels alone",),
     ),
     "pairs excluded from predictions": NoteKind(
         "pair{s} {are} excluded from the predictions", ("the others match no predicted label",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from glob import escape
@@ -23,6 +23,7 @@ from xmleval.files.output import (
     refuse_unwritable,
 )
 from xmleval.files.remote import RemotePath, as_path, is_there
+from xmleval.input.cell_marks import is_mark, is_truth
 from xmleval.input.scan import Scan, scan
 
 FIELD_OPTIONS = tuple(name for name in KEYWORDS_OF_SCAN if name not in ("input_format", "keep"))
@@ -98,6 +99,28 @@ class ColumnOrFile(FileName):
         """Return the name as it is given: "./lang" is a file, and "lang" may be a column."""
         super().convert(value, param, ctx)
         return os.fsdecode(value)
+
+
+class WordOrFile(FileName):
+    """A word for cells of the truth, or the path of a file.
+
+    is_word : whether a text is such a word
+    """
+
+    def __init__(self, is_word: Callable[[object], bool]) -> None:
+        super().__init__()
+        self.is_word = is_word
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the word as it is, or the path."""
+        if self.is_word(value):
+            return value
+        return super().convert(value, param, ctx)
 
 
 class Output(FileName):
@@ -258,6 +281,8 @@ FILE = FileName()
 MODEL_FILE = NamedFileName()
 NAMED_FILE = NamedFileName(needs_name=True)
 COLUMN_OR_FILE = ColumnOrFile()
+UNJUDGED_CELLS = WordOrFile(is_mark)
+JUDGED_CELLS = WordOrFile(is_truth)
 RESULT = Text("the result", None)  # --format decides on endings, too
 TABLE = Text("a table of labels or rows", ("", ".csv", ".jsonl"))
 STATE = Output("a state", ARCHIVE, others=True)

@@ -152,6 +152,8 @@ def _open_task(task: Task) -> MatchedInputs:
         pairs=task.pairs,
         start=task.start,
         exclude_from=task.exclude_from,
+        marks=task.marks,
+        graded=task.graded,
         row_values=task.row_values,
         first_row=task.first_row + task.start,
     )

@@ -16,6 +16,7 @@ from xmleval.cluster.job import Job, digest_of
 from xmleval.files.archive import check_sums
 from xmleval.files.input import InputFile, stamp, version_of
 from xmleval.files.remote import RemotePath
+from xmleval.input.cell_marks import NO_MARKS, CellMarks
 from xmleval.input.formats.format import naming
 from xmleval.input.shards import FORMATS, OpenedFiles, Shard
 from xmleval.input.text_columns import TextPairs
@@ -58,10 +59,12 @@ class Task:
         The version of every file.
     row_values : dict of str to (str, array or list)
         Arguments with a value for every row: their name in messages, and the values.
-    pairs : TextPairs, optional
-        Excluded pairs of a row, from 0, and a label.
+    pairs : dict of str to TextPairs
+        Pairs of a row, from 0, and a label, such as excluded ones, by argument.
     exclude_from : {"both", "predictions"}
         Inputs from which they are excluded.
+    marks, graded : CellMarks, bool
+        What the truth tells of judged cells, and whether it keeps its grades.
     first_row : int
         Number of row 0 among the rows of all shards, of which the whole data may be one.
     """
@@ -72,8 +75,10 @@ class Task:
     inputs: tuple[Shards, ...]
     stamps: dict[str, str]
     row_values: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
-    pairs: TextPairs | None = None
+    pairs: Mapping[str, TextPairs] = field(default_factory=dict)
     exclude_from: str = "both"
+    marks: CellMarks = NO_MARKS
+    graded: bool = False
     first_row: int = 0
 
 
@@ -90,8 +95,10 @@ def cut(
     job: Job,
     inputs: Mapping[str, OpenedFiles],
     row_values: Mapping[str, tuple[str, Any]] = MappingProxyType({}),
-    pairs: TextPairs | None = None,
+    pairs: Mapping[str, TextPairs] = MappingProxyType({}),
     exclude_from: str = "both",
+    marks: CellMarks = NO_MARKS,
+    graded: bool = False,
     first_row: int = 0,
 ) -> list[Task]:
     """Return tasks of consecutive rows.
@@ -104,7 +111,7 @@ def cut(
         The evaluation.
     inputs : dict of str to OpenedFiles
         Files by argument, ``y_true`` first.
-    row_values, pairs, exclude_from
+    row_values, pairs, exclude_from, marks, graded
         As in `Task`, for all rows.
     first_row : int
         Number of the first row among the rows of all shards, of which the inputs may be one.
@@ -125,11 +132,14 @@ def cut(
             argument: (name, values[start:stop]) for argument, (name, values) in row_values.items()
         }
         arrays = {argument: _hashable(values) for argument, (_, values) in task_values.items()}
-        task_pairs = _select_pairs(pairs, start, stop)
-        if task_pairs is not None:
-            arrays["rows"] = task_pairs.rows
-            arrays["labels"] = task_pairs.labels
+        task_pairs = {
+            argument: _select_pairs(of_rows, start, stop) for argument, of_rows in pairs.items()
+        }
+        for argument, of_rows in task_pairs.items():
+            arrays[f"{argument} rows"] = of_rows.rows
+            arrays[f"{argument} labels"] = of_rows.labels
         settings = [job.digest, start, stop, [*map(str, shards)], stamps, exclude_from, first_row]
+        settings += [str(mark) for mark in (*marks, graded)]
         task = Task(
             digest_of(settings, arrays),
             start,
@@ -139,6 +149,8 @@ def cut(
             task_values,
             task_pairs,
             exclude_from,
+            marks,
+            graded,
             first_row,
         )
         tasks.append(task)
@@ -194,10 +206,8 @@ def _select_files(
     return (*shards,), stamps
 
 
-def _select_pairs(pairs: TextPairs | None, start: int, stop: int) -> TextPairs | None:
-    """Return the excluded pairs of the rows of a task, numbered from 0."""
-    if pairs is None:
-        return None
+def _select_pairs(pairs: TextPairs, start: int, stop: int) -> TextPairs:
+    """Return the pairs of the rows of a task, numbered from 0."""
     first, end = np.searchsorted(pairs.rows, [start, stop])
     return TextPairs(
         pairs.path,

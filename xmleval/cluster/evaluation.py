@@ -95,7 +95,14 @@ def count_on(
             }
             job = make_job(evaluator, evaluation.resources.memory, request.threads or 1)
             tasks = cut(
-                job, inputs, rows.row_values, rows.pairs, rows.exclude_from, rows.first_row or 0
+                job,
+                inputs,
+                rows.row_values,
+                rows.pairs,
+                rows.exclude_from,
+                rows.marks,
+                rows.graded,
+                rows.first_row or 0,
             )
             if running.checkpoint is not None:
                 name = evaluation.names[place]

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, LabelRangeError, Message, counted
-from xmleval.evaluation.request import ROW_ARGUMENTS, Data
+from xmleval.evaluation.request import ROW_ARGUMENTS, Data, cells_of
 from xmleval.evaluation.settings import MISSING
+from xmleval.input.cell_marks import (
+    JUDGED,
+    NO_MARKS,
+    UNJUDGED,
+    CellMarks,
+    marks_of,
+)
 from xmleval.input.label_filter import NO_FILTER, LabelFilter, make_label_filter
-from xmleval.input.match import PREDICTIONS
+from xmleval.input.marked_cells import listed_cells, take_marked
+from xmleval.input.match import PREDICTIONS, as_sets, refuse_scores
 from xmleval.input.match_values import NO_NAMES, MatchOptions, Naming, match_values
 from xmleval.input.opened import OpenedValue, kind_of
 from xmleval.input.pieces import RowReader
 from xmleval.input.plausibility import swapped_notes
+from xmleval.input.rows import Rows
 from xmleval.input.sets import set_rows
 from xmleval.input.vectors import match_row_values
 
@@ -92,9 +102,34 @@ class Batch(NamedTuple):
     place: tuple[str, int] | None = None
     location: BatchLocation | None = None
 
+    @property
+    def marked_cells(self) -> dict[str, Any]:
+        """Sets of labels that the truth marked as judged or not, by argument."""
+        return {name: self.label_filter.sets[name] for name in self.label_filter.marks}
+
     def with_checked_truth(self, n_labels: int | None, gains: str | None = None) -> Batch:
         """Return the batch with a truth of so many labels as a source of checked rows."""
         return self._replace(truth=set_rows("y_true", self.truth, n_labels, gains=gains))
+
+
+def take_cells(
+    truth: Any, label_filter: LabelFilter, marks: CellMarks, graded: bool
+) -> tuple[Any, LabelFilter]:
+    """Return the truth without marks of cells, and the filter with what they mark.
+
+    ``graded`` is whether the truth keeps its grades, also those of irrelevant labels.
+    """
+    cells = dict[str, Any]()
+    if marks.are_listed:
+        cells[JUDGED] = listed_cells(truth)
+    if marks.unjudged is not None:
+        truth, cells[UNJUDGED] = take_marked(truth, marks.unjudged)
+    if isinstance(truth, Rows) and not graded:
+        if truth.values is not None and truth.values.ndim == 1:
+            refuse_scores("y_true", truth, graded)
+        truth = as_sets(truth, graded)
+    sets = label_filter.sets | cells
+    return truth, replace(label_filter, sets=sets, marks=marks.by_argument)
 
 
 class Counter(Protocol):
@@ -109,27 +144,19 @@ def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look
 
     ``look_at`` is whether to note grades and scores that look swapped.
     """
-    label_filter = NO_FILTER
-    if data.exclude is not None or data.candidates is not None or data.exclude_from != "both":
-        label_filter = make_label_filter(data.exclude, data.exclude_from, data.candidates)
-    if data.y_true is None:
-        raise InputError("y_true", MISSING)
-    values_by_argument = {
-        "y_true": data.y_true,
-        "y_score": data.y_score,
-        "y_pred": data.y_pred,
-        **label_filter.sets,
-    }
-    opened = dict[str, OpenedValue]()
-    for argument, value in values_by_argument.items():
-        if value is not None:
-            opened[argument] = OpenedValue(
-                argument, kind_of(argument), argument, value=value, n_labels=options.n_labels
-            )
+    label_filter = _open_filter(data)
+    opened = _open_values(data, label_filter, options.n_labels)
+    marks = marks_of(data.unjudged, data.judged)
+    if marks != NO_MARKS:
+        options = options._replace(has_marks=True)
     values, n_labels, naming, matched_notes = match_values(opened, options)
     if label_filter.sets:
         label_filter = label_filter.with_sets(
             [values[name] for name in label_filter.sets], naming.n_unmatched_pairs
+        )
+    if marks != NO_MARKS:
+        values["y_true"], label_filter = take_cells(
+            values["y_true"], label_filter, marks, conventions.graded
         )
     inputs: dict[str, Any] = {name: values[name] for name in PREDICTIONS if name in values}
     for name in ROW_ARGUMENTS:
@@ -148,3 +175,32 @@ def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look
         **inputs,
     )
     return batch.with_checked_truth(n_labels, conventions.read_gains)
+
+
+def _open_filter(data: Data) -> LabelFilter:
+    """Return the labels that arguments leave out of rows, but for those that the truth marks."""
+    arguments = data.exclude, data.unjudged, data.judged, data.candidates
+    if data.exclude_from == "both" and all(value is None for value in arguments):
+        return NO_FILTER
+    return make_label_filter(data.exclude, data.exclude_from, data.candidates, **cells_of(data))
+
+
+def _open_values(
+    data: Data, label_filter: LabelFilter, n_labels: int | None
+) -> dict[str, OpenedValue]:
+    """Return the values that have a row for each instance, by argument, the truth first."""
+    if data.y_true is None:
+        raise InputError("y_true", MISSING)
+    values_by_argument = {
+        "y_true": data.y_true,
+        "y_score": data.y_score,
+        "y_pred": data.y_pred,
+        **label_filter.sets,
+    }
+    opened = dict[str, OpenedValue]()
+    for argument, value in values_by_argument.items():
+        if value is not None:
+            opened[argument] = OpenedValue(
+                argument, kind_of(argument), argument, value=value, n_labels=n_labels
+            )
+    return opened

@@ -12,6 +12,7 @@ from xmleval.base.budget import Resources
 from xmleval.base.errors import ALL_LABELS, Field, InputError, Keyword, Message, other_rows
 from xmleval.evaluation.batch import Batch
 from xmleval.input.canonical import RankedRows, Truth
+from xmleval.input.cell_marks import JUDGED
 from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.label_filter import NO_FILTER, LabelFilter
 from xmleval.input.rows import pointer
@@ -20,7 +21,7 @@ from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.vectors import check_weight, groups_of_clusters
 from xmleval.labels.groups import check_row_groups
 from xmleval.states.plan import LINKED, NO_GAPS, Plan
-from xmleval.view.block import Block, Groups
+from xmleval.view.block import Block, Groups, JudgedCells
 from xmleval.view.decision import LISTED, choose, refuse_improbable, refuse_unfit
 
 FEW_ROWS = 16384  # up to so many rows are one block
@@ -33,6 +34,7 @@ class Blocks:
     score_dtypes : dtypes of the scores so far, which each block may add to
     n_bytes : approximate size of all blocks
     reachable : relevant labels among the candidates, if there are any
+    marked : sets of the labels that are judged, or of those that are not, by the plan
     unknown : whether predictions have unknown labels
     """
 
@@ -55,6 +57,7 @@ class Blocks:
         self.scores: Source[RankedRows] | None = None
         self.pred: Source[Truth] | None = None
         self.reachable: Source[Truth] | None = None
+        self.marked: Source[Truth] | None = None
         label_filter = NO_FILTER
         if batch.label_filter.sets:
             label_filter = batch.label_filter.opened(batch.truth)
@@ -67,6 +70,7 @@ class Blocks:
         if label_filter.sets:
             self.notes += label_filter.notes(self.truth, self.scores, self.pred, self.least_gain)
             self.truth, self.pred, self.reachable = label_filter.passed(self.truth, self.pred)
+            self.marked = label_filter.marked
         lists_sets = plan.decision is not None and plan.decision.kind in LISTED
         if lists_sets and batch.y_score is not None and plan.unlisted is not None:
             self.pred = _listed_sets(plan, batch.y_score, reading)
@@ -120,9 +124,13 @@ class Blocks:
         facts = truth.facts(start, stop) if truth.facts else None
         judged = facts.truth if facts else truth.block(start, stop)
         relevant = relevant_of(judged, self.least_gain)
+        cells = None
+        if self.marked is not None:
+            are_judged = self.plan.marked == JUDGED
+            cells = JudgedCells(self._known(self.marked.block(start, stop)), are_judged)
         ranking = None
         if self.scores is not None:
-            ranking = self._ranking(self.scores, relevant, start, stop)
+            ranking = self._ranking(self.scores, relevant, cells, start, stop)
         n_reachable = None
         if self.reachable is not None:
             reachable = relevant_of(self.reachable.block(start, stop), self.least_gain)
@@ -150,12 +158,25 @@ class Blocks:
             n_reachable=n_reachable,
             row_groups=groups,
             judged=None if judged.gains is None else judged,
+            cells=cells,
             unknown=self.unknown,
             facts=facts,
         )
 
+    def _known(self, sets: Truth) -> Truth:
+        """Return label sets without unknown labels."""
+        is_known = sets.labels < self.plan.n_labels
+        if is_known.all():
+            return sets
+        return Truth(pointer(is_known)[sets.ptr], sets.labels[is_known])
+
     def _ranking(
-        self, scores: Source[RankedRows], relevant: Truth, start: int, stop: int
+        self,
+        scores: Source[RankedRows],
+        relevant: Truth,
+        cells: JudgedCells | None,
+        start: int,
+        stop: int,
     ) -> RankedRows:
         """Return the ranking of some rows, or refuse scores that the measures do not allow."""
         plan = self.plan
@@ -163,7 +184,7 @@ class Blocks:
         if plan.unlisted is not None and stop > start:
             ranking = _of_one_type(ranking, plan.unlisted, self.score_dtypes)
         if plan.required_gapless:
-            _refuse_gaps(plan, relevant, ranking, self.unknown, start)
+            _refuse_gaps(plan, relevant, ranking, cells, self.unknown, start)
         if plan.probable is not None and ranking.scores is not None:
             spec, depth = plan.probable
             refuse_improbable(ranking, start, depth, spec, " needs probabilities; ", LINKED)
@@ -268,18 +289,28 @@ def owned(block: Any) -> Any:
     return block
 
 
-def _refuse_gaps(plan: Plan, truth: Truth, ranking: RankedRows, unknown: bool, start: int) -> None:
+def _refuse_gaps(
+    plan: Plan,
+    truth: Truth,
+    ranking: RankedRows,
+    cells: JudgedCells | None,
+    unknown: bool,
+    start: int,
+) -> None:
     """Refuse rows without a score for some label if a requested measure needs every score."""
     n_listed = row_sizes(ranking.ptr)
     n_relevant = row_sizes(truth.ptr)
+    n_cells = np.full(n_listed.size, plan.n_labels)
+    if cells is not None:
+        n_cells = cells.sizes(plan.n_labels)
     if unknown:  # scores of unknown labels do not fill a gap
         n_listed = row_sizes(pointer(ranking.labels < plan.n_labels)[ranking.ptr])
     for spec in plan.required_gapless:
-        gap = n_listed < plan.n_labels
+        gap = n_listed < n_cells
         if spec.average == "samples":
-            gap &= (n_relevant > 0) & (n_relevant < plan.n_labels)
+            gap &= (n_relevant > 0) & (n_relevant < n_cells)
         if gap.any():
             row = int(gap.argmax())
-            listed = f"scores of {n_listed[row]} of {plan.n_labels} labels; "
+            listed = f"scores of {n_listed[row]} of {n_cells[row]} labels; "
             reason = Message(listed, spec, " needs ", NO_GAPS)
             raise InputError("y_score", reason, row=start + row)

@@ -114,7 +114,7 @@ class Evaluator:
         """The settings that must agree for merging, except the propensities, as JSON values."""
         return {**self._settings.as_dict(), "propensity": self._settings.constants}
 
-    def update(
+    def update(  # noqa: PLR0913 - as in `evaluate`
         self,
         y_true: RowsLike,
         y_score: RowsLike | None = None,
@@ -125,6 +125,8 @@ class Evaluator:
         row_groups: ValuesLike | None = None,
         exclude: RowsLike | None = None,
         exclude_from: str = "both",
+        unjudged: RowsLike | float | None = None,
+        judged: RowsLike | None = None,
         candidates: RowsLike | None = None,
         first_row: int | None = None,
     ) -> None:
@@ -133,8 +135,8 @@ class Evaluator:
         Parameters
         ----------
         y_true, y_score, y_pred, sample_weight, clusters, row_groups : optional
-        exclude, exclude_from, candidates : optional
-            See `evaluate`; rows of ``exclude`` are those of this batch, from 0. Values of rows may
+        exclude, exclude_from, unjudged, judged, candidates : optional
+            See `evaluate`; rows of pairs are those of this batch, from 0. Values of rows may
             be columns of ``y_true``, but not files.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to
@@ -167,6 +169,8 @@ class Evaluator:
             row_groups=row_groups,
             exclude=exclude,
             exclude_from=exclude_from,
+            unjudged=unjudged,
+            judged=judged,
             candidates=candidates,
         )
         _refuse_file_names(data)
@@ -195,7 +199,6 @@ class Evaluator:
         other : Evaluator
             With the same metrics, conventions, propensities and kinds of input. Labels of names are
             merged by name: those of this evaluator come first, then the new ones of the other.
-            Equal scores keep the order of the columns that they were counted with.
 
         Raises
         ------

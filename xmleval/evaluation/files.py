@@ -25,12 +25,12 @@ from xmleval.evaluation.evaluator import (
     evaluator_of,
     with_label_names,
 )
-from xmleval.evaluation.inputs import match_inputs, open_input
+from xmleval.evaluation.inputs import are_pairs, match_inputs, open_input
 from xmleval.evaluation.label_counts import label_counts_of, refuse_many_labels
 from xmleval.evaluation.matched_inputs import LOG, MatchedInputs
 from xmleval.evaluation.progress import show_progress
 from xmleval.evaluation.reading import count_rows, have_scores
-from xmleval.evaluation.request import ROW_ARGUMENTS, Progress, Question, Request
+from xmleval.evaluation.request import ROW_ARGUMENTS, Progress, Question, Request, cells_of
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
 from xmleval.evaluation.same_files import notes_on_opened
 from xmleval.evaluation.settings import (
@@ -52,7 +52,7 @@ from xmleval.files.input import digest, stamp
 from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.argument_types import FilePath
-from xmleval.input.label_filter import RESTRICTIONS
+from xmleval.input.cell_marks import GRADES, RESTRICTIONS, marked_kind, marks_of
 from xmleval.input.opened import Opened, check_labels
 from xmleval.input.row_columns import TruthColumn
 from xmleval.input.scan import fields_of_scan
@@ -202,13 +202,20 @@ def _open_inputs(request: Request, scores: Mapping[str, Any]) -> dict[str, list[
         "y_true": data.y_true,
         "y_pred": data.y_pred,
         "y_train": question.training.labels,
+        **{name: value for name, value in cells_of(data).items() if not are_pairs(value)},
         "candidates": data.candidates,
     }
     for argument, value in values.items():
         if value is not None:
             inputs[argument] = [open_input(argument, value, question.n_labels)]
-    if question.resolved_conventions.graded:
-        inputs["y_true"] = [replace(inputs["y_true"][0], kind="grades")]
+    marks = marks_of(data.unjudged, data.judged)
+    kind = ""
+    if marks.unjudged is not None:
+        kind = marked_kind(marks.unjudged, question.resolved_conventions.graded)
+    elif marks.are_listed or question.resolved_conventions.graded:
+        kind = GRADES
+    if kind:
+        inputs["y_true"] = [replace(inputs["y_true"][0], kind=kind)]
     return inputs
 
 
@@ -249,8 +256,8 @@ def make_evaluators(run: FileEvaluation) -> None:
     question = run.request.question
     given = question.given_options(max(run.label_counts))
     question = replace(question, labels=None, given=given)  # the names are those of the match
-    if rows.pairs is not None:
-        rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.label_counts))
+    for pairs in rows.pairs.values():
+        pairs.refuse_outside(rows.truth[1].n_rows, min(run.label_counts))
     for place in range(len(run.label_counts)):
         settings = _report_settings(run, question, place)
         share = run.resources.without(run.limit).evaluator(len(rows.scores))
@@ -382,6 +389,7 @@ def _checkpoint_settings(run: FileEvaluation) -> dict[str, Any]:
     row_values = [getattr(run.request.data, argument) for argument in ROW_ARGUMENTS]
     settings["number of models"] = len(run.rows.scores)
     settings["exclude_from"] = run.request.data.exclude_from
+    settings["marks"] = [str(mark) for mark in run.rows.marks]
     settings["first_row"] = run.request.running.first_row
     settings["scans"] = scans
     settings["columns"] = dict(zip(ROW_ARGUMENTS, map(_column_of, row_values), strict=True))

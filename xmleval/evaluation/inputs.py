@@ -13,19 +13,31 @@ from xmleval.base.errors import InputError, renaming
 from xmleval.evaluation.match_files import FileMatch, read_grades, unmatched_pairs
 from xmleval.evaluation.matched_inputs import MatchedInputs, NamedPieces, OpenedInputs
 from xmleval.evaluation.reading import first_rows
-from xmleval.evaluation.request import Request
+from xmleval.evaluation.request import Request, cells_of
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.label_filter import RESTRICTIONS, IdPairs, LabelFilter, make_label_filter
+from xmleval.input.cell_marks import (
+    CANDIDATES,
+    JUDGED,
+    NO_MARKS,
+    RESTRICTIONS,
+    UNJUDGED,
+    marks_of,
+)
+from xmleval.input.label_filter import LabelFilter, id_pairs, is_id_pairs, make_label_filter
 from xmleval.input.match_values import MatchedValues, MatchOptions, Naming, match_values
 from xmleval.input.opened import Opened, OpenedValue, kind_of
 from xmleval.input.pieces import Pieces, whole
 from xmleval.input.plausibility import swapped_notes, unread_grades
 from xmleval.input.rows import Origin, Rows, missing_names_note, rows_by_id
+from xmleval.input.scan import Scan
 from xmleval.input.sets import set_rows
 from xmleval.input.shards import OpenedFiles, find_scan
 from xmleval.input.text_columns import TextPairs, read_pairs
 from xmleval.labels.hierarchy import list_nodes
 from xmleval.metrics.spec import expand_metrics
+
+PAIR_ENDINGS = (".txt", ".txt.gz")  # of text files of pairs of numbers
+SETS_OF_ROWS = ("y_pred", UNJUDGED, JUDGED, CANDIDATES)
 
 
 def open_input(argument: str, value: object, n_labels: int | None = None, name: str = "") -> Opened:
@@ -43,7 +55,7 @@ def match_inputs(
     request: Request, inputs: Mapping[str, Sequence[Opened]], labels: list[Any] | None, fits: bool
 ) -> MatchedInputs:
     """Return the rows of all inputs, matched by the names of rows and labels if there are any."""
-    pairs, opened = _with_excluded(request, _opened_inputs(inputs, fits))
+    pairs, opened = _with_pairs(request, _opened_inputs(inputs, fits))
     if opened.are_values and not opened.share_restrictions:
         matched = _match_values(request, opened, labels, fits)
     elif opened.in_truth_file or opened.have_names:
@@ -53,51 +65,65 @@ def match_inputs(
         matched = FileMatch(request, opened, label_names, fits).matched()
     else:
         matched = _match_by_number(request, opened, labels)
-    if opened.truth.kind == "grades":
+    if request.question.resolved_conventions.graded:
         _note_swapped(matched)
-    return matched._replace(pairs=pairs, exclude_from=request.data.exclude_from)
+    marks = marks_of(request.data.unjudged, request.data.judged)
+    return matched._replace(
+        pairs=pairs,
+        exclude_from=request.data.exclude_from,
+        marks=marks,
+        graded=request.question.resolved_conventions.graded,
+    )
 
 
 def _opened_inputs(inputs: Mapping[str, Sequence[Opened]], fits: bool) -> OpenedInputs:
     """Return the inputs; a truth file with predictions also gives the predicted sets."""
     (truth,) = inputs["y_true"]
     models = inputs["y_score"]
-    sets = {name: inputs[name][0] for name in ("y_pred", "candidates") if name in inputs}
+    sets = {name: inputs[name][0] for name in SETS_OF_ROWS if name in inputs}
     is_alone = not models and "y_pred" not in sets and not fits
     if is_alone and isinstance(truth, OpenedFiles) and truth.holds_both:
         sets["y_pred"] = truth
     return OpenedInputs(truth, models, sets)
 
 
-def _with_excluded(request: Request, opened: OpenedInputs) -> tuple[TextPairs | None, OpenedInputs]:
-    """Return excluded pairs of numbers, if any, and the inputs with any other exclusions."""
-    exclude = request.data.exclude
-    exclude_from = request.data.exclude_from
-    if exclude is None and exclude_from == "both":
-        return None, opened
-    value = make_label_filter(exclude, exclude_from, None).sets["exclude"]
-    if is_file(exclude):
-        return read_pairs(as_path(exclude)), opened
-    pairs = value.ids if isinstance(value, IdPairs) else value
-    if _are_pairs_of_ids(pairs):
-        if opened.truth.named and opened.truth.label_columns is None:
-            reason = (
-                "has pairs of numbers, and rows or labels have names; give pairs of their names"
-            )
-            raise InputError("exclude", reason)
-        distinct, first = np.unique(pairs, axis=0, return_index=True)
-        return TextPairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first, "pair"), opened
+def are_pairs(value: object) -> bool:
+    """Return whether sets of labels are given as pairs of numbers, in memory or in a text file."""
+    if is_file(value):
+        return not isinstance(value, Scan) and as_path(value).name.endswith(PAIR_ENDINGS)
+    return is_id_pairs(value)
+
+
+def _with_pairs(
+    request: Request, opened: OpenedInputs
+) -> tuple[dict[str, TextPairs], OpenedInputs]:
+    """Return pairs of numbers by argument, and the inputs with any other exclusions."""
+    data = request.data
+    pairs = dict[str, TextPairs]()
+    for name, value in cells_of(data).items():
+        if are_pairs(value):
+            pairs[name] = _read_pairs(name, value, opened)
+    if data.exclude is None and data.exclude_from == "both":
+        return pairs, opened
+    value = make_label_filter(data.exclude, data.exclude_from, None).sets["exclude"]
+    if is_file(data.exclude) or is_id_pairs(value):
+        pairs["exclude"] = _read_pairs("exclude", value, opened)
+        return pairs, opened
     excluded = OpenedValue(
         "exclude", "truth", "exclude", value=value, n_labels=request.question.n_labels
     )
-    return None, opened._replace(sets={**opened.sets, "exclude": excluded})
+    return pairs, opened._replace(sets={**opened.sets, "exclude": excluded})
 
 
-def _are_pairs_of_ids(value: object) -> bool:
-    """Return whether a value is an array of integers of shape (n, 2)."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu":
-        return False
-    return value.ndim == 2 and value.shape[1] == 2
+def _read_pairs(argument: str, value: Any, opened: OpenedInputs) -> TextPairs:
+    """Return pairs of numbers, or refuse them next to names."""
+    if is_file(value):
+        return read_pairs(as_path(value))
+    if opened.truth.named and opened.truth.label_columns is None:
+        reason = "has pairs of numbers, and rows or labels have names; give pairs of their names"
+        raise InputError(argument, reason)
+    distinct, first = np.unique(id_pairs(value), axis=0, return_index=True)
+    return TextPairs(Path(argument), distinct[:, 0], distinct[:, 1], first, "pair")
 
 
 def _note_swapped(matched: MatchedInputs) -> None:
@@ -158,8 +184,11 @@ def _match_values(
         question.n_labels, labels, fits=fits, higher_is_better=question.higher_is_better
     )
     if not fits:
-        is_graded = inputs.truth.kind == "grades"
-        options = options._replace(graded=is_graded, nodes=list_nodes(question.hierarchy))
+        is_graded = question.resolved_conventions.graded
+        marks = marks_of(request.data.unjudged, request.data.judged)
+        options = options._replace(
+            graded=is_graded, nodes=list_nodes(question.hierarchy), has_marks=marks != NO_MARKS
+        )
     shared = dict[str, NamedPieces]()
     scores = list[NamedPieces]()
     namings = list[Naming]()
@@ -187,8 +216,7 @@ def _values_by_argument(inputs: OpenedInputs, model: Opened | None) -> dict[str,
         "y_true": inputs.truth,
         "y_score": model,
         "y_pred": inputs.sets.get("y_pred"),
-        "exclude": inputs.sets.get("exclude"),
-        "candidates": inputs.sets.get("candidates"),
+        **{name: inputs.sets.get(name) for name in RESTRICTIONS},
     }
     values = dict[str, OpenedValue]()
     for argument, opened in opened_inputs.items():

@@ -10,6 +10,7 @@ from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.budget import Resources, memory_limit
 from xmleval.base.errors import Keyword, Message, counted
 from xmleval.evaluation.matched_inputs import MatchedInputs, NamedPieces
+from xmleval.input.cell_marks import PAIRS_OF_ROWS
 from xmleval.input.pieces import LabelUse, Pieces
 
 MARKED_SHARE = 8  # one in so many bytes of memory marks a label that occurs
@@ -52,7 +53,7 @@ def label_counts_of(
 
 def _counted_sets(rows: MatchedInputs) -> list[NamedPieces]:
     """Return the sets that must have the same number of labels: all but exclusions."""
-    return [named for argument, named in rows.sets.items() if argument != "exclude"]
+    return [named for argument, named in rows.sets.items() if argument not in PAIRS_OF_ROWS]
 
 
 def _labels_in_truth(truth: NamedPieces, resources: Resources) -> LabelUse:

@@ -17,6 +17,7 @@ from xmleval.base.notes import Note
 from xmleval.evaluation.label_counts import common_label_count
 from xmleval.evaluation.matched_inputs import LOG, MatchedInputs, NamedPieces, OpenedInputs
 from xmleval.evaluation.request import Request
+from xmleval.input.cell_marks import CANDIDATES, JUDGED, UNJUDGED, keeps_values
 from xmleval.input.label_filter import PAIRS
 from xmleval.input.match import (
     IN_ORDER,
@@ -92,7 +93,7 @@ def read_truth(
         if in_order and match.origin is not None and match.origin.id_column is not None:
             left_out = LEFT_OUT.format(shown(match.origin.id_column), "predictions have")
             match.notes.append(f"{truth.name}: {left_out}")
-        pieces = set_pieces(placed, match, truth.kind == "grades")
+        pieces = set_pieces(placed, match, keeps_values(truth.kind))
         return NamedTruth(pieces, match, placed.most_value > 1)
     pieces = replace(truth.pieces(), n_labels=len(labels))
     common_label_count([(Keyword("labels"), pieces), (truth.name, truth.pieces())])
@@ -263,7 +264,8 @@ class FileMatch:
     def _note_truth(self) -> None:
         """Note grades that no measure reads, and log a hint on a table without predictions."""
         truth = self.inputs.truth
-        if self.truth.has_grades and truth.kind != "grades" and read_grades(self.requested):
+        is_graded = self.request.question.resolved_conventions.graded
+        if self.truth.has_grades and not is_graded and read_grades(self.requested):
             self.shared.append(unread_grades(truth.name))
         needs_predictions = not self.inputs.predictions and any(
             spec.needs for spec, _ in self.requested
@@ -278,14 +280,17 @@ class FileMatch:
     def _place_restrictions(self) -> None:
         """Match candidates and exclusions; all models share their unknown labels."""
         for argument, batches_of in (
-            ("candidates", _candidate_batches),
+            (CANDIDATES, _candidate_batches),
             ("exclude", _truth_batches),
+            (UNJUDGED, _truth_batches),
+            (JUDGED, _truth_batches),
         ):
             opened = self.inputs.sets.get(argument)
             if opened is not None:
                 placed = self.match.place(argument, opened.name, batches_of(opened))
                 self.shared += notes_of(opened.name, placed.origin)
-                self.sets[argument] = opened.name, set_pieces(placed, self.match)
+                pieces = set_pieces(placed, self.match, argument == JUDGED)
+                self.sets[argument] = opened.name, pieces
         pairs = unmatched_pairs(self.request.data.exclude_from, self.match.n_unmatched_pairs)
         self.shared += [*self.match.notes, *pairs]
         self.match.notes = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from xmleval.input.label_filter import RESTRICTIONS
+from xmleval.input.cell_marks import NO_MARKS, RESTRICTIONS, CellMarks
 from xmleval.input.match_values import Naming
 from xmleval.input.opened import Opened, OpenedValue
 from xmleval.input.pieces import Pieces
@@ -23,7 +23,9 @@ class MatchedInputs(NamedTuple):
     truth, scores, sets : relevant labels, scores of each model, and sets of labels by argument
     namings, notes : names of rows and labels, and notes on matching them, for each report
     by_name : whether rows or labels are matched by name
-    pairs : numbers of rows and labels to exclude, from the part that ``exclude_from`` names
+    pairs : numbers of rows and labels by argument, such as those to exclude, from the part that
+        ``exclude_from`` names
+    marks, graded : what the truth tells of judged cells, and whether it keeps its grades
     row_values : weights, clusters and groups of rows, by argument, each with a name for messages
     first_row, start : number of the first row in the whole data of many files, and in these
     """
@@ -34,8 +36,10 @@ class MatchedInputs(NamedTuple):
     namings: Sequence[Naming] = ()
     notes: Sequence[list[str]] = ()  # lists that matching and reading add to
     by_name: bool = False
-    pairs: TextPairs | None = None
+    pairs: Mapping[str, TextPairs] = MappingProxyType({})
     exclude_from: str = "both"
+    marks: CellMarks = NO_MARKS
+    graded: bool = False
     row_values: Mapping[str, tuple[str, Sequence[Any]]] = MappingProxyType({})
     first_row: int | None = None
     start: int = 0

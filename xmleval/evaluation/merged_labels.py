@@ -232,9 +232,14 @@ def _change_of(counts: Counted, plan: Plan, labels: Relabelling) -> LabelChange:
     return LabelChange(
         labels,
         unknown,
-        has_broken_ties=is_reordered and bool(_hints_of(counts).n_tied.any()),
+        has_broken_ties=is_reordered and _has_ties(_hints_of(counts)),
         ranks_unlisted=plan.unlisted is not None and not is_same,
     )
+
+
+def _has_ties(hints: DataHints) -> bool:
+    """Return whether the order of equal scores matters, also of irrelevant ones by label."""
+    return bool(hints.n_tied.any()) or hints.n["equal"] > 0
 
 
 def _problems_of(

@@ -11,9 +11,10 @@ import numpy as np
 
 from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError, counted, other_rows
-from xmleval.evaluation.batch import Batch, BatchLocation, Counter
+from xmleval.evaluation.batch import Batch, BatchLocation, Counter, take_cells
 from xmleval.evaluation.matched_inputs import MatchedInputs, NamedPieces
-from xmleval.input.label_filter import RESTRICTIONS, LabelFilter, pairs_of_rows
+from xmleval.input.cell_marks import NO_MARKS, RESTRICTIONS
+from xmleval.input.label_filter import LabelFilter, pairs_of_rows
 from xmleval.input.pieces import Piece, Pieces, RowReader
 from xmleval.input.rows import rows_by_id
 from xmleval.input.scores import has_scores, list_width
@@ -72,8 +73,7 @@ class Readers:
         self.files: dict[str, object] = {
             argument: name for argument, (name, _) in matched.row_values.items()
         }
-        if matched.pairs is not None:
-            self.files["exclude"] = matched.pairs.path
+        self.files |= {argument: pairs.path for argument, pairs in matched.pairs.items()}
 
     def batches(self) -> Iterator[list[Batch]]:
         """Yield batches of all rows: one for the scores of every model, or one without scores.
@@ -104,7 +104,8 @@ class Readers:
             by_argument = {"y_true": self.truth, "y_score": scores, **self.sets}
             location = BatchLocation(by_argument, self.files, first, self.matched.start)
             y_score = None if scores is None else scores.take(n)
-            batch = self._batch(truth, y_score, sets, first, first + n)
+            with location.locating_errors():
+                batch = self._batch(truth, y_score, sets, first, first + n)
             batches.append(batch._replace(place=place, location=location))
         return batches
 
@@ -124,10 +125,14 @@ class Readers:
         """Return rows start..stop-1 of all inputs."""
         matched = self.matched
         restrictions = {name: sets[name] for name in RESTRICTIONS if name in sets}
-        if matched.pairs is not None:
-            excluded = pairs_of_rows(matched.pairs.rows, matched.pairs.labels, start, stop)
-            restrictions = {"exclude": excluded, **restrictions}
+        for argument, pairs in matched.pairs.items():
+            restrictions[argument] = pairs_of_rows(pairs.rows, pairs.labels, start, stop)
         label_filter = LabelFilter(restrictions, matched.exclude_from == "both")
+        truth_rows: Any = truth
+        if matched.marks != NO_MARKS:
+            truth_rows, label_filter = take_cells(
+                truth, label_filter, matched.marks, matched.graded
+            )
         inputs: dict[str, Any] = {
             name: values[start:stop] for name, (_, values) in matched.row_values.items()
         }
@@ -139,7 +144,7 @@ class Readers:
         if first_row is not None:
             first_row += start
         return Batch(
-            truth,
+            truth_rows,
             label_filter=label_filter,
             inputs=label_filter.names.union(inputs),
             first_row=first_row,
@@ -172,8 +177,8 @@ class Readers:
             _refuse_other_count(self.matched.truth, reader, reader.count(), self.truth.count())
         for argument, (name, values) in self.matched.row_values.items():
             _refuse_other_length(argument, name, len(values), self.truth, self.truth.n_taken)
-        if self.matched.pairs is not None:
-            self.matched.pairs.refuse_outside(self.truth.n_taken, None)
+        for pairs in self.matched.pairs.values():
+            pairs.refuse_outside(self.truth.n_taken, None)
 
     def close(self) -> None:
         """Close all files."""

@@ -17,6 +17,7 @@ from xmleval.base.errors import InputError, shown
 from xmleval.base.keywords import refuse_unknown
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, ModelsLike, RowsLike, SparseMatrix, ValuesLike
+from xmleval.input.cell_marks import JUDGED, UNJUDGED, is_mark, is_truth
 from xmleval.input.objects.frames import take_row_values
 from xmleval.input.objects.records import (
     list_records,
@@ -50,6 +51,8 @@ class Data:
     y_pred: RowsLike | ModelsLike | None = None
     exclude: RowsLike | None = None
     exclude_from: str = "both"
+    unjudged: RowsLike | float | None = None
+    judged: RowsLike | None = None
     candidates: RowsLike | None = None
     sample_weight: ValuesOfRows | None = None
     clusters: ValuesOfRows | None = None
@@ -89,6 +92,14 @@ class Data:
             if isinstance(value, str):
                 columns[argument] = value
         return columns
+
+
+def cells_of(data: Data) -> dict[str, Any]:
+    """Return the sets of labels that are judged or not, by argument; None for marks in a truth."""
+    return {
+        UNJUDGED: None if is_mark(data.unjudged) else data.unjudged,
+        JUDGED: None if is_truth(data.judged) else data.judged,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,6 +240,8 @@ class SharedOptions(Options, total=False):
     n_labels: int | None
     exclude: RowsLike | None
     exclude_from: str
+    unjudged: RowsLike | float | None
+    judged: RowsLike | None
     candidates: RowsLike | None
     sample_weight: ValuesLike | None
     clusters: ValuesLike | None

@@ -24,6 +24,7 @@ from xmleval.base.errors import (
 )
 from xmleval.evaluation.request import Data, Question, Request
 from xmleval.files.remote import as_path, is_file
+from xmleval.input.cell_marks import JUDGED, UNJUDGED, is_mark, is_truth
 from xmleval.input.label_filter import NAMES, fewer_labels
 from xmleval.input.match import PREDICTIONS
 from xmleval.input.opened import check_labels
@@ -66,6 +67,8 @@ FILES = (
     "y_score",
     "y_pred",
     "y_train",
+    "unjudged",
+    "judged",
     "candidates",
     *FILES_OF_LABELS,
 )
@@ -94,7 +97,7 @@ def file_of(argument: str, value: object) -> Path | None:
     """Return the file of an argument; None for a value, which may be a string such as "top3"."""
     if argument in PREDICTIONS and isinstance(value, Mapping):  # of several models
         value = next(filter(is_file, value.values()), None)
-    if not is_file(value) or (argument == "label_groups" and value == DECILES):
+    if not is_file(value) or _is_word(argument, value):
         return None
     if argument in FILES_OF_LABELS and isinstance(value, Scan) and has_options(value):
         raise InputError(
@@ -108,6 +111,15 @@ def file_of(argument: str, value: object) -> Path | None:
             text = f"{shown(str(value))} is {NO_RULE} nor a file of a rule"
             raise InputError("decision", text)
     return as_path(value)
+
+
+def _is_word(argument: str, value: object) -> bool:
+    """Return whether a text is a word for the value of an argument, not the name of a file."""
+    if argument == UNJUDGED:
+        return is_mark(value)
+    if argument == JUDGED:
+        return is_truth(value)
+    return argument == "label_groups" and value == DECILES
 
 
 def refuse_scans(request: Request) -> None:
@@ -444,6 +456,10 @@ def _decision_on(settings: Settings, inputs: frozenset[str]) -> Decision | None:
     decision = settings.decision
     if "y_pred" in inputs:
         return GIVEN_SETS
-    if decision and decision.kind == "threshold" and not settings.higher_is_better:
+    if decision is None or settings.higher_is_better:
+        return decision
+    if decision.kind == "threshold":
         return replace(decision, value=0 - decision.value)
+    if decision.kind == "labels":
+        return replace(decision, numbers=0 - decision.numbers)
     return decision

@@ -60,7 +60,7 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
             is_shared = len(predictions) > 1 and is_nameless("y_true", data.y_true)
             if is_shared and not isinstance(data.y_true, Source):
                 batch = batch._replace(truth=cache_blocks(batch.truth))
-                data = replace(data, y_true=batch.truth)
+                data = replace(data, y_true=batch.truth, **batch.marked_cells)
             batch_labels = batch.truth.n_labels, batch.naming.label_names, batch.naming.closed
             if settings is None or batch_labels != labels:
                 settings = check_settings(matched_question, *batch_labels)

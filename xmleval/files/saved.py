@@ -35,8 +35,8 @@ class StateForm(NamedTuple):
     name: str
 
 
-STATE = StateForm("xmleval state", 17, "saved evaluator")
-CHECKPOINT = StateForm("xmleval checkpoint", 16, "checkpoint")
+STATE = StateForm("xmleval state", 18, "saved evaluator")
+CHECKPOINT = StateForm("xmleval checkpoint", 17, "checkpoint")
 RULE = StateForm("xmleval rule", 3, "saved rule")
 
 

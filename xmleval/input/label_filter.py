@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.base.cached import cached
 from xmleval.base.errors import ONE_BASED, Field, InputError, Keyword, Message, other_rows, shown
 from xmleval.base.notes import Note
 from xmleval.input.canonical import RankedRows, Truth
+from xmleval.input.cell_marks import CANDIDATES, JUDGED, RESTRICTIONS, UNJUDGED, WITHIN
 from xmleval.input.csr import Source, as_array
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.scores import is_pair, list_rows, pair_members
 from xmleval.input.sets import relevant_of, set_rows
-from xmleval.input.tensors import as_plain
+from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.kernels.matching import find_positions
 
-CANDIDATES = "candidates"
 FROM_PREDICTIONS = "exclude_from='predictions'"
-RESTRICTIONS = ("exclude", "candidates")  # arguments that take labels out of rows
-NAMES = frozenset([*RESTRICTIONS, FROM_PREDICTIONS])  # all names of a `LabelFilter`
+NAMES = frozenset([*RESTRICTIONS, FROM_PREDICTIONS])  # of a `LabelFilter`, but for marks
 # by whether pairs are excluded from the truth, too
 PAIRS = {
     True: "excluded pairs",
@@ -44,22 +45,25 @@ class IdPairs:
 class LabelFilter:
     """Label sets that restrict the labels of rows.
 
-    sets : values of ``exclude`` and ``candidates`` that the caller gives, in any form; sources of
-        sets once `opened`
+    sets : values of `RESTRICTIONS` that the caller gives, in any form; sources of sets once
+        `opened`
     from_truth : whether pairs are excluded from the truth, too
     n_unmatched : number of pairs to exclude whose row or label is in no other argument
+    marks : by argument, the mark in the truth that its sets come from, or "truth"
     """
 
     sets: dict[str, Any] = field(default_factory=dict)
     from_truth: bool = True
     n_unmatched: int = 0
+    marks: Mapping[str, str] = field(default_factory=dict)
 
     @cached
     def names(self) -> frozenset[str]:
         """Names of the arguments that take labels out."""
-        if self.from_truth:
-            return frozenset(self.sets)
-        return frozenset([*self.sets, FROM_PREDICTIONS])
+        names = {*self.sets, *(f"{argument}={mark}" for argument, mark in self.marks.items())}
+        if "exclude" in self.sets and not self.from_truth:
+            names.add(FROM_PREDICTIONS)
+        return frozenset(names)
 
     def with_sets(self, values: Iterable[Any], n_unmatched: int) -> LabelFilter:
         """Return the filter with other forms of the sets, after their names are matched."""
@@ -71,35 +75,49 @@ class LabelFilter:
         sets = {name: _sets_of(name, value, truth) for name, value in self.sets.items()}
         return replace(self, sets=sets)
 
+    @property
+    def _left_out(self) -> list[str]:
+        """Names of the sets of labels that are left out of truth and predictions."""
+        names = ["exclude", UNJUDGED] if self.from_truth else [UNJUDGED]
+        return [name for name in names if name in self.sets]
+
+    @property
+    def marked(self) -> Source[Truth] | None:
+        """Labels of rows that an `opened` filter marks as judged or as not; see `marked_by`."""
+        left_out = [self.sets[name] for name in self._left_out]
+        judged: Source[Truth] | None = self.sets.get(JUDGED)
+        if judged is not None:
+            for sets in left_out:
+                judged = _restricted(judged, sets, within=False)
+            return judged
+        return reduce(_united, left_out) if left_out else None
+
     def passed(
         self, truth: Source[Truth], pred: Source[Truth] | None
     ) -> tuple[Source[Truth], Source[Truth] | None, Source[Truth] | None]:
         """Return the remaining truth and predicted sets, and the relevant candidates, if any."""
-        if self.from_truth:
-            truth = self._restrict(truth, "exclude")
+        for name in (*self._left_out, JUDGED):
+            truth = self._restrict(truth, name)
         reachable = None
         if CANDIDATES in self.sets:
             reachable = self._restrict(truth, CANDIDATES)
         if pred is not None:
-            pred = self._restrict(pred, "exclude")
+            for name in ("exclude", UNJUDGED, JUDGED):
+                pred = self._restrict(pred, name)
         return truth, pred, reachable
 
     def _restrict(self, rows: Source[Truth], name: str) -> Source[Truth]:
-        """Return label sets without the labels to exclude, or restricted to the candidates."""
+        """Return label sets without those of a name, or restricted to them."""
         sets: Source[Truth] | None = self.sets.get(name)
         if sets is None:
             return rows
-        return rows._replace(
-            block=lambda *ends: _kept(rows.block(*ends), sets.block(*ends), name == CANDIDATES),
-            bytes_per_row=2 * rows.bytes_per_row + sets.bytes_per_row,
-            facts=None,
-        )
+        return _restricted(rows, sets, within=name in WITHIN)
 
     def of_ranking(self, entries: RankedRows, start: int) -> RankedRows:
         """Return the remaining entries of ranked rows, from row ``start`` on."""
         stop = start + entries.ptr.size - 1
         for name, sets in self.sets.items():
-            entries = _kept(entries, sets.block(start, stop), name == CANDIDATES)
+            entries = _kept(entries, sets.block(start, stop), name in WITHIN)
         return entries
 
     def notes(
@@ -139,7 +157,13 @@ class LabelFilter:
 NO_FILTER = LabelFilter()
 
 
-def make_label_filter(exclude: object, exclude_from: str, candidates: object) -> LabelFilter:
+def make_label_filter(
+    exclude: object,
+    exclude_from: str,
+    candidates: object,
+    unjudged: object = None,
+    judged: object = None,
+) -> LabelFilter:
     """Return the filter for arguments of `evaluate`; pairs with names become a dict of dicts."""
     if exclude_from not in ("both", "predictions"):
         raise InputError(
@@ -150,8 +174,9 @@ def make_label_filter(exclude: object, exclude_from: str, candidates: object) ->
             "exclude_from", Message("needs the pairs to exclude, ", Keyword("exclude"))
         )
     sets: dict[str, Any] = {}
-    if exclude is not None:
-        sets["exclude"] = _grouped(exclude)
+    for name, pairs in (("exclude", exclude), (UNJUDGED, unjudged), (JUDGED, judged)):
+        if pairs is not None:
+            sets[name] = _grouped(pairs)
     if candidates is not None:
         sets[CANDIDATES] = candidates
     return LabelFilter(sets, exclude_from == "both")
@@ -162,6 +187,10 @@ def excluded_inputs(names: Collection[str]) -> dict[str, Any]:
     inputs: dict[str, Any] = {
         name: {"file": None, "sha256": None} for name in RESTRICTIONS if name in names
     }
+    for name in inputs:
+        marks = [text.removeprefix(f"{name}=") for text in names if text.startswith(f"{name}=")]
+        if marks:
+            inputs[name]["cells"] = marks[0]
     if "exclude" in inputs:
         inputs["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in names else "both"
     return inputs
@@ -172,18 +201,34 @@ def fewer_labels(names: Collection[str], unlisted: float | None) -> Message | No
 
     Raises if a filter cannot be combined with the other options.
     """
-    name = "exclude" if "exclude" in names else CANDIDATES
-    if name not in names:
+    given = [name for name in RESTRICTIONS if name in names]
+    if not given:
         return None
     if unlisted is not None:
         score = Field("unlisted", f"{unlisted:g}")
         below = Field("unlisted", "below")
-        raise InputError(name, Message(score, " gives all labels a score; expected ", below))
+        raise InputError(given[0], Message(score, " gives all labels a score; expected ", below))
     if CANDIDATES in names and "y_score" not in names:
         raise InputError(
             CANDIDATES, Message("ranked by ", Keyword("y_score"), ", which is not given")
         )
-    return Message("all labels of a row (no ", Keyword(name), ")")
+    if CANDIDATES in names:
+        return Message("all labels of a row (no ", Keyword(CANDIDATES), ")")
+    if FROM_PREDICTIONS in names:
+        return Message("all labels of a row (no ", Keyword("exclude"), ")")
+    return None
+
+
+def marked_by(names: Collection[str]) -> str:
+    """Return which labels a filter of these names marks: "judged", "unjudged" or, without any, "".
+
+    Labels that are not judged are taken out of truth and predictions.
+    """
+    if JUDGED in names:
+        return JUDGED
+    if UNJUDGED in names or ("exclude" in names and FROM_PREDICTIONS not in names):
+        return UNJUDGED
+    return ""
 
 
 def pairs_of_rows(rows: Ints, labels: Ints, start: int, stop: int) -> Rows:
@@ -207,6 +252,22 @@ def _grouped(value: object) -> object:
     return rows
 
 
+def is_id_pairs(value: object) -> bool:
+    """Return whether a value is pairs of the numbers of a row and a label."""
+    pairs = _grouped(value)
+    if isinstance(pairs, IdPairs):
+        return True
+    if not isinstance(pairs, np.ndarray) or pairs.dtype.kind not in "iu":
+        return False
+    return pairs.ndim == 2 and pairs.shape[1] == 2
+
+
+def id_pairs(value: object) -> NDArray[Any]:
+    """Return pairs of numbers, for which `is_id_pairs` is true, as an array (n, 2)."""
+    pairs = _grouped(value)
+    return np.asarray(pairs.ids if isinstance(pairs, IdPairs) else pairs)
+
+
 def _sets_of(argument: str, value: Any, truth: Source[Truth]) -> Source[Truth]:
     """Return label sets of the rows of a truth, also from pairs to exclude and top-k lists."""
     if not isinstance(value, Rows):
@@ -214,12 +275,24 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth]) -> Source[Truth]:
             value = _candidate_lists(argument, value, truth)
         else:
             value = _excluded_sets(argument, value, truth)
+    if argument == JUDGED:
+        value = _listed(value)
     if isinstance(value, Rows) and value.best_first:
         value = value.only(value.labels != -1)._replace(values=None)
     sets = set_rows(argument, value, truth.n_labels)
     if sets.n_rows != truth.n_rows:
         raise InputError(argument, other_rows(sets.n_rows, truth.n_rows, "y_true"))
     return sets
+
+
+def _listed(value: Any) -> Any:
+    """Return rows or a sparse matrix without values: what is listed is judged, 0 or not."""
+    if isinstance(value, Rows) and (value.values is None or value.values.ndim == 1):
+        return value._replace(values=None)
+    if is_sparse(value):
+        matrix = csr_array(value)
+        return csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
+    return value
 
 
 def _candidate_lists(argument: str, value: Any, truth: Source[Truth]) -> Any:
@@ -264,6 +337,35 @@ def _paired(argument: str, array: NDArray[Any], shape: tuple[int, int], may_be_m
         raise InputError(argument, f"pair {bad}: {message}")
     rows, labels = np.unique(pairs.astype(np.int64), axis=0).T
     return pairs_of_rows(rows, labels, 0, shape[0])
+
+
+def _restricted(rows: Source[Truth], sets: Source[Truth], within: bool) -> Source[Truth]:
+    """Return rows with only the labels in the sets if ``within``, otherwise without them."""
+    return rows._replace(
+        block=lambda *ends: _kept(rows.block(*ends), sets.block(*ends), within),
+        bytes_per_row=2 * rows.bytes_per_row + sets.bytes_per_row,
+        facts=None,
+    )
+
+
+def _united(first: Source[Truth], second: Source[Truth]) -> Source[Truth]:
+    """Return the labels that are in either of two sets of each row."""
+
+    def block(start: int, stop: int) -> Truth:
+        sets = first.block(start, stop)
+        added = _kept(second.block(start, stop), sets, within=False)
+        labels = np.concatenate([sets.labels, added.labels])
+        rows = np.concatenate([_row_numbers(sets), _row_numbers(added)])
+        return Truth(sets.ptr + added.ptr, labels[np.lexsort((labels, rows))])
+
+    return first._replace(
+        block=block, bytes_per_row=2 * first.bytes_per_row + 2 * second.bytes_per_row, facts=None
+    )
+
+
+def _row_numbers(sets: Truth) -> Ints:
+    """Return the row of every label."""
+    return np.repeat(np.arange(sets.ptr.size - 1), row_sizes(sets.ptr))
 
 
 def _kept(rows: T, sets: Truth, within: bool) -> T:

@@ -26,6 +26,7 @@ from xmleval.base.errors import (
     shown,
 )
 from xmleval.base.notes import Note
+from xmleval.input.cell_marks import PAIRS_OF_ROWS
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import check_shape
 from xmleval.input.matched_rows import PlacedRows
@@ -649,7 +650,7 @@ class Match:
         if progress.by_index:
             self.notes.append(f"{argument}: rows were brought in the order of {self.truth}'s index")
             self._refuse_more_rows(progress)
-        elif progress.role != "exclude" and progress.n_rows and n_empty == present.size > 0:
+        elif progress.role not in PAIRS_OF_ROWS and progress.n_rows and n_empty == present.size > 0:
             self._refuse_different_keys(progress)
         has_columns = progress.rows is not None and progress.rows.are_columns
         if n_empty and (progress.by_index or has_columns):

@@ -10,6 +10,7 @@ import numpy as np
 
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming, shown
 from xmleval.files.remote import is_file
+from xmleval.input.cell_marks import JUDGED
 from xmleval.input.columns import INSTANCE, is_written_index, named_as
 from xmleval.input.match import (
     LEFT_OUT,
@@ -49,6 +50,7 @@ class MatchOptions(NamedTuple):
         caller gives ``labels``, and become labels otherwise
     nodes : nodes of a hierarchy; those that are not labels are numbered right after the labels
     higher_is_better : whether higher scores are better
+    has_marks : whether the truth marks cells, so that all its values are kept
     """
 
     n_labels: int | None = None
@@ -57,6 +59,12 @@ class MatchOptions(NamedTuple):
     fits: bool = False
     nodes: Collection[Any] = ()
     higher_is_better: bool = True
+    has_marks: bool = False
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether the truth keeps its values, not only the relevant labels."""
+        return bool(self.graded) or self.has_marks
 
 
 @dataclass(frozen=True)
@@ -298,7 +306,8 @@ class _ValueMatch:
         if self.truth is None:
             rows = rows._replace(keys=None, match=None)
         if argument != "y_score" and not rows.are_columns:
-            refuse_scores(argument, rows, self.options.graded)
+            if not (argument == "y_true" and self.options.has_marks):
+                refuse_scores(argument, rows, self.options.graded)
             if rows.are_lists and rows.names is None and rows.values is None:
                 refuse_vectors(argument, rows.ptr, rows.labels, match.n_labels)
         return match.place_rows(argument, argument, rows)
@@ -338,8 +347,8 @@ class _ValueMatch:
         if argument == "y_score":
             return as_scores(rows, used_names)
         if argument == "y_true":
-            return as_sets(rows, self.options.graded)._replace(names=used_names)
-        return as_sets(rows)._replace(names=used_names)
+            return as_sets(rows, self.options.keeps_values)._replace(names=used_names)
+        return as_sets(rows, argument == JUDGED)._replace(names=used_names)
 
     def _naming(self, match: Match) -> Naming:
         """Return the names of rows and labels."""

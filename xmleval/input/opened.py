@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.errors import InputError, Keyword, Message, renaming, shown
+from xmleval.input.cell_marks import CANDIDATES, GRADES, JUDGED, keeps_values
 from xmleval.input.csr import Source, check_shape
 from xmleval.input.match import (
     Batches,
@@ -39,7 +40,8 @@ from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
 
 UNSIZED = "does not tell what labels there are; give "
-KINDS = {"y_score": "scores", "candidates": "candidates"}  # of arguments that are no truth
+# of arguments that are no truth, or of which labels with 0 count, too
+KINDS = {"y_score": "scores", CANDIDATES: "candidates", JUDGED: GRADES}
 
 
 def kind_of(argument: str) -> str:
@@ -52,7 +54,8 @@ class Opened:
     """One argument of `evaluate`: an `OpenedValue`, or `xmleval.input.shards.OpenedFiles`.
 
     name : its name in messages
-    kind : "truth", "scores", "candidates", or "grades" for a truth with grades of relevance
+    kind : "truth", "scores", "candidates", "grades" for a truth with grades of relevance, or
+        "marked" for one with marks of cells
     argument : the name of the argument
     remarks : how its files were chosen, for a note
     """
@@ -145,7 +148,7 @@ class OpenedValue(Opened):
         """Rows or columns as in a file; of label sets, only the relevant labels."""
         with renaming(self.argument, self.name):
             rows = self.rows
-            if rows is None or self.argument == "y_score" or self.kind == "grades":
+            if rows is None or self.argument == "y_score" or keeps_values(self.kind):
                 return rows
             if not rows.are_columns:
                 refuse_scores(self.argument, rows, None)
@@ -226,7 +229,7 @@ class OpenedValue(Opened):
         rows = rows._replace(keys=None, match=None)
         if self.kind == "scores":
             return as_scores(rows, None)
-        return as_sets(rows, self.kind == "grades")._replace(names=None)
+        return as_sets(rows, keeps_values(self.kind))._replace(names=None)
 
     def as_candidates(self, width: int) -> OpenedValue:
         """Return an array of label ids as rows by id; other values are returned unchanged.

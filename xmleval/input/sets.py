@@ -169,7 +169,7 @@ def hints_of_value(value: float, may_be_grade: bool, width: int) -> list[object]
     """Return advice on a value that is neither 0 nor 1, in rows of ``width`` labels."""
     unmarked = "; give 0 where it means not relevant"
     if math.isnan(value):
-        return [unmarked]
+        return [unmarked, *_hint_of_unjudged('"nan"')]
     if math.isinf(value):
         return []
     hints: list[object] = []
@@ -184,8 +184,13 @@ def hints_of_value(value: float, may_be_grade: bool, width: int) -> list[object]
     if may_be_grade:
         hints += ["; grades need ", Field("gains", "linear"), " or exp"]
     if value == -1:
-        hints.append(unmarked)
+        hints += [unmarked, *_hint_of_unjudged("-1")]
     return hints
+
+
+def _hint_of_unjudged(mark: str) -> list[object]:
+    """Return advice on a cell with a mark of cells that nobody judged."""
+    return ["; where nobody judged it, evaluate takes ", Keyword("unjudged", mark)]
 
 
 def _gains(argument: str, rows: Rows, start: int, exponential: bool) -> Floats:

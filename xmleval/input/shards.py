@@ -20,6 +20,7 @@ from xmleval.files.input import InputFile, version_of
 from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.argument_types import FilePath
 from xmleval.input.beir import find_judgements
+from xmleval.input.cell_marks import keeps_values
 from xmleval.input.columns import is_other_order
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, holds_list, is_named_list_file
@@ -428,7 +429,7 @@ def _named_format(name: str | None, kind: str | None) -> Format | None:
 
 def _can_hold(form: Format, kind: str | None) -> bool:
     """Return whether files of a format may contain a kind of rows."""
-    return kind in (None, "grades", *form.holds)
+    return kind is None or keeps_values(kind) or kind in form.holds
 
 
 def _can_replace(named_format: Format, format_of_ending: Format, kind: str | None) -> bool:

@@ -14,7 +14,7 @@ def find_extremes(
     scores: Scores,
     relevant: Bools,
     n_relevant: Ints,
-    n_labels: int,
+    n_cells: Ints,
     unlisted: float,
     lowest: Floats,
     highest: Floats,
@@ -22,7 +22,7 @@ def find_extremes(
     """Find the lowest relevant and the highest irrelevant score of every instance.
 
     list_ptr : int64 (n + 1,); scores : (s,), relevant : bool (s,), in any order within a row
-    n_relevant : int64 (n,), relevant labels of each row, listed or not
+    n_relevant, n_cells : int64 (n,), relevant labels and all labels of each row, listed or not
     unlisted : score of unlisted labels, NaN if they have none
     lowest, highest : float64 (n,), written; NaN where a row has no pairs, or a label has no score
     """
@@ -30,9 +30,9 @@ def find_extremes(
         lo = list_ptr[i]
         hi = list_ptr[i + 1]
         lowest[i] = highest[i] = np.nan
-        if n_relevant[i] == 0 or n_relevant[i] == n_labels:
+        if n_relevant[i] == 0 or n_relevant[i] == n_cells[i]:
             continue
-        if hi - lo < n_labels and np.isnan(unlisted):
+        if hi - lo < n_cells[i] and np.isnan(unlisted):
             continue
         low = np.inf
         high = -np.inf
@@ -46,7 +46,7 @@ def find_extremes(
         n_missing = n_relevant[i] - n_found
         if n_missing:
             low = min(low, unlisted)
-        if n_labels - (hi - lo) > n_missing:
+        if n_cells[i] - (hi - lo) > n_missing:
             high = max(high, unlisted)
         lowest[i] = low
         highest[i] = high

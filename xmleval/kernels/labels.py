@@ -146,31 +146,34 @@ def subtract_sums(
     start: int,
     stop: int,
     rows: Ints,
+    are_judged: bool,
     labels: Ints,
     tables: Floats,
 ) -> int:
     """Turn sums of weights of labels start..stop-1 into contingency tables, if there are any.
 
-    sums : int64 (3, n_labels, 2), tp, n_pred, n_true, each as in `add_weights`
-    places, times : int64 (c,), increasing places of sums, as if (3 * n_labels, 2), that overflowed;
-        how often
+    sums : int64 (kinds, n_labels, 2), tp, n_pred, n_true and any weights of rows that mark a
+        label, each as in `add_weights`
+    places, times : int64 (c,), increasing places of sums, as if (kinds * n_labels, 2), that
+        overflowed; how often
     rows : int64 (4,), sum of all weights, in limbs as in `fixed.add_term`
+    are_judged : whether marked labels are judged, and no others, or all others
     labels : int64 (n,), written: labels with a sum that is not 0
     tables : float64 (4, n), written: their tp, fp, fn, tn, rounded after the subtraction, so that 0
         stays 0
 
     Returns how many labels these are.
     """
-    n_labels = sums.shape[1]
-    of_kinds = np.zeros((3, LIMBS), np.int64)
+    n_kinds, n_labels, _ = sums.shape
+    of_kinds = np.zeros((4, LIMBS), np.int64)  # 0 where no labels are marked
     limbs = np.empty((4, LIMBS), np.int64)
-    reached = np.empty(3, np.int64)
-    for kind in range(3):
+    reached = np.empty(n_kinds, np.int64)
+    for kind in range(n_kinds):
         reached[kind] = np.searchsorted(places, kind * n_labels + start)
     n = 0
     for j in range(start, stop):
         something = False
-        for kind in range(3):
+        for kind in range(n_kinds):
             high = sums[kind, j, 0]
             place = reached[kind]
             of_kinds[kind, 0] = high >> BITS
@@ -189,7 +192,10 @@ def subtract_sums(
             limbs[0, limb] = tp
             limbs[1, limb] = n_pred - tp
             limbs[2, limb] = n_true - tp
-            limbs[3, limb] = rows[limb] - n_pred - n_true + tp
+            n_judged = of_kinds[3, limb]
+            if not are_judged:
+                n_judged = rows[limb] - n_judged
+            limbs[3, limb] = n_judged - n_pred - n_true + tp
         carry(limbs)
         for part in range(4):
             tables[part, n] = as_float(limbs[part])

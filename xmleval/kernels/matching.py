@@ -253,7 +253,7 @@ def find_ties(
     scores: Scores,
     n_above: Ints,
     n_reaching: Ints,
-    n_labels: int,
+    n_cells: Ints,
     above: Ints,
     tied: Ints,
 ) -> None:
@@ -262,12 +262,13 @@ def find_ties(
     positions, true_ptr, list_ptr : as in `find_positions`
     scores : (s,) best first, or (0,) for lists without scores, which have no ties
     n_above, n_reaching : int64 (n,), entries above the unlisted labels, and above or tied with them
+    n_cells : int64 (n,), labels of each row, listed or not
     above, tied : int64 (t,), written; ``tied`` counts the label itself
     """
     for i in range(true_ptr.size - 1):
         lo = list_ptr[i]
         hi = list_ptr[i + 1]
-        n_unlisted = n_labels - (hi - lo)
+        n_unlisted = n_cells[i] - (hi - lo)
         group = n_reaching[i] - n_above[i] + n_unlisted
         for t in range(true_ptr[i], true_ptr[i + 1]):
             place = positions[t] - 1
@@ -329,7 +330,7 @@ def place_unlisted(
     list_ptr: Ints,
     scores: Scores,
     unlisted: float,
-    n_labels: int,
+    n_cells: Ints,
     above: Ints,
     tied: Ints,
 ) -> None:
@@ -337,12 +338,13 @@ def place_unlisted(
 
     positions, true_ptr, list_ptr : as in `find_positions`; scores : (s,), in any order within a row
     unlisted : score of the unlisted labels, NaN if they rank below all listed ones
+    n_cells : int64 (n,), labels of each row, listed or not
     above, tied : int64 (t,), changed for listed labels, written for unlisted ones
     """
     below = np.isnan(unlisted)
     for i in range(true_ptr.size - 1):
         row = scores[list_ptr[i] : list_ptr[i + 1]]
-        n_unlisted = n_labels - row.size
+        n_unlisted = n_cells[i] - row.size
         greater = 0
         equal = 0
         if below:

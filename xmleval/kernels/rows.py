@@ -40,7 +40,7 @@ def complete_ties(
     true_ptr: Ints,
     list_ptr: Ints,
     scores: Scores,
-    n_labels: int,
+    n_cells: Ints,
     best: bool,
     above: Ints,
     tied: Ints,
@@ -51,6 +51,7 @@ def complete_ties(
     positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is
         not listed
     scores : (s,) best first, or (0,) for lists without scores, which have no ties
+    n_cells : int64 (n,), labels of each row, listed or not
     above, tied : int64 (t,) from `matching.find_ties`, changed: at best, all relevant unlisted
         labels tie with the last listed one; at worst, the irrelevant ones do, and the relevant ones
         rank last, untied
@@ -65,7 +66,7 @@ def complete_ties(
         n_missing = 0
         for t in range(true_ptr[i], true_ptr[i + 1]):
             n_missing += positions[t] == 0
-        joining = n_missing if best else n_labels - (hi - lo) - n_missing
+        joining = n_missing if best else n_cells[i] - (hi - lo) - n_missing
         placed = 0
         for t in range(true_ptr[i], true_ptr[i + 1]):
             if positions[t] > group - lo:
@@ -74,7 +75,7 @@ def complete_ties(
                 above[t] = group - lo
                 tied[t] = hi - group + n_missing
             elif positions[t] == 0:
-                above[t] = n_labels - n_missing + placed
+                above[t] = n_cells[i] - n_missing + placed
                 tied[t] = 1
                 placed += 1
 

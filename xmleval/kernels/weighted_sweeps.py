@@ -114,9 +114,9 @@ def sweep_labels(
 ) -> None:
     """Do the same as `sweep_sums` for every label of a range.
 
-    relevant, irrelevant : float64 (n, 4), (m, 4), tables by label and score; truth : float64 (t,
-        3), by label
-    rows : float64 (2,), sum of the weights of all rows
+    relevant, irrelevant : float64 (n, 4), (m, 4), tables by label and score
+    truth : float64 (t, 3), table of relevant entries by label
+    rows : float64 (n_labels, 2), sum of the weights of the rows in which each label is judged
     first, unlisted : the first label; score of all entries that are not in the tables, NaN if below
         all
     asked : float64 (n, 2), see `CurveSums`
@@ -146,7 +146,7 @@ def sweep_labels(
         if t < truth.shape[0] and truth[t, 0] == label:
             totals[0] = truth[t, 1:]
             t += 1
-        totals[1] = minus(rows[0], rows[1], totals[0, 0], totals[0, 1])
+        totals[1] = minus(rows[place, 0], rows[place, 1], totals[0, 0], totals[0, 1])
         counts[place, 0] = totals[0, 0]
         counts[place, 1] = totals[1, 0]
         curves.pairs[place] = 0.0

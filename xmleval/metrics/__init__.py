@@ -60,6 +60,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "ranking_loss",
         "lrap",
         "lwlrap",
+        "gauc",
         "auc.samples",
         "ndcg@all",
         "peak_f1.samples",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.metrics.metric import Metric, Param, Setting
+from xmleval.metrics.metric import Metric, Param, Setting, share
 from xmleval.view.facts import Binned
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def limited_log_loss(view: View, setting: Setting) -> Floats:
     from xmleval.view.pairs import log_losses
 
     limit = float(Context(prec=28).ln(Decimal(setting.params["limit"])))  # rounded once
-    return log_losses(view, setting.conventions.link, 0.0, limit) / setting.n_labels
+    losses = log_losses(view, setting.conventions.link, 0.0, limit)
+    return share(losses, view.n_cells.astype(np.float64))
 
 
 CALIBRATION = partial(

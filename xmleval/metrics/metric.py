@@ -56,6 +56,13 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
     return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator != 0)
 
 
+def share(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide; undefined where the denominator is 0."""
+    quotients: Floats = np.full(numerator.shape, np.nan)
+    np.divide(numerator, denominator, out=quotients, where=denominator != 0)
+    return quotients
+
+
 @dataclass(frozen=True, kw_only=True)
 class Metric:
     """One measure: names, state, formula and properties."""

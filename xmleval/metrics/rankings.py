@@ -21,8 +21,8 @@ SS00 = "Schapire & Singer 2000 (Machine Learning 39)"
 
 
 def n_pairs(view: View, setting: Setting) -> Floats:
-    """R (l - R), the number of (relevant, irrelevant) pairs."""
-    return view.n_relevant.astype(np.float64) * (setting.n_labels - view.n_relevant)
+    """R (l - R), the number of (relevant, irrelevant) pairs of judged labels."""
+    return view.n_relevant.astype(np.float64) * (view.n_cells - view.n_relevant)
 
 
 def misordered_pairs(view: View, setting: Setting) -> Floats:
@@ -87,6 +87,15 @@ def instance_auc(view: View, setting: Setting) -> Floats:
     good = pairs - view.ties.n_reversed - lost * view.ties.n_tied
     undefined = 1.0 if setting.conventions.no_pairs == "perfect" else np.nan
     return np.where(pairs == 0, undefined, ratio(good, pairs))
+
+
+def weighted_instance_auc(view: View, setting: Setting) -> tuple[Floats, Floats]:
+    """AUC of each row times its number of judged labels, and this number; 0 without pairs."""
+    pairs = n_pairs(view, setting)
+    n_cells = np.where(pairs == 0, 0.0, view.n_cells.astype(np.float64))
+    lost = 1.0 - TIE_CREDIT[setting.conventions.auc_ties]
+    good = pairs - view.ties.n_reversed - lost * view.ties.n_tied
+    return ratio(good, pairs) * n_cells, n_cells
 
 
 def is_error(view: View, setting: Setting) -> Floats:
@@ -224,6 +233,17 @@ TABLE = (
         bounded=("samples",),
         best=best_one,
         conventions=("auc_ties", "no_pairs", "unlisted"),
+    ),
+    RANKING(
+        name="gauc",
+        title="grouped AUC: AUC of rows with pairs, weighted by the number of judged labels",
+        symbol="GAUC",
+        formula="sum over rows of n AUC / sum of n, where n is the number of judged labels",
+        reference="Zhu et al. 2017 (KDD); Zhou et al. 2018 (KDD)",
+        state="row_ratios",
+        value=weighted_instance_auc,
+        best=best_one,
+        conventions=("auc_ties", "unlisted"),
     ),
     POOLED(
         name="mean_rank",

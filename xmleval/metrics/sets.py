@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.metrics.metric import Metric, Param, Setting, best_one, best_zero
+from xmleval.metrics.metric import Metric, Param, Setting, best_one, best_zero, share
 from xmleval.view.facts import Counts
 
 ZZ14 = "Zhang & Zhou 2014 (TKDE 26(8))"
@@ -98,7 +98,7 @@ def subset_accuracy(c: Counts, setting: Setting) -> Floats:
 
 def hamming_loss(c: Counts, setting: Setting) -> Floats:
     """(fp + fn) / l."""
-    return (c.fp + c.fn) / setting.n_labels
+    return share(c.fp + c.fn, c.tp + c.fp + c.fn + c.tn)
 
 
 def fbeta_of_two(parts: list[float], setting: Setting) -> float:
@@ -134,6 +134,7 @@ OF_MEANS = partial(
     value=fbeta_of_two,
     parts=("precision.samples", "recall.samples"),
     averages=("of_means",),
+    cutoff="optional",
     conventions=("zero_division", "unlisted"),
 )
 OVER_LABELS = partial(AVERAGED, state=BY_LABEL, averages=(*BY_LABEL,), every_label=True)
@@ -233,6 +234,7 @@ TABLE = (
         value=fbeta_of_two,
         parts=("precision.macro", "recall.macro"),
         averages=("of_macros",),
+        cutoff="optional",
         conventions=CONVENTIONS,
     ),
     OVER_LABELS(

@@ -76,6 +76,11 @@ class Spec:
         return tuple("scores" if self.k and need == "sets" else need for need in self.metric.needs)
 
     @cached
+    def parts(self) -> tuple[str, ...]:
+        """Names of the measures, at its cutoff, from whose values it is computed."""
+        return tuple(f"{part}@{self.k}" if self.k else part for part in self.metric.parts)
+
+    @cached
     def of_sets(self) -> bool:
         """Whether it reads predicted sets, or the first k labels as sets."""
         needs = self.metric.needs

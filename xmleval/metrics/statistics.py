@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.metrics.metric import Metric, Setting
+from xmleval.metrics.metric import Metric, Setting, share
 from xmleval.metrics.sets import ZZ14
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def cardinality(view: View, setting: Setting) -> Floats:
 
 def density(view: View, setting: Setting) -> Floats:
     """Relevant labels per row, divided by l."""
-    return view.n_relevant / setting.n_labels
+    return share(view.n_relevant.astype(np.float64), view.n_cells.astype(np.float64))
 
 
 def diversity(sizes: tuple[int, int], setting: Setting) -> float:

@@ -18,6 +18,7 @@ from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import ALL_LABELS, counted, shown, shown_names
 from xmleval.files.remote import as_path
+from xmleval.input.cell_marks import RESTRICTIONS
 from xmleval.metrics.spec import Spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.places import KINDS, SIZES, Place
@@ -113,7 +114,8 @@ class Report(Result[Record], Mapping[str, float]):
     weighted, keeps_rows, higher_is_better : bool
         Whether sample weights were given, row values were kept, and higher scores are better.
     excluded : dict
-        What leaves labels out, by argument: ``exclude``, ``candidates``; of files, their name and
+        What leaves labels out, by argument: ``exclude``, ``unjudged``, ``judged``,
+        ``candidates``; of files, their name and
         SHA-256.
     propensity, hierarchy : str or None
         What is known of propensities without constants; number of edges of a hierarchy, and their
@@ -747,7 +749,7 @@ class Report(Result[Record], Mapping[str, float]):
             "propensity": self.constants or self.propensity,
             "hierarchy": self.hierarchy,
             "sample_weight": "given" if self.weighted else None,
-            **{name: self.excluded.get(name) for name in ("exclude", "candidates")},
+            **{name: self.excluded.get(name) for name in RESTRICTIONS},
         }
 
     @staticmethod

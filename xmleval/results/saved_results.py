@@ -14,6 +14,7 @@ import numpy as np
 from xmleval.base.conventions import Conventions
 from xmleval.files.input import InputFile
 from xmleval.files.saved import distinct_names, parse_json
+from xmleval.input.cell_marks import RESTRICTIONS
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.states.results import ListLength, Part, Reliability, Results
 from xmleval.statistics.jackknife import Estimate, half_width_of
@@ -24,7 +25,7 @@ NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # by their value
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
 TYPES: dict[str, tuple[Any, str]] = {  # of members of a report, with their names in messages
     **dict.fromkeys(("conventions", "groups", "row_groups", "not_computed"), (dict, "an object")),
-    **dict.fromkeys(("exclude", "candidates"), (dict, "an object")),
+    **dict.fromkeys(RESTRICTIONS, (dict, "an object")),
     **dict.fromkeys(("decision", "hierarchy"), (str, "a text")),
     "propensity": (dict | str, "an object or a text"),
     "higher_is_better": (bool, "true or false"),
@@ -135,7 +136,7 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
     ranges = [group.get("training_rows") for group in label_groups.values()]
     conventions = members.pop("conventions", {})
     fields = conventions.keys() & Conventions.__dataclass_fields__
-    excluded = {name: members.pop(name) for name in ("exclude", "candidates") if name in members}
+    excluded = {name: members.pop(name) for name in RESTRICTIONS if name in members}
     specs = map(known_spec, results.values)
     return {
         **members,

@@ -7,7 +7,7 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.budget import Resources
 from xmleval.base.errors import counted
-from xmleval.input.label_filter import CANDIDATES
+from xmleval.input.cell_marks import CANDIDATES
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.states.contents import Contents
 from xmleval.states.plan import Plan

@@ -11,6 +11,7 @@ from xmleval.base.arrays import Bools, Ints, Scores, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.base.errors import ALL_LABELS, RISING, TIES, Field, Keyword, Message, counted
 from xmleval.input.canonical import LEAST_STEPS, RankedRows, RawScores, Truth
+from xmleval.input.cell_marks import JUDGED, UNJUDGED
 from xmleval.input.plausibility import describe_ids
 from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.kernels.ties import count_tied_rows
@@ -28,7 +29,7 @@ from xmleval.states.list_lengths import ListLengths, measure_lengths
 from xmleval.states.plan import NO_GAPS, Plan
 from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import ListLength, Results
-from xmleval.states.state import Arrays, State
+from xmleval.states.state import Arrays, State, unjudged_rows
 from xmleval.view.block import Block, Hierarchy
 from xmleval.view.view import View
 
@@ -46,6 +47,8 @@ COUNTS = (
     "negative",  # rows with scores below 0
     "above_1",  # rows with scores above 1
     "outside",  # predicted labels that are no nodes of a hierarchy
+    "unjudged",  # labels of rows that are not judged
+    "equal",  # blocks with equal scores in a sorted list, where labels have names
     # blocks with label names, with judged labels that are not relevant, with unknown labels, with
     # scores other than 0 and 1, and with scores that rise or fall along lists
     "named",
@@ -137,6 +140,8 @@ class DataHints(State):
         n["named"] += not block.by_id and view.n_rows > 0
         n["judging"] += judged is not None and judged.labels.size > n_relevant
         n["unknown"] += block.unknown
+        if block.cells is not None:
+            n["unjudged"] += view.n_rows * view.n_labels - int(view.n_cells.sum())
         if self.looks_at_grades and judged is not None and judged.gains is not None:
             n["grades"] += int(np.count_nonzero(judged.gains > 1))
             n["ones"] += int(np.count_nonzero((judged.gains > 0) & (judged.gains <= 1)))
@@ -167,6 +172,8 @@ class DataHints(State):
         n["graded"] += not raw.binary
         n["rising"] += raw.rises
         n["falling"] += raw.falls
+        if self.plan.labels is not None and ranking.ordered:
+            n["equal"] += ranking.has_ties
         if self.cutoffs.size and ranking.scores is not None:
             n_noted, n_tied = count_tied(view, self.cutoffs, self.noted)
             n["tied"] += n_noted
@@ -192,6 +199,8 @@ class DataHints(State):
                 results.not_computed[spec.name] = NO_GAPS
         if not n["relevant"]:
             results.notes["empty"] = describe_no_relevant(plan)
+        if plan.inputs & {JUDGED, UNJUDGED}:
+            results.notes["cells"] = self._describe_cells()
         if n["unknown"]:
             self._add_unknown(results)
         if plan.conventions.graded and not n["judging"]:
@@ -201,6 +210,18 @@ class DataHints(State):
             self._add_scores(results)
             self._add_short(results)
         return results
+
+    def _describe_cells(self) -> str:
+        """Return the note on how many labels of rows are judged."""
+        n = self.n
+        n_cells = n["rows"] * self.plan.n_labels
+        n_judged = n_cells - n["unjudged"]
+        if n_judged == n_cells:
+            return "all labels of rows are judged, so that none is left out"
+        text = f"{n_judged} of {n_cells} labels of rows are judged; no others count, on either side"
+        if n_judged == n["relevant"]:
+            text += "; all of these are relevant: none is judged irrelevant"
+        return text
 
     def _add_unknown(self, results: Results) -> None:
         """Add notes on what unknown labels do to the values."""
@@ -321,7 +342,7 @@ class DataHints(State):
         results.cut = dict.fromkeys(self.plan.reads, True)
         length = ListLength(self.n["listed"] / max(lengths.n_lists, 1), lengths.deepest)
         for name, depth in self.plan.reads.items():
-            if _is_short(length, depth, n_labels):
+            if self._are_short(length, depth):
                 results.short[name] = length
         if not ranks_below:
             return
@@ -333,6 +354,16 @@ class DataHints(State):
                 f"measures {at_k} count the missing ones as wrong"
             )
 
+    def _are_short(self, length: ListLength, depth: int | None) -> bool:
+        """Return whether lists lack labels that a measure reads; ``depth`` is None for all."""
+        if depth is not None:
+            return length.deepest < depth
+        n = self.n
+        n_cells = n["rows"] * self.plan.n_labels - n["unjudged"]
+        if self.lengths.n_lists == n["rows"]:
+            return n["listed"] < n_cells
+        return length.mean < n_cells / n["rows"]
+
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         lists = np.array([*self.lengths, self.missing, self.highest])
@@ -341,6 +372,9 @@ class DataHints(State):
     def relabelled_arrays(self, labels: Relabelling) -> Arrays:
         """Return the arrays to save; with new numbers, nothing is known of ids."""
         arrays = self.arrays()
+        n_added = labels.n_labels - labels.numbers.size
+        place = COUNTS.index("unjudged")
+        arrays["counts"][place] += n_added * unjudged_rows(self.plan, self.n["rows"])
         if not labels.keeps_numbers:
             arrays["lists"] = np.array([*self.lengths, 0, -1])
         return arrays
@@ -389,18 +423,11 @@ def _count_outside(block: Block, hierarchy: Hierarchy) -> int:
 
 def _count_gaps(view: View, n: dict[str, int]) -> None:
     """Add the rows that lack a score to the counts."""
-    is_short = row_sizes(view.inside.ranking.ptr) < view.n_labels
+    is_short = row_sizes(view.inside.ranking.ptr) < view.n_cells
     if is_short.any():
-        has_pairs = (view.n_relevant > 0) & (view.n_relevant < view.n_labels)
+        has_pairs = (view.n_relevant > 0) & (view.n_relevant < view.n_cells)
         n["samples"] += int(np.count_nonzero(is_short & has_pairs))
         n["macro"] += int(np.count_nonzero(is_short))
-
-
-def _is_short(length: ListLength, depth: int | None, n_labels: int) -> bool:
-    """Return whether lists lack labels that a measure reads; ``depth`` is None for all labels."""
-    if depth is None:
-        return length.mean < n_labels
-    return length.deepest < depth
 
 
 def row_ends(ranking: RankedRows) -> tuple[Scores, Scores]:

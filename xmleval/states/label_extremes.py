@@ -14,8 +14,9 @@ from xmleval.states.contents import Contents, expect
 from xmleval.states.plan import Plan, select_kept
 from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import Results
-from xmleval.states.state import Arrays, State
+from xmleval.states.state import Arrays, State, unjudged_rows
 from xmleval.view.facts import Extremes
+from xmleval.view.parts import split_rows
 from xmleval.view.view import View
 
 
@@ -28,6 +29,7 @@ class LabelExtremes(State):
     dtype : of scores
     counts : int64 (3, n_labels), rows in which each label is relevant and listed, irrelevant and
         listed, and relevant
+    n_unjudged : int64 (n_labels,), rows in which each label is not judged; (1,) if all are
     """
 
     counts_labels = True
@@ -37,6 +39,7 @@ class LabelExtremes(State):
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)
         self.counts: Ints = np.zeros((3, plan.n_labels), np.int64)
+        self.n_unjudged: Ints = np.zeros(plan.n_labels if plan.marked else 1, np.int64)
         end_bytes = 2 * plan.n_labels * np.dtype(np.float64).itemsize
         self.table_bytes = bytes_of(self.counts) + end_bytes
 
@@ -69,6 +72,13 @@ class LabelExtremes(State):
             self.ends,
             self.counts,
         )
+        if view.block.cells is not None:
+            weighing = view
+            if weight.size:
+                weighing = split_rows(view, (weight > 0).astype(np.int64), 2)[1]
+            cells = weighing.block.cells
+            assert cells is not None
+            self.n_unjudged += cells.count_unjudged(view.n_labels)
         self.n_rows += view.n_rows - int(np.count_nonzero(weight == 0))
         if view.n_rows:
             self.dtype = np.result_type(self.dtype, scores.dtype)
@@ -78,6 +88,7 @@ class LabelExtremes(State):
         np.minimum(self.ends[0], added.ends[0], out=self.ends[0])
         np.maximum(self.ends[1], added.ends[1], out=self.ends[1])
         self.counts += added.counts
+        self.n_unjudged += added.n_unjudged
         self.n_rows += added.n_rows
         self.dtype = np.result_type(self.dtype, added.dtype)
 
@@ -103,8 +114,9 @@ class LabelExtremes(State):
         return results
 
     def _lists_all(self) -> bool:
-        """Return whether every row lists all labels."""
-        return bool((self.counts[:2].sum(axis=0) == self.n_rows).all())
+        """Return whether every row lists all judged labels."""
+        n_listed = self.counts[:2].sum(axis=0)
+        return bool((n_listed == self.n_rows - self.n_unjudged).all())
 
     def extremes(self) -> Extremes:
         """Return the extremes of every label; NaN without relevant or irrelevant rows."""
@@ -112,7 +124,7 @@ class LabelExtremes(State):
         if self.plan.unlisted is not None:
             unlisted = as_score(self.plan.unlisted, np.empty(0, self.dtype))
         n_relevant_listed, n_irrelevant_listed, n_relevant = self.counts
-        n_irrelevant = self.n_rows - n_relevant
+        n_irrelevant = self.n_rows - self.n_unjudged - n_relevant
         lowest, highest = self.ends
         lowest = np.where(n_relevant > n_relevant_listed, np.minimum(lowest, unlisted), lowest)
         highest = np.where(
@@ -124,14 +136,22 @@ class LabelExtremes(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         sizes = np.array([self.n_rows, self.dtype.itemsize])
-        return {"ends": self.ends, "counts": self.counts, "sizes": sizes}
+        arrays = {"ends": self.ends, "counts": self.counts, "sizes": sizes}
+        if self.plan.marked:
+            arrays["n_unjudged"] = self.n_unjudged
+        return arrays
 
     def relabelled_arrays(self, labels: Relabelling) -> Arrays:
         """Return the arrays to save, with new numbers of labels."""
         arrays = self.arrays()
         lowest, highest = self.ends
         ends = [labels.spread(lowest, 0, np.inf), labels.spread(highest, 0, -np.inf)]
-        return {**arrays, "ends": np.stack(ends), "counts": labels.spread(self.counts, 1)}
+        arrays |= {"ends": np.stack(ends), "counts": labels.spread(self.counts, 1)}
+        if self.plan.marked:
+            arrays["n_unjudged"] = labels.spread(
+                self.n_unjudged, 0, unjudged_rows(self.plan, self.n_rows)
+            )
+        return arrays
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
@@ -139,6 +159,8 @@ class LabelExtremes(State):
         expect(width in (4, 8), f"scores of {width} bytes")
         self.dtype = np.dtype(f"f{width}")
         self.counts = contents.take("counts", *self.counts.shape)
+        if self.plan.marked:
+            self.n_unjudged = contents.take("n_unjudged", self.plan.n_labels, high=self.n_rows)
         self.ends = contents.take("ends", 2, self.plan.n_labels, dtype=np.float64, low=None)
 
 

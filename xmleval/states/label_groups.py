@@ -224,7 +224,7 @@ class LabelGroupStates(Parts):
 
 def _counts_labels(plan: Plan, spec: Spec) -> bool:
     """Return whether a measure is of labels or of entries, not of rows."""
-    parts = [parse_spec(part) for part in spec.metric.parts] or [spec]
+    parts = [parse_spec(part) for part in spec.parts] or [spec]
     return all(state_class(plan.state_of(part)).counts_labels for part in parts)
 
 

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Bytes, Floats, Ints, Labels
+from xmleval.base.arrays import Bytes, Floats, Ints, Labels, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.base.threads import run_locked
+from xmleval.input.cell_marks import JUDGED
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, carry, sum_terms
 from xmleval.kernels.labels import (
     FULL,
@@ -44,7 +45,8 @@ Carries = tuple[Ints, Ints]
 class LabelTable:
     """Totals of every label under one decision rule: tp, n_pred and n_true, in this order.
 
-    The table holds counts, uint8 (3, n_labels), or sums of weights, int64 (3, n_labels, 2), in
+    Where rows mark labels as judged, or as not judged, the number of these rows is the fourth. The
+    table holds counts, uint8 (kinds, n_labels), or sums of weights, int64 (kinds, n_labels, 2), in
     units of 2^-52 and 2^-104. Overflow counts are stored separately, since few labels overflow, in
     units of 256 or of 2^10 times the largest weight.
 
@@ -56,17 +58,19 @@ class LabelTable:
     cells : the table
     """
 
-    def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
+    def __init__(self, decision: Decision, n_labels: int, weighted: bool, marked: str = "") -> None:
         self.decision = decision
         self.n_labels = n_labels
         self.weighted = weighted
+        self.marked = marked
+        self.n_kinds = 4 if marked else 3
         self.rows: Ints = np.zeros((1, LIMBS), np.int64)
         self._locks: list[Lock] = []  # one for each part of a shared table, and one for the rest
         self.cells: NDArray[Any]
         if weighted:
-            self.cells = np.zeros((3, n_labels, 2), np.int64)
+            self.cells = np.zeros((self.n_kinds, n_labels, 2), np.int64)
         else:
-            self.cells = np.zeros((3, n_labels), np.uint8)
+            self.cells = np.zeros((self.n_kinds, n_labels), np.uint8)
         no_carries: Carries = np.empty(0, np.int64), np.empty(0, np.int64)
         # carries, and indices of overflows that are not joined with them yet, one for each overflow
         self._overflows: tuple[Carries, list[Ints]] = no_carries, []
@@ -82,7 +86,7 @@ class LabelTable:
 
     @property
     def totals(self) -> Ints:
-        """Totals of counts, int64 (3, n_labels)."""
+        """Totals of counts, int64 (kinds, n_labels)."""
         (places, times), new = self._overflows
         totals = self.cells.astype(np.int64)
         flat = totals.reshape(-1)
@@ -144,14 +148,21 @@ class LabelTable:
             self._count_rows(view)
 
     def _entries(self, view: View) -> Sequence[tuple[Labels, Ints]]:
-        """Return the hits, the predicted and the relevant labels, with their numbers by row."""
+        """Return the hits, the predicted, the relevant and any marked labels, with their numbers.
+
+        The numbers are those of each row.
+        """
         truth = view.block.truth
         predicted = view.predicted(self.decision)
         labels = predicted.labels
         if predicted.cut.sum() != labels.size:
             labels = predicted.as_sets().labels
         hits = view.hits(self.decision)
-        return hits, (labels, predicted.cut), (truth.labels, view.n_relevant)
+        kinds = [hits, (labels, predicted.cut), (truth.labels, view.n_relevant)]
+        cells = view.block.cells
+        if cells is not None:
+            kinds.append((cells.sets.labels, row_sizes(cells.sets.ptr)))
+        return kinds
 
     def _count_rows(self, view: View) -> None:
         """Add the weights of the rows of a block."""
@@ -169,14 +180,16 @@ class LabelTable:
     def _parts(self, shared: bool) -> list[tuple[int, tuple[int, int]]]:
         """Return the parts of the table that are counted one by one.
 
-        Each is a kind (0 for tp, 1 for n_pred, 2 for n_true) and a range of labels.
+        Each is a kind (0 for tp, 1 for n_pred, 2 for n_true, 3 for marked labels) and a range of
+        labels.
         """
         whole = 0, self.n_labels
         if not (shared and self.weighted):
-            return [(kind, whole) for kind in range(3)]
+            return [(kind, whole) for kind in range(self.n_kinds)]
         # summing weights of relevant labels takes most of the time: split it between two workers
         middle = self.n_labels // 2
-        return [(0, whole), (1, whole), (2, (0, middle)), (2, (middle, self.n_labels))]
+        halves = [(2, (0, middle)), (2, (middle, self.n_labels))]
+        return [(kind, whole) for kind in range(self.n_kinds) if kind != 2] + halves
 
     def merge(self, added: LabelTable) -> None:
         """Merge a table of other rows, in place, since no other table shares the array."""
@@ -185,7 +198,7 @@ class LabelTable:
         if not self.rows.any():  # all counts are 0
             self.cells[...] = added.cells
         elif self.weighted:
-            places = np.empty(3 * self.n_labels, np.int64)
+            places = np.empty(self.n_kinds * self.n_labels, np.int64)
             n = add_sums(self.cells.reshape(-1, 2), added.cells.reshape(-1, 2), places)
             overflows = [places[:n]]
         else:
@@ -196,7 +209,7 @@ class LabelTable:
 
     def without(self, part: LabelTable) -> LabelTable:
         """Return the table of all rows but those of a part of them, which is unchanged."""
-        difference = LabelTable(self.decision, self.n_labels, self.weighted)
+        difference = LabelTable(self.decision, self.n_labels, self.weighted, self.marked)
         if self.weighted:
             low = self.cells[..., 1] - part.cells[..., 1]
             high = self.cells[..., 0] - part.cells[..., 0] + (low >> BITS)
@@ -228,7 +241,8 @@ class LabelTable:
     def _weighted_counts(self, resources: Resources) -> Counts:
         """Return the contingency tables of all labels from sums of weights."""
         cells = np.zeros((4, self.n_labels))
-        cells[3] = as_floats(self.rows[0])
+        if self.marked != JUDGED:
+            cells[3] = as_floats(self.rows[0])  # of labels whose sums are all 0
         carries = self.join()
 
         def fill(start: int) -> None:
@@ -269,13 +283,13 @@ class LabelTable:
             results += part
             n_empty -= n_labels
         zero = np.zeros(1)
-        empty = Counts(zero, zero, zero, as_floats(self.rows))
+        empty = Counts(zero, zero, zero, zero if self.marked == JUDGED else as_floats(self.rows))
         results.append(function(empty, np.array([n_empty])))
         return results
 
     def _distinct_tables(self, resources: Resources) -> Iterator[tuple[Counts, Ints | None]]:
         """Yield contingency tables of counts, and the number of labels that share each or None."""
-        if self.n_labels <= FEW_LABELS:
+        if self.n_labels <= FEW_LABELS or self.marked:
             yield from self._pieces(self.totals)
             return
         frequent, totals = self._overflowed(self.join())
@@ -314,8 +328,11 @@ class LabelTable:
 
     def _as_counts(self, totals: NDArray[Any]) -> Counts:
         """Return the contingency tables of counts."""
-        tp, n_pred, n_true = totals.astype(np.float64)
-        return Counts(tp, n_pred - tp, n_true - tp, self.rows[0, 0] - n_pred - n_true + tp)
+        tp, n_pred, n_true, *marked = totals.astype(np.float64)
+        n_rows = self.rows[0, 0] - sum(marked)
+        if self.marked == JUDGED:
+            (n_rows,) = marked
+        return Counts(tp, n_pred - tp, n_true - tp, n_rows - n_pred - n_true + tp)
 
     def _subtract(self, start: int, carries: Carries) -> tuple[Ints, Floats]:
         """Return the labels with a positive sum of weights and their contingency tables.
@@ -325,7 +342,10 @@ class LabelTable:
         stop = min(start + FEW_LABELS, self.n_labels)
         labels = np.empty(stop - start, np.int64)
         cells = np.empty((4, stop - start))
-        n = subtract_sums(self.cells, *carries, start, stop, self.rows[0], labels, cells)
+        are_judged = self.marked == JUDGED
+        n = subtract_sums(
+            self.cells, *carries, start, stop, self.rows[0], are_judged, labels, cells
+        )
         return labels[:n], cells[:, :n]
 
     def arrays(self) -> dict[str, Any]:
@@ -346,7 +366,7 @@ class LabelTable:
         """Restore the state from what `arrays` returned."""
         self.rows = contents.take_sums("rows", self.rows.shape[0])
         self.cells = contents.take("held", *self.cells.shape, dtype=self.cells.dtype, low=None)
-        places = contents.take("places", None, high=max(0, 3 * self.n_labels - 1))
+        places = contents.take("places", None, high=max(0, self.n_kinds * self.n_labels - 1))
         times = contents.take("times", places.size)
         expect(bool((np.diff(places) > 0).all()), "places is not rising")
         self._overflows = (places, times), []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.arrays import Floats, Ints, bytes_of
+from xmleval.base.arrays import Bools, Floats, Ints, bytes_of
 from xmleval.base.budget import Resources
 from xmleval.input.vectors import HEAVIEST
 from xmleval.metrics import Setting
@@ -48,7 +48,8 @@ class LabelTotals(State):
             self.decided.setdefault(plan.decide(spec), []).append(spec)
         decisions = dict.fromkeys([*self.decided, *plan.kept_decisions])
         self.tables = {
-            decision: LabelTable(decision, plan.n_labels, plan.weighted) for decision in decisions
+            decision: LabelTable(decision, plan.n_labels, plan.weighted, plan.marked)
+            for decision in decisions
         }
         self.table_bytes = bytes_of([table.cells for table in self.tables.values()])
 
@@ -74,9 +75,18 @@ class LabelTotals(State):
         results = Results()
         for decision, table in self.tables.items():
             results.values |= self._values(decision, table)
+            if self.plan.marked:
+                self._count_undefined(results, decision, table)
             if decision in self.plan.kept_decisions:
                 self._add_columns(results, decision, table.counts(self.resources))
         return results
+
+    def _count_undefined(self, results: Results, decision: Decision, table: LabelTable) -> None:
+        """Add the number of labels that no row judges, which averages over labels leave out."""
+        n_unjudged = int(np.count_nonzero(~are_judged(table.counts(self.resources))))
+        for spec in self.decided.get(decision, []):
+            if n_unjudged and spec.metric.family == "sets":
+                results.undefined_labels[spec.name] = n_unjudged
 
     def replicates(self, groups: Sequence[LabelTotals]) -> dict[str, Floats]:
         """Return the values without each of the jackknife groups, whose tables are subtracted."""
@@ -107,8 +117,9 @@ class LabelTotals(State):
         results.labels["support"] = unit * (counts.tp + counts.fn)
         setting = Setting(None, {}, plan.conventions, plan.n_labels)
         columns = {name: unit * getattr(counts, name) for name in ("tp", "fp", "fn")}
+        is_judged = are_judged(counts) if plan.marked else np.True_
         for metric in (PRECISION, RECALL, F1):
-            columns[metric.name] = metric.value(counts, setting)
+            columns[metric.name] = np.where(is_judged, metric.value(counts, setting), np.nan)
         for suffix in plan.kept_decisions[decision]:
             results.labels |= {f"{name}{suffix}": column for name, column in columns.items()}
         micro = [
@@ -116,7 +127,8 @@ class LabelTotals(State):
         ]
         for spec in [*self.specs, *micro]:
             if spec.average and plan.decide(spec) == decision:
-                results.labels[spec.label_column] = spec.metric.value(counts, plan.setting(spec))
+                values = spec.metric.value(counts, plan.setting(spec))
+                results.labels[spec.label_column] = np.where(is_judged, values, np.nan)
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -152,8 +164,9 @@ def label_values(
 
     def sum_tables(counts: Counts, times: Ints | None) -> list[tuple[Any, ...]]:
         values_by_formula: ValuesByFormula = {}
+        is_judged = are_judged(counts) if plan.marked else None
         return [
-            _sum_labels(spec, counts, times, setting, values_by_formula)
+            _sum_labels(spec, counts, times, setting, values_by_formula, is_judged)
             for spec, setting in settings
         ]
 
@@ -171,9 +184,15 @@ def _sum_labels(
     times: Ints | None,
     setting: Setting,
     values_by_formula: ValuesByFormula,
+    is_judged: Bools | None = None,
 ) -> tuple[Any, ...]:
-    """Return the sums over labels for the average of a spec; ``times`` labels share each table."""
+    """Return the sums over labels for the average of a spec; ``times`` labels share each table.
+
+    Measures of sets are undefined for labels that no row judges.
+    """
     terms = _label_terms(spec, counts, setting, values_by_formula)
+    if is_judged is not None and spec.metric.family == "sets":
+        terms = [np.where(is_judged, column, np.nan) for column in terms]
     return _with_number([scaled_sum(column, times) for column in terms], terms[-1], times)
 
 
@@ -195,6 +214,11 @@ def _label_terms(
         return _mean_terms(values)
     n_seen = support if setting.conventions.labels == "present" else support + counts.fp
     return _mean_terms(np.where(n_seen > 0, values, np.nan))
+
+
+def are_judged(counts: Counts) -> Bools:
+    """Return whether any row judges each label."""
+    return np.asarray(counts.tp + counts.fp + counts.fn + counts.tn > 0)
 
 
 def mean_over_labels(values: Floats, support: Floats | None = None) -> float:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import Field, Message
-from xmleval.input.label_filter import CANDIDATES
+from xmleval.input.cell_marks import CANDIDATES
+from xmleval.input.label_filter import marked_by
 from xmleval.input.vectors import Propensity
 from xmleval.metrics import TABLE, Setting
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec, parse_spec
@@ -190,6 +191,11 @@ class Plan(Settings):
         return "sample_weight" in self.inputs
 
     @cached
+    def marked(self) -> str:
+        """Which labels of rows inputs mark: "judged" or "unjudged", or "" where all are judged."""
+        return marked_by(self.inputs)
+
+    @cached
     def is_scored(self) -> bool:
         """Whether labels of rankings have scores."""
         return SCORED in self.inputs
@@ -272,7 +278,7 @@ def make_plan(
     not_computed: Mapping[str, Message] | None = None,
 ) -> Plan:
     """Return the plan that computes some measures from some inputs."""
-    parts = [parse_spec(part) for spec in specs for part in spec.metric.parts]
+    parts = [parse_spec(part) for spec in specs for part in spec.parts]
     all_specs = [*specs]
     if parts:
         all_specs = [*dict.fromkeys([*specs, *parts])]

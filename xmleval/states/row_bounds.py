@@ -42,7 +42,7 @@ class Completion(View):
             truth.ptr,
             ranking.ptr,
             scores,
-            self.n_labels,
+            self.n_cells,
             self._best,
             above,
             tied,

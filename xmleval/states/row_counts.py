@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
+from xmleval.input.cell_marks import JUDGED
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import SCALE, as_integer, limbs_of
 from xmleval.states.plan import Plan
@@ -76,8 +77,10 @@ class RowCounts(RowSums):
         return values.size
 
     def relabelled_arrays(self, labels: Relabelling) -> Arrays:
-        """Return the arrays to save; each added label is a true negative of every row."""
+        """Return the arrays to save; each added label is a true negative of rows that judge it."""
         n_added = labels.n_labels - labels.numbers.size
+        if self.plan.marked == JUDGED:
+            n_added = 0
         totals = self.totals.copy()
         for group in range(self.n_groups):
             n_rows = int(self.n_rows[group]) * SCALE

@@ -244,6 +244,8 @@ def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
         assert metric.expected is not None
         formula = metric.expected
     values = formula(facts, setting)
+    if "sets" in metric.needs and view.block.cells is not None:
+        values = np.where(view.n_cells == 0, np.nan, values)
     return settle_empty(values, 1.0, view.n_relevant, metric.empty, setting.conventions.empty)
 
 

@@ -30,7 +30,7 @@ from xmleval.states.plan import Plan
 from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import Results
 from xmleval.states.saved_keys import checked_counts, checked_keys, checked_order, join_chunks
-from xmleval.states.state import MOST_CELLS, Arrays, State
+from xmleval.states.state import MOST_CELLS, Arrays, State, unjudged_rows
 from xmleval.view.facts import Curve
 from xmleval.view.view import View
 
@@ -51,6 +51,7 @@ class ScoreRuns(State):
     unlisted : score of unlisted entries; None if they rank below all
     dtype : of scores
     n_true : int64 (n_labels,), rows in which each label is relevant, or int64 (1,), their sum
+    n_unjudged : likewise, rows in which each label is not judged; 0 unless some are
     store : the scores, in memory and in spill files
     last : for bounds, lowest score of each row, in arrays of several blocks
     n_unlisted_irrelevant : for bounds, unlisted irrelevant labels of each row, in the same arrays
@@ -67,7 +68,8 @@ class ScoreRuns(State):
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)
         self.n_true: Ints = np.zeros(plan.n_labels if self.needs.columns else 1, np.int64)
-        self.table_bytes = bytes_of(self.n_true)
+        self.n_unjudged: Ints = np.zeros(self.n_true.size if plan.marked else 1, np.int64)
+        self.table_bytes = bytes_of([self.n_true, self.n_unjudged])
         self.store = self._new_store(SpillFile())
         self.last: list[Scores] = []
         self.n_unlisted_irrelevant: list[Ints] = []
@@ -103,6 +105,11 @@ class ScoreRuns(State):
             count_entries(labels, self.n_true)
         else:
             self.n_true += labels.size
+        cells = view.block.cells
+        if cells is not None and self.needs.columns:
+            self.n_unjudged += cells.count_unjudged(self.n_labels)
+        elif cells is not None:
+            self.n_unjudged += view.n_rows * self.n_labels - view.n_cells.sum()
         self.n_rows += view.n_rows
         if view.n_rows:
             self.dtype = np.result_type(self.dtype, ranking.scores.dtype)
@@ -111,6 +118,7 @@ class ScoreRuns(State):
         """Merge a state of other rows."""
         self.store.merge(added.store, self.resources.pooled, self.resources)
         self.n_true = self.n_true + added.n_true
+        self.n_unjudged = self.n_unjudged + added.n_unjudged
         self.n_rows += added.n_rows
         self.dtype = np.result_type(self.dtype, added.dtype)
         last = added.last
@@ -203,11 +211,16 @@ class ScoreRuns(State):
             add_points(self.plan, self.resources, points, results)
         return results
 
+    @property
+    def n_cells(self) -> int:
+        """Number of all judged entries, listed or not."""
+        return self.n_rows * self.n_labels - int(self.n_unjudged.sum())
+
     def cells(self, resources: Resources, n_points: int = 0) -> tuple[Curves, Floats]:
         """Return the curves of all entries, arrays of size 1, and points of the first curve."""
         n_good, n_bad = (self.store.size(f"{CELLS}.{kind}") for kind in (GOOD, BAD))
         n_relevant = int(self.n_true.sum())
-        n_irrelevant = self.n_rows * self.n_labels - n_relevant
+        n_irrelevant = self.n_cells - n_relevant
         unlisted = Unlisted(n_relevant - n_good, n_irrelevant - n_bad, self.level())
         strides = None
         if n_points:
@@ -285,23 +298,25 @@ class ScoreRuns(State):
 
     def _count_cells(self) -> Ints:
         """Return the relevant and irrelevant rows of every label, int64 (n_labels, 2)."""
-        return np.stack([self.n_true, self.n_rows - self.n_true], axis=1)
+        return np.stack([self.n_true, self.n_rows - self.n_unjudged - self.n_true], axis=1)
 
     def replicates(self, groups: Sequence[ScoreRuns]) -> dict[str, Floats]:
         """Return the values without each of the groups.
 
-        Measures without queries of curves need one sweep for all groups.
+        Measures without queries of curves need one sweep for all groups, but not averages over
+        labels that are not judged in some rows.
         """
         replicates: dict[str, Floats] = {}
         smooth = [spec for spec in self.specs if spec.smooth]
-        if any(spec.metric.curve_query for spec in smooth):
-            replicates |= super().replicates(groups)
         swept = [spec for spec in smooth if not spec.metric.curve_query]
         micro = [spec for spec in swept if spec.average == "micro"]
+        averages = [spec for spec in swept if spec.average != "micro"]
+        merges = len(swept) < len(smooth) or (averages and self.plan.marked)
+        if merges:
+            replicates |= super().replicates(groups)
         if micro:
             replicates |= self._entry_replicates(micro, groups)
-        averages = [spec for spec in swept if spec.average != "micro"]
-        if averages:
+        if averages and not self.plan.marked:
             replicates |= self._label_replicates(averages, groups)
         return replicates
 
@@ -309,14 +324,14 @@ class ScoreRuns(State):
         self, specs: Sequence[Spec], groups: Sequence[ScoreRuns]
     ) -> dict[str, Floats]:
         """Return micro averages without each of the groups."""
-        n_rows = np.array([group.n_rows for group in groups])
+        n_cells = np.array([group.n_cells for group in groups])
         n_relevant = np.array([int(group.n_true.sum()) for group in groups])
         return entries_without(
             self.plan,
             specs,
             stores=[group.store for group in groups],
             names=[f"{CELLS}.{kind}" for kind in (GOOD, BAD)],
-            n_cells=np.stack([n_relevant, n_rows * self.n_labels - n_relevant]),
+            n_cells=np.stack([n_relevant, n_cells - n_relevant]),
             level=self.level(),
             resources=self.resources,
         )
@@ -359,6 +374,8 @@ class ScoreRuns(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         arrays: Arrays = {"n_true": self.n_true, "width": np.array([self.dtype.itemsize])}
+        if self.plan.marked:
+            arrays["n_unjudged"] = self.n_unjudged
         for name, pile in self.store.piles.items():
             values = self.store.values.get(name, Values())
             if values.packed or values.ordered:
@@ -387,10 +404,16 @@ class ScoreRuns(State):
                 n_held += 1
             else:
                 arrays[name] = array
+        n_added = labels.n_labels - self.n_labels
+        elsewhere = unjudged_rows(self.plan, self.n_rows)
         if self.needs.columns:
             arrays["n_true"] = labels.spread(self.n_true, 0)
-        if self.needs.bounds:
-            arrays["n_left"] = arrays["n_left"] + labels.n_labels - self.n_labels
+        if self.plan.marked and self.needs.columns:
+            arrays["n_unjudged"] = labels.spread(self.n_unjudged, 0, elsewhere)
+        elif self.plan.marked:
+            arrays["n_unjudged"] = self.n_unjudged + n_added * elsewhere
+        if self.needs.bounds and not elsewhere:
+            arrays["n_left"] = arrays["n_left"] + n_added
         return arrays
 
     def from_contents(self, contents: Contents) -> None:
@@ -399,14 +422,15 @@ class ScoreRuns(State):
         width = int(contents.take("width", 1)[0])
         expect(width in (4, 8), f"scores of {width} bytes")
         self.dtype = np.dtype(f"f{width}")
-        n_cells = self.n_rows * self.n_labels
-        most_true = self.n_rows if self.needs.columns else n_cells
-        self.n_true = contents.take("n_true", *self.n_true.shape, high=most_true)
+        most = self.n_rows if self.needs.columns else self.n_rows * self.n_labels
+        self.n_true = contents.take("n_true", *self.n_true.shape, high=most)
+        if self.plan.marked:
+            self.n_unjudged = contents.take("n_unjudged", *self.n_unjudged.shape, high=most)
         for name in self.store.piles:
             self._restore(contents, name)
         if self.needs.cells:
             n_relevant = int(self.n_true.sum())
-            for kind, most in ((GOOD, n_relevant), (BAD, n_cells - n_relevant)):
+            for kind, most in ((GOOD, n_relevant), (BAD, self.n_cells - n_relevant)):
                 n_scores = self.store.size(f"{CELLS}.{kind}")
                 expect(n_scores <= most, f"{n_scores} scores of {most} {kind} entries")
         if self.needs.bounds:

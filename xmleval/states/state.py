@@ -14,6 +14,7 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.budget import Resources, size_text
 from xmleval.base.errors import InputError, Keyword, Message
+from xmleval.input.cell_marks import JUDGED
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.metrics.spec import Spec
 from xmleval.states.contents import Contents
@@ -272,7 +273,7 @@ class States:
             results.add(state.finish())
         specs = self.plan.specs
         for spec in specs:
-            if spec.metric.parts:
+            if spec.parts:
                 self._add_combined(spec, results)
         values = results.values
         for name, ends in results.intervals.items():  # rounding may put the value outside
@@ -290,9 +291,9 @@ class States:
     def _add_combined(self, spec: Spec, results: Results) -> None:
         """Add the value and the replicates of a measure of other measures."""
         setting = self.plan.setting(spec)
-        parts = [results.values[part] for part in spec.metric.parts]
+        parts = [results.values[part] for part in spec.parts]
         results.values[spec.name] = spec.metric.value(parts, setting)
-        columns = [results.replicates.get(part) for part in spec.metric.parts]
+        columns = [results.replicates.get(part) for part in spec.parts]
         if any(column is None for column in columns):
             return
         replicates = [spec.metric.value([*row], setting) for row in zip(*columns, strict=True)]
@@ -380,6 +381,11 @@ def refuse_many_cells(argument: str, plan: Plan, n_rows: int) -> None:
             reader = specs[0] if specs else Keyword("curve_points")
             fix = f"; give fewer rows or labels, or leave out {reader}, which counts all cells"
             raise InputError(argument, Message(excess, fix))
+
+
+def unjudged_rows(plan: Plan, n_rows: int) -> int:
+    """Return how many of some rows do not judge a label that none of them has."""
+    return n_rows if plan.marked == JUDGED else 0
 
 
 @cache

@@ -116,7 +116,7 @@ def largest_scores(view: View) -> Scores:
         largest[filled] = np.maximum.reduceat(scores, ptr[:-1][filled])
     if view.unlisted is not None:
         level = scores.dtype.type(as_score(view.unlisted, scores))
-        largest = np.where(sizes < view.n_labels, np.maximum(largest, level), largest)
+        largest = np.where(sizes < view.n_cells, np.maximum(largest, level), largest)
     return largest
 
 

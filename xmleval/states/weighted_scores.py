@@ -8,6 +8,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, as_score, row_sizes
 from xmleval.base.budget import Resources
+from xmleval.input.cell_marks import JUDGED
 from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.weight_sums import MOST, SUM, add_to, add_weights, minus, times
 from xmleval.metrics.spec import Spec
@@ -28,6 +29,7 @@ COLUMNS = "columns"
 GOOD = "relevant"
 BAD = "irrelevant"
 TRUTH = "truth"
+MARKED = "marked"
 
 
 class WeightedScores(SummedKeys):
@@ -37,7 +39,7 @@ class WeightedScores(SummedKeys):
 
     needs : the curves that the measures require
     dtype : of scores
-    totals : float64 (2, 2), weights of rows and of relevant entries
+    totals : float64 (3, 2), weights of rows, of relevant entries and of marked ones
     """
 
     counts_labels = True
@@ -46,12 +48,13 @@ class WeightedScores(SummedKeys):
         super().__init__(plan, specs, resources)
         self.needs = Needs.of(plan, specs)
         self.dtype = np.dtype(np.float32)
-        self.totals = np.zeros((2, SUM))
+        self.totals = np.zeros((3, SUM))
         if self.needs.cells:
             self.sums |= {f"{CELLS}.{kind}": KeySums(1) for kind in (GOOD, BAD)}
         if self.needs.columns:
             self.sums |= {f"{COLUMNS}.{kind}": KeySums(2) for kind in (GOOD, BAD)}
-            self.sums[f"{COLUMNS}.{TRUTH}"] = KeySums(1)
+            kinds = [TRUTH, MARKED] if plan.marked else [TRUTH]
+            self.sums |= {f"{COLUMNS}.{kind}": KeySums(1) for kind in kinds}
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -72,12 +75,17 @@ class WeightedScores(SummedKeys):
                     [ranking.labels[selected], scores], entry_weights[selected]
                 )
                 self.sums[f"{COLUMNS}.{kind}"].add(table)
-        if self.needs.columns:
-            table = tabulate_weights([truth.labels], np.repeat(weight, view.n_relevant))
-            self.sums[f"{COLUMNS}.{TRUTH}"].add(table)
         totals = self.totals.copy()
         add_weights(weight, np.ones(weight.size), totals[0])
-        add_weights(weight, view.n_relevant.astype(np.float64), totals[1])
+        sets_by_kind = {TRUTH: truth}
+        if view.block.cells is not None:
+            sets_by_kind[MARKED] = view.block.cells.sets
+        for number, (kind, sets) in enumerate(sets_by_kind.items(), start=1):
+            sizes = row_sizes(sets.ptr)
+            add_weights(weight, sizes.astype(np.float64), totals[number])
+            if self.needs.columns:
+                table = tabulate_weights([sets.labels], np.repeat(weight, sizes))
+                self.sums[f"{COLUMNS}.{kind}"].add(table)
         self.totals = totals
         if view.n_rows:
             self.dtype = np.result_type(self.dtype, ranking.scores.dtype)
@@ -110,9 +118,12 @@ class WeightedScores(SummedKeys):
 
     def _sweep_cells(self) -> tuple[Curves, Floats]:
         """Return the curve of all entries, and its points."""
-        rows, relevant = self.totals
-        high, low = times(rows[0], rows[1], float(self.plan.n_labels), 0.0)
-        irrelevant = minus(high, low, relevant[0], relevant[1])
+        rows, relevant, marked = self.totals
+        high, low = marked
+        if self.plan.marked != JUDGED:
+            all_cells = times(rows[0], rows[1], float(self.plan.n_labels), 0.0)
+            high, low = minus(*all_cells, *marked)
+        irrelevant = minus(high, low, *relevant)
         n_points = min(self.plan.curve_points, self.resources.points)
         curve, points = sweep_entries(
             self.sums[f"{CELLS}.{GOOD}"],
@@ -132,7 +143,8 @@ class WeightedScores(SummedKeys):
             self.sums[f"{COLUMNS}.{GOOD}"],
             self.sums[f"{COLUMNS}.{BAD}"],
             self.sums[f"{COLUMNS}.{TRUTH}"],
-            self.totals[0],
+            self.sums.get(f"{COLUMNS}.{MARKED}", KeySums(1)),
+            None if self.plan.marked == JUDGED else self.totals[0],
             self.plan.n_labels,
             self._unlisted_score(),
             HEAVIEST,
@@ -166,7 +178,7 @@ class WeightedScores(SummedKeys):
         width = int(contents.take("width", 1)[0])
         expect(width in (4, 8), f"scores of {width} bytes")
         self.dtype = np.dtype(f"f{width}")
-        self.totals = contents.take("totals", 2, SUM, dtype=np.float64, low=-MOST, high=MOST)
+        self.totals = contents.take("totals", 3, SUM, dtype=np.float64, low=-MOST, high=MOST)
         super().from_contents(contents)
 
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Bytes, Floats, Ints, Labels
+from xmleval.base.arrays import Bytes, Floats, Ints, Labels, row_sizes
 from xmleval.input.canonical import Facts, RankedRows, Truth
+from xmleval.kernels.labels import count_entries
 
 MOST_GROUPS = 1000  # of labels, or of rows
 
@@ -23,6 +24,30 @@ class Groups(NamedTuple):
     names: list[str]
     of: NDArray[Any]
     ranges: Sequence[str] = ()
+
+
+class JudgedCells(NamedTuple):
+    """Which labels of rows are judged: those of some sets, or all others.
+
+    sets : labels of rows
+    are_judged : whether the labels in the sets are judged, and no others
+    """
+
+    sets: Truth
+    are_judged: bool
+
+    def sizes(self, n_labels: int) -> Ints:
+        """Return how many labels of each row are judged, int64 (n,)."""
+        n_marked = row_sizes(self.sets.ptr)
+        return n_marked if self.are_judged else n_labels - n_marked
+
+    def count_unjudged(self, n_labels: int) -> Ints:
+        """Return how many rows each label is not judged in, int64 (n_labels,)."""
+        n_marked = np.zeros(n_labels, np.int64)
+        count_entries(self.sets.labels, n_marked)
+        if not self.are_judged:
+            return n_marked
+        return self.sets.ptr.size - 1 - n_marked
 
 
 class Hierarchy(NamedTuple):
@@ -71,6 +96,8 @@ class Block(NamedTuple):
     row_groups : groups of rows that have results of their own, None without any
     jackknife : uint8 (n,), where rows have clusters or keys, None where the number of a row decides
     judged : judged labels, relevant or not, where the truth has grades
+    cells : which labels of rows are judged, that is, count; None where all do. Labels that are not
+        judged are in no other sets of the block
     unknown : whether ``ranking`` or ``pred`` may have unknown labels, by ids from the number of
         labels upward
     facts : facts of the truth that are shared by all models on these rows, or None
@@ -86,5 +113,6 @@ class Block(NamedTuple):
     row_groups: Groups | None = None
     jackknife: Bytes | None = None
     judged: Truth | None = None
+    cells: JudgedCells | None = None
     unknown: bool = False
     facts: Facts | None = None

@@ -349,7 +349,8 @@ def check_decision(
     if decision.kind == "features":
         remedy = " reads features; apply the rule and pass ", Keyword("y_pred")
         raise ValueError(Message(keyword, *remedy))
-    if not higher_is_better and (fitted or decision.fitted) and decision.kind != "listed":
+    is_fitted = fitted or (decision.fitted and decision.text != GIVEN)
+    if not higher_is_better and is_fitted and decision.kind != "listed":
         given = decision.text == GIVEN
         verb = "is for" if given else "was fitted to"
         raise ValueError(Message(keyword, f" {verb} scores of which higher ones are better"))

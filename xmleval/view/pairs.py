@@ -61,7 +61,7 @@ def log_losses(view: View, link: str, lowest: float, highest: float) -> Floats:
     n_hits_before = np.concatenate([[0], np.cumsum(hits)])
     n_hits = np.diff(n_hits_before[ranking.ptr])
     n_unlisted_relevant = view.n_relevant - n_hits
-    n_unlisted_irrelevant = view.n_labels - n_listed - n_unlisted_relevant
+    n_unlisted_irrelevant = view.n_cells - n_listed - n_unlisted_relevant
     for n, is_relevant in ((n_unlisted_relevant, True), (n_unlisted_irrelevant, False)):
         losses += n * limited_loss(float(level[0]), is_relevant, lowest, highest)
     return losses
@@ -77,7 +77,7 @@ def pairs_of(view: View, cutoffs: Cutoffs, link: str) -> Pairs:
     flags = view.relevant_entries
     n_ranked_unlisted: Ints = np.zeros(n_rows, np.int64)
     if unlisted is not None:
-        n_ranked_unlisted = view.n_labels - n_listed
+        n_ranked_unlisted = view.n_cells - n_listed
     sizes: Ints = np.empty((len(cutoffs), n_rows), np.int64)
     for row_lengths, k in zip(sizes, cutoffs, strict=True):
         if k is None:

@@ -17,7 +17,7 @@ from xmleval.input.rows import pointer
 from xmleval.kernels.jackknife import split_entries
 from xmleval.kernels.ranking import count_reaching
 from xmleval.kernels.sorting import group_rows
-from xmleval.view.block import Block, Groups
+from xmleval.view.block import Block, Groups, JudgedCells
 from xmleval.view.decision import Decision, PredictedSets
 from xmleval.view.view import View
 
@@ -31,7 +31,7 @@ def split_rows(view: View, groups: NDArray[Any], n_groups: int) -> list[View]:
     order = np.empty(groups.size, np.int64)
     group_rows(groups, starts[:-1].copy(), order)
     split = partial(_split, groups=groups, order=order, starts=starts)
-    names = ("truth", "ranking", "pred", "weight", "n_reachable", "jackknife", "judged")
+    names = ("truth", "ranking", "pred", "weight", "n_reachable", "jackknife", "judged", "cells")
     fields = {name: split(getattr(view.block, name)) for name in names}
     decided: dict[Decision, list[Any]] = {}
     if isinstance(view, WithinLabels):
@@ -49,12 +49,17 @@ def split_rows(view: View, groups: NDArray[Any], n_groups: int) -> list[View]:
 
 
 def _split(
-    part: Truth | RankedRows | NDArray[Any] | None, groups: NDArray[Any], order: Ints, starts: Ints
+    part: Truth | RankedRows | JudgedCells | NDArray[Any] | None,
+    groups: NDArray[Any],
+    order: Ints,
+    starts: Ints,
 ) -> list[Any]:
     """Return the rows of every group, from sets, lists or an array; None for None."""
     spans = [*pairwise(starts.tolist())]
     if part is None:
         return [None for _ in spans]
+    if isinstance(part, JudgedCells):
+        return [part._replace(sets=sets) for sets in _split(part.sets, groups, order, starts)]
     if isinstance(part, np.ndarray):
         return [part[order[start:stop]] for start, stop in spans]
     ptr: Ints = pointer(row_sizes(part.ptr)[order])
@@ -156,7 +161,9 @@ class LabelParts:
         ranking = view.block.ranking
         judged = view.block.judged
         truth = self._split(block.truth)
+        cells = view.block.cells
         split_judged = None if judged is None else self._split(judged)
+        split_cells = None if cells is None else self._split(cells.sets)
         split_ranking = None if ranking is None else self._split(ranking)
         predicted: dict[Decision, _SplitEntries] = {}
         for decision in decisions:
@@ -165,6 +172,9 @@ class LabelParts:
             judged_within = None
             if split_judged is not None:
                 judged_within = split_judged.sets(group)
+            cells_within = None
+            if cells is not None and split_cells is not None:
+                cells_within = cells._replace(sets=split_cells.sets(group))
             ranking_within = None
             if ranking is not None and split_ranking is not None:
                 ranking_within = self._take_entries(
@@ -177,6 +187,7 @@ class LabelParts:
                 by_id=False,
                 row_groups=None,
                 judged=judged_within,
+                cells=cells_within,
                 n_reachable=None,
             )
             sets = {decision: split.sets(group) for decision, split in predicted.items()}

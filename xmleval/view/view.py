@@ -128,6 +128,13 @@ class View:
         return Inside(self)
 
     @cached
+    def n_cells(self) -> Ints:
+        """Numbers of judged labels of rows, relevant or not."""
+        if self.block.cells is None:
+            return np.full(self.n_rows, self.n_labels)
+        return self.block.cells.sizes(self.n_labels)
+
+    @cached
     def n_ranked(self) -> int:
         """Number of labels, or more where lists contain unknown labels: no rank exceeds it."""
         ranking = self.block.ranking
@@ -200,7 +207,7 @@ class View:
         extremes = Extremes(np.empty(self.n_rows), np.empty(self.n_rows))
         flags = self.relevant_entries
         find_extremes(
-            ranking.ptr, ranking.scores, flags, self.n_relevant, self.n_labels, unlisted, *extremes
+            ranking.ptr, ranking.scores, flags, self.n_relevant, self.n_cells, unlisted, *extremes
         )
         return extremes
 
@@ -222,8 +229,7 @@ class View:
         """Numbers of unlisted irrelevant labels, by row."""
         n_missing = np.bincount(self.missing[0], minlength=self.n_rows)
         n_irrelevant_listed = row_sizes(self.ranking.ptr) - (self.n_relevant - n_missing)
-        n_unlisted_irrelevant: Ints = self.n_labels - self.n_relevant - n_irrelevant_listed
-        return n_unlisted_irrelevant
+        return self.n_cells - self.n_relevant - n_irrelevant_listed
 
     @cached
     def _counted(self) -> tuple[Ints, Ints, Ints]:
@@ -291,7 +297,7 @@ class View:
             ranking.ptr,
             ranking.scores,
             self._unlisted_score(ranking.scores),
-            self.n_labels,
+            self.n_cells,
             above,
             tied,
         )
@@ -317,7 +323,7 @@ class View:
             scores,
             n_above,
             ranking.n_above,
-            self.n_labels,
+            self.n_cells,
             above,
             tied,
         )
@@ -558,7 +564,7 @@ class View:
         tp = self.hits(decision)[1].astype(np.float64)
         fp = self.predicted(decision).cut - tp
         fn = self.n_relevant - tp
-        tn = self.n_labels - fp
+        tn = self.n_cells - fp
         tn -= self.n_relevant
         return Counts(tp, fp, fn, tn)
 

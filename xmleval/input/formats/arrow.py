@@ -39,6 +39,7 @@ from xmleval.input.formats.label_columns import (
     CELL_BYTES,
     LabelColumns,
     LabelColumnsReader,
+    are_named_labels,
     choose_label_columns,
 )
 from xmleval.input.formats.label_columns import EXPECTED as EXPECTED_TABLE
@@ -561,17 +562,21 @@ def _find_label_columns(
     with open_table(file, reading.fields) as table:
         names: list[str] = table.schema.names
         types = _column_types(table)
+        choose = partial(
+            choose_label_columns,
+            names,
+            reading.kind,
+            reading.fields,
+            lambda name: _is_number(types[name]),
+            partial(_sample_rows, table),
+            _index_columns(table.metadata),
+        )
+        if are_named_labels(names, reading.fields):
+            return names, choose()
         try:
             describe_table(table, reading)
         except NoLabelsError:
-            columns = choose_label_columns(
-                names,
-                reading.kind,
-                reading.fields,
-                lambda name: _is_number(types[name]),
-                partial(_sample_rows, table),
-                _index_columns(table.metadata),
-            )
+            columns = choose()
             if columns is None:
                 raise
             return names, columns

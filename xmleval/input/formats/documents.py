@@ -26,6 +26,7 @@ from xmleval.base.errors import InputError, Message, ScanField, counted, shown
 from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
+from xmleval.input.cell_marks import keeps_values
 from xmleval.input.columns import (
     HIT_LABELS,
     PRED,
@@ -48,7 +49,11 @@ from xmleval.input.formats.json_lists import (
     read_in_blocks,
 )
 from xmleval.input.formats.label_columns import EXPECTED as EXPECTED_TABLE
-from xmleval.input.formats.label_columns import LabelColumnsReader, choose_label_columns
+from xmleval.input.formats.label_columns import (
+    LabelColumnsReader,
+    are_named_labels,
+    choose_label_columns,
+)
 from xmleval.input.further_columns import (
     Coded,
     EntryColumns,
@@ -232,7 +237,7 @@ class _DocumentReader:
         _, instance, label, value, unused, *_ = self._columns
         kind_of = {instance: ID, label: TEXTS, value: NUMBERS}
         kind_of.pop(None, None)
-        is_read = self._kind == "scores" or (self._kind != "grades" and value is None)
+        is_read = self._kind == "scores" or (not keeps_values(self._kind) and value is None)
         if self.have_entries or unused or not is_read or record.keys() != kind_of.keys():
             return None
         if not all(map(is_written_plainly, record)):
@@ -425,7 +430,7 @@ class _RecordReader:
         elif self._kind == "truth" and values:
             message = f"{shown(label)} has scores, in what should be relevant labels"
             raise ValueError(f"{message}; grades need gains")
-        if self._kind == "grades" and not values:
+        if keeps_values(self._kind) and not values:
             values = [1.0] * len(labels)
         return key, labels, values, line
 
@@ -1033,6 +1038,32 @@ def _open_reader(
     ``sample`` returns the first records, to see what some fields hold.
     """
     line, record = first
+    table = names, record, kind, fields, sample
+    try:
+        reader = None
+        if are_named_labels(names, fields):
+            reader = _read_label_columns(*table)
+        return reader or _DocumentReader(*table)
+    except NoLabelsError:
+        reader = _read_label_columns(*table)
+        if reader is not None:
+            return reader
+        _refuse_bare_objects(line, record)
+        raise
+    except NoJudgementsError:
+        raise
+    except ValueError:
+        _refuse_bare_objects(line, record)
+        raise
+
+
+def _read_label_columns(
+    names: list[str], record: dict[str, Any], kind: str, fields: Fields, sample: Sample
+) -> LabelColumnsReader | None:
+    """Return a reader of a table with a column for each label; None if most hold no numbers.
+
+    ``record`` is the first record, ``sample`` returns the first ones.
+    """
 
     def is_number(name: str) -> bool | None:
         """Return whether a cell of the first record is a number, None if it is blank."""
@@ -1043,22 +1074,13 @@ def _open_reader(
 
     def sampled_cells() -> Iterator[list[object]]:
         """Yield the cells of the first records, in the order of all fields."""
-        for _, record in sample():
-            yield [record.get(name) for name in names]
+        for _, each in sample():
+            yield [each.get(name) for name in names]
 
-    try:
-        return _DocumentReader(names, record, kind, fields, sample)
-    except NoLabelsError:
-        columns = choose_label_columns(names, kind, fields, is_number, sampled_cells)
-        if columns is not None:
-            return LabelColumnsReader(names, columns, kind, Origin(join_option="instance_field"))
-        _refuse_bare_objects(line, record)
-        raise
-    except NoJudgementsError:
-        raise
-    except ValueError:
-        _refuse_bare_objects(line, record)
-        raise
+    columns = choose_label_columns(names, kind, fields, is_number, sampled_cells)
+    if columns is None:
+        return None
+    return LabelColumnsReader(names, columns, kind, Origin(join_option="instance_field"))
 
 
 CSV = Format(

@@ -12,6 +12,7 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.budget import memory_limit
 from xmleval.base.errors import Keyword, Message, ScanField, counted, shown
+from xmleval.input.cell_marks import split_kind
 from xmleval.input.columns import (
     INSTANCE,
     ColumnsError,
@@ -25,6 +26,7 @@ from xmleval.input.formats.field_names import without_values_of_rows
 from xmleval.input.formats.format import Fields
 from xmleval.input.further_columns import is_blank
 from xmleval.input.id_columns import begins_with_ids, may_name_rows, note_on_ids
+from xmleval.input.marked_cells import has_mark
 from xmleval.input.rows import BATCH_BYTES, BY_KEY, Origin, Rows, array_rows
 from xmleval.input.sets import hints_of_value
 
@@ -106,6 +108,13 @@ def choose_label_columns(
     if instance is None:
         joining = [name for name in names if name not in (*labels, *left_out)]
     return LabelColumns(instance, labels, joining, notes, has_found_ids)
+
+
+def are_named_labels(names: Sequence[str], fields: Fields) -> bool:
+    """Return whether all labels are given, and each is a column of a table."""
+    if fields.labels is None or fields.name_labels:
+        return False
+    return len(fields.labels) > 1 and {*fields.labels} <= {*names}
 
 
 def _split_columns(
@@ -191,7 +200,7 @@ class LabelColumnsReader:
     """Reads the rows of tables with a column for each label.
 
     names : all columns of the first table
-    kind : "truth", "grades" or "scores"
+    kind : "truth" or "grades", which may have a mark (`split_kind`), or "scores"
     facts : origin of all rows
     """
 
@@ -297,16 +306,23 @@ class LabelColumnsReader:
 
     def _refuse_cells(self, cells: Floats, places: Sequence[int] | Ints, unit: str) -> None:
         """Refuse the first cell that no truth, grades or scores can have."""
+        kind, mark = split_kind(self.kind)
         is_bad = np.isnan(cells)
-        if self.kind == "truth":
+        if kind == "truth":
             is_bad = (cells != 0) & (cells != 1)
+        if mark is not None:
+            is_bad &= ~has_mark(cells, mark)
         if not is_bad.any():
             return
         row, column = divmod(int(is_bad.argmax()), cells.shape[1])
         value = float(cells[row, column])
-        if self.kind != "scores" and np.isnan(value):
-            reason = Message("the cell is empty; give 0 where the label is not relevant")
-        elif self.kind == "truth":
+        if kind != "scores" and np.isnan(value):
+            reason = Message(
+                "the cell is empty; give 0 where the label is not relevant; ",
+                "where nobody judged it, evaluate takes ",
+                Keyword("unjudged", '"nan"'),
+            )
+        elif kind == "truth":
             hints = hints_of_value(value, True, len(self.columns.labels))
             problem = f"value {value:.15g} is neither 0 nor 1 in a label set"
             reason = Message(problem, *hints, *self._hint_of_ids(column, value))
