@@ -192,6 +192,14 @@ def without_pairs(problem: Problem, draw: Draw) -> Problem:
     return problem.without("exclude", "exclude_from")
 
 
+def excluding_some_labels(problem: Problem, draw: Draw) -> Problem:
+    """Exclude pairs, but not all labels of a row, of which then nothing is judged."""
+    problem = with_sets("exclude")(problem, draw)
+    labels = {*range(problem.n_labels)}
+    excluded = [row - {0} if row == labels else row for row in problem.arguments["exclude"]]
+    return problem.with_arguments(exclude=excluded)
+
+
 def is_of_remaining_labels(spec: Spec) -> bool:
     """Whether neither unlisted irrelevant labels nor those that no row judges matter."""
     return not (spec.metric.every_label or spec.average in ("macro", "weighted", "of_macros"))
@@ -459,7 +467,10 @@ RELATIONS = {
         stretched, holds=is_of_order, parts=tuple({*VALUES} - {"thresholds"})
     ),
     "excluded pairs are gone": Relation(
-        without_pairs, base=with_sets("exclude"), holds=is_of_remaining_labels
+        without_pairs,
+        base=excluding_some_labels,
+        holds=is_of_remaining_labels,
+        without=("unjudged", "judged"),
     ),
     "all other labels are judged": Relation(
         judging_others,

@@ -34,7 +34,7 @@ class Blocks:
     score_dtypes : dtypes of the scores so far, which each block may add to
     n_bytes : approximate size of all blocks
     reachable : relevant labels among the candidates, if there are any
-    marked : sets of the labels that are judged, or of those that are not, by the plan
+    cells : sets of the labels that are judged, or of those that are not, by the plan
     unknown : whether predictions have unknown labels
     """
 
@@ -57,7 +57,7 @@ class Blocks:
         self.scores: Source[RankedRows] | None = None
         self.pred: Source[Truth] | None = None
         self.reachable: Source[Truth] | None = None
-        self.marked: Source[Truth] | None = None
+        self.cells: Source[Truth] | None = None
         label_filter = NO_FILTER
         if batch.label_filter.sets:
             label_filter = batch.label_filter.opened(batch.truth)
@@ -70,7 +70,7 @@ class Blocks:
         if label_filter.sets:
             self.notes += label_filter.notes(self.truth, self.scores, self.pred, self.least_gain)
             self.truth, self.pred, self.reachable = label_filter.passed(self.truth, self.pred)
-            self.marked = label_filter.marked
+            self.cells = label_filter.cells
         lists_sets = plan.decision is not None and plan.decision.kind in LISTED
         if lists_sets and batch.y_score is not None and plan.unlisted is not None:
             self.pred = _listed_sets(plan, batch.y_score, reading)
@@ -125,9 +125,9 @@ class Blocks:
         judged = facts.truth if facts else truth.block(start, stop)
         relevant = relevant_of(judged, self.least_gain)
         cells = None
-        if self.marked is not None:
-            are_judged = self.plan.marked == JUDGED
-            cells = JudgedCells(self._known(self.marked.block(start, stop)), are_judged)
+        if self.cells is not None:
+            are_judged = self.plan.cells_are == JUDGED
+            cells = JudgedCells(self._known(self.cells.block(start, stop)), are_judged)
         ranking = None
         if self.scores is not None:
             ranking = self._ranking(self.scores, relevant, cells, start, stop)

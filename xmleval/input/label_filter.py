@@ -82,8 +82,8 @@ class LabelFilter:
         return [name for name in names if name in self.sets]
 
     @property
-    def marked(self) -> Source[Truth] | None:
-        """Labels of rows that an `opened` filter marks as judged or as not; see `marked_by`."""
+    def cells(self) -> Source[Truth] | None:
+        """Labels of rows of an `opened` filter that are judged or are not; see `what_cells_are`."""
         left_out = [self.sets[name] for name in self._left_out]
         judged: Source[Truth] | None = self.sets.get(JUDGED)
         if judged is not None:
@@ -219,8 +219,8 @@ def fewer_labels(names: Collection[str], unlisted: float | None) -> Message | No
     return None
 
 
-def marked_by(names: Collection[str]) -> str:
-    """Return which labels a filter of these names marks: "judged", "unjudged" or, without any, "".
+def what_cells_are(names: Collection[str]) -> str:
+    """Return what labels a filter of these names gives: "judged", "unjudged" or "" for none.
 
     Labels that are not judged are taken out of truth and predictions.
     """

@@ -55,7 +55,7 @@ class Opened:
 
     name : its name in messages
     kind : "truth", "scores", "candidates", "grades" for a truth with grades of relevance, or
-        "marked" for one with marks of cells
+        with a mark of cells (`marked_kind`)
     argument : the name of the argument
     remarks : how its files were chosen, for a note
     """

@@ -152,12 +152,12 @@ def subtract_sums(
 ) -> int:
     """Turn sums of weights of labels start..stop-1 into contingency tables, if there are any.
 
-    sums : int64 (kinds, n_labels, 2), tp, n_pred, n_true and any weights of rows that mark a
-        label, each as in `add_weights`
+    sums : int64 (kinds, n_labels, 2), tp, n_pred, n_true and any weights of rows that
+        judge a label, or do not, each as in `add_weights`
     places, times : int64 (c,), increasing places of sums, as if (kinds * n_labels, 2), that
         overflowed; how often
     rows : int64 (4,), sum of all weights, in limbs as in `fixed.add_term`
-    are_judged : whether marked labels are judged, and no others, or all others
+    are_judged : whether given labels are judged, and no others, or all others
     labels : int64 (n,), written: labels with a sum that is not 0
     tables : float64 (4, n), written: their tp, fp, fn, tn, rounded after the subtraction, so that 0
         stays 0
@@ -165,7 +165,7 @@ def subtract_sums(
     Returns how many labels these are.
     """
     n_kinds, n_labels, _ = sums.shape
-    of_kinds = np.zeros((4, LIMBS), np.int64)  # 0 where no labels are marked
+    of_kinds = np.zeros((4, LIMBS), np.int64)  # 0 where no cells are given
     limbs = np.empty((4, LIMBS), np.int64)
     reached = np.empty(n_kinds, np.int64)
     for kind in range(n_kinds):

@@ -39,7 +39,7 @@ class LabelExtremes(State):
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)
         self.counts: Ints = np.zeros((3, plan.n_labels), np.int64)
-        self.n_unjudged: Ints = np.zeros(plan.n_labels if plan.marked else 1, np.int64)
+        self.n_unjudged: Ints = np.zeros(plan.n_labels if plan.cells_are else 1, np.int64)
         end_bytes = 2 * plan.n_labels * np.dtype(np.float64).itemsize
         self.table_bytes = bytes_of(self.counts) + end_bytes
 
@@ -137,7 +137,7 @@ class LabelExtremes(State):
         """Return the arrays to save."""
         sizes = np.array([self.n_rows, self.dtype.itemsize])
         arrays = {"ends": self.ends, "counts": self.counts, "sizes": sizes}
-        if self.plan.marked:
+        if self.plan.cells_are:
             arrays["n_unjudged"] = self.n_unjudged
         return arrays
 
@@ -147,7 +147,7 @@ class LabelExtremes(State):
         lowest, highest = self.ends
         ends = [labels.spread(lowest, 0, np.inf), labels.spread(highest, 0, -np.inf)]
         arrays |= {"ends": np.stack(ends), "counts": labels.spread(self.counts, 1)}
-        if self.plan.marked:
+        if self.plan.cells_are:
             arrays["n_unjudged"] = labels.spread(
                 self.n_unjudged, 0, unjudged_rows(self.plan, self.n_rows)
             )
@@ -159,7 +159,7 @@ class LabelExtremes(State):
         expect(width in (4, 8), f"scores of {width} bytes")
         self.dtype = np.dtype(f"f{width}")
         self.counts = contents.take("counts", *self.counts.shape)
-        if self.plan.marked:
+        if self.plan.cells_are:
             self.n_unjudged = contents.take("n_unjudged", self.plan.n_labels, high=self.n_rows)
         self.ends = contents.take("ends", 2, self.plan.n_labels, dtype=np.float64, low=None)
 

@@ -45,25 +45,28 @@ Carries = tuple[Ints, Ints]
 class LabelTable:
     """Totals of every label under one decision rule: tp, n_pred and n_true, in this order.
 
-    Where rows mark labels as judged, or as not judged, the number of these rows is the fourth. The
-    table holds counts, uint8 (kinds, n_labels), or sums of weights, int64 (kinds, n_labels, 2), in
-    units of 2^-52 and 2^-104. Overflow counts are stored separately, since few labels overflow, in
-    units of 256 or of 2^10 times the largest weight.
+    Where inputs give the labels of rows that are judged, or not, the number of these rows is the
+    fourth. The table holds counts, uint8 (kinds, n_labels), or sums of weights, int64 (kinds,
+    n_labels, 2), in units of 2^-52 and 2^-104. Overflow counts are stored separately, since few
+    labels overflow, in units of 256 or of 2^10 times the largest weight.
 
     Workers of one update share the table: a copy for each would take too much memory and time to
     merge for millions of labels. Totals are exact nevertheless: integer sums do not depend on the
     order, and each part of the table has a lock.
 
+    cells_are : what the given labels of rows are, as in `Plan.cells_are`
     rows : int64 (1, limbs), sum of row weights
     cells : the table
     """
 
-    def __init__(self, decision: Decision, n_labels: int, weighted: bool, marked: str = "") -> None:
+    def __init__(
+        self, decision: Decision, n_labels: int, weighted: bool, cells_are: str = ""
+    ) -> None:
         self.decision = decision
         self.n_labels = n_labels
         self.weighted = weighted
-        self.marked = marked
-        self.n_kinds = 4 if marked else 3
+        self.cells_are = cells_are
+        self.n_kinds = 4 if cells_are else 3
         self.rows: Ints = np.zeros((1, LIMBS), np.int64)
         self._locks: list[Lock] = []  # one for each part of a shared table, and one for the rest
         self.cells: NDArray[Any]
@@ -148,7 +151,7 @@ class LabelTable:
             self._count_rows(view)
 
     def _entries(self, view: View) -> Sequence[tuple[Labels, Ints]]:
-        """Return the hits, the predicted, the relevant and any marked labels, with their numbers.
+        """Return the hits, the predicted, the relevant and any given labels, with their numbers.
 
         The numbers are those of each row.
         """
@@ -180,7 +183,7 @@ class LabelTable:
     def _parts(self, shared: bool) -> list[tuple[int, tuple[int, int]]]:
         """Return the parts of the table that are counted one by one.
 
-        Each is a kind (0 for tp, 1 for n_pred, 2 for n_true, 3 for marked labels) and a range of
+        Each is a kind (0 for tp, 1 for n_pred, 2 for n_true, 3 for given cells) and a range of
         labels.
         """
         whole = 0, self.n_labels
@@ -209,7 +212,7 @@ class LabelTable:
 
     def without(self, part: LabelTable) -> LabelTable:
         """Return the table of all rows but those of a part of them, which is unchanged."""
-        difference = LabelTable(self.decision, self.n_labels, self.weighted, self.marked)
+        difference = LabelTable(self.decision, self.n_labels, self.weighted, self.cells_are)
         if self.weighted:
             low = self.cells[..., 1] - part.cells[..., 1]
             high = self.cells[..., 0] - part.cells[..., 0] + (low >> BITS)
@@ -241,7 +244,7 @@ class LabelTable:
     def _weighted_counts(self, resources: Resources) -> Counts:
         """Return the contingency tables of all labels from sums of weights."""
         cells = np.zeros((4, self.n_labels))
-        if self.marked != JUDGED:
+        if self.cells_are != JUDGED:
             cells[3] = as_floats(self.rows[0])  # of labels whose sums are all 0
         carries = self.join()
 
@@ -283,13 +286,13 @@ class LabelTable:
             results += part
             n_empty -= n_labels
         zero = np.zeros(1)
-        empty = Counts(zero, zero, zero, zero if self.marked == JUDGED else as_floats(self.rows))
+        empty = Counts(zero, zero, zero, zero if self.cells_are == JUDGED else as_floats(self.rows))
         results.append(function(empty, np.array([n_empty])))
         return results
 
     def _distinct_tables(self, resources: Resources) -> Iterator[tuple[Counts, Ints | None]]:
         """Yield contingency tables of counts, and the number of labels that share each or None."""
-        if self.n_labels <= FEW_LABELS or self.marked:
+        if self.n_labels <= FEW_LABELS or self.cells_are:
             yield from self._pieces(self.totals)
             return
         frequent, totals = self._overflowed(self.join())
@@ -328,10 +331,10 @@ class LabelTable:
 
     def _as_counts(self, totals: NDArray[Any]) -> Counts:
         """Return the contingency tables of counts."""
-        tp, n_pred, n_true, *marked = totals.astype(np.float64)
-        n_rows = self.rows[0, 0] - sum(marked)
-        if self.marked == JUDGED:
-            (n_rows,) = marked
+        tp, n_pred, n_true, *given = totals.astype(np.float64)
+        n_rows = self.rows[0, 0] - sum(given)
+        if self.cells_are == JUDGED:
+            (n_rows,) = given
         return Counts(tp, n_pred - tp, n_true - tp, n_rows - n_pred - n_true + tp)
 
     def _subtract(self, start: int, carries: Carries) -> tuple[Ints, Floats]:
@@ -342,7 +345,7 @@ class LabelTable:
         stop = min(start + FEW_LABELS, self.n_labels)
         labels = np.empty(stop - start, np.int64)
         cells = np.empty((4, stop - start))
-        are_judged = self.marked == JUDGED
+        are_judged = self.cells_are == JUDGED
         n = subtract_sums(
             self.cells, *carries, start, stop, self.rows[0], are_judged, labels, cells
         )

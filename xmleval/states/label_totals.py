@@ -48,7 +48,7 @@ class LabelTotals(State):
             self.decided.setdefault(plan.decide(spec), []).append(spec)
         decisions = dict.fromkeys([*self.decided, *plan.kept_decisions])
         self.tables = {
-            decision: LabelTable(decision, plan.n_labels, plan.weighted, plan.marked)
+            decision: LabelTable(decision, plan.n_labels, plan.weighted, plan.cells_are)
             for decision in decisions
         }
         self.table_bytes = bytes_of([table.cells for table in self.tables.values()])
@@ -75,7 +75,7 @@ class LabelTotals(State):
         results = Results()
         for decision, table in self.tables.items():
             results.values |= self._values(decision, table)
-            if self.plan.marked:
+            if self.plan.cells_are:
                 self._count_undefined(results, decision, table)
             if decision in self.plan.kept_decisions:
                 self._add_columns(results, decision, table.counts(self.resources))
@@ -117,7 +117,7 @@ class LabelTotals(State):
         results.labels["support"] = unit * (counts.tp + counts.fn)
         setting = Setting(None, {}, plan.conventions, plan.n_labels)
         columns = {name: unit * getattr(counts, name) for name in ("tp", "fp", "fn")}
-        is_judged = are_judged(counts) if plan.marked else np.True_
+        is_judged = are_judged(counts) if plan.cells_are else np.True_
         for metric in (PRECISION, RECALL, F1):
             columns[metric.name] = np.where(is_judged, metric.value(counts, setting), np.nan)
         for suffix in plan.kept_decisions[decision]:
@@ -164,7 +164,7 @@ def label_values(
 
     def sum_tables(counts: Counts, times: Ints | None) -> list[tuple[Any, ...]]:
         values_by_formula: ValuesByFormula = {}
-        is_judged = are_judged(counts) if plan.marked else None
+        is_judged = are_judged(counts) if plan.cells_are else None
         return [
             _sum_labels(spec, counts, times, setting, values_by_formula, is_judged)
             for spec, setting in settings

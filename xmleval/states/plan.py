@@ -14,7 +14,7 @@ from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import Field, Message
 from xmleval.input.cell_marks import CANDIDATES
-from xmleval.input.label_filter import marked_by
+from xmleval.input.label_filter import what_cells_are
 from xmleval.input.vectors import Propensity
 from xmleval.metrics import TABLE, Setting
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec, parse_spec
@@ -191,9 +191,9 @@ class Plan(Settings):
         return "sample_weight" in self.inputs
 
     @cached
-    def marked(self) -> str:
-        """Which labels of rows inputs mark: "judged" or "unjudged", or "" where all are judged."""
-        return marked_by(self.inputs)
+    def cells_are(self) -> str:
+        """What labels of rows inputs give: "judged" or "unjudged"; "" where all are judged."""
+        return what_cells_are(self.inputs)
 
     @cached
     def is_scored(self) -> bool:

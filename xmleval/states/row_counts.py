@@ -79,7 +79,7 @@ class RowCounts(RowSums):
     def relabelled_arrays(self, labels: Relabelling) -> Arrays:
         """Return the arrays to save; each added label is a true negative of rows that judge it."""
         n_added = labels.n_labels - labels.numbers.size
-        if self.plan.marked == JUDGED:
+        if self.plan.cells_are == JUDGED:
             n_added = 0
         totals = self.totals.copy()
         for group in range(self.n_groups):

@@ -68,7 +68,7 @@ class ScoreRuns(State):
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)
         self.n_true: Ints = np.zeros(plan.n_labels if self.needs.columns else 1, np.int64)
-        self.n_unjudged: Ints = np.zeros(self.n_true.size if plan.marked else 1, np.int64)
+        self.n_unjudged: Ints = np.zeros(self.n_true.size if plan.cells_are else 1, np.int64)
         self.table_bytes = bytes_of([self.n_true, self.n_unjudged])
         self.store = self._new_store(SpillFile())
         self.last: list[Scores] = []
@@ -311,12 +311,12 @@ class ScoreRuns(State):
         swept = [spec for spec in smooth if not spec.metric.curve_query]
         micro = [spec for spec in swept if spec.average == "micro"]
         averages = [spec for spec in swept if spec.average != "micro"]
-        merges = len(swept) < len(smooth) or (averages and self.plan.marked)
+        merges = len(swept) < len(smooth) or (averages and self.plan.cells_are)
         if merges:
             replicates |= super().replicates(groups)
         if micro:
             replicates |= self._entry_replicates(micro, groups)
-        if averages and not self.plan.marked:
+        if averages and not self.plan.cells_are:
             replicates |= self._label_replicates(averages, groups)
         return replicates
 
@@ -374,7 +374,7 @@ class ScoreRuns(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         arrays: Arrays = {"n_true": self.n_true, "width": np.array([self.dtype.itemsize])}
-        if self.plan.marked:
+        if self.plan.cells_are:
             arrays["n_unjudged"] = self.n_unjudged
         for name, pile in self.store.piles.items():
             values = self.store.values.get(name, Values())
@@ -408,9 +408,9 @@ class ScoreRuns(State):
         elsewhere = unjudged_rows(self.plan, self.n_rows)
         if self.needs.columns:
             arrays["n_true"] = labels.spread(self.n_true, 0)
-        if self.plan.marked and self.needs.columns:
+        if self.plan.cells_are and self.needs.columns:
             arrays["n_unjudged"] = labels.spread(self.n_unjudged, 0, elsewhere)
-        elif self.plan.marked:
+        elif self.plan.cells_are:
             arrays["n_unjudged"] = self.n_unjudged + n_added * elsewhere
         if self.needs.bounds and not elsewhere:
             arrays["n_left"] = arrays["n_left"] + n_added
@@ -424,7 +424,7 @@ class ScoreRuns(State):
         self.dtype = np.dtype(f"f{width}")
         most = self.n_rows if self.needs.columns else self.n_rows * self.n_labels
         self.n_true = contents.take("n_true", *self.n_true.shape, high=most)
-        if self.plan.marked:
+        if self.plan.cells_are:
             self.n_unjudged = contents.take("n_unjudged", *self.n_unjudged.shape, high=most)
         for name in self.store.piles:
             self._restore(contents, name)

@@ -385,7 +385,7 @@ def refuse_many_cells(argument: str, plan: Plan, n_rows: int) -> None:
 
 def unjudged_rows(plan: Plan, n_rows: int) -> int:
     """Return how many of some rows do not judge a label that none of them has."""
-    return n_rows if plan.marked == JUDGED else 0
+    return n_rows if plan.cells_are == JUDGED else 0
 
 
 @cache
