@@ -143,6 +143,8 @@ def restored(settings: Settings, resources: Resources, counts: Saved) -> Counted
         return Counted(place=place, notes=notes)
     n_rows = positive_integer("n_rows", meta["n_rows"], at_least=0)
     inputs = frozenset(meta["given"])
+    if not all(isinstance(name, str) for name in inputs):
+        raise ValueError("names of inputs are no texts")
     score_dtype = meta["score_dtype"]
     if score_dtype not in (None, "float32", "float64"):
         raise ValueError(f"scores of {score_dtype}")
