@@ -218,7 +218,7 @@ def _notes_on_settings(days: Mapping[str, Reports], measures: list[TrendMeasure]
             settings["confidence"] = report.confidence_level
             for name, value in settings.items():
                 text = str(setting_text(value))
-                if name in RESTRICTIONS:
+                if name in RESTRICTIONS:  # each day has its own
                     text = "none" if value is None else "given"
                 if name not in MAY_DIFFER:
                     places[name].setdefault(text, []).append(place)

@@ -119,6 +119,8 @@ def take_cells(
 
     ``graded`` is whether the truth keeps its grades, also those of irrelevant labels.
     """
+    if marks == NO_MARKS:
+        return truth, label_filter
     cells = dict[str, Any]()
     if marks.are_listed:
         cells[JUDGED] = listed_cells(truth)
@@ -154,10 +156,9 @@ def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look
         label_filter = label_filter.with_sets(
             [values[name] for name in label_filter.sets], naming.n_unmatched_pairs
         )
-    if marks != NO_MARKS:
-        values["y_true"], label_filter = take_cells(
-            values["y_true"], label_filter, marks, conventions.graded
-        )
+    values["y_true"], label_filter = take_cells(
+        values["y_true"], label_filter, marks, conventions.graded
+    )
     inputs: dict[str, Any] = {name: values[name] for name in PREDICTIONS if name in values}
     for name in ROW_ARGUMENTS:
         row_values = getattr(data, name)

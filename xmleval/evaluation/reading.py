@@ -13,7 +13,7 @@ from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError, counted, other_rows
 from xmleval.evaluation.batch import Batch, BatchLocation, Counter, take_cells
 from xmleval.evaluation.matched_inputs import MatchedInputs, NamedPieces
-from xmleval.input.cell_marks import NO_MARKS, RESTRICTIONS
+from xmleval.input.cell_marks import RESTRICTIONS
 from xmleval.input.label_filter import LabelFilter, pairs_of_rows
 from xmleval.input.pieces import Piece, Pieces, RowReader
 from xmleval.input.rows import rows_by_id
@@ -128,11 +128,7 @@ class Readers:
         for argument, pairs in matched.pairs.items():
             restrictions[argument] = pairs_of_rows(pairs.rows, pairs.labels, start, stop)
         label_filter = LabelFilter(restrictions, matched.exclude_from == "both")
-        truth_rows: Any = truth
-        if matched.marks != NO_MARKS:
-            truth_rows, label_filter = take_cells(
-                truth, label_filter, matched.marks, matched.graded
-            )
+        truth_rows, label_filter = take_cells(truth, label_filter, matched.marks, matched.graded)
         inputs: dict[str, Any] = {
             name: values[start:stop] for name, (_, values) in matched.row_values.items()
         }

@@ -80,11 +80,16 @@ def weighted_lrap(view: View, setting: Setting) -> tuple[Floats, Floats]:
     return view.ties.precision, view.n_relevant.astype(np.float64)
 
 
-def instance_auc(view: View, setting: Setting) -> Floats:
-    """Share of correctly ordered pairs; tied pairs count by the convention ``auc_ties``."""
-    pairs = n_pairs(view, setting)
+def ordered_pairs(view: View, setting: Setting) -> Floats:
+    """Correctly ordered pairs; tied pairs count by the convention ``auc_ties``."""
     lost = 1.0 - TIE_CREDIT[setting.conventions.auc_ties]
-    good = pairs - view.ties.n_reversed - lost * view.ties.n_tied
+    return n_pairs(view, setting) - view.ties.n_reversed - lost * view.ties.n_tied
+
+
+def instance_auc(view: View, setting: Setting) -> Floats:
+    """Share of correctly ordered pairs."""
+    pairs = n_pairs(view, setting)
+    good = ordered_pairs(view, setting)
     undefined = 1.0 if setting.conventions.no_pairs == "perfect" else np.nan
     return np.where(pairs == 0, undefined, ratio(good, pairs))
 
@@ -93,9 +98,7 @@ def weighted_instance_auc(view: View, setting: Setting) -> tuple[Floats, Floats]
     """AUC of each row times its number of judged labels, and this number; 0 without pairs."""
     pairs = n_pairs(view, setting)
     n_cells = np.where(pairs == 0, 0.0, view.n_cells.astype(np.float64))
-    lost = 1.0 - TIE_CREDIT[setting.conventions.auc_ties]
-    good = pairs - view.ties.n_reversed - lost * view.ties.n_tied
-    return ratio(good, pairs) * n_cells, n_cells
+    return ratio(ordered_pairs(view, setting), pairs) * n_cells, n_cells
 
 
 def is_error(view: View, setting: Setting) -> Floats:

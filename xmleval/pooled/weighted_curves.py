@@ -75,15 +75,15 @@ def _point_strides(sides: tuple[KeySums, KeySums], unit: float, n_points: int) -
     return np.maximum(strides, np.finfo(np.float64).tiny)
 
 
-def _judged_rows(given: Floats, rows: Floats | None, start: int, stop: int) -> Floats:
+def _judged_rows(judgements: Floats, rows: Floats | None, start: int, stop: int) -> Floats:
     """Return the weights of the rows in which each label of a range is judged, float64 (n, 2).
 
-    given : float64 (t, 3), table of rows that judge each label, or do not; see `sweep_columns`
+    judgements : float64 (t, 3), table of rows that judge each label, or do not; see `sweep_columns`
     """
     judged = np.zeros((stop - start, SUM))
     if rows is not None:
         judged[:] = rows
-    for label, *weight in given.tolist():
+    for label, *weight in judgements.tolist():
         place = int(label) - start
         judged[place] = weight if rows is None else minus(*rows, *weight)
     return judged
@@ -93,7 +93,7 @@ def sweep_columns(
     relevant: KeySums,
     irrelevant: KeySums,
     truth: KeySums,
-    given: KeySums,
+    judgements: KeySums,
     rows: Floats | None,
     n_labels: int,
     unlisted: float,
@@ -105,13 +105,13 @@ def sweep_columns(
 
     relevant, irrelevant : weights by label and score
     truth : weights of relevant entries by label
-    given : weights of rows in which each label is not judged; if ``rows`` is None, is judged
+    judgements : weights of rows in which each label is not judged; if ``rows`` is None, is judged
     rows : float64 (2,), sum of the weights of all rows
     unlisted, unit, resources, queries : see `sweep_entries`
     """
     counts = np.empty((n_labels, 2))
     curves = LabelCurves.empty(n_labels, queries)
-    collections = relevant, irrelevant, truth, given
+    collections = relevant, irrelevant, truth, judgements
     n_wanted = max(n_ranges(collections, resources), resources.threads)
     ranges = WeightRanges(collections, n_wanted)
     bounds = [0, *ranges.cuts.astype(np.int64).tolist(), n_labels]

@@ -331,10 +331,10 @@ class LabelTable:
 
     def _as_counts(self, totals: NDArray[Any]) -> Counts:
         """Return the contingency tables of counts."""
-        tp, n_pred, n_true, *given = totals.astype(np.float64)
-        n_rows = self.rows[0, 0] - sum(given)
+        tp, n_pred, n_true, *n_cells = totals.astype(np.float64)
+        n_rows = self.rows[0, 0] - sum(n_cells)
         if self.cells_are == JUDGED:
-            (n_rows,) = given
+            (n_rows,) = n_cells
         return Counts(tp, n_pred - tp, n_true - tp, n_rows - n_pred - n_true + tp)
 
     def _subtract(self, start: int, carries: Carries) -> tuple[Ints, Floats]:

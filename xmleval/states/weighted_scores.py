@@ -29,7 +29,7 @@ COLUMNS = "columns"
 GOOD = "relevant"
 BAD = "irrelevant"
 TRUTH = "truth"
-GIVEN = "given"
+JUDGEMENTS = "judgements"
 
 
 class WeightedScores(SummedKeys):
@@ -53,7 +53,7 @@ class WeightedScores(SummedKeys):
             self.sums |= {f"{CELLS}.{kind}": KeySums(1) for kind in (GOOD, BAD)}
         if self.needs.columns:
             self.sums |= {f"{COLUMNS}.{kind}": KeySums(2) for kind in (GOOD, BAD)}
-            kinds = [TRUTH, GIVEN] if plan.cells_are else [TRUTH]
+            kinds = [TRUTH, JUDGEMENTS] if plan.cells_are else [TRUTH]
             self.sums |= {f"{COLUMNS}.{kind}": KeySums(1) for kind in kinds}
 
     def update(self, view: View) -> None:
@@ -79,7 +79,7 @@ class WeightedScores(SummedKeys):
         add_weights(weight, np.ones(weight.size), totals[0])
         sets_by_kind = {TRUTH: truth}
         if view.block.cells is not None:
-            sets_by_kind[GIVEN] = view.block.cells.sets
+            sets_by_kind[JUDGEMENTS] = view.block.cells.sets
         for number, (kind, sets) in enumerate(sets_by_kind.items(), start=1):
             sizes = row_sizes(sets.ptr)
             add_weights(weight, sizes.astype(np.float64), totals[number])
@@ -118,11 +118,11 @@ class WeightedScores(SummedKeys):
 
     def _sweep_cells(self) -> tuple[Curves, Floats]:
         """Return the curve of all entries, and its points."""
-        rows, relevant, given = self.totals
-        high, low = given
+        rows, relevant, cells = self.totals
+        high, low = cells
         if self.plan.cells_are != JUDGED:
             all_cells = times(rows[0], rows[1], float(self.plan.n_labels), 0.0)
-            high, low = minus(*all_cells, *given)
+            high, low = minus(*all_cells, *cells)
         irrelevant = minus(high, low, *relevant)
         n_points = min(self.plan.curve_points, self.resources.points)
         curve, points = sweep_entries(
@@ -143,7 +143,7 @@ class WeightedScores(SummedKeys):
             self.sums[f"{COLUMNS}.{GOOD}"],
             self.sums[f"{COLUMNS}.{BAD}"],
             self.sums[f"{COLUMNS}.{TRUTH}"],
-            self.sums.get(f"{COLUMNS}.{GIVEN}", KeySums(1)),
+            self.sums.get(f"{COLUMNS}.{JUDGEMENTS}", KeySums(1)),
             None if self.plan.cells_are == JUDGED else self.totals[0],
             self.plan.n_labels,
             self._unlisted_score(),
