@@ -118,10 +118,10 @@ def datasets_table() -> str:
 
 def formats_table() -> str:
     """Return the table of file formats."""
-    from xmleval.input.shards import FORMATS
+    from xmleval.io import known_formats
 
     rows = []
-    for file_format in FORMATS:
+    for file_format in known_formats():
         name = f"`{file_format.name}`"
         files = ", ".join(file_format.extensions)
         contents = " and ".join(file_format.holds)

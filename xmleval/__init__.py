@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the names of `_NAMES`, for type checkers
     from xmleval import calibrate as calibrate
     from xmleval import effectiveness as effectiveness
     from xmleval import io as io
+    from xmleval import testing as testing
     from xmleval import thresholds as thresholds
     from xmleval.api.check import check as check
     from xmleval.api.compare import compare as compare
@@ -64,9 +65,12 @@ if TYPE_CHECKING:  # the names of `_NAMES`, for type checkers
     from xmleval.input.objects.frames import from_df as from_df
     from xmleval.input.objects.query_groups import from_groups as from_groups
     from xmleval.input.scan import scan as scan
+    from xmleval.kernels.own_rows import OneRow as OneRow
     from xmleval.labels.groups import LabelGroups as LabelGroups
     from xmleval.labels.groups import label_groups as label_groups
     from xmleval.labels.propensity import inverse_propensity as inverse_propensity
+    from xmleval.metrics.measure import Measure as Measure
+    from xmleval.metrics.measure import Param as Param
     from xmleval.results.comparison import Comparison as Comparison
     from xmleval.results.data_sets import Comparisons as Comparisons
     from xmleval.results.diff import Diff as Diff
@@ -74,8 +78,10 @@ if TYPE_CHECKING:  # the names of `_NAMES`, for type checkers
     from xmleval.results.rankings import Rankings as Rankings
     from xmleval.results.report import Report as Report
     from xmleval.results.trend import Trend as Trend
+    from xmleval.view.block_rows import BlockRows as BlockRows
+    from xmleval.view.block_rows import LabelLists as LabelLists
 
-_MODULES = ("calibrate", "effectiveness", "io", "thresholds")
+_MODULES = ("calibrate", "effectiveness", "io", "testing", "thresholds")
 _NAMES = {  # in each module
     "api.check": "check",
     "api.compare": "compare",
@@ -94,6 +100,9 @@ _NAMES = {  # in each module
     "input.scan": "scan",
     "labels.groups": "LabelGroups label_groups",
     "labels.propensity": "inverse_propensity",
+    "kernels.own_rows": "OneRow",
+    "metrics.measure": "Measure Param",
+    "view.block_rows": "BlockRows LabelLists",
     "results.comparison": "Comparison",
     "results.data_sets": "Comparisons",
     "results.diff": "Diff",

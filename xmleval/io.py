@@ -34,13 +34,14 @@ from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ
 from xmleval.input.formats.arrow import ARROW, TableReading, named_rows, save_table
 from xmleval.input.formats.format import Format
+from xmleval.input.formats.known import known_formats
 from xmleval.input.formats.label_lines import save_xmc
 from xmleval.input.formats.trec import batches, save
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named, Rows
 from xmleval.input.scan import Scan, fields_of_scan
 from xmleval.input.scores import refuse_padding
-from xmleval.input.shards import FORMATS, choose_format, refused_fields
+from xmleval.input.shards import choose_format, refused_fields
 from xmleval.input.stack import read_named, rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
 from xmleval.input.text_columns import load_names, load_numbers, read_edges
@@ -49,11 +50,11 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = [
-    "FORMATS",
     "Format",
     "Named",
     "Pieces",
     "find_format",
+    "known_formats",
     "read_arrow_scores",
     "read_arrow_truth",
     "read_hierarchy",

@@ -24,7 +24,7 @@ from xmleval import (
     trend,
 )
 
-FORMS = "tables footnotes to_text to_markdown to_latex to_csv to_json to_dict to_frame to_html"
+FORMS = "to tables footnotes to_text to_markdown to_latex to_csv to_json to_dict to_frame to_html"
 PRINTED = f"{FORMS} records notes plot load"
 NAMES = {
     "Calibrator": "apply intercept k levels load method n_pairs save scores slope",

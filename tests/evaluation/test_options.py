@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.definitions import case_of, value_of
+from tests.own_measures import DECAYED, NOVELTY
 from tests.problems import SPECS, Problem, is_allowed
 from xmleval import Conventions, Evaluator, Report, Running, compare, evaluate
 from xmleval.base.conventions import CHOICES, PRESETS
@@ -141,6 +142,15 @@ CASES: dict[str, list[Case]] = {
     "hierarchy": [
         Case([(0, 1)], asking("h_f1.micro@2", hierarchy=[(0, 2)])),
         Case([(0, 1)]),
+    ],
+    "label_data": [
+        Case({"popularity": Q / 9}, {"metrics": [NOVELTY], "label_data": {"popularity": Q / 7}}),
+    ],
+    "row_data": [
+        Case(
+            {"age": np.arange(26.0)},
+            {"metrics": [DECAYED], "row_data": {"age": np.arange(26.0)[::-1]}},
+        ),
     ],
     "exclude": [
         Case([(0, 0)]),
@@ -606,5 +616,6 @@ def test_options_of_the_shell_are_arguments_of_evaluate() -> None:
         *RUNS,
         *SAVE,
         "first_row",
+        "measures",
     }
     assert {*EVERY} - parts_of_arguments <= {*inspect.signature(evaluate).parameters}

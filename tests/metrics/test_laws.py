@@ -24,8 +24,9 @@ from tests.problems import (
     mend,
 )
 from xmleval import Evaluator, evaluate
-from xmleval.metrics import TABLE, Setting
+from xmleval.metrics import TABLE
 from xmleval.thresholds import fit
+from xmleval.view.setting import Setting
 
 CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"]}
 UNUSED = (

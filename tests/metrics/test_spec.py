@@ -404,7 +404,7 @@ def test_expand_metrics_of_groups_follows_their_names() -> None:
         ("xmc", [0], "k: 0 is not a positive integer"),
         ("xmc", [True], "k: True is not a positive"),
         ("xmc", None, "k: None is not a positive"),
-        ([5], [1], "metrics: 5 is not a name"),
+        ([5], [1], "metrics: 5 is neither a name nor a measure"),
         (b"p@5", [1], "metrics"),
         (5, [1], "metrics: 5 is neither a name nor a list"),
         (["xmc", "pp"], [1], "unknown measure 'pp'"),

@@ -24,11 +24,12 @@ from xmleval.evaluation.request import (
     SharedOptions,
     needs_files,
 )
-from xmleval.evaluation.settings import FILES, argument_of, file_of
+from xmleval.evaluation.settings import FILES, argument_of, file_of, files_of_data
 from xmleval.evaluation.values import evaluate_values
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, ModelsLike, NamedModels, RowsLike, ValuesLike
 from xmleval.input.objects.models import models_of
+from xmleval.metrics.measure import Measure, Metrics, listed
 from xmleval.metrics.spec import DEFAULT_K
 from xmleval.results.comparison import Comparison
 from xmleval.results.report import Report, with_same_measures
@@ -78,7 +79,7 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
     y_score: RowsLike | ModelsLike | None = None,
     *,
     y_pred: RowsLike | ModelsLike | None = None,
-    metrics: str | Iterable[str] | None = None,
+    metrics: Measure | Metrics | None = None,
     k: int | str | Iterable[int] = DEFAULT_K,
     y_train: RowsLike | None = None,
     decision: ValuesLike | Rule | Decision | None = None,
@@ -97,6 +98,8 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
     label_groups: ValuesLike | Groups | None = None,
     row_groups: ValuesLike | None = None,
     hierarchy: HierarchyLike | None = None,
+    label_data: Mapping[str, ValuesLike] | None = None,
+    row_data: Mapping[str, ValuesLike] | None = None,
     clusters: ValuesLike | None = None,
     bounds: bool = False,
     per_row: bool | Iterable[str] = False,
@@ -129,9 +132,9 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
         files, which are read in one pass.
     y_pred : as y_true, optional
         Predicted sets; of several models, by name as in ``y_score``.
-    metrics : str or iterable of str, optional
-        Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, several in one text
-        as in ``"p@1,ndcg@5"``, and the groups
+    metrics : str, Measure or iterable of these, optional
+        Measures of your own (`Measure`), and names such as ``"p@5"``, ``"f1.macro@5"``,
+        ``"fbeta.samples(beta=2)"``, several in one text as in ``"p@1,ndcg@5"``, and the groups
         ``xmc`` (the default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``predicted``,
         ``calibration``, ``hierarchy``, ``statistics`` and ``all``.
     k : int, str or iterable of int, default (1, 3, 5)
@@ -200,6 +203,9 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
         ancestors to both sets. Labels may have several parents. By name, nodes need not be labels:
         predicted ones have their ancestors, too. A file has a child and its parent on each line; a
         matrix has children as rows and parents as columns.
+    label_data, row_data : dict from names to values, optional
+        Numbers by label, as for ``inverse_propensity``, and by row, as for ``sample_weight``, that
+        measures of your own declare; see `Measure`.
     clusters : array of shape (m,), values by name, or name of a column, optional
         Cluster of each instance, integers or strings: instances that depend on one another, such as
         the sentences of a document; a column or a file, as of ``row_groups``. Intervals then cover
@@ -259,9 +265,10 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
             sample_weight=sample_weight,
             clusters=clusters,
             row_groups=row_groups,
+            row_data=row_data,
         ),
         question=Question(
-            metrics=metrics,
+            metrics=listed(metrics),
             k=k,
             n_labels=n_labels,
             labels=labels,
@@ -271,6 +278,7 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
             conventions=conventions,
             label_groups=label_groups,
             hierarchy=hierarchy,
+            label_data=label_data,
             higher_is_better=higher_is_better,
             bounds=bounds,
             per_row=per_row,
@@ -379,7 +387,7 @@ def reads_files(request: Request) -> bool:
         value = argument_of(request, name)
         if value is not None and isinstance(value, PATHS) and file_of(name, value):
             return True
-    return needs_files(request.running)
+    return bool(files_of_data(request)) or needs_files(request.running)
 
 
 def counting_of(request: Request) -> CountRun | None:

@@ -39,11 +39,13 @@ def row_sizes(ptr: Ints) -> Ints:
 
 
 def bytes_of(arrays: object) -> int:
-    """Return the size of an array, or of all arrays in lists and tuples, nested or not."""
+    """Return the size of an array, or of all arrays in lists, tuples and dicts, nested or not."""
     if isinstance(arrays, np.ndarray):
         return arrays.nbytes
     if isinstance(arrays, list | tuple):
         return sum(map(bytes_of, arrays))
+    if isinstance(arrays, dict):
+        return sum(map(bytes_of, arrays.values()))
     return 0
 
 

@@ -273,6 +273,10 @@ class InputError(ValueError):
         return f"{self.argument}: {self.message}"
 
 
+class UnknownMeasureError(ValueError):
+    """Saved counts of a measure that this process does not know."""
+
+
 @contextlib.contextmanager
 def renaming(argument: str, name: str) -> Iterator[None]:
     """Raise errors about an argument under another name, by which the caller knows it."""

@@ -17,6 +17,7 @@ from xmleval.cli.output import write_details, write_result
 from xmleval.cli.patterns import name_models, note_other_shards
 from xmleval.evaluation.checkpoint import kept_until_written
 from xmleval.evaluation.request import EvaluateOptions, Running
+from xmleval.metrics.measure import listed
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.details import refuse_no_rows
@@ -79,7 +80,7 @@ def evaluate(
         )
     models = name_models(truth, scores)
     # refuses wrong names before files are read
-    requested = expand_metrics(options["metrics"], options["k"])
+    requested = expand_metrics(listed(options["metrics"]), options["k"])
     if per_row_file is not None:
         refuse_no_rows([spec for spec, _ in requested])
     options |= {"per_label": per_label_file is not None, "per_row": per_row_file is not None}

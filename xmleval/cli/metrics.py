@@ -12,7 +12,8 @@ from rich.text import Text
 
 from xmleval.base.conventions import CHOICES, PRESETS, Conventions
 from xmleval.cli.output import program_name, screen, show
-from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
+from xmleval.metrics import ALIASES, GROUPS, TABLE, Measure
+from xmleval.metrics.entry_points import defined_measure
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.show.tables import ARROWS, folded
 
@@ -58,19 +59,22 @@ def metrics(name: str | None) -> None:
             show(*parts)
 
 
-def find_metrics(name: str) -> list[Metric]:
+def find_metrics(name: str) -> list[Measure]:
     """Return the records of a name, with or without average and cutoff, in any spelling."""
     key = name.strip().lower()
     matching = [metric for metric in TABLE if metric.name == key]
     if matching:
         return matching
+    own = defined_measure(key)
+    if own is not None:
+        return [own]
     alias = ALIASES.get(key) or ALIASES.get(f"{key}@")
     if alias:
         return [find_metric(alias)]
     return [parse_spec(name).metric]
 
 
-def find_metric(name: str) -> Metric:
+def find_metric(name: str) -> Measure:
     """Return the record of a name in a group or an alias, such as ``p@`` or ``f1.micro``."""
     plain_name, _, _ = name.rstrip("@").partition(".")
     matching = [metric for metric in TABLE if metric.name == plain_name]
@@ -81,7 +85,7 @@ def find_metric(name: str) -> Metric:
     return parse_spec(name).metric
 
 
-def example(metric: Metric) -> str:
+def example(metric: Measure) -> str:
     """Return a command that computes the measure on the files of `xmleval demo --save demo`."""
     params = tuple((name, param.example) for name, param in metric.params.items())
     average = metric.averages[0] if metric.averages else None
@@ -97,13 +101,13 @@ def example(metric: Metric) -> str:
     return " ".join(words)
 
 
-def range_of(metric: Metric) -> str:
+def range_of(metric: Measure) -> str:
     """Return the range of a measure's values."""
     low, high = metric.range
     return f"{low:g}..{high:g}"
 
 
-def _make_table(rows: Sequence[Metric]) -> Table:
+def _make_table(rows: Sequence[Measure]) -> Table:
     """Return a table with a row for every measure, by family and needs."""
     columns, _ = screen()
     is_narrow = (columns or NARROW) < NARROW
@@ -111,7 +115,7 @@ def _make_table(rows: Sequence[Metric]) -> Table:
     for heading in ("name", "", "range"):
         table.add_column(heading, no_wrap=not is_narrow)
     table.add_column("what it is", no_wrap=False)
-    families: dict[tuple[str, str], list[Metric]] = {}
+    families: dict[tuple[str, str], list[Measure]] = {}
     for metric in dict.fromkeys(rows):
         needs = ", ".join(metric.needs) or "nothing but TRUTH"
         families.setdefault((metric.family, needs), []).append(metric)
@@ -126,14 +130,14 @@ def _make_table(rows: Sequence[Metric]) -> Table:
     return table
 
 
-def _placeholder(metric: Metric) -> str:
+def _placeholder(metric: Measure) -> str:
     """Return AVG for the averages of a measure, a single one, or an empty text."""
     if len(metric.averages) > 1:
         return "AVG"
     return "".join(metric.averages)
 
 
-def name_of(metric: Metric, average: str) -> str:
+def name_of(metric: Measure, average: str) -> str:
     """Return the name of a measure as users write it, with an average or a placeholder."""
     name = metric.name
     if average:
@@ -144,7 +148,7 @@ def name_of(metric: Metric, average: str) -> str:
     return f"{name}{CUTOFF[metric.cutoff]}"
 
 
-def _explain(metric: Metric) -> Table:
+def _explain(metric: Measure) -> Table:
     """Return a table of the properties of a measure."""
     examples = {name: f"{param.example:g}" for name, param in metric.params.items()}
     aliases = [alias for alias, name in ALIASES.items() if find_metric(name) is metric]
@@ -173,7 +177,7 @@ def _explain(metric: Metric) -> Table:
     return table
 
 
-def _list_groups(metric: Metric) -> list[str]:
+def _list_groups(metric: Measure) -> list[str]:
     """Return the groups of a measure."""
     groups = [group for group, members in GROUPS.items() if metric in map(find_metric, members)]
     if metric.general:

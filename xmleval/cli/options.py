@@ -30,6 +30,7 @@ from xmleval.cli.files import (
 )
 from xmleval.cli.files import RESULT as RESULT_FILE
 from xmleval.cli.messages import FLAGS
+from xmleval.cli.own_measures import import_measure
 from xmleval.cli.patterns import refuse_predictions
 from xmleval.cli.types import (
     CONVENTIONS,
@@ -41,18 +42,22 @@ from xmleval.cli.types import (
     NAMES,
     NUMBER,
     Choice,
+    InstalledChoice,
     Parsed,
     Whole,
 )
 from xmleval.evaluation.request import Running
 from xmleval.files.output import refuse_ending
 from xmleval.files.remote import as_path
+from xmleval.input.formats.arff import ARFF
+from xmleval.input.formats.known import FORMATS, installed_formats
+from xmleval.input.own_data import LABEL_DATA, ROW_DATA
 from xmleval.input.scan import KEPT, Scan
-from xmleval.input.shards import FORMATS
 from xmleval.labels.datasets import PUBLISHED
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics import GROUPS
 from xmleval.metrics.spec import DEFAULT_K
+from xmleval.results.outputs import installed_outputs
 from xmleval.show.tables import FORMS, TableStyle
 
 Function = Callable[..., Any]
@@ -88,6 +93,11 @@ class Opt(NamedTuple):
     help: str | None = None
     flag: str | None = None
     extra: Mapping[str, Any] = {}
+
+
+def installed_format_names() -> list[str]:
+    """Return the names of the formats that installed packages offer."""
+    return [form.name for form in installed_formats()]
 
 
 def flag_of(name: str, opt: Opt) -> str:
@@ -129,6 +139,7 @@ def make_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
         arguments["conventions"] = ",".join(fields)
     if "input_format" in arguments:
         _scan_files(arguments)
+    _take_own_measures(arguments)
     if "percent" in arguments:  # of a command that prints tables of results
         arguments["style"] = _make_style(arguments)
     constants = _pop_options(arguments, PROPENSITY_OPTIONS)
@@ -137,6 +148,20 @@ def make_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     if not arguments.keys().isdisjoint((*RUNS, "first_row")):
         arguments["running"] = _make_running(_pop_options(arguments, (*RUNS, *SAVE, "first_row")))
     return arguments
+
+
+def _take_own_measures(arguments: dict[str, Any]) -> None:
+    """Import measures of the user and add them to those that are requested; name their data."""
+    for argument in (LABEL_DATA, ROW_DATA):
+        if argument in arguments:
+            arguments[argument] = {file.name: file.path for file in arguments[argument]} or None
+    imported = map(import_measure, arguments.pop("measures", ()))
+    names = [measure.name for measure in imported]
+    if not names:
+        return
+    requested = arguments["metrics"] or ["xmc"]
+    is_named = {name: any(text.startswith(name) for text in requested) for name in names}
+    arguments["metrics"] = [*requested, *(name for name in names if not is_named[name])]
 
 
 def _make_style(arguments: dict[str, Any]) -> TableStyle:
@@ -233,14 +258,14 @@ DISTANCES = {"flag_value": False, "default": True}
 LIST = {"multiple": True}
 REQUIRED = {"required": True}
 COMPLETE_LISTS = Opt(None, extra=SWITCH)
-FILES = {"multiple": True, "callback": lambda context, parameter, files: files}
+EACH = {"multiple": True, "callback": lambda context, parameter, files: files}
 DATA_SETS = {
     "truths": Opt(
         NAMED_FILE,
         "NAME=FILE",
         "Relevant labels of a data set and its name; once for each data set, in place of TRUTH.",
         "--truth",
-        FILES,
+        EACH,
     ),
     "models": Opt(
         NAMED_FILE,
@@ -249,7 +274,7 @@ DATA_SETS = {
         "tree='runs/{}/tree.npz'; once for each model. {} may stand in the files of --truth and "
         "other options, too.",
         "--model",
-        FILES,
+        EACH,
     ),
 }
 INPUTS = {
@@ -263,10 +288,10 @@ INPUTS = {
     "sample_weight": Opt(COLUMN_OR_FILE, "COLUMN|FILE"),
     "labels": Opt(FILE),
     "input_format": Opt(
-        Choice([form.name for form in FORMATS]),
+        InstalledChoice([form.name for form in FORMATS], installed_format_names),
         "FORMAT",
         f"{FORMAT_HELP} "
-        + "; ".join(f"{form.name}: {form.title}, {form.endings}" for form in FORMATS)
+        + "; ".join(f"{form.name}: {form.title}, {form.endings}" for form in (*FORMATS, ARFF))
         + ". Texts may also end in .gz.",
     ),
     "label_field": Opt(
@@ -327,6 +352,22 @@ MEASURES = {
     "inverse_propensity": Opt(FILE),
     **PROPENSITY_OPTIONS,
     "hierarchy": Opt(FILE),
+    "measures": Opt(
+        str,
+        "MODULE:NAME",
+        "A measure of your own, an `xmleval.Measure` that is called NAME in a Python module; the "
+        "module is installed or in this folder.",
+        "--measure",
+        EACH,
+    ),
+    "label_data": Opt(
+        NAMED_FILE,
+        "NAME=FILE",
+        "Numbers by label that a measure of your own reads: one a line, or label and number, or "
+        "an .npy vector.",
+        extra=EACH,
+    ),
+    "row_data": Opt(NAMED_FILE, "NAME=FILE", "The same by row.", extra=EACH),
 }
 CONFIDENCE = {
     "confidence": Opt(NUMBER, "LEVEL"),
@@ -406,6 +447,8 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
         output: Path | None = context.params.get("output")  # read first, see `OUTPUT`
         if output is None:
             return form or "table"
+        if form is not None and form not in FORMS:
+            return form
         if form is not None:
             refuse_ending(output, f"{form} (--format)", (*PLAIN_TEXT, *FORMS[form]))
             return form
@@ -416,7 +459,10 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
     help_text = (
         f"Form of the result: {', '.join(forms)}; default by the suffix of --output, else a table."
     )
-    return Opt(Choice(forms), "FORM", help_text, "--format", {"callback": by_suffix})
+    choice = Choice(forms)
+    if "csv" in forms:  # results in tables, which packages can write, too
+        choice = InstalledChoice(forms, installed_outputs)
+    return Opt(choice, "FORM", help_text, "--format", {"callback": by_suffix})
 
 
 OUTPUT = Opt(

@@ -129,6 +129,8 @@ def format_result(form: str, result: Result[Any], path: Path | None, style: Tabl
         return result.to_markdown(**style)
     if form == "latex":
         return result.to_latex(**style)
+    if form != "table":
+        return result.to(form)
     width, has_colours = screen() if path is None else (None, False)
     return result.to_text(width, has_colours, **style)
 

@@ -29,6 +29,7 @@ from xmleval.cli.saved_results import (
 )
 from xmleval.cli.types import Choice
 from xmleval.evaluation.request import EvaluateOptions
+from xmleval.metrics.measure import listed
 from xmleval.metrics.spec import expand_metrics
 from xmleval.results.figures import KINDS
 
@@ -76,12 +77,12 @@ def plot(
     named = split_names(truth, scores)
     if is_saved(named[0].path, scores):
         refuse_evaluation_options({"output", "kind", "metrics"})
-        saved = load_saved(named, options["metrics"])
+        saved = load_saved(named, [*map(str, listed(options["metrics"]) or ())] or None)
         write_figure(saved.plot(kind, metrics=[spec.name for spec in saved.specs]), output)
         return
     if kind == "ranks":
         options["metrics"] = ["p"]  # the figure draws no other measure
-    names = [*dict.fromkeys(options["metrics"] or ())]
+    names = [*dict.fromkeys(map(str, listed(options["metrics"]) or ()))]
     result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)
     if len(scores) > 1:  # measures of the truth alone are not compared
         names = [name for name in names if _needs_scores(name, options)]

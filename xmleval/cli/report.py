@@ -32,6 +32,7 @@ from xmleval.cli.saved_results import (
     split_names,
 )
 from xmleval.evaluation.request import EvaluateOptions
+from xmleval.metrics.measure import listed
 from xmleval.results.comparison import Comparison
 from xmleval.results.result import reword
 
@@ -77,7 +78,7 @@ def report(
     files = [*(file.path for file in named), training_file(options)]
     if is_saved(named[0].path, scores):
         refuse_evaluation_options({"output", "title", "metrics"})
-        result = load_saved(named, options["metrics"])
+        result = load_saved(named, [*map(str, listed(options["metrics"]) or ())] or None)
     else:
         result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)
     write_text(result.to_html(title=title, about=describe_run(files)), output)

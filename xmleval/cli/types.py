@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -36,6 +36,26 @@ class Choice(click.Choice):  # type: ignore[type-arg]
             hint = f"; {near}" if near else ""
             self.fail(f"{error.message.rstrip('.')}{hint}", param, ctx)
         return word
+
+
+class InstalledChoice(Choice):
+    """One of some words, or of those that installed packages offer.
+
+    installed : called where a word is none of the others
+    """
+
+    def __init__(self, choices: Iterable[str], installed: Callable[[], Iterable[str]]) -> None:
+        super().__init__([*choices])
+        self.installed = installed
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Return the word, or refuse an unknown one."""
+        if value not in self.choices:
+            all_words = Choice([*self.choices, *self.installed()])
+            return all_words.convert(value, param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class Whole(click.IntRange):

@@ -23,8 +23,9 @@ from xmleval.files.saved import (
     save_state,
     to_bytes,
 )
+from xmleval.input.formats.known import format_known_as
 from xmleval.input.pieces import Pieces, joined, rows_between
-from xmleval.input.shards import FORMATS, OpenedFiles, Shard
+from xmleval.input.shards import OpenedFiles, Shard
 
 FORM = StateForm("xmleval part", 5, "part of a run")
 # (y_true, y_score), or arguments of `Evaluator.update`
@@ -161,8 +162,7 @@ def _open_task(task: Task) -> MatchedInputs:
 
 def _open_rows(shards: Shards, n_rows: int) -> Pieces:
     """Return the rows of a task in the files of an argument."""
-    formats = {form.name: form for form in FORMATS}
-    opened_shards = [Shard(as_path(path), formats[form]) for _, path, form in shards.files]
+    opened_shards = [Shard(as_path(path), format_known_as(form)) for _, path, form in shards.files]
     source = OpenedFiles(shards.name, shards.kind, shards=opened_shards)
     names = [name for name, _, _ in shards.files]
     pieces = joined([(name, pieces) for name, (_, pieces) in zip(names, source.each, strict=True)])

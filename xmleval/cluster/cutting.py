@@ -18,7 +18,8 @@ from xmleval.files.input import InputFile, stamp, version_of
 from xmleval.files.remote import RemotePath
 from xmleval.input.cell_marks import NO_MARKS, CellMarks
 from xmleval.input.formats.format import naming
-from xmleval.input.shards import FORMATS, OpenedFiles, Shard
+from xmleval.input.formats.known import known_formats
+from xmleval.input.shards import OpenedFiles, Shard
 from xmleval.input.text_columns import TextPairs
 
 LEAST_BYTES = 128 << 20  # size of the files of a task to aim at, at least
@@ -227,7 +228,7 @@ def _hashable(values: ArrayLike) -> NDArray[Any]:
 
 def _find_places(source: OpenedFiles) -> list[Place]:
     """Return where the files of an input are in the whole data."""
-    if source.named or any(shard.format not in FORMATS for shard in source.shards):
+    if source.named or any(shard.format not in known_formats() for shard in source.shards):
         text = "its rows or labels have names; several processes count rows and labels by number"
         raise ValueError(f"{source.name}: {text}: `xmleval convert` makes an .npz of it")
     places = []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import json
 import math
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
@@ -16,11 +18,13 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Floats
+from xmleval.base.errors import shown
 from xmleval.evaluation.evaluator import Evaluator, restore_evaluator, saved_of
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import RemotePath, as_path
 from xmleval.files.saved import first_difference, from_bytes, to_bytes
+from xmleval.metrics.entry_points import defined_measure
 from xmleval.numerics.discounts import TABULATED, first_discounts
 from xmleval.version import __version__
 
@@ -95,6 +99,7 @@ def opened(job: Job, threads: int | None = None) -> Evaluator:
     evaluator = _opened_evaluators.get((job.digest, threads))
     if evaluator is None:
         saved = from_bytes(job.sent)
+        _import_measures(saved.meta["modules"])
         if job.propensity is not None:
             saved.arrays["propensity"] = _read_propensity(job)
         evaluator = restore_evaluator(saved, memory=job.memory, threads=threads)
@@ -103,6 +108,16 @@ def opened(job: Job, threads: int | None = None) -> Evaluator:
             _opened_evaluators.clear()
         _opened_evaluators[job.digest, threads] = evaluator
     return copy(evaluator)
+
+
+def _import_measures(modules: Mapping[str, str]) -> None:
+    """Import the modules that define measures of users which this process does not know."""
+    for name, module in modules.items():
+        if defined_measure(name) is None and module != "__main__":
+            importlib.import_module(module)
+        if defined_measure(name) is None:
+            text = f"workers: measure {shown(name)} is not known at a worker: define it in a module"
+            raise ValueError(f"{text} that workers can import, not in {module}")
 
 
 def _read_propensity(job: Job) -> Floats | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from xmleval.base.conventions import Conventions
@@ -23,6 +24,7 @@ from xmleval.input.marked_cells import listed_cells, take_marked
 from xmleval.input.match import PREDICTIONS, as_sets, refuse_scores
 from xmleval.input.match_values import NO_NAMES, MatchOptions, Naming, match_values
 from xmleval.input.opened import OpenedValue, kind_of
+from xmleval.input.own_data import ROW_DATA, data_argument, data_by_name
 from xmleval.input.pieces import RowReader
 from xmleval.input.plausibility import swapped_notes
 from xmleval.input.rows import Rows
@@ -94,6 +96,7 @@ class Batch(NamedTuple):
     sample_weight: Any = None
     clusters: Any = None
     row_groups: Any = None
+    row_data: Mapping[str, Any] = MappingProxyType({})
     naming: Naming = NO_NAMES
     label_filter: LabelFilter = NO_FILTER
     inputs: frozenset[str] = frozenset()
@@ -164,6 +167,12 @@ def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look
         row_values = getattr(data, name)
         if row_values is not None:
             inputs[name] = match_row_values(name, row_values, naming.row_names)
+    row_data = data_by_name(ROW_DATA, data.row_data)
+    if row_data:
+        inputs[ROW_DATA] = {
+            name: match_row_values(data_argument(ROW_DATA, name), values, naming.row_names)
+            for name, values in row_data.items()
+        }
     notes = [*matched_notes]
     if look_at:
         notes += swapped_notes("y_true", values["y_true"], "y_score", values.get("y_score"))

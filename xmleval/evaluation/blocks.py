@@ -15,6 +15,7 @@ from xmleval.input.canonical import RankedRows, Truth
 from xmleval.input.cell_marks import JUDGED
 from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.label_filter import NO_FILTER, LabelFilter
+from xmleval.input.own_data import ROW_DATA, check_numbers, data_argument, refuse_other_data
 from xmleval.input.rows import pointer
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
@@ -104,6 +105,12 @@ class Blocks:
             self.jackknife = groups_of_clusters(batch.clusters, n_rows)
         if batch.row_groups is not None:
             self.row_groups = check_row_groups(batch.row_groups, n_rows)
+        readers = {spec.name: spec.metric.row_data for spec in self.plan.all_specs}
+        refuse_other_data(ROW_DATA, batch.row_data, readers)
+        self.row_data = {
+            name: check_numbers(data_argument(ROW_DATA, name), values, n_rows, "row")
+            for name, values in batch.row_data.items()
+        }
 
     def _set_size(self, resources: Resources) -> None:
         """Set the number of rows of a block, and the number of blocks."""
@@ -144,6 +151,7 @@ class Blocks:
         jackknife = self.jackknife
         if jackknife is not None:
             jackknife = jackknife[start:stop]
+        row_data = {name: values[start:stop] for name, values in self.row_data.items()}
         groups = self.row_groups
         if groups is not None:
             groups = groups._replace(of=groups.of[start:stop])
@@ -161,6 +169,7 @@ class Blocks:
             cells=cells,
             unknown=self.unknown,
             facts=facts,
+            row_data=row_data,
         )
 
     def _known(self, sets: Truth) -> Truth:
@@ -286,6 +295,8 @@ def owned(block: Any) -> Any:
         return type(block)(*map(owned, block))
     if isinstance(block, np.ndarray):
         return block.copy()
+    if isinstance(block, dict):
+        return {name: owned(part) for name, part in block.items()}
     return block
 
 

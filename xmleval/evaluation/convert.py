@@ -26,13 +26,14 @@ from xmleval.input.formats.arrays import NPY, NPZ
 from xmleval.input.formats.arrow import ARROW
 from xmleval.input.formats.documents import CSV, JSONL
 from xmleval.input.formats.format import Format
+from xmleval.input.formats.known import format_of_ending, known_formats
 from xmleval.input.formats.label_lines import XMC
 from xmleval.input.formats.trec import RUN
 from xmleval.input.match import as_sets, listed_scores
 from xmleval.input.opened import Opened
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.rows import Rows
-from xmleval.input.shards import FORMATS, find_scan_of, with_fields
+from xmleval.input.shards import find_scan_of, with_fields
 from xmleval.input.stack import as_rows, stack_rows
 from xmleval.input.writing import canonical, names_of, ranked
 
@@ -138,8 +139,7 @@ def writer_of(target: Path, kind: str | None = None, named_by: str | None = None
     ``kind`` is "truth", "scores" or, for predicted sets, "sets"; ``named_by`` is the name of data
     with names of rows or labels.
     """
-    name = target.name.lower()
-    form = next((form for form in FORMATS for end in form.extensions if name.endswith(end)), None)
+    form = format_of_ending(target.name)
     endings = endings_of(kind, named_by is not None)
     if form is None or form.write is None:
         text = "its name does not tell a format that is written"
@@ -157,7 +157,7 @@ def endings_of(kind: str | None, named: bool, without: Format | None = None) -> 
     """Return the endings of the formats that can contain the data, except those of ``without``."""
     kinds = [*CONTENTS] if kind is None else [kind]
     endings = list[str]()
-    for form in FORMATS:
+    for form in known_formats():
         if form is not without and any(form.writes(each, named) for each in kinds):
             endings.append(form.endings)
     return ", ".join(endings)
@@ -227,7 +227,7 @@ def write_rows(
         writer.write(target, data, kind, n_labels)
     notes = lost.notes(target)
     if any(reordered):
-        keeping = ", ".join(form.extensions[0] for form in FORMATS if form.keeps_order)
+        keeping = ", ".join(form.extensions[0] for form in known_formats() if form.keeps_order)
         text = counted(sum(reordered), "rows have", "row has")
         notes.append(f"{target}: {text} equal scores whose order is not kept; {keeping} keep it")
     return notes

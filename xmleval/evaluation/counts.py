@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ from xmleval.states.plan import SCORED, Plan, Settings
 from xmleval.states.results import Results
 from xmleval.states.state import States, new_states, refuse_many_cells, table_bytes
 from xmleval.view.block import Block
+from xmleval.view.formulas import FormulaError
 
 # waiting blocks: they take time to look through, and small ones more memory than their rows
 MAX_WAITING = 256
@@ -385,9 +387,11 @@ def count(
 
         def update(part: States, number: int) -> None:
             if rows and number < n_new:
-                part.update(rows.block(number))
+                with locating_formula(number * rows.size):
+                    part.update(rows.block(number))
             else:
-                part.update(waiting[number - n_new])
+                with locating_formula(None):
+                    part.update(waiting[number - n_new])
 
         if n_blocks == 1:
             update(states, 0)
@@ -404,6 +408,21 @@ def count(
             part.discard()
         raise
     return states
+
+
+@contextmanager
+def locating_formula(first_row: int | None) -> Iterator[None]:
+    """Raise errors of a measure's own formula with the number of their row in the batch.
+
+    first_row : number of the first row of the block, None if it is not known
+    """
+    try:
+        yield
+    except FormulaError as error:
+        row = None
+        if first_row is not None and error.row is not None:
+            row = first_row + error.row
+        raise InputError(error.measure, str(error), row=row) from error.__cause__
 
 
 @cache

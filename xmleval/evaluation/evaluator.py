@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Unpack
@@ -25,7 +25,7 @@ from xmleval.evaluation.merged_labels import (
     refuse_other_settings,
     with_all_labels,
 )
-from xmleval.evaluation.request import Data, Metrics, Options, Question
+from xmleval.evaluation.request import Data, Options, Question
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import check_settings
 from xmleval.files.remote import as_path
@@ -33,6 +33,7 @@ from xmleval.files.saved import Saved, load_state, naming_damage, save_state
 from xmleval.input.argument_types import RowsLike, ValuesLike
 from xmleval.input.match_values import MatchOptions
 from xmleval.input.opened import labels_of
+from xmleval.metrics.measure import Measure, Metrics, listed
 from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
 from xmleval.states.plan import Settings
@@ -45,7 +46,7 @@ class Evaluator:
 
     Parameters
     ----------
-    metrics : str or iterable of str, optional
+    metrics : str, Measure or iterable of these, optional
         See `evaluate`.
     n_labels : int, optional
         Number of labels, by default that of ``labels`` or of the columns of the first truth, where
@@ -73,7 +74,7 @@ class Evaluator:
 
     def __init__(
         self,
-        metrics: Metrics | None = None,
+        metrics: Measure | Metrics | None = None,
         *,
         n_labels: int | None = None,
         memory: int | str = MEMORY,
@@ -82,7 +83,7 @@ class Evaluator:
         **options: Unpack[Options],
     ) -> None:
         refuse_unknown(options, keywords_of(Evaluator.__init__), Options.__annotations__)
-        question = Question(metrics=metrics, n_labels=n_labels, **options)
+        question = Question(metrics=listed(metrics), n_labels=n_labels, **options)
         self._settings = check_settings(question, n_labels)
         self._question = None if self._settings.n_labels else question  # until the labels are known
         self._resources = check_resources(memory, threads, block_rows)
@@ -123,6 +124,7 @@ class Evaluator:
         sample_weight: ValuesLike | None = None,
         clusters: ValuesLike | None = None,
         row_groups: ValuesLike | None = None,
+        row_data: Mapping[str, ValuesLike] | None = None,
         exclude: RowsLike | None = None,
         exclude_from: str = "both",
         unjudged: RowsLike | float | None = None,
@@ -134,7 +136,7 @@ class Evaluator:
 
         Parameters
         ----------
-        y_true, y_score, y_pred, sample_weight, clusters, row_groups : optional
+        y_true, y_score, y_pred, sample_weight, clusters, row_groups, row_data : optional
         exclude, exclude_from, unjudged, judged, candidates : optional
             See `evaluate`; rows of pairs are those of this batch, from 0. Values of rows may
             be columns of ``y_true``, but not files.
@@ -167,6 +169,7 @@ class Evaluator:
             sample_weight=sample_weight,
             clusters=clusters,
             row_groups=row_groups,
+            row_data=row_data,
             exclude=exclude,
             exclude_from=exclude_from,
             unjudged=unjudged,

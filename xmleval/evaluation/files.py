@@ -40,6 +40,7 @@ from xmleval.evaluation.settings import (
     argument_of,
     check_settings,
     file_of,
+    files_of_data,
     refuse_scans,
 )
 from xmleval.evaluation.side_inputs import (
@@ -119,6 +120,8 @@ class FileEvaluation:
             path = file_of(argument, argument_of(self.request, argument))
             if path is not None:
                 files[argument] = [path]
+        for argument, path in files_of_data(self.request).items():
+            files[argument] = [path]
         return files
 
     @property
@@ -302,7 +305,7 @@ def _paths_of_values(request: Request) -> dict[str, Path]:
         path = file_of(argument, argument_of(request, argument))
         if path is not None:
             paths[argument] = path
-    return paths
+    return paths | files_of_data(request)
 
 
 def _refuse_large_tables(run: FileEvaluation, settings: Settings) -> None:
@@ -381,7 +384,7 @@ def _checkpoint_settings(run: FileEvaluation) -> dict[str, Any]:
     """Return the settings that must be the same to resume a run, as JSON values."""
     files = run.files
     settings = dict[str, Any]()
-    for argument in FILES:
+    for argument in (*FILES, *files_of_data(run.request)):
         settings[argument] = [stamp(path) for path in files.get(argument, ())]
     scans = dict[str, Any]()
     for argument, opened_inputs in run.inputs.items():

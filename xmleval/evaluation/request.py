@@ -27,13 +27,13 @@ from xmleval.input.objects.records import (
 from xmleval.input.row_columns import RowColumn, TruthColumn
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.lists import as_cutoffs, as_names
+from xmleval.metrics.measure import Measure, Metrics, listed
 from xmleval.metrics.spec import DEFAULT_K, conventions_of
 from xmleval.states.effects import given_options
 from xmleval.view.block import Groups, Hierarchy
 from xmleval.view.decision import Decision
 from xmleval.view.rule import Rule
 
-Metrics = str | Iterable[str]
 NamesLike = Iterable[Any] | FilePath  # texts or integers
 ValuesOfRows = ValuesLike | RowColumn | TruthColumn
 HierarchyLike = SparseMatrix | Iterable[Any] | FilePath | Hierarchy
@@ -57,6 +57,7 @@ class Data:
     sample_weight: ValuesOfRows | None = None
     clusters: ValuesOfRows | None = None
     row_groups: ValuesOfRows | None = None
+    row_data: Mapping[str, ValuesLike] | None = None
 
     def __post_init__(self) -> None:
         """Read records, and columns of the truth in memory that are values of rows."""
@@ -106,7 +107,8 @@ def cells_of(data: Data) -> dict[str, Any]:
 class Question:
     """What to compute, with the values of labels; see `evaluate`.
 
-    ``given`` are the options of the caller if a function has added others.
+    ``given`` are the options of the caller if a function has added others; ``checks_labels`` is
+    whether it has the values of labels, which may be read later.
     """
 
     metrics: Metrics | None = None
@@ -119,6 +121,7 @@ class Question:
     conventions: str | Conventions | Mapping[str, Any] | None = None
     label_groups: ValuesLike | Groups | None = None
     hierarchy: HierarchyLike | None = None
+    label_data: Mapping[str, ValuesLike] | None = None
     higher_is_better: bool = True
     bounds: bool = False
     per_row: bool | Iterable[str] = False
@@ -126,10 +129,11 @@ class Question:
     curve_points: int | None = None
     confidence: float | None = None
     given: frozenset[str] | None = None
+    checks_labels: bool = True
 
     def __post_init__(self) -> None:
         """Keep names and cutoffs as lists: a text is parsed, an iterator read, only once."""
-        object.__setattr__(self, "metrics", as_names(self.metrics))
+        object.__setattr__(self, "metrics", as_names(listed(self.metrics)))
         object.__setattr__(self, "k", as_cutoffs(self.k))
 
     @cached
@@ -225,6 +229,7 @@ class Options(TypedDict, total=False):
     conventions: str | Conventions | Mapping[str, Any] | None
     label_groups: ValuesLike | Groups | None
     hierarchy: HierarchyLike | None
+    label_data: Mapping[str, ValuesLike] | None
     higher_is_better: bool
     bounds: bool
     per_row: bool | Iterable[str]
@@ -236,7 +241,7 @@ class Options(TypedDict, total=False):
 class SharedOptions(Options, total=False):
     """Arguments of `evaluate` that several models share."""
 
-    metrics: Metrics | None
+    metrics: Measure | Metrics | None
     n_labels: int | None
     exclude: RowsLike | None
     exclude_from: str
@@ -246,6 +251,7 @@ class SharedOptions(Options, total=False):
     sample_weight: ValuesLike | None
     clusters: ValuesLike | None
     row_groups: ValuesLike | None
+    row_data: Mapping[str, ValuesLike] | None
     memory: int | str
     threads: int | None
     progress: Progress

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from xmleval.base.budget import Resources, limited, machine_limit
-from xmleval.base.errors import positive_integer
+from xmleval.base.errors import UnknownMeasureError, positive_integer, shown
 from xmleval.base.notes import notes_as_json, notes_from_json
 from xmleval.evaluation.counts import Counted
 from xmleval.evaluation.request import Question
@@ -16,10 +17,13 @@ from xmleval.evaluation.row_keys import Kept, restored_keys, saved_keys
 from xmleval.evaluation.settings import check_settings, plan_of
 from xmleval.evaluation.spans import Spans
 from xmleval.files.saved import Saved, first_difference
+from xmleval.input.own_data import LABEL_DATA
 from xmleval.input.vectors import Propensity, check_propensity
 from xmleval.labels.datasets import published
 from xmleval.labels.groups import LabelGroups
 from xmleval.labels.hierarchy import from_edges
+from xmleval.metrics.entry_points import defined_measure
+from xmleval.metrics.measure import OWN
 from xmleval.states.contents import Contents
 from xmleval.states.plan import SCORED, Settings
 from xmleval.states.state import new_states, refuse_many_cells
@@ -35,13 +39,16 @@ def saved_settings(settings: Settings) -> Saved:
     if settings.decision is not None and settings.decision.fitted:
         rule, arrays["decision"] = as_parts(settings.decision)
     meta = {"settings": settings.as_dict(), "constants": settings.constants, "rule": rule}
-    return Saved({**meta, "options": sorted(settings.given)}, arrays)
+    own = [spec.metric for spec, _ in settings.requested if spec.metric.family == OWN]
+    modules = {measure.name: measure.module for measure in own}
+    return Saved({**meta, "options": sorted(settings.given), "modules": modules}, arrays)
 
 
 def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     """Return the settings of a saved file, and remove their arrays; refuse invalid ones."""
     saved = meta["settings"]
     rule = meta["rule"]
+    _refuse_unknown_measures(meta["modules"])
     constants = meta["constants"]
     n_labels = saved["n_labels"]
     explicit = {name: bool(by_name) for name, by_name in saved["metrics"]}
@@ -67,6 +74,11 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         names, ranges = ([*map(str, texts)] for texts in saved["label_groups"])
         groups = arrays.pop("label_groups").reshape(-1)
         label_values["label_groups"] = LabelGroups(names, groups, ranges)
+    own_names = saved.get("label_data", [])
+    if own_names:
+        label_values[LABEL_DATA] = {
+            name: arrays.pop(f"{LABEL_DATA}.{name}") for name in map(str, own_names)
+        }
     if saved["hierarchy"] is not None:
         edges = arrays.pop("hierarchy", np.empty((0, 2), np.int64))
         other_nodes = [*saved["hierarchy"][1]]
@@ -85,6 +97,14 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     if difference:
         raise ValueError(difference)
     return settings
+
+
+def _refuse_unknown_measures(modules: Mapping[str, str]) -> None:
+    """Refuse measures of users that this process does not know."""
+    for name, module in modules.items():
+        if defined_measure(name) is None:
+            text = f"measure {shown(name)} is not known here; import {module}, which defines it"
+            raise UnknownMeasureError(text)
 
 
 def _restored_propensity(

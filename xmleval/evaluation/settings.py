@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.arrays import MOST_LABELS
+from xmleval.base.arrays import MOST_LABELS, Floats
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import (
     Field,
@@ -28,6 +28,14 @@ from xmleval.input.cell_marks import JUDGED, UNJUDGED, is_mark, is_truth
 from xmleval.input.label_filter import NAMES, fewer_labels
 from xmleval.input.match import PREDICTIONS
 from xmleval.input.opened import check_labels
+from xmleval.input.own_data import (
+    LABEL_DATA,
+    ROW_DATA,
+    check_numbers,
+    data_argument,
+    data_by_name,
+    refuse_other_data,
+)
 from xmleval.input.scan import Scan, has_options
 from xmleval.input.vectors import Propensity, read_label_values, sort_by_names
 from xmleval.labels.groups import DECILES, resolve_groups
@@ -113,6 +121,17 @@ def file_of(argument: str, value: object) -> Path | None:
     return as_path(value)
 
 
+def files_of_data(request: Request) -> dict[str, Path]:
+    """Return the files among the data by label and by row of measures, by argument and name."""
+    files = dict[str, Path]()
+    data = {LABEL_DATA: request.question.label_data, ROW_DATA: request.data.row_data}
+    for argument, values in data.items():
+        for name, value in data_by_name(argument, values).items():
+            if is_file(value):
+                files[data_argument(argument, name)] = as_path(value)
+    return files
+
+
 def _is_word(argument: str, value: object) -> bool:
     """Return whether a text is a word for the value of an argument, not the name of a file."""
     if argument == UNJUDGED:
@@ -167,6 +186,8 @@ def without_labels(question: Question) -> Question:
         y_train=None,
         label_groups=None,
         hierarchy=None,
+        label_data=None,
+        checks_labels=False,
         decision=None if is_of_labels else question.decision,
     )
 
@@ -226,6 +247,8 @@ def _settings_of(
     decision = _decision_of(
         question, conventions, n_labels, names, closed, flags["higher_is_better"]
     )
+    label_data, new_notes = _label_data_of(question, requested, n_labels, names, closed)
+    notes += new_notes
     if flags["bounds"]:
         _refuse_bounds(conventions)
     confidence = _confidence_of(question)
@@ -241,6 +264,7 @@ def _settings_of(
         decision=decision,
         label_groups=label_groups,
         hierarchy=hierarchy,
+        label_data=label_data,
         confidence=confidence,
         curve_points=curve_points,
         argument_notes=notes,
@@ -249,6 +273,29 @@ def _settings_of(
         counts_cells=closed,
         **flags,
     )
+
+
+def _label_data_of(
+    question: Question,
+    requested: Sequence[tuple[Spec, bool]],
+    n_labels: int,
+    names: list[Any] | None,
+    closed: bool,
+) -> tuple[dict[str, Floats], list[str]]:
+    """Return the data by label that measures declare, in the order of the labels, and notes."""
+    given = data_by_name(LABEL_DATA, question.label_data)
+    readers = {spec.name: spec.metric.label_data for spec, _ in requested}
+    if question.checks_labels:
+        refuse_other_data(LABEL_DATA, given, readers)
+    label_data = dict[str, Floats]()
+    notes = list[str]()
+    for name, value in given.items():
+        argument = data_argument(LABEL_DATA, name)
+        values, new_notes = read_label_values(argument, value, names)
+        values = sort_by_names(argument, values, names, closed)
+        label_data[name] = check_numbers(argument, values, n_labels, "label")
+        notes += new_notes
+    return label_data, notes
 
 
 def _propensity_of(

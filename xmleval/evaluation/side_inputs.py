@@ -21,7 +21,9 @@ from xmleval.evaluation.match_files import notes_of, read_truth
 from xmleval.evaluation.matched_inputs import MatchedInputs
 from xmleval.evaluation.request import Question, Request
 from xmleval.evaluation.settings import file_of
+from xmleval.files.remote import as_path, is_file
 from xmleval.input.opened import Opened
+from xmleval.input.own_data import LABEL_DATA, ROW_DATA, data_argument, data_by_name
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.plausibility import notes_on_counts
 from xmleval.input.row_columns import ColumnValueError, TruthColumn, is_column, refuse_other_texts
@@ -127,6 +129,16 @@ def with_files_read(
         notes += new_notes
     if "hierarchy" in paths:
         values["hierarchy"] = _hierarchy_in_file(paths["hierarchy"], rows, n_labels)
+    label_data = dict(data_by_name(LABEL_DATA, question.label_data))
+    for name in label_data:
+        argument = data_argument(LABEL_DATA, name)
+        path = paths.get(argument)
+        if path is not None and path.suffix == ".npy":
+            label_data[name] = load_numbers(path, "number per label")
+        elif path is not None:
+            label_data[name] = _numbers_of_labels(argument, "number", path, names, n_labels)
+    if label_data:
+        values["label_data"] = label_data
     rule = question.decision
     if "decision" in paths:
         rule = _rule_in_file(paths["decision"], names, n_labels)
@@ -145,17 +157,24 @@ def _rule_in_file(path: Path, names: list[Any] | None, n_labels: int) -> Any:
         return load_numbers(path, "threshold per label")
     if path.suffix not in TEXTS_OF_THRESHOLDS:
         return Rule.load(path)
-    lines = read_group_lines("decision", path)
+    return _numbers_of_labels("decision", "threshold", path, names, n_labels)
+
+
+def _numbers_of_labels(
+    argument: str, noun: str, path: Path, names: list[Any] | None, n_labels: int
+) -> Any:
+    """Return numbers from lines of a number, or of a label and a number, by name if it has any."""
+    lines = read_group_lines(argument, path)
     texts, _ = lines.by_number("label", names, n_labels)
-    thresholds = {label: decimal_number(text) for label, text in texts.items()}
-    for label, threshold in thresholds.items():
-        if threshold is None:
+    numbers = {label: decimal_number(text) for label, text in texts.items()}
+    for label, number in numbers.items():
+        if number is None:
             shown_label = shown(label if names is None else names[label])
-            text = f"the threshold of label {shown_label}, {shown(texts[label])}, is not a number"
-            raise InputError("decision", text)
+            text = f"the {noun} of label {shown_label}, {shown(texts[label])}, is not a number"
+            raise InputError(argument, text)
     if names is None or not lines.has_keys:
-        return thresholds if lines.has_keys else [*thresholds.values()]
-    return {names[label]: threshold for label, threshold in thresholds.items()}
+        return numbers if lines.has_keys else [*numbers.values()]
+    return {names[label]: number for label, number in numbers.items()}
 
 
 def _groups_in_file(path: Path, names: list[Any] | None, n_labels: int) -> tuple[Any, list[str]]:
@@ -236,6 +255,13 @@ def with_values_of_rows(rows: MatchedInputs, request: Request, truth: Opened) ->
             row_values[argument] = str(path), _values_in_file(argument, path, rows)
         elif value is not None:
             row_values[argument] = argument, _values_of_rows(argument, value, names)
+    for name, value in data_by_name(ROW_DATA, request.data.row_data).items():
+        argument = data_argument(ROW_DATA, name)
+        if is_file(value):
+            path = as_path(value)
+            row_values[argument] = str(path), _values_in_file(argument, path, rows)
+        else:
+            row_values[argument] = argument, _values_of_rows(argument, value, names)
     first_row = request.running.first_row
     if first_row is not None:
         first_row = positive_integer("first_row", first_row, at_least=0)
@@ -275,13 +301,14 @@ def _values_of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
 
 
 def _values_in_file(argument: str, path: Path, rows: MatchedInputs) -> Any:
-    """Return the groups, clusters or weights of rows from a file, in the order of the rows."""
-    if argument != "sample_weight":
+    """Return the groups, clusters or numbers of rows from a file, in the order of the rows."""
+    if argument in ("row_groups", "clusters"):
         return _groups_of_rows(argument, path, rows)
+    noun = "weight" if argument == "sample_weight" else "number"
     if has_two_columns(path):
-        weights = _groups_of_rows(argument, path, rows)
-        return [_weight_in_file(path, row, weight) for row, weight in enumerate(weights)]
-    numbers = load_numbers(path, "weight per row", by_row=True)
+        texts = _groups_of_rows(argument, path, rows)
+        return [_number_in_file(path, noun, row, text) for row, text in enumerate(texts)]
+    numbers = load_numbers(path, f"{noun} per row", by_row=True)
     is_named = is_csv(path) and numbers.size - 1 == _count_rows(rows)
     if is_named and numbers[0] == 0:  # pandas calls a column without a name 0
         rows.note([f"{path}: first line '0' read as the name of the column"])
@@ -289,11 +316,11 @@ def _values_in_file(argument: str, path: Path, rows: MatchedInputs) -> Any:
     return numbers
 
 
-def _weight_in_file(path: Path, row: int, text: str) -> float:
-    """Return a weight, or refuse a text that is no number."""
+def _number_in_file(path: Path, noun: str, row: int, text: str) -> float:
+    """Return the number of a row, or refuse a text that is none."""
     number = decimal_number(text)
     if number is None:
-        raise ValueError(f"{path}: weight {shown(text)} of row {row} is not a number")
+        raise ValueError(f"{path}: {noun} {shown(text)} of row {row} is not a number")
     return number
 
 

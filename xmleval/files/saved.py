@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import OverLimitError, memory_limit
-from xmleval.base.errors import Message, shown
+from xmleval.base.errors import Message, UnknownMeasureError, shown
 from xmleval.files.archive import DAMAGE, Archive, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import ARCHIVE, refuse_ending, replacing
@@ -146,6 +146,8 @@ def naming_damage(path: Path, form: StateForm = STATE) -> Iterator[None]:
         raise OverLimitError(Message(f"{path}: ", error.args[0])) from None
     except MemoryError:
         raise ValueError(f"{path}: does not fit in memory") from None
+    except UnknownMeasureError as error:
+        raise ValueError(f"{path}: {error}") from None
     except (OSError, *DAMAGE) as error:
         if getattr(error, "filename", None) is not None:
             raise

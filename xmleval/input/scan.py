@@ -70,7 +70,7 @@ def scan(
     path : path
         A file, a folder, a pattern or an address.
     format : str, optional
-        A name of `xmleval.io.FORMATS`, for texts and for files whose names do not show it.
+        A name of `xmleval.io.known_formats`, for texts and for files whose names do not show it.
     instance : str, optional
         Of CSV, JSON Lines and Parquet: the field whose values name the instances, and join the
         rows of several files.

@@ -22,12 +22,10 @@ from xmleval.input.argument_types import FilePath
 from xmleval.input.beir import find_judgements
 from xmleval.input.cell_marks import keeps_values
 from xmleval.input.columns import is_other_order
-from xmleval.input.formats.arff import ARFF
-from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, holds_list, is_named_list_file
+from xmleval.input.formats.arrays import NPY, NPZ, PAIRS, holds_list, is_named_list_file
 from xmleval.input.formats.arrow import ARROW, further_columns_of, hash_columns
-from xmleval.input.formats.documents import CSV, JSON, JSONL
 from xmleval.input.formats.format import Fields, FileAt, Format, naming
-from xmleval.input.formats.label_lines import LINES, SVMLIGHT, XMC
+from xmleval.input.formats.known import format_named, format_of_ending, known_formats
 from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.match import PREDICTIONS, Batches
 from xmleval.input.opened import Opened, kind_of
@@ -37,11 +35,7 @@ from xmleval.input.row_columns import ColumnValueError, RowColumn
 from xmleval.input.scan import Scan, fields_of_scan
 from xmleval.input.stack import read_named, rows_as_csr, stack_rows
 
-FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, JSON, LINES
 T = TypeVar("T", bound=Opened | None)
-BY_NAME = {form.name: form for form in FORMATS}
-ENDINGS = [(form, end) for form in FORMATS for end in form.extensions]
-KNOWN_ENDINGS = tuple(end for _, end in ENDINGS)
 
 
 class Shard(NamedTuple):
@@ -314,7 +308,7 @@ def find_scan(argument: str, value: FilePath) -> OpenedFiles:
     As a truth, a folder of BEIR stands for its judgements.
     """
     judgements = None
-    if argument == "y_true" and not as_path(value).name.lower().endswith(KNOWN_ENDINGS):
+    if argument == "y_true" and format_of_ending(as_path(value).name) is None:
         judgements = find_judgements(as_path(value))
     if judgements is None:
         return replace(find_scan_of(kind_of(argument), value), argument=argument)
@@ -398,30 +392,29 @@ def holds_predictions(name: str) -> bool:
 def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Format, Path]:
     """Return a format and a file, as `xmleval.io.find_format` does."""
     named_format = _named_format(name, kind)
-    file_name = path.name.lower()
-    format_of_ending = next((form for form, end in ENDINGS if file_name.endswith(end)), None)
+    form = format_of_ending(path.name)
     whole_path = path
-    if format_of_ending is None:
+    if form is None:
         whole_path = completed(path)
     if whole_path != path or (kind == "scores" and is_named_list_file(path)):
-        format_of_ending = NPY
-    if format_of_ending is None:
+        form = NPY
+    if form is None:
         if named_format is None:
             raise _unknown_format(path)
         return named_format, whole_path
-    if named_format is not None and _can_replace(named_format, format_of_ending, kind):
+    if named_format is not None and _can_replace(named_format, form, kind):
         return named_format, whole_path
-    return format_of_ending, whole_path
+    return form, whole_path
 
 
 def _named_format(name: str | None, kind: str | None) -> Format | None:
     """Return the format of a name; of the two TREC formats, the one that suits the kind of rows."""
     if name is None:
         return None
-    if name not in BY_NAME:
-        names = ", ".join(BY_NAME)
+    form = format_named(name)
+    if form is None:
+        names = ", ".join(each.name for each in known_formats())
         raise ValueError(Message(ScanField("input_format", name), f" is not one of {names}"))
-    form = BY_NAME[name]
     if _can_hold(form, kind):
         return form
     return {QRELS.name: RUN, RUN.name: QRELS}.get(name, form)
@@ -443,7 +436,9 @@ def _unknown_format(path: Path) -> ValueError:
     """Return the error about a file whose name does not show its format."""
     with naming(path, "a file with its ending, such as NAME.npz"):
         version_of(path)  # raises if there is no such file
-    endings = f"expected one that ends in {', '.join(form.endings for form in FORMATS)}, or "
+    endings = (
+        f"expected one that ends in {', '.join(form.endings for form in known_formats())}, or "
+    )
     reason = f"{path}: its name does not tell its format; {endings}"
     return ValueError(Message(reason, ScanField("input_format")))
 
@@ -484,7 +479,10 @@ def _data_files(files: list[Path]) -> list[Path]:
     """Return the files of a folder with data; CSV and JSON next to arrays may be anything else."""
     for has_pieces in (True, False):
         endings = tuple(
-            end for form in FORMATS for end in form.extensions if bool(form.pieces) == has_pieces
+            end
+            for form in known_formats()
+            for end in form.extensions
+            if bool(form.pieces) == has_pieces
         )
         visible_files = [file for file in files if file.name[0] != "."]
         data_files = [file for file in visible_files if file.name.lower().endswith(endings)]

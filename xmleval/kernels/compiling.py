@@ -54,6 +54,12 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
+def compiled_anew(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function of a user on first call, without the GIL; it is not cached on disk."""
+    dispatcher: Callable[..., Any] = njit(nogil=True, error_model="numpy")(function)
+    return dispatcher
+
+
 def _compile(compile_it: Callable[..., T], *arguments: object, **named: object) -> T:
     """Compile a kernel and those it calls, or load them; add the seconds if any was compiled."""
     with lock:

@@ -90,11 +90,13 @@ class Kernel:
     def made_plain(self) -> Callable[..., Any]:
         """Return the function as it stands, which calls others that do."""
         if self._plain is None:
-            WORK.compiler_seconds += (
-                LOADING_SECONDS if is_kept(self.function) else COMPILING_SECONDS
-            )
+            WORK.compiler_seconds += self.seconds_to_compile()
             self._plain = linked(self.function, Kernel.made_plain)
         return self._plain
+
+    def seconds_to_compile(self) -> float:
+        """Return about how long it takes to compile the kernel, or to load it."""
+        return LOADING_SECONDS if is_kept(self.function) else COMPILING_SECONDS
 
     def made_compiled(self) -> Callable[..., Any]:
         """Return the compiled function, which calls compiled ones; the plain one without JIT."""

@@ -16,9 +16,9 @@ from xmleval.metrics import (
     statistics,
 )
 from xmleval.metrics.aliases import ALIASES
-from xmleval.metrics.metric import Metric, Setting
+from xmleval.metrics.measure import Measure
 
-TABLE: tuple[Metric, ...] = (
+TABLE: tuple[Measure, ...] = (
     *at_k.TABLE,
     *persistence.TABLE,
     *judgements.TABLE,
@@ -88,4 +88,4 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
 }
 
-__all__ = ["ALIASES", "GROUPS", "TABLE", "Metric", "Setting"]
+__all__ = ["ALIASES", "GROUPS", "TABLE", "Measure"]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.metrics.metric import Setting, ratio
+from xmleval.metrics.measure import ratio
+from xmleval.view.setting import Setting
 
 if TYPE_CHECKING:
     from xmleval.view.view import View

@@ -11,8 +11,9 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.metrics import all_orders
-from xmleval.metrics.metric import Best, Metric, Setting, best_one, ratio
+from xmleval.metrics.measure import Best, Measure, best_one, ratio
 from xmleval.view.facts import Counts, Profile
+from xmleval.view.setting import Setting
 
 if TYPE_CHECKING:
     from xmleval.view.view import View
@@ -168,12 +169,12 @@ def ideal_recall(n_relevant: Ints, setting: Setting) -> Floats:
 
 
 def of_whole_ranking(
-    metric: Metric,
+    metric: Measure,
     value: RowValue,
     formula: str,
     best: Best = has_relevant,
     expected: RowValue | None = None,
-) -> Metric:
+) -> Measure:
     """Return the ``@all`` variant of a measure at k; ``expected`` is ``value`` by default."""
     return replace(
         metric,
@@ -191,7 +192,7 @@ def of_whole_ranking(
 
 
 AT_K = partial(
-    Metric,
+    Measure,
     family="at k",
     needs=("scores",),
     cutoff="required",

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.metrics.metric import Metric, Param, Setting, share
+from xmleval.metrics.measure import Measure, Param, share
 from xmleval.view.facts import Binned
+from xmleval.view.setting import Setting
 
 if TYPE_CHECKING:
     from xmleval.view.view import View
@@ -72,7 +73,7 @@ def limited_log_loss(view: View, setting: Setting) -> Floats:
 
 
 CALIBRATION = partial(
-    Metric,
+    Measure,
     family="calibration",
     reference=ULLAH,
     state="calibration",
@@ -83,7 +84,7 @@ CALIBRATION = partial(
 )
 BINS = {"bins": Param(15.0, range(1, MOST_BINS + 1), default=True)}
 LOSS = partial(
-    Metric,
+    Measure,
     family="losses",
     state="row_sums",
     needs=("scores", "probabilities"),

@@ -12,9 +12,10 @@ import numpy as np
 
 from xmleval.base.arrays import Floats
 from xmleval.base.conventions import TIE_CREDIT
-from xmleval.metrics.metric import Metric, Param, Setting, best_one, best_zero
+from xmleval.metrics.measure import Measure, Param, best_one, best_zero
 from xmleval.metrics.sets import WZ17, ZZ14
 from xmleval.view.facts import Accepted, Curve
+from xmleval.view.setting import Setting
 
 PRECISION_RECALL = "Manning, Raghavan & Schutze 2008, ch. 8"
 
@@ -76,7 +77,7 @@ def risk_at_coverage(accepted: Accepted, setting: Setting) -> float:
 
 
 POOLED = partial(
-    Metric,
+    Measure,
     family="curves",
     state="score_runs",
     needs=("scores", "entry scores"),
@@ -111,7 +112,7 @@ AP = POOLED(
 
 AT_POINT = partial(POOLED, value=at_point, unsmooth=("micro", "macro", "weighted"), threshold=True)
 ABSTAINING = partial(
-    Metric,
+    Measure,
     family="abstaining",
     state="top_scores",
     needs=("scores", "entry scores"),

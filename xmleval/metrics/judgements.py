@@ -10,7 +10,8 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError
 from xmleval.metrics.at_k import AT_K, has_relevant
-from xmleval.metrics.metric import Param, Setting, ratio
+from xmleval.metrics.measure import Param, ratio
+from xmleval.view.setting import Setting
 
 if TYPE_CHECKING:
     from xmleval.view.view import View

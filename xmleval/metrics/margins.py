@@ -7,9 +7,10 @@ from functools import partial
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.metrics.metric import Metric, Setting, best_one
+from xmleval.metrics.measure import Measure, best_one
 from xmleval.metrics.sets import WZ17
 from xmleval.view.facts import Extremes
+from xmleval.view.setting import Setting
 
 BY_ROW_OR_LABEL = {"samples": "row_sums", "macro": "label_extremes"}
 
@@ -29,7 +30,7 @@ def margin_share(extremes: Extremes, setting: Setting) -> Floats:
 
 
 MARGINS = partial(
-    Metric,
+    Measure,
     family="margins",
     reference=WZ17,
     state=BY_ROW_OR_LABEL,

@@ -10,8 +10,9 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.metrics.at_k import AT_K, within
-from xmleval.metrics.metric import Metric, Param, Setting
+from xmleval.metrics.measure import Measure, Param
 from xmleval.view.facts import Profile
+from xmleval.view.setting import Setting
 
 if TYPE_CHECKING:
     from xmleval.view.view import View
@@ -96,7 +97,7 @@ RESIDUAL = BIASED(
 )
 
 
-def _of_whole_ranking(metric: Metric, title: str, formula: str) -> Metric:
+def _of_whole_ranking(metric: Measure, title: str, formula: str) -> Measure:
     """Return the ``@all`` variant of a measure at k."""
     value = residual
     if metric is RBP:

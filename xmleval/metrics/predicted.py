@@ -11,8 +11,9 @@ from functools import partial
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints, Labels
-from xmleval.metrics.metric import Metric, Param, Setting
+from xmleval.metrics.measure import Measure, Param
 from xmleval.view.facts import Counts, Spread
+from xmleval.view.setting import Setting
 
 MOST_COUNT = 1 << 31
 
@@ -60,7 +61,7 @@ def in_tail(counts: Labels, setting: Setting) -> Ints:
 
 
 OF_PREDICTED = partial(
-    Metric,
+    Measure,
     family="predicted",
     state="label_totals",
     needs=("sets",),

@@ -12,13 +12,14 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.metrics import all_orders
 from xmleval.metrics.at_k import dcg, ndcg, precision, recall
-from xmleval.metrics.metric import Metric, Setting, best_one
+from xmleval.metrics.measure import Measure, best_one
+from xmleval.view.setting import Setting
 
 if TYPE_CHECKING:
     from xmleval.view.view import View
 
 RATIO = partial(
-    Metric,
+    Measure,
     family="propensity",
     reference="Jain, Prabhu & Varma 2016 (KDD)",
     state="rank_profile",
@@ -66,7 +67,7 @@ RATIOS = (
 )
 
 
-def raw(ratio: Metric, formula: str, expected: Callable[[View, Setting], Floats]) -> Metric:
+def raw(ratio: Measure, formula: str, expected: Callable[[View, Setting], Floats]) -> Measure:
     """Return the variant of a measure that is a mean over rows, not a ratio of sums."""
     return replace(
         ratio,

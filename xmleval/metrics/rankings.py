@@ -11,8 +11,9 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.conventions import TIE_CREDIT
 from xmleval.metrics import all_orders
 from xmleval.metrics.at_k import has_relevant
-from xmleval.metrics.metric import Metric, Setting, best_one, best_zero, ratio
+from xmleval.metrics.measure import Measure, best_one, best_zero, ratio
 from xmleval.metrics.sets import WZ17, ZZ14
+from xmleval.view.setting import Setting
 
 if TYPE_CHECKING:
     from xmleval.view.view import View
@@ -143,7 +144,7 @@ def ideal_one_error(n_relevant: Ints, setting: Setting) -> Floats:
 
 
 RANKING = partial(
-    Metric,
+    Measure,
     family="ranking",
     state="row_sums",
     needs=("scores",),

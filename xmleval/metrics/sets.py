@@ -11,8 +11,9 @@ from functools import partial
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.metrics.metric import Metric, Param, Setting, best_one, best_zero, share
+from xmleval.metrics.measure import Measure, Param, best_one, best_zero, share
 from xmleval.view.facts import Counts
+from xmleval.view.setting import Setting
 
 ZZ14 = "Zhang & Zhou 2014 (TKDE 26(8))"
 WZ17 = "Wu & Zhou 2017 (ICML)"
@@ -116,7 +117,7 @@ def fbeta_of_two(parts: list[float], setting: Setting) -> float:
 
 
 OF_SETS = partial(
-    Metric,
+    Measure,
     family="sets",
     reference=ZZ14,
     needs=("sets",),
@@ -161,7 +162,7 @@ F1 = AVERAGED(
     value=fbeta,
 )
 IN_HIERARCHY = partial(
-    Metric,
+    Measure,
     family="hierarchy",
     reference="Kiritchenko, Matwin & Famili 2005; Silla & Freitas 2011 (DMKD 22)",
     state={"samples": "row_sums", "micro": "row_counts"},

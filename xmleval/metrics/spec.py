@@ -12,10 +12,11 @@ from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions, names_field, resolve_conventions
 from xmleval.base.errors import positive_integer, shown
 from xmleval.base.numerals import decimal_number, whole_number
-from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
+from xmleval.metrics import ALIASES, GROUPS, TABLE, Measure
+from xmleval.metrics.entry_points import defined_measure
 from xmleval.metrics.lists import as_cutoffs, as_names
-from xmleval.metrics.metric import Param
-from xmleval.metrics.spellings import AMBIGUOUS, canonical, meaning, nearest
+from xmleval.metrics.measure import DEFINED, OWN, Metrics, Param, variant
+from xmleval.metrics.spellings import AMBIGUOUS, canonical, meaning, nearest, plain
 
 GRAMMAR = re.compile(
     r"(?P<name>[a-z0-9_\-]+)"
@@ -35,7 +36,7 @@ SETS_OF_LABELS = "label_totals"  # the state that counts predicted sets by label
 class Spec:
     """One measure with its average, parameters and cutoff; as text, its canonical name."""
 
-    metric: Metric
+    metric: Measure
     average: str | None = None
     params: tuple[tuple[str, float], ...] = ()
     k: int | None = None
@@ -72,7 +73,7 @@ class Spec:
 
     @cached
     def needs(self) -> tuple[str, ...]:
-        """Inputs it needs, as named in `Metric.needs`; the top k labels are a set."""
+        """Inputs it needs, as named in `Measure.needs`; the top k labels are a set."""
         return tuple("scores" if self.k and need == "sets" else need for need in self.metric.needs)
 
     @cached
@@ -89,7 +90,7 @@ class Spec:
 
     @cached
     def ties(self) -> str:
-        """What it depends on of the order of equal scores, as in `Metric.ties`."""
+        """What it depends on of the order of equal scores, as in `Measure.ties`."""
         return self.metric.ties or ("hits" if self.of_sets else "")
 
     @cached
@@ -175,7 +176,7 @@ class Spec:
             return self
         # the best values of grades are not known without these
         best = None if conventions.has_gains and metric.range[1] > 1 else metric.best
-        by_row = replace(
+        by_row = variant(
             metric,
             state="row_sums",
             value=metric.by_row,
@@ -210,12 +211,12 @@ class Spec:
         return f"{text}@{self.cutoff}"
 
 
-def _over_all_orders(metric: Metric, conventions: Conventions) -> Metric:
+def _over_all_orders(metric: Measure, conventions: Conventions) -> Measure:
     """Return the record of a measure whose values are expected over all orders of equal scores."""
     if metric.state == "rank_profile" and not (metric.by_row and conventions.has_gains):
-        return replace(metric, by_row=None, whole=True, ties="")
+        return variant(metric, by_row=None, whole=True, ties="")
     assert metric.expected is not None
-    return replace(
+    return variant(
         metric,
         state=metric.expected_state,
         table="hits",
@@ -230,14 +231,19 @@ def _number(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-@lru_cache(maxsize=1024)
 def parse_spec(text: str) -> Spec:
     """Parse the name of a measure in any case: ``p@5``, ``f1.macro@5``, ``fbeta.samples(beta=2)``.
 
     ValueError is raised where the name is unknown, or its average, parameter or cutoff is missing
     or invalid.
     """
-    match = GRAMMAR.fullmatch(canonical(text))
+    return _parse_spec(text, defined_measure(text))
+
+
+@lru_cache(maxsize=1024)
+def _parse_spec(text: str, own: Measure | None) -> Spec:
+    """Return the spec of a name in the table, or of a measure that is not in the table."""
+    match = GRAMMAR.fullmatch(canonical(text) if own is None else plain(text))
     if match is None or len(match["k"] or "") > MOST_DIGITS:
         hint = "; give several names as a list" if "," in text else ""
         raise ValueError(
@@ -246,7 +252,8 @@ def parse_spec(text: str) -> Spec:
     average = match["average"]
     is_whole = match["k"] == "all"
     k = None if is_whole else whole_number(match["k"])
-    metrics = _metrics_with_average(text, match["name"], average)
+    table = TABLE if own is None else (own,)
+    metrics = _metrics_with_average(text, match["name"], average, table)
     if k is not None and not 0 < k <= MOST_K:
         limit = "positive" if k <= 0 else "below 2^31"
         raise ValueError(f"{shown(text)}: k={k} is not {limit}")
@@ -256,9 +263,11 @@ def parse_spec(text: str) -> Spec:
     return Spec(metric, average, _parse_params(text, metric, average, match["params"]), k)
 
 
-def _metrics_with_average(text: str, name: str, average: str | None) -> list[Metric]:
+def _metrics_with_average(
+    text: str, name: str, average: str | None, table: Sequence[Measure]
+) -> list[Measure]:
     """Return the metrics of a name that have the average, of which there is at least one."""
-    metrics = [metric for metric in TABLE if metric.name == name]
+    metrics = [metric for metric in table if metric.name == name]
     choices = list(
         dict.fromkeys(f"{name}.{each}" for metric in metrics for each in metric.averages)
     )
@@ -277,8 +286,8 @@ def _metrics_with_average(text: str, name: str, average: str | None) -> list[Met
 
 
 def _metrics_with_cutoff(
-    text: str, metrics: Sequence[Metric], k: int | None, is_whole: bool
-) -> list[Metric]:
+    text: str, metrics: Sequence[Measure], k: int | None, is_whole: bool
+) -> list[Measure]:
     """Return the metrics that take the cutoff, or none; there is at least one."""
     if is_whole:
         cutoff = "all"
@@ -296,7 +305,7 @@ def _metrics_with_cutoff(
     return with_cutoff
 
 
-def _metric_with_params(metrics: Sequence[Metric], names: set[str]) -> Metric:
+def _metric_with_params(metrics: Sequence[Measure], names: set[str]) -> Measure:
     """Return the first metric that has the parameters, and none without; else the first of all."""
     for metric in metrics:
         if names <= metric.params.keys() and bool(names) == bool(metric.params):
@@ -311,7 +320,7 @@ def _unknown(text: str, reason: str) -> ValueError:
 
 
 def _parse_params(
-    text: str, metric: Metric, average: str | None, text_of_params: str | None
+    text: str, metric: Measure, average: str | None, text_of_params: str | None
 ) -> tuple[tuple[str, float], ...]:
     """Return the parameters of a measure by name, with the defaults of those that are not given."""
     name_and_average = metric.name
@@ -360,7 +369,7 @@ def _parse_param(text: str, param: Param, name: str, value: str) -> float:
 
 
 def conventions_of(
-    metrics: str | Iterable[str] | None, given: str | Conventions | Mapping[str, Any] | None
+    metrics: Metrics | None, given: str | Conventions | Mapping[str, Any] | None
 ) -> Conventions:
     """Return the conventions that are given, with the gains of trec_eval's spelling of nDCG."""
     conventions = resolve_conventions(given)
@@ -403,7 +412,7 @@ def _has_grades(name: str) -> bool:
 
 
 def expand_metrics(
-    metrics: str | Iterable[str] | None, ks: int | str | Iterable[int] = DEFAULT_K
+    metrics: Metrics | None, ks: int | str | Iterable[int] = DEFAULT_K
 ) -> list[tuple[Spec, bool]]:
     """Expand names of measures and groups, by default ``xmc``, to distinct specs in order.
 
@@ -419,8 +428,10 @@ def expand_metrics(
         raise ValueError("metrics and k must not be empty")
     explicit_of: dict[str, tuple[Spec, bool]] = {}
     for item in requested:
+        if isinstance(item, Measure):
+            item = current_name(item)
         if not isinstance(item, str):
-            raise ValueError(f"metrics: {shown(item)} is not a name")
+            raise ValueError(f"metrics: {shown(item)} is neither a name nor a measure")
         group = item.strip().lower()
         is_explicit = group not in (*GROUPS, "all")
         specs = _named(item, cutoffs) if is_explicit else _members(group, cutoffs)
@@ -431,6 +442,14 @@ def expand_metrics(
     return list(explicit_of.values())
 
 
+def current_name(measure: Measure) -> str:
+    """Return the name of a measure that is not in the table, or refuse an earlier definition."""
+    if measure.family == OWN and DEFINED.get(measure.name) is not measure:
+        text = "was defined again since; give the new measure, or its name"
+        raise ValueError(f"metrics: {shown(measure.name)} {text}")
+    return measure.name
+
+
 def _cutoffs(ks: object) -> tuple[int, ...]:
     """Return cutoffs, one or several, which must be positive integers."""
     ks = as_cutoffs(ks)
@@ -439,8 +458,18 @@ def _cutoffs(ks: object) -> tuple[int, ...]:
     return (positive_integer("k", ks),)
 
 
-@lru_cache(maxsize=256)
 def _named(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
+    """Return the measures of a name, at each cutoff if it takes one and has none."""
+    own = defined_measure(text)
+    if own is None:
+        return _named_in_table(text, ks)
+    if "@" in text or own.cutoff != "required":
+        return (parse_spec(text),)
+    return tuple(parse_spec(f"{text.strip()}@{k}") for k in ks)
+
+
+@lru_cache(maxsize=256)
+def _named_in_table(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     name = canonical(text)
     is_at_each_k = "".join(text.lower().split()).endswith("@k")
     if "@" in name or (name in AMBIGUOUS and not is_at_each_k):
@@ -473,7 +502,7 @@ def _members(group: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     return tuple(parse_spec(name) for name in names)
 
 
-def _cutoffs_of(metric: Metric, ks: tuple[int, ...]) -> list[int | None]:
+def _cutoffs_of(metric: Measure, ks: tuple[int, ...]) -> list[int | None]:
     """Return the cutoffs that a metric takes; None stands for all labels."""
     cutoffs = list[int | None]()
     if metric.cutoff != "required":

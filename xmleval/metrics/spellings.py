@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from xmleval.base.errors import did_you_mean, shown
-from xmleval.metrics import GROUPS, TABLE, Metric
+from xmleval.metrics import GROUPS, TABLE, Measure
 from xmleval.metrics.aliases import ALIASES, AVERAGED
 
 BLANKS = re.compile(r"(?<![0-9.]) +| +(?![0-9.])")  # but not those that cut a number in two
@@ -91,6 +91,16 @@ PREFIXES = ("multilabel", "retrieval")  # of the classes of torchmetrics
 AVERAGES = ("micro", "macro", "weighted", "samples")
 
 
+def plain(text: str) -> str:
+    """Return a name in lower case, without blanks."""
+    return BLANKS.sub("", text.strip().lower())
+
+
+def is_in_table(name: str) -> bool:
+    """Return whether a name, as `canonical` returns it, begins with one of the table."""
+    return re.split(r"[.(@]", name, maxsplit=1)[0] in NAMES
+
+
 def canonical(text: str) -> str:
     """Return the name in the table for another spelling; other text in lower case.
 
@@ -98,7 +108,7 @@ def canonical(text: str) -> str:
     ``f1-macro``), a cutoff without ``@`` (``p5``, trec_eval's ``P_5``), and ``p@k`` for a measure
     at each cutoff.
     """
-    text = BLANKS.sub("", text.strip().lower())
+    text = plain(text)
     if text.endswith("@k"):
         return _aliased(text[:-1]).removesuffix("@")
     head, *tail = re.split(r"(?=[(@])", text, maxsplit=1)
@@ -125,10 +135,10 @@ def _dotted(name: str) -> str:
     """Return a name without cutoff as ``name.average``."""
     if name in NAMES or name in ALIASES:
         return name
-    plain = name.replace("-", "_")
-    if plain in NAMES:
-        return plain
-    return JOINED.get(plain, AVERAGED.get(plain, name))
+    underscored = name.replace("-", "_")
+    if underscored in NAMES:
+        return underscored
+    return JOINED.get(underscored, AVERAGED.get(underscored, name))
 
 
 def meaning(text: str) -> str:
@@ -184,7 +194,7 @@ def _spelled(name: str, average: str, cutoff: str) -> str:
     return f"{', '.join(earlier)} or {last}" if earlier else last
 
 
-def _has_cutoff(metrics: list[Metric], cutoff: str) -> bool:
+def _has_cutoff(metrics: list[Measure], cutoff: str) -> bool:
     """Whether a name is spelled with a cutoff: all metrics need one, or it is given and taken."""
     if all(metric.cutoff == "required" for metric in metrics):
         return True

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.metrics.metric import Metric, Setting, share
+from xmleval.metrics.measure import Measure, share
 from xmleval.metrics.sets import ZZ14
+from xmleval.view.setting import Setting
 
 if TYPE_CHECKING:
     from xmleval.view.view import View
@@ -37,7 +38,7 @@ def proportional_diversity(sizes: tuple[int, int], setting: Setting) -> float:
 
 
 STATISTIC = partial(
-    Metric,
+    Measure,
     family="statistics",
     reference=ZZ14,
     direction="none",

@@ -36,6 +36,7 @@ from xmleval.files.remote import as_path
 from xmleval.metrics.lists import parse_names
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
+from xmleval.results.outputs import find_output
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number, digits_of, listed
 from xmleval.results.shown import FigureData
 from xmleval.show.tables import (
@@ -337,6 +338,32 @@ class Result(Protocol[AnyRecord]):
         """Return the width of the widest tabular in a style."""
         tables, _ = self._paper(self._style(one_number=True, **style))
         return latex_points(tables)
+
+    def to(self, form: str) -> str:
+        """Return the result in a form that an installed package offers.
+
+        Parameters
+        ----------
+        form : str
+            Name of an entry point in the group "xmleval.outputs": a function of the list of
+            `records` and of the list of tables, which returns a text.
+
+        Raises
+        ------
+        ValueError
+            If no installed package offers the form.
+
+        Examples
+        --------
+        >>> report = evaluate(np.eye(2), np.eye(2), metrics="p@1")
+        >>> try:
+        ...     report.to("asciidoc")
+        ... except ValueError as error:
+        ...     print(error)
+        no installed package offers results in the form 'asciidoc'
+        """
+        output = find_output(form)
+        return output(self.records(), self.tables())
 
     def to_csv(self) -> str:
         """Return CSV in full precision.

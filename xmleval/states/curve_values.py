@@ -12,7 +12,6 @@ from xmleval.base.arrays import Floats
 from xmleval.base.budget import Resources
 from xmleval.base.errors import Keyword, Message
 from xmleval.kernels.sweeps import AREA, FALLOUT, PRECISION, RECALL
-from xmleval.metrics import Setting
 from xmleval.metrics.curves import AP, AUC
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.discounts import logs_of
@@ -21,9 +20,10 @@ from xmleval.states.label_totals import mean_over_labels
 from xmleval.states.plan import Plan
 from xmleval.states.results import Results
 from xmleval.view.facts import Curve
+from xmleval.view.setting import Setting
 
 EXACT = Context(prec=28)  # powers of the C library differ between processors
-# codes of `Metric.curve_query`
+# codes of `Measure.curve_query`
 QUERY_CODES = {
     "recall": RECALL,
     "precision": PRECISION,

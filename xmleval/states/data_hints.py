@@ -65,7 +65,7 @@ IF_RELEVANT_ARE_JUDGED = {
     "rbp_residual": "1 - rbp",
 }
 SEVERAL = 2  # labels in a list that has an order
-# as in `Metric.ties`; those of a label group depend on ties between relevant labels, too
+# as in `Measure.ties`; those of a label group depend on ties between relevant labels, too
 TIE_KINDS = ("hits", "any", "first", "order", "hits of group", "order of group")
 N_RELEVANT = 0  # cutoff at the number of relevant labels of a row
 ALL_RANKS = 1 << 62  # cutoff of the whole ranking

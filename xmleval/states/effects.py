@@ -11,6 +11,7 @@ from xmleval.base.conventions import changed_fields, names_field
 from xmleval.base.errors import Field, Keyword, Message
 from xmleval.labels.groups import are_edges
 from xmleval.labels.propensity import CONSTANTS
+from xmleval.metrics.measure import Metrics
 from xmleval.metrics.spec import DEFAULT_K, MOST_K, Spec, expand_metrics
 from xmleval.states.plan import GIVEN_SETS, SCORED, Plan
 
@@ -116,7 +117,7 @@ OF_GAINS = "measures of gains, such as ndcg@5, and a truth with grades"
 
 
 def given_options(
-    metrics: str | Iterable[str] | None, options: Mapping[str, Any], n_labels: int
+    metrics: Metrics | None, options: Mapping[str, Any], n_labels: int
 ) -> frozenset[str]:
     """Return the options, and the fields of conventions, that are given and may be without effect.
 
@@ -140,12 +141,12 @@ def _is_default(name: str, value: object) -> bool:
     return isinstance(value, str | bool | np.bool_) and bool(value == DEFAULTS.get(name, False))
 
 
-def _reads_cutoffs(metrics: str | Iterable[str] | None, options: Mapping[str, Any]) -> bool:
+def _reads_cutoffs(metrics: Metrics | None, options: Mapping[str, Any]) -> bool:
     """Return whether ``k`` has its default value or gives any measure its cutoffs."""
     k = options.get("k", DEFAULT_K)
     if isinstance(k, list | tuple) and tuple(k) == DEFAULT_K:
         return True
-    lists = [metrics]
+    lists: list[Any] = [metrics]
     for option in ("per_row", "per_label"):
         names = options.get(option)
         if isinstance(names, list | tuple) and names:

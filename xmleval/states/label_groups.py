@@ -73,6 +73,7 @@ class LabelGroupStates(Parts):
             n_labels=labels.size,
             propensity=plan.propensity and plan.propensity.within(labels),
             hierarchy=plan.hierarchy and plan.hierarchy.of(labels),
+            label_data={name: values[labels] for name, values in plan.label_data.items()},
         )
         row_specs = tuple(spec for spec in plan.specs if spec.name not in self.label_measures)
         self.parts[f"{ROWS}/{name}"] = new_states(group_plan.part(specs=row_specs), resources)

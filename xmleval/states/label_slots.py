@@ -13,12 +13,12 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints, Labels
 from xmleval.base.budget import Resources
-from xmleval.metrics import Setting
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import LARGE_UNIT, scaled_sum
 from xmleval.states.label_table import LABELS_AT_A_TIME, LabelTable
 from xmleval.states.plan import Plan
 from xmleval.view.facts import Spread
+from xmleval.view.setting import Setting
 
 # tables of measures
 SPREAD = "spread"

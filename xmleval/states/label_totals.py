@@ -11,7 +11,6 @@ import numpy as np
 from xmleval.base.arrays import Bools, Floats, Ints, bytes_of
 from xmleval.base.budget import Resources
 from xmleval.input.vectors import HEAVIEST
-from xmleval.metrics import Setting
 from xmleval.metrics.sets import F1, PRECISION, RECALL
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import SCALE, scaled_sum
@@ -24,6 +23,7 @@ from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
 from xmleval.view.decision import Decision
 from xmleval.view.facts import Counts
+from xmleval.view.setting import Setting
 from xmleval.view.view import View
 
 ValuesByFormula = dict[Any, Floats]  # of the same tables, by formula and parameters

@@ -15,6 +15,7 @@ from xmleval.states.contents import Contents
 from xmleval.states.plan import Plan
 from xmleval.states.relabelling import Relabelling
 from xmleval.states.state import Arrays, State, States
+from xmleval.view.formulas import FormulaError
 from xmleval.view.view import View
 
 
@@ -53,7 +54,11 @@ class Parts(State):
         """Add the rows of a block."""
         n_rows = dict(self.n_rows)
         for name, rows in self.split(view):
-            self.part(name).add(rows)
+            try:
+                self.part(name).add(rows)
+            except FormulaError as error:
+                error.row = None  # of the part
+                raise
             n_rows[name] = n_rows.get(name, 0) + rows.n_rows
         self.n_rows = n_rows
 

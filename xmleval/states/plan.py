@@ -10,16 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.base.arrays import Floats
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import Field, Message
 from xmleval.input.cell_marks import CANDIDATES
 from xmleval.input.label_filter import what_cells_are
+from xmleval.input.own_data import LABEL_DATA
 from xmleval.input.vectors import Propensity
-from xmleval.metrics import TABLE, Setting
+from xmleval.metrics import TABLE
+from xmleval.metrics.declaration import declaration_of
+from xmleval.metrics.measure import OWN, ROW_VECTORS
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec, parse_spec
 from xmleval.view.block import Groups, Hierarchy
 from xmleval.view.decision import Decision, top
+from xmleval.view.setting import NO_DATA, Setting
 
 # states that no measure names; for their modules, see `state_class`
 ROW_BOUNDS = "row_bounds"
@@ -46,7 +51,8 @@ def _list_states() -> list[str]:
         else:
             names += metric.state.values()
         names.append(metric.weighted_state)
-    names += [ROW_BOUNDS, TIE_BOUNDS, DATA_HINTS, CANDIDATE_BOUNDS, LABEL_GROUPS, ROW_GROUPS]
+    names += [ROW_VECTORS, ROW_BOUNDS, TIE_BOUNDS]
+    names += [DATA_HINTS, CANDIDATE_BOUNDS, LABEL_GROUPS, ROW_GROUPS]
     return [*dict.fromkeys(names)]
 
 
@@ -66,6 +72,7 @@ class Settings:
     higher_is_better : if False, scores are negated, and so is all that is compared with them
     label_groups : groups of labels within which measures are computed, too
     hierarchy : ancestors of labels
+    label_data : data by label that measures declare, float64 (n_labels,) each
     unknown : whether predictions may contain unknown labels
     counts_cells : whether, with unknown labels, measures of all labels are computed, since the
         number of labels is known
@@ -86,6 +93,7 @@ class Settings:
     curve_points: int = 0
     label_groups: Groups | None = None
     hierarchy: Hierarchy | None = None
+    label_data: Mapping[str, Floats] = field(default_factory=dict)
     confidence: float | None = None
     unknown: bool = False
     counts_cells: bool = True
@@ -107,6 +115,11 @@ class Settings:
             "label_groups": groups and [[*groups.names], [*groups.ranges]],
             "hierarchy": hierarchy and [hierarchy.digest, [*hierarchy.names]],
         }
+        own = [spec.metric for spec, _ in self.requested if spec.metric.family == OWN]
+        if own:
+            settings["measures"] = {measure.name: declaration_of(measure) for measure in own}
+        if self.label_data:
+            settings["label_data"] = [*self.label_data]
         if self.unknown:
             settings["unknown"] = True
             settings["counts_cells"] = self.counts_cells
@@ -130,6 +143,7 @@ class Settings:
             "label_counts": propensity and propensity.counts,
             "label_groups": groups and groups.of,
             "hierarchy": hierarchy and hierarchy.edges,
+            **{f"{LABEL_DATA}.{name}": values for name, values in self.label_data.items()},
         }
         return {name: np.empty(0) if array is None else array for name, array in arrays.items()}
 
@@ -225,7 +239,10 @@ class Plan(Settings):
         if self.propensity is not None and "propensity" in spec.needs:
             propensity = self.propensity.values
         params = dict(spec.params)
-        return Setting(spec.k, params, self.conventions, self.n_labels, propensity)
+        label_data = NO_DATA
+        if spec.metric.label_data:
+            label_data = {name: self.label_data[name] for name in spec.metric.label_data}
+        return Setting(spec.k, params, self.conventions, self.n_labels, propensity, label_data)
 
     def decide(self, spec: Spec) -> Decision:
         """Return the decision rule of a set measure: the top k, or the evaluation's."""

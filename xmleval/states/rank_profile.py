@@ -12,8 +12,7 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.budget import Resources
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.jackknife import N_GROUPS
-from xmleval.metrics import Setting
-from xmleval.metrics.metric import settle_empty
+from xmleval.metrics.measure import settle_empty
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import as_floats
 from xmleval.states.contents import Contents, expect
@@ -32,6 +31,7 @@ from xmleval.states.results import Results
 from xmleval.states.row_sums import row_values
 from xmleval.states.state import Arrays, State
 from xmleval.view.facts import Profile
+from xmleval.view.setting import Setting
 from xmleval.view.view import View
 
 RATIO = "gains/ideals"

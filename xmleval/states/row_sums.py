@@ -13,7 +13,7 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.budget import Resources
 from xmleval.kernels.fixed import LIMBS, carry, sum_terms
 from xmleval.kernels.jackknife import N_GROUPS
-from xmleval.metrics.metric import settle_empty
+from xmleval.metrics.measure import ROW_VECTORS, settle_empty, values_of
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import (
     ABOUT_LARGE,
@@ -29,8 +29,12 @@ from xmleval.states.kept_rows import KeptRows
 from xmleval.states.plan import Plan
 from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
+from xmleval.view.block_rows import BlockRows
 from xmleval.view.facts import Counts
+from xmleval.view.formulas import FormulaError
 from xmleval.view.view import View
+
+LARGEST_OF_UNIT = 1e3  # of values that are added up in units of 1
 
 
 class RowSums(State):
@@ -62,9 +66,7 @@ class RowSums(State):
             self.kept = KeptRows(tuple(_select_kept(self.keys, plan.per_row)))
         has_groups = self.by_group and plan.confidence is not None
         self.n_groups = N_GROUPS if has_groups else 1
-        self.unbounded = {
-            key for key, spec in specs_by_key.items() if spec.metric.range[1] == np.inf
-        }
+        self.unbounded = {key for key, spec in specs_by_key.items() if _is_unbounded(spec)}
         shape = self.n_groups, len(self.keys)
         self.totals: Ints = np.zeros((*shape, 2, LIMBS), np.int64)
         self.n_large: Ints = np.zeros((*shape, 2), np.int64)
@@ -213,6 +215,11 @@ class RowSums(State):
         self.kept = self.kept.restored(contents)
 
 
+def _is_unbounded(spec: Spec) -> bool:
+    """Return whether values may be too large for sums in units of 1."""
+    return spec.state == ROW_VECTORS or max(map(abs, spec.metric.range)) > LARGEST_OF_UNIT
+
+
 def _select_kept(keys: list[str], per_row: bool | Sequence[str]) -> list[str]:
     """Return the names of the sums whose row values are kept."""
     if isinstance(per_row, bool):
@@ -230,6 +237,9 @@ def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
     """Return a measure's row values of a block, NaN for excluded rows."""
     metric = spec.metric
     setting = plan.setting(spec)
+    if metric.of_rows:
+        values = own_values(spec, view, plan)
+        return settle_empty(values, 1.0, view.n_relevant, metric.empty, setting.conventions.empty)
     if metric.every_label:
         view = view.inside
     if spec.reads_gains and setting.conventions.has_gains:
@@ -247,6 +257,21 @@ def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
     if "sets" in metric.needs and view.block.cells is not None:
         values = np.where(view.n_cells == 0, np.nan, values)
     return settle_empty(values, 1.0, view.n_relevant, metric.empty, setting.conventions.empty)
+
+
+def own_values(spec: Spec, view: View, plan: Plan) -> Floats:
+    """Return what a measure's own formula gives for the rows of a block."""
+    metric = spec.metric
+    if spec.reads_gains and plan.conventions.has_gains:
+        view = view.of_gains
+    decision = plan.decide(spec) if "sets" in metric.needs else None
+    hierarchy = plan.hierarchy if "hierarchy" in metric.needs else None
+    rows = BlockRows(view, plan.setting(spec), decision, hierarchy)
+    try:
+        return values_of(metric, rows)
+    except FormulaError as error:
+        error.measure = spec.name
+        raise
 
 
 def count_cells(spec: Spec, view: View, plan: Plan) -> Counts:

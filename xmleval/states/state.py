@@ -36,7 +36,7 @@ class State:
     """Mergeable statistics of rows, for the measures that read them.
 
     The module of a state ends with ``STATE = ItsClass``, and metric records name that module
-    (`Metric.state`). A subclass defines `update`, `merge`, `finish`, `arrays` and `from_contents`,
+    (`Measure.state`). A subclass defines `update`, `merge`, `finish`, `arrays` and `from_contents`,
     and observes the following rules.
 
     Merging
@@ -52,14 +52,14 @@ class State:
         `HEAVIEST`; it is None if no weights were given (`Plan.weighted`). Nothing is weighted
         before a state sees it: a state that ignores ``weight`` silently gives unweighted values.
         A count, or a sum that is not divided by another, is multiplied by `HEAVIEST` in `finish`.
-        If weights need another kind of state, measures name its module in `Metric.weighted_state`.
+        If weights need another kind of state, measures name its module in `Measure.weighted_state`.
     Unknown labels
         Predictions may contain labels that the truth does not have, with ids from
         ``plan.n_labels`` upward. By default a state receives ``view.inside``, in which these labels
         are dropped and take no rank; predicted sets are decided before. A state with
         ``with_unknown = True`` receives the view of all predictions. It must not index arrays of
         ``n_labels`` by predicted ids, and reads ``view.inside`` for measures of all labels
-        (`Metric.every_label`).
+        (`Measure.every_label`).
     Standard errors
         With ``plan.confidence``, each row is in one of `N_GROUPS` jackknife groups, and the values
         without each group are needed. A state with ``by_group = True`` counts rows by group

@@ -9,11 +9,11 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints, Scores
 from xmleval.base.conventions import Conventions
 from xmleval.kernels.choosing import F1, PRECISION, RECALL, choose_rows, mark_best, set_gains
-from xmleval.metrics.metric import Setting
 from xmleval.metrics.spec import parse_spec
 from xmleval.thresholds.entries import Pool
 from xmleval.view.decision import refuse_improbable
 from xmleval.view.facts import Counts
+from xmleval.view.setting import Setting
 
 AIMS = {"f1.macro": F1, "precision.macro": PRECISION, "recall.macro": RECALL}
 MOST_PASSES = 100

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from xmleval.input.canonical import Facts, RankedRows, Truth
 from xmleval.kernels.labels import count_entries
 
 MOST_GROUPS = 1000  # of labels, or of rows
+NO_DATA: Mapping[str, Floats] = MappingProxyType({})
 
 
 class Groups(NamedTuple):
@@ -101,6 +103,7 @@ class Block(NamedTuple):
     unknown : whether ``ranking`` or ``pred`` may have unknown labels, by ids from the number of
         labels upward
     facts : facts of the truth that are shared by all models on these rows, or None
+    row_data : float64 (n,) each, data by row that measures declare
     """
 
     truth: Truth
@@ -116,3 +119,4 @@ class Block(NamedTuple):
     cells: JudgedCells | None = None
     unknown: bool = False
     facts: Facts | None = None
+    row_data: Mapping[str, Floats] = NO_DATA

@@ -33,12 +33,14 @@ def split_rows(view: View, groups: NDArray[Any], n_groups: int) -> list[View]:
     split = partial(_split, groups=groups, order=order, starts=starts)
     names = ("truth", "ranking", "pred", "weight", "n_reachable", "jackknife", "judged", "cells")
     fields = {name: split(getattr(view.block, name)) for name in names}
+    row_data = {name: split(column) for name, column in view.block.row_data.items()}
     decided: dict[Decision, list[Any]] = {}
     if isinstance(view, WithinLabels):
         decided = {decision: split(sets) for decision, sets in view.decided.items()}
     views: list[View] = []
     for group in range(n_groups):
         parts = {name: parts_by_group[group] for name, parts_by_group in fields.items()}
+        parts["row_data"] = {name: columns[group] for name, columns in row_data.items()}
         block = Block(**parts, first_row=0, unknown=view.block.unknown)
         if isinstance(view, WithinLabels):
             sets = {decision: sets_by_group[group] for decision, sets_by_group in decided.items()}

@@ -112,8 +112,8 @@ class Format:
 
     Examples
     --------
-    >>> from xmleval.io import FORMATS
-    >>> next(known.extensions for known in FORMATS if known.name == "qrels")
+    >>> from xmleval.io import known_formats
+    >>> next(known.extensions for known in known_formats() if known.name == "qrels")
     ('.qrels', '.qrels.gz')
     """
 

@@ -1,0 +1,473 @@
+"""Measures of users: equal to a loop, the same on every route, and refused where they are wrong."""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import xmleval
+from tests import own_measures
+from tests.own_measures import COST, DECAYED, FMAX, INVENTED, NOVELTY, SMIN, THRESHOLDS
+from xmleval import BlockRows, Evaluator, Measure, Param, compare, evaluate
+from xmleval.base.arrays import Floats
+from xmleval.base.work import WORK
+from xmleval.kernels.own_rows import FormulaOfRow
+from xmleval.metrics.measure import DEFINED
+from xmleval.testing import PlainRow, check_measure, check_state, example_rows
+from xmleval.view.formulas import values_of_each_row
+
+
+def closed(labels: set[int], row: PlainRow) -> set[int]:
+    return {above for label in labels for above in row.ancestors[label]}
+
+
+def predicted_at(row: PlainRow, threshold: float) -> set[int]:
+    above = {label for label, s in zip(row.listed, row.scores, strict=True) if s >= threshold}
+    return closed(above, row)
+
+
+def fmax_by_loop(rows: Sequence[PlainRow]) -> float:
+    best = 0.0
+    for threshold in THRESHOLDS:
+        precisions = []
+        recalls = []
+        for row in rows:
+            relevant = closed(row.relevant, row)
+            predicted = predicted_at(row, threshold)
+            if predicted:
+                precisions.append(len(relevant & predicted) / len(predicted))
+            recalls.append(len(relevant & predicted) / len(relevant) if relevant else 0.0)
+        precision = sum(precisions) / len(precisions) if precisions else 0.0
+        recall = sum(recalls) / len(recalls)
+        if precision + recall > 0:
+            best = max(best, 2 * precision * recall / (precision + recall))
+    return best
+
+
+def smin_by_loop(rows: Sequence[PlainRow]) -> float:
+    least = math.inf
+    for threshold in THRESHOLDS:
+        remaining = misinformation = 0.0
+        for row in rows:
+            relevant = closed(row.relevant, row)
+            predicted = predicted_at(row, threshold)
+            remaining += sum(row.label_data["ic"][label] for label in relevant - predicted)
+            misinformation += sum(row.label_data["ic"][label] for label in predicted - relevant)
+        least = min(least, math.hypot(remaining / len(rows), misinformation / len(rows)))
+    return least
+
+
+def novelty_by_loop(row: PlainRow) -> float:
+    first = row.listed[: row.k]
+    bits = [-math.log2(row.label_data["popularity"][label]) for label in first]
+    return sum(bits) / len(bits) if bits else 0.0
+
+
+def cost_by_loop(row: PlainRow) -> float:
+    predicted = {*row.listed[:2]}
+    cost = sum(row.label_data["alarm"][label] for label in predicted - row.relevant)
+    return cost + sum(row.label_data["miss"][label] for label in row.relevant - predicted)
+
+
+def decayed_by_loop(rows: Sequence[PlainRow]) -> float:
+    weights = [0.5 ** (row.row_data["age"] / row.params["half"]) for row in rows]
+    recalls = []
+    for row in rows:
+        hits = row.relevant.intersection(row.listed[: row.k])
+        recalls.append(len(hits) / len(row.relevant) if row.relevant else 0.0)
+    total = sum(w * r for w, r in zip(weights, recalls, strict=True))
+    return float(total / sum(weights))
+
+
+CASES: list[tuple[Measure, Callable[..., float], dict[str, Any]]] = [
+    (FMAX, fmax_by_loop, {}),
+    (SMIN, smin_by_loop, {}),
+    (NOVELTY, novelty_by_loop, {}),
+    (COST, cost_by_loop, {"decision": "top2"}),
+    (DECAYED, decayed_by_loop, {}),
+    (INVENTED, lambda row: 0.0, {}),
+]
+IDS = [measure.name for measure, *_ in CASES]
+
+
+@pytest.mark.parametrize(("measure", "oracle", "options"), CASES, ids=IDS)
+def test_measures_of_the_guide_equal_loops_on_every_route(
+    measure: Measure, oracle: Callable[..., float], options: dict[str, Any]
+) -> None:
+    check_measure(measure, oracle, examples=3, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("measure", "oracle", "options"), CASES, ids=IDS)
+def test_measures_of_the_guide_equal_loops_with_workers(
+    measure: Measure, oracle: Callable[..., float], options: dict[str, Any]
+) -> None:
+    check_measure(measure, oracle, examples=60, workers=True, **options)
+
+
+def test_invented_labels_are_counted() -> None:
+    lists = [{"a": 3.0, "x": 2.0}, {"y": 1.0, "z": 0.5}, {}]
+    report = evaluate([["a"], ["b"], ["a"]], lists, metrics=[INVENTED], k=2, labels=["a", "b"])
+    assert report["llm-invented@2"] == (0.5 + 1 + 0) / 3
+
+
+Y = sp.csr_array(np.random.default_rng(3).random((40, 9)) < 0.3)
+S = np.random.default_rng(4).random((40, 9))
+POPULARITY = np.linspace(0.1, 0.9, 9)
+
+
+def test_intervals_groups_and_comparisons_have_measures_of_users() -> None:
+    options: Any = {"metrics": ["p@2", NOVELTY], "k": 2, "label_data": {"popularity": POPULARITY}}
+    groups = np.repeat(["head", "tail"], [4, 5])
+    report = evaluate(Y, S, **options, confidence=0.9, label_groups=groups, per_row=True)
+    low, high = report.confidence["rec-novelty@2"]
+    assert low < report["rec-novelty@2"] < high
+    assert {*report.groups} == {"head", "tail"}
+    assert report.per_row()["rec-novelty@2"].mean() == pytest.approx(report["rec-novelty@2"])
+    both = compare(Y, {"a": S, "b": -S}, **options)
+    assert "rec-novelty@2" in both.to_text()
+    assert "rec-novelty@2" in both.to_html()
+
+
+def test_label_data_of_a_group_are_those_of_its_labels() -> None:
+    groups = np.repeat(["head", "tail"], [4, 5])
+    options: Any = {"metrics": [NOVELTY], "k": 1}
+    report = evaluate(Y, S, **options, label_data={"popularity": POPULARITY}, label_groups=groups)
+    rows = Y.toarray()[:, 4:].any(axis=1)
+    alone = evaluate(
+        Y[rows][:, 4:], S[rows, 4:], **options, label_data={"popularity": POPULARITY[4:]}
+    )
+    assert report.groups["tail"]["rec-novelty@1"] == alone["rec-novelty@1"]
+
+
+def test_a_measure_alone_and_by_name() -> None:
+    options: Any = {"label_data": {"popularity": POPULARITY}}
+    alone = evaluate(Y, S, metrics=NOVELTY, k=3, **options)
+    assert dict(alone) == dict(evaluate(Y, S, metrics="rec-novelty@3", **options))
+    assert alone["REC-Novelty@3"] == alone["rec-novelty@3"]
+
+
+def constant(rows: BlockRows) -> Floats:
+    return np.ones(rows.n_rows)
+
+
+BROKEN_FIELDS = [
+    ({"name": "novelty", "rows": constant}, "joined by hyphens"),
+    ({"name": "Lab-x", "rows": constant}, "joined by hyphens"),
+    ({}, "expected one formula, of rows=, row= and value=; it has none"),
+    ({"rows": constant, "row": constant}, "it has rows and row"),
+    ({"rows": 3}, "rows=3 is no function"),
+    ({"row": constant, "total": constant}, "total= is a function of the means"),
+    ({"value": constant}, "value= needs state=, one of label_totals, rank_profile, score_runs"),
+    ({"rows": constant, "direction": "high"}, "direction='high' is none of 'up', 'down', 'none'"),
+    ({"rows": constant, "cutoff": "all"}, "cutoff='all' is none of"),
+    ({"rows": constant, "needs": ("score",)}, "needs=('score',) is no tuple of scores"),
+    ({"rows": constant, "averages": ("macro",)}, "a measure of rows takes no averages="),
+    ({"rows": constant, "label_data": ("A b",)}, "is no tuple of lower-case names"),
+    ({"rows": constant, "params": {"a": 1.0}}, "is no dict of xmleval.Param"),
+    ({"rows": constant, "version": 0}, "version=0 is no whole number from 1"),
+    ({"rows": constant, "range": (1.0, 0.0)}, "is no pair of a lower and a higher number"),
+    ({"rows": lambda rows: 1.0}, "the formula returned 1.0; expected float64 (4,)"),
+    ({"rows": lambda rows: np.ones(3)}, "an array of shape (3,)"),
+    ({"rows": lambda rows: np.full(4, "a")}, "expected float64 (4,)"),
+    ({"rows": lambda rows: np.full(4, np.nan)}, "the value is nan; expected a number in 0..1"),
+    (
+        {"rows": lambda rows: np.full(4, 2.0)},
+        "the value is 2.0; expected a number in 0..1",
+    ),
+    ({"rows": lambda rows: 1 / 0}, "the formula raised ZeroDivisionError: division by zero"),
+    ({"rows": constant, "total": lambda means, setting: 2.0}, "the formula returned an array"),
+    (
+        {"rows": lambda rows: np.ones((4, 2)), "total": lambda means, setting: 2.0},
+        "total= returned 2.0; expected 0..1",
+    ),
+    ({"rows": lambda rows: rows.label_data["cost"]}, "the formula raised KeyError"),
+    ({"rows": lambda rows: rows.predicted.sizes / 9}, 'need needs=("sets",)'),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), BROKEN_FIELDS)
+def test_a_wrong_definition_is_refused_in_one_line(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)) as refusal:
+        Measure(**{"name": "lab-broken", **fields})
+    assert "\n" not in str(refusal.value)
+    assert str(refusal.value).startswith("measure ")
+
+
+def outside(rows: BlockRows) -> Floats:
+    """Return values that are in range for the example, which has less than 5 rows."""
+    return np.where(rows.n_relevant > 3, 2.0, 0.5)
+
+
+def test_a_value_out_of_range_names_measure_and_row() -> None:
+    measure = Measure("lab-outside", rows=outside)
+    truth = np.array([[1, 0, 0, 0], [1, 1, 1, 1]])
+    message = "lab-outside: row 1: the value is 2.0; expected a number in 0..1"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        evaluate(truth, truth, metrics=measure)
+
+
+def test_data_must_be_declared_and_given() -> None:
+    with pytest.raises(ValueError, match="label_data: measure rec-novelty@1 reads 'popularity'"):
+        evaluate(Y, S, metrics=[NOVELTY], k=1)
+    given = {"popularity": POPULARITY, "age": POPULARITY}
+    with pytest.raises(ValueError, match="label_data: no measure reads 'age'"):
+        evaluate(Y, S, metrics=[NOVELTY], k=1, label_data=given)
+    with pytest.raises(ValueError, match=re.escape("label_data['popularity']: shape (3,)")):
+        evaluate(Y, S, metrics=[NOVELTY], k=1, label_data={"popularity": np.ones(3)})
+    with pytest.raises(ValueError, match="row_data: measure session-recall"):
+        evaluate(Y, S, metrics=[DECAYED], k=1)
+    with pytest.raises(ValueError, match=re.escape("row_data['age']: row 1: nan is no finite")):
+        evaluate(Y[:2], S[:2], metrics=[DECAYED], k=1, row_data={"age": [1.0, np.nan]})
+
+
+def test_formulas_cannot_change_what_other_measures_read() -> None:
+    def sorting(rows: BlockRows) -> Floats:
+        rows.relevant.labels[:] = 0
+        return np.ones(rows.n_rows)
+
+    with pytest.raises(ValueError, match="read-only"):
+        Measure("lab-sorting", rows=sorting)
+
+
+def test_a_name_is_defined_again_by_its_own_module_alone(folder: Path) -> None:
+    first = Measure("lab-again", rows=constant)
+    again = Measure("lab-again", rows=constant, version=2)
+    assert dict(evaluate(Y, S, metrics=[again])) == {"lab-again": 1.0}
+    with pytest.raises(ValueError, match="'lab-again' was defined again since"):
+        evaluate(Y, S, metrics=[first])
+    with pytest.raises(ValueError, match=r"'rec-novelty': tests\.own_measures has defined"):
+        Measure("rec-novelty", rows=constant)
+
+
+def test_saved_counts_are_of_one_declaration(folder: Path) -> None:
+    Measure("lab-saved", rows=constant)
+    evaluator = Evaluator("lab-saved", n_labels=9)
+    evaluator.update(Y, S)
+    evaluator.save("state.npz")
+    assert Evaluator.load("state.npz").compute()["lab-saved"] == 1.0
+    Measure("lab-saved", rows=constant, version=2)
+    other = Evaluator("lab-saved", n_labels=9)
+    other.update(Y, S)
+    with pytest.raises(ValueError, match="merge: lab-saved differs: version 2"):
+        other.merge(evaluator)
+    with pytest.raises(ValueError, match=r"version 2.*as read.*version 1.*as saved"):
+        Evaluator.load("state.npz")
+
+
+def test_a_saved_measure_that_is_not_known_names_its_module(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Measure("lab-unknown", rows=constant)
+    Evaluator("lab-unknown", n_labels=9).save("state.npz")
+    monkeypatch.delitem(DEFINED, "lab-unknown")
+    message = r"state\.npz: measure 'lab-unknown' is not known here; import .*test_own_measures"
+    with pytest.raises(ValueError, match=message):
+        Evaluator.load("state.npz")
+
+
+def of_row(row: xmleval.OneRow) -> float:
+    """Return hits in the first k, with weights by label, the row's and a parameter."""
+    total = 0.0
+    for label in row.listed:
+        for relevant in row.relevant:
+            if label == relevant:
+                total += row.label_data[0, label] * row.row_data[0]
+    return float(total * row.params[0] / row.k)
+
+
+def test_a_formula_of_one_row_is_that_of_a_loop() -> None:
+    measure = Measure(
+        "lab-of_row",
+        row=of_row,
+        cutoff="required",
+        params={"a": Param(0.5)},
+        label_data=("worth",),
+        row_data=("age",),
+    )
+
+    def by_loop(row: PlainRow) -> float:
+        hits = [label for label in row.listed[: row.k] if label in row.relevant]
+        worth = sum(row.label_data["worth"][label] for label in hits)
+        assert row.k
+        return worth * row.row_data["age"] * row.params["a"] / row.k
+
+    check_measure(measure, by_loop, examples=6)
+
+
+def test_a_compiled_formula_of_one_row_has_the_bits_of_plain_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = example_rows(2, {"a": 0.5}, ["worth"], ["age"])
+    monkeypatch.setattr(WORK, "is_small", True)
+    monkeypatch.setattr(WORK, "compiler_seconds", math.inf)
+    plain = values_of_each_row(FormulaOfRow(of_row), rows)
+    monkeypatch.setattr(WORK, "is_small", False)
+    compiled = values_of_each_row(FormulaOfRow(of_row), rows)
+    assert plain.tolist() == compiled.tolist()
+    assert plain.any()
+
+
+def f1_of_labels(counts: Any, setting: Any) -> Any:
+    return 2 * counts.tp / np.maximum(2 * counts.tp + counts.fp + counts.fn, 1.0)
+
+
+def test_formulas_of_states_have_the_values_of_the_same_measures() -> None:
+    f1 = Measure(
+        "lab-f1", state="label_totals", value=f1_of_labels, averages=("macro",), needs=("sets",)
+    )
+    report = evaluate(Y, S, metrics=["f1.macro@3", "lab-f1.macro"], decision="top3")
+    assert report["lab-f1.macro"] == report["f1.macro@3"]
+    hits = Measure(
+        "lab-p",
+        state="rank_profile",
+        value=lambda table, profile, setting: table[:, : setting.k].sum(axis=1) / setting.k,
+        cutoff="required",
+        needs=("scores",),
+    )
+    report = evaluate(Y, S, metrics=["p@3", hits], k=3)
+    assert report["lab-p@3"] == report["p@3"]
+    auc = Measure(
+        "lab-auc",
+        state="score_runs",
+        value=lambda curve, setting: (
+            (curve.right + curve.level / 2) / np.maximum(curve.n_relevant * curve.n_irrelevant, 1)
+        ),
+        averages=("macro",),
+        needs=("entry scores",),
+    )
+    report = evaluate(Y, S, metrics=["auc.macro", "lab-auc.macro"])
+    assert report["lab-auc.macro"] == pytest.approx(report["auc.macro"])
+    assert f1.family == hits.family == auc.family == "own"
+
+
+# ------------------------------------------------- what `check_measure` finds
+
+
+class Counter:
+    """A number that changes with each use."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def next(self) -> int:
+        self.n += 1
+        return self.n
+
+
+CALLS = Counter()
+BROKEN: list[tuple[str, Callable[[BlockRows], Any], str]] = [
+    (
+        "value",
+        lambda rows: rows.listed.sum_by_row(rows.hits) / 3,
+        "the value is that of the oracle",
+    ),
+    (
+        "changing",
+        lambda rows: rows.listed.sum_by_row(rows.hits) / 2 - 1e-12 * (CALLS.next() % 7) + 1e-11,
+        "the same call gives the same bits",
+    ),
+    (
+        "block",
+        lambda rows: rows.listed.sum_by_row(rows.hits) / 2 + 1e-11 * rows.n_rows,
+        "the value of a row depends on this row alone",
+    ),
+    (
+        "place",
+        lambda rows: rows.listed.sum_by_row(rows.hits) / 2 + 1e-11 * np.arange(rows.n_rows),
+        "the value of a row depends on this row alone",
+    ),
+    (
+        "unknown",
+        lambda rows: (
+            rows.listed.sum_by_row(rows.hits) / 2
+            + 0.0 * rows.listed.sum_by_row(np.ones(rows.n_labels)[rows.listed.labels])
+        ),
+        "labels that the truth does not know may be predicted",
+    ),
+    (
+        "range",
+        lambda rows: np.where(rows.n_relevant > 3, 7.0, rows.listed.sum_by_row(rows.hits) / 2),
+        "expected a number in 0..1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "rows", "law"), BROKEN, ids=[name for name, *_ in BROKEN])
+def test_check_measure_finds_what_is_broken(
+    name: str, rows: Callable[[BlockRows], Any], law: str
+) -> None:
+    measure = Measure(f"broken-{name}", rows=rows, cutoff="required", range=(0.0, 1.0 + 1e-9))
+
+    def precision(row: PlainRow) -> float:
+        return len(row.relevant.intersection(row.listed[:2])) / 2
+
+    with pytest.raises(AssertionError, match=re.escape(law)) as found:
+        check_measure(measure, precision, examples=30)
+    assert f"broken-{name}@2" in str(found.value).splitlines()[0]
+
+
+def test_check_state_passes_states_and_refuses_other_measures() -> None:
+    check_state("label_totals", ["f1.macro@2"], examples=4)
+    check_state("row_vectors", ["cafa-fmax"], examples=4, hierarchy=[(1, 0)])
+    with pytest.raises(ValueError, match="p@2 reads the state rank_profile, not row_sums"):
+        check_state("row_sums", ["p@2"])
+
+
+def test_the_example_has_rows_of_all_kinds() -> None:
+    rows = example_rows(k=2)
+    assert 0 in rows.n_relevant.tolist()
+    assert 0 in rows.listed.sizes.tolist()
+
+
+GUIDE = Path(xmleval.__file__).parent / "docs" / "own-measure.md"
+
+
+def code_without_types(text: str) -> str:
+    text = re.sub(r": (BlockRows|Floats|Setting|Any|xmleval\.OneRow)\b", "", text)
+    text = re.sub(r" -> (Floats|Any|float):", ":", text)
+    return "\n".join(line for line in text.splitlines() if line.strip())
+
+
+def test_the_guide_shows_these_measures() -> None:
+    source = Path(own_measures.__file__).read_text()
+    parts = dict(re.findall(r"# guide: (\w+)\n(.*?)# end\n", source, re.DOTALL))
+    assert len(parts) == len(CASES)
+    lines = GUIDE.read_text().splitlines()
+    guide = "\n".join(line[4:] for line in lines if line.startswith((">>> ", "... ")))
+    for name, part in parts.items():
+        code = code_without_types(part)
+        assert code in guide, name
+        assert len(code.splitlines()) <= 25, name
+
+
+def test_the_shell_imports_a_measure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from xmleval.cli import main
+
+    Path("shop.py").write_text(
+        "from xmleval import Measure\n"
+        "HALF = Measure('shop-half', rows=lambda rows: rows.n_relevant * 0 + 0.5)\n"
+        "WORTH = Measure('shop-worth', rows=lambda rows: rows.row_data['age'],"
+        " row_data=('age',), range=(0, 9))\n"
+    )
+    sp.save_npz("Y.npz", Y)
+    np.save("S.npy", S)
+    np.savetxt("age.txt", np.full(40, 2.5))
+    line = "evaluate Y.npz S.npy --measure shop:HALF --measure shop:WORTH --row-data age=age.txt"
+    assert main([*line.split(), "--metrics", "p@1", "--format", "csv"]) == 0
+    table = capsys.readouterr().out
+    assert "shop-half,up,0.5" in table
+    assert "shop-worth,up,2.5" in table
+    for place, message in (
+        ("shop", "is not MODULE:NAME"),
+        ("shopp:HALF", "no module shopp"),
+        ("shop:half", "shop has no half"),
+        ("shop:Measure", "not an xmleval.Measure"),
+    ):
+        assert main(["evaluate", "Y.npz", "S.npy", "--measure", place]) != 0
+        assert message in capsys.readouterr().err

@@ -1,0 +1,32 @@
+"""Forms of results that installed packages offer, by entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from xmleval.base.errors import shown_names
+
+ENTRY_POINTS = "xmleval.outputs"
+Output = Callable[[list[Any], list[Any]], str]
+
+
+@cache
+def installed_outputs() -> dict[str, Output]:
+    """Return the functions that packages offer by entry points of the group "xmleval.outputs".
+
+    Each takes the records and the tables of a result, and returns a text.
+    """
+    from importlib.metadata import entry_points  # takes milliseconds
+
+    return {each.name: each.load() for each in entry_points(group=ENTRY_POINTS)}
+
+
+def find_output(name: str) -> Output:
+    """Return the function of a form, or refuse one that no installed package offers."""
+    outputs = installed_outputs()
+    if name not in outputs:
+        known = f"; they offer {shown_names(outputs)}" if outputs else ""
+        raise ValueError(f"no installed package offers results in the form {name!r}{known}")
+    return outputs[name]
