@@ -6,11 +6,12 @@ compiler, and not even the time to load it. The outermost call decides for all k
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from functools import cache, partial, update_wrapper
 from types import FunctionType, ModuleType
 from typing import Any, Protocol, TypeVar, cast
@@ -121,6 +122,17 @@ class Kernel:
         function = linked(self.function, Kernel.made_compiled)
         compiled: Callable[..., Any] = compiler().compiled(function)
         return compiled
+
+
+@contextlib.contextmanager
+def in_compiled_kernels() -> Iterator[None]:
+    """Compile kernels, however small the work, for tests."""
+    before = WORK.is_small
+    WORK.is_small = False
+    try:
+        yield
+    finally:
+        WORK.is_small = before
 
 
 def run_plain(called: Kernel, *arguments: object) -> object:

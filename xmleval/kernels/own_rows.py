@@ -27,7 +27,9 @@ class OneRow(NamedTuple):
     Examples
     --------
     >>> def first_is_relevant(row):
-    ...     return float(len(row.listed) > 0 and row.listed[0] in row.relevant)
+    ...     if len(row.listed) > 0 and row.listed[0] in row.relevant:
+    ...         return 1.0
+    ...     return 0.0
     >>> measure = xmleval.Measure("example-first", row=first_is_relevant)
     >>> evaluate(np.eye(2), np.eye(2) + 1, metrics=measure)["example-first"]
     1.0

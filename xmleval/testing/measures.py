@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from xmleval.api.evaluate import evaluate
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.request import Running
+from xmleval.kernels.jit import in_compiled_kernels
 from xmleval.metrics.measure import Measure
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.testing.problems import DrawnProblem, draw_problem, drawn
@@ -261,6 +262,16 @@ def _same_in_blocks(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProbl
     return _difference(alone, checked.value(problem), "in blocks of one row")
 
 
+def _same_compiled(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProblem) -> str:
+    """Compare a compiled formula of one row with plain Python."""
+    if checked.spec.metric.row is None:
+        return ""
+    value = checked.value(problem)
+
+    with in_compiled_kernels():
+        return _difference(checked.value(problem), value, "compiled")
+
+
 def _same_in_any_order(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProblem) -> str:
     """Compare the rows in reversed order."""
     backwards = problem.rows([*range(problem.n_rows)][::-1])
@@ -414,6 +425,7 @@ def _fixed_problem(metric: Measure, has_hierarchy: bool) -> DrawnProblem:
 
 
 LAWS: Mapping[Law, str] = {
+    _same_compiled: "a formula of one row has the bits of plain Python when it is compiled",
     _equals_oracle: "the value is that of the oracle",
     _same_again: "the same call gives the same bits",
     _same_in_blocks: "the value of a row depends on this row alone",

@@ -86,9 +86,18 @@ def values_of_each_row(kernel: FormulaOfRow, rows: BlockRows) -> Floats:
     except MemoryError:
         raise
     except Exception as error:
-        reason = f"the formula raised {type(error).__name__}: {' '.join(str(error).split())}"
+        reason = f"the formula raised {type(error).__name__}: {error}"
+        if type(error).__module__.startswith("numba."):
+            reason = f"Numba cannot compile the formula: {_first_reason(error)}; or give rows="
         raise FormulaError(reason) from error
     return out
+
+
+def _first_reason(error: Exception) -> str:
+    """Return the first reason that Numba gives, in one line."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    reasons = [line for line in lines if line and not line.startswith("Failed in")]
+    return " ".join(reasons[:2])
 
 
 def _stacked(columns: Sequence[Floats], n: int) -> Floats:
