@@ -159,6 +159,7 @@ def _explain(metric: Metric) -> Table:
         "formula": metric.formula,
         "range": f"{range_of(metric)}, {DIRECTION[metric.direction]}",
         "best": best,
+        "levels": _describe_levels(metric),
         "needs": ", ".join(metric.needs) or "nothing but TRUTH",
         "groups": ", ".join(_list_groups(metric)),
         "reference": metric.reference,
@@ -171,6 +172,16 @@ def _explain(metric: Metric) -> Table:
         if text:
             table.add_row(heading, text)
     return table
+
+
+def _describe_levels(metric: Metric) -> str:
+    """Return how a name sets the level of relevance; empty if it cannot."""
+    averages = [each for each in metric.averages or (None,) if metric.has_levels(each)]
+    if not averages:
+        return ""
+    params = tuple((name, param.example) for name, param in metric.params.items())
+    k = 5 if metric.cutoff == "required" else None
+    return f"labels from grade 2 on are relevant in {Spec(metric, averages[0], params, k, 2)}"
 
 
 def _list_groups(metric: Metric) -> list[str]:

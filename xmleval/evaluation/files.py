@@ -211,8 +211,8 @@ def _open_inputs(request: Request, scores: Mapping[str, Any]) -> dict[str, list[
     marks = marks_of(data.unjudged, data.judged)
     kind = ""
     if marks.unjudged is not None:
-        kind = marked_kind(marks.unjudged, question.resolved_conventions.graded)
-    elif marks.are_listed or question.resolved_conventions.graded:
+        kind = marked_kind(marks.unjudged, question.reads_grades)
+    elif marks.are_listed or question.reads_grades:
         kind = GRADES
     if kind:
         inputs["y_true"] = [replace(inputs["y_true"][0], kind=kind)]

@@ -65,14 +65,14 @@ def match_inputs(
         matched = FileMatch(request, opened, label_names, fits).matched()
     else:
         matched = _match_by_number(request, opened, labels)
-    if request.question.resolved_conventions.graded:
+    if request.question.reads_grades:
         _note_swapped(matched)
     marks = marks_of(request.data.unjudged, request.data.judged)
     return matched._replace(
         pairs=pairs,
         exclude_from=request.data.exclude_from,
         marks=marks,
-        graded=request.question.resolved_conventions.graded,
+        graded=request.question.reads_grades,
     )
 
 
@@ -184,7 +184,7 @@ def _match_values(
         question.n_labels, labels, fits=fits, higher_is_better=question.higher_is_better
     )
     if not fits:
-        is_graded = question.resolved_conventions.graded
+        is_graded = question.reads_grades
         marks = marks_of(request.data.unjudged, request.data.judged)
         options = options._replace(
             graded=is_graded, nodes=list_nodes(question.hierarchy), has_marks=marks != NO_MARKS

@@ -39,6 +39,7 @@ class Param(NamedTuple):
 
 
 Best = Callable[[Ints, Setting], Floats]
+STATES_OF_ROWS = ("rank_profile", "row_sums", "row_ratios")  # that read no labels across rows
 
 
 def best_one(n_relevant: Ints, setting: Setting) -> Floats:
@@ -142,6 +143,15 @@ class Metric:
     def has_orders(self) -> bool:
         """Whether its values can be expected over all orders of equal scores."""
         return self.expected is not None or self.state == "rank_profile"
+
+    def has_levels(self, average: str | None) -> bool:
+        """Return whether a name with an average takes ``rel=``, the least grade of relevant labels.
+
+        These are measures of rows that depend on which labels are relevant, and not on grades.
+        """
+        state = self.state if isinstance(self.state, str) else self.state[average or ""]
+        is_of_gains = "gains" in self.conventions
+        return state in STATES_OF_ROWS and self.of_relevance and not (is_of_gains or self.gapless)
 
     @property
     def general(self) -> bool:
