@@ -84,6 +84,8 @@ WITH_PARAMETERS = [
     "tail_share(count=2)",
     "tail_share(count=2)@3",
     *(name.format(average) for average in AVERAGES[1:] for name in POOLED),
+    "ap.macro(interpolated=voc2010)",
+    "ap.weighted(interpolated=voc2010)",
     "risk(coverage=0.6)@1",
     "risk(coverage=0.6)@3",
     *(f"{name}{cutoff}" for cutoff in CUTOFFS for name in CALIBRATION),

@@ -138,7 +138,7 @@ def name_of(metric: Metric, average: str) -> str:
     name = metric.name
     if average:
         name += f".{average}"
-    params = ",".join(f"{param}={spec.example:g}" for param, spec in metric.params.items())
+    params = ",".join(f"{param}={spec.text(spec.example)}" for param, spec in metric.params.items())
     if params:
         name += f"({params})"
     return f"{name}{CUTOFF[metric.cutoff]}"
@@ -146,7 +146,7 @@ def name_of(metric: Metric, average: str) -> str:
 
 def _explain(metric: Metric) -> Table:
     """Return a table of the properties of a measure."""
-    examples = {name: f"{param.example:g}" for name, param in metric.params.items()}
+    examples = {name: param.text(param.example) for name, param in metric.params.items()}
     aliases = [alias for alias, name in ALIASES.items() if find_metric(name) is metric]
     best = ""
     if metric.best is not None:

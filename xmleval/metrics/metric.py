@@ -27,7 +27,8 @@ class Param(NamedTuple):
 
     These are numbers of at least 0: of ``allowed`` integers, shares above 0, numbers between 0 and
     1 (``below_one``), or from 0 to 1 (``unit``), if any is given. With ``default``, the
-    example is the value where none is given.
+    example is the value where none is given. A parameter with ``words`` is one of these, and its
+    number is the place of the word.
     """
 
     example: float
@@ -36,6 +37,13 @@ class Param(NamedTuple):
     share: bool = False
     below_one: bool = False
     unit: bool = False
+    words: tuple[str, ...] = ()
+
+    def text(self, value: float) -> str:
+        """Return a value as it is written in a name."""
+        if self.words:
+            return self.words[int(value)]
+        return str(int(value)) if value.is_integer() else repr(value)
 
 
 Best = Callable[[Ints, Setting], Floats]
@@ -120,10 +128,11 @@ class Metric:
     bounded: tuple[str, ...] = ()
     # whether the formula needs only the pair counts of a curve, which are cheaper
     pairs_alone: bool = False
-    # {"", "recall", "precision", "fallout", "area"}: what it asks of a curve of pooled scores
+    # {"", "recall", "precision", "fallout", "area", "envelope"}: what it asks of a curve of scores
     # beside what every sweep gives: the largest recall with a precision, the largest precision with
     # a recall, the smallest false positive rate with a recall, or the area up to a false positive
-    # rate, which its parameter names. `peak`, `threshold` and `precision` of the curve that the
+    # rate, which its parameter names, or the area under the largest precision from each recall on,
+    # of curves of labels alone. `peak`, `threshold` and `precision` of the curve that the
     # formula gets are about that
     curve_query: str = ""
     # whether the report gives the threshold at which the micro average is reached

@@ -63,7 +63,7 @@ class Spec:
         text = self.metric.name
         if self.average:
             text += f".{self.average}"
-        params = [f"{name}={_number(value)}" for name, value in self.params]
+        params = [f"{name}={self.metric.params[name].text(value)}" for name, value in self.params]
         if self.level:
             params.append(f"{LEVEL}={self.level}")
         if params:
@@ -220,7 +220,7 @@ class Spec:
     @property
     def symbol(self) -> str:
         """The printed symbol, such as ``nDCG@5``."""
-        values = {name: _number(value) for name, value in self.params}
+        values = {name: self.metric.params[name].text(value) for name, value in self.params}
         text = self.metric.symbol.format(k=self.k, average=self.average, **values)
         if self.cutoff:
             text = text.removesuffix(f"@{self.cutoff}")
@@ -250,10 +250,6 @@ def _with_level(symbol: str, level: int) -> str:
     if symbol.endswith(")"):
         return f"{symbol[:-1]}, {LEVEL}={level})"
     return f"{symbol} ({LEVEL}={level})"
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)
 
 
 @lru_cache(maxsize=1024)
@@ -385,7 +381,7 @@ def _parse_params(
         if name in numbers:
             continue
         if not param.default:
-            example = f"{name_and_average}({name}={param.example:g})"
+            example = f"{name_and_average}({name}={param.text(param.example)})"
             _, at, cutoff = text.partition("@")
             if cutoff:
                 example += at + cutoff
@@ -396,6 +392,11 @@ def _parse_params(
 
 def _parse_param(text: str, param: Param, name: str, value: str) -> float:
     """Return the number that a parameter is set to, if the parameter allows it."""
+    if param.words:
+        if value not in param.words:
+            words = ", ".join(param.words)
+            raise ValueError(f"{shown(text)}: {name}={shown(value)} is not one of {words}")
+        return float(param.words.index(value))
     number = decimal_number(value)
     if number is None:
         raise ValueError(f"{shown(text)}: {name}={shown(value)} is not a number")
