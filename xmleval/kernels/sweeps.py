@@ -147,10 +147,10 @@ def add_envelope_area(envelope: Floats, n_envelope: Ints, area: Ints) -> None:
 @kernel
 def has_query(queries: Floats, kind: int) -> bool:
     """Return whether any query is of a kind."""
+    n = 0
     for i in range(queries.shape[0]):
-        if queries[i, 0] == kind:
-            return True
-    return False
+        n += queries[i, 0] == kind
+    return n > 0
 
 
 @kernel
