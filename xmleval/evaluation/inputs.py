@@ -183,12 +183,11 @@ def _match_values(
     options = MatchOptions(
         question.n_labels, labels, fits=fits, higher_is_better=question.higher_is_better
     )
+    marks = marks_of(request.data.unjudged, request.data.judged)
+    options = options._replace(has_marks=marks != NO_MARKS)
     if not fits:
-        is_graded = question.reads_grades
-        marks = marks_of(request.data.unjudged, request.data.judged)
-        options = options._replace(
-            graded=is_graded, nodes=list_nodes(question.hierarchy), has_marks=marks != NO_MARKS
-        )
+        nodes = list_nodes(question.hierarchy)
+        options = options._replace(graded=question.reads_grades, nodes=nodes)
     shared = dict[str, NamedPieces]()
     scores = list[NamedPieces]()
     namings = list[Naming]()

@@ -102,6 +102,11 @@ def cells_of(data: Data) -> dict[str, Any]:
     }
 
 
+def given_cells(data: Data) -> frozenset[str]:
+    """Return the arguments that say which labels of rows are judged, by sets or by marks."""
+    return frozenset(name for name in (UNJUDGED, JUDGED) if getattr(data, name) is not None)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """What to compute, with the values of labels; see `evaluate`.
