@@ -49,7 +49,7 @@ RIDGE = 1e-12  # added to the second derivatives, as a fraction, as they may be 
 
 
 @refusing_unknown
-def fit(
+def fit(  # noqa: PLR0913 - each is a keyword of its own in the documentation
     y_true: RowsLike,
     y_score: RowsLike,
     method: str = "isotonic",

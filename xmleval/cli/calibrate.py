@@ -49,7 +49,7 @@ def calibrate() -> None:
 )
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
-def fit(
+def fit(  # noqa: PLR0913 - one for each option
     truth: Path,
     scores: Path,
     output: Path,
