@@ -342,7 +342,8 @@ def test_results_tell_marks_apart() -> None:
 )
 def test_mistyped_word_is_refused_with_the_words(argument: str, words: str) -> None:
     text = f"no such file; {argument} takes {words}"
+    mistyped: dict[str, Any] = {argument: "trooth"}
     with pytest.raises(FileNotFoundError, match=text):
-        evaluate(Y, S, metrics="p@1", **{argument: "trooth"})
+        evaluate(Y, S, metrics="p@1", **mistyped)
     with pytest.raises(FileNotFoundError, match=text):
-        thresholds.fit(Y, S, "f1.micro", **{argument: "trooth"})
+        thresholds.fit(Y, S, "f1.micro", **mistyped)
