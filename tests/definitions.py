@@ -1,5 +1,7 @@
 """Values of measures by their definitions in `oracles`, for the problems that Hypothesis draws."""
 
+from dataclasses import replace
+
 from tests.oracles import (
     abstaining,
     calibration,
@@ -55,10 +57,21 @@ def case_of(problem: Problem) -> Case:
         counts = [sum(j in row for row in rows) for j in range(problem.n_labels)]
         case.label_counts = counts
         case.inverse_propensity = [rounded_once(count, len(rows)) for count in counts]
+    rows = zip(problem.truth, case.left_out or [set()] * problem.n_rows, strict=True)
+    case.all_grades = [{j: g for j, g in row.items() if j not in out} for row, out in rows]
     if problem.conventions.graded:
-        rows = zip(problem.truth, case.left_out or [set()] * problem.n_rows, strict=True)
-        case.grades = [{j: g for j, g in row.items() if j not in out} for row, out in rows]
+        case.grades = case.all_grades
     return case
+
+
+def at_level(case: Case, level: int | None) -> Case:
+    """Return the problem in which labels of a grade from a level on are relevant."""
+    if level is None:
+        return case
+    assert case.all_grades is not None
+    least = level if level > 1 else 2.0**-30
+    truth = [{label for label, grade in row.items() if grade >= least} for row in case.all_grades]
+    return replace(case, truth=truth, grades=case.all_grades)
 
 
 def left_out_of(problem: Problem) -> list[set[int]]:
@@ -85,6 +98,7 @@ def leave_out(case: Case, left_out: list[set[int]]) -> None:
 
 def value_of(spec: Spec, case: Case) -> float:
     """Return the value of a measure."""
+    case = at_level(case, spec.level)
     name = spec.metric.name
     params = dict(spec.params)
     if spec.metric.family == "curves":
@@ -107,6 +121,7 @@ def value_of(spec: Spec, case: Case) -> float:
 
 def rows_of(spec: Spec, case: Case) -> list[float] | None:
     """Return the values of rows, NaN for skipped ones; None if the measure is no mean of rows."""
+    case = at_level(case, spec.level)
     name = spec.metric.name
     params = dict(spec.params)
     if spec.metric.family in ("curves", "abstaining", "calibration", "predicted"):

@@ -215,7 +215,7 @@ def vary_vector(values: list[Any], draw: Draw) -> Any:
 def vary_rows(problem: Problem, draw: Draw) -> dict[str, Any]:
     """Return the rows of a problem as arguments, each in a drawn form."""
     rows = problem.rows()
-    kinds = GRADES if problem.conventions.graded else KINDS_OF_SETS["y_true"]
+    kinds = GRADES if problem.reads_grades else KINDS_OF_SETS["y_true"]
     rows["y_true"] = vary_matrix(rows["y_true"], draw, kinds)
     if "y_score" in rows:
         rows["y_score"] = vary_scores(problem, draw)

@@ -57,13 +57,35 @@ POOLED = (
 )
 CALIBRATION = ("ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss")
 PERSISTENCE = ("rbp(p=0.8)", "rbp_residual(p=0.5)")
+LEVELLED = (
+    *(f"{name}(rel=2){cutoff}" for name in ("p", "map") for cutoff in ("@1", "@3")),
+    "r(rel=3)@3",
+    "hit(rel=2)@1",
+    "mrr(rel=1)@3",
+    "map_r(rel=3)@3",
+    *(f"{name}(rel=2)@all" for name in ("map", "mrr")),
+    *(f"{name}(rel=2)" for name in ("rprec", "rprec.micro", "bpref", "map_11pt", "one_error")),
+    *(f"{name}(rel=2)" for name in ("lrap", "coverage", "gauc", "auc.samples", "lwlrap")),
+    "iprec(recall=0.5,rel=3)",
+    "rbp(p=0.8,rel=2)@3",
+    "rbp(p=0.8,rel=2)@all",
+    "psp(rel=2)@3",
+    "psdcg_raw(rel=2)@3",
+    "precision.samples(rel=2)@3",
+    "f1.samples(rel=3)",
+    "log_loss.samples(rel=2)",
+    "label_cardinality(rel=2)",
+)
 WITH_PARAMETERS = [
+    *LEVELLED,
     *(f"fbeta.{average}(beta=2){cutoff}" for average in AVERAGES for cutoff in CUTOFFS),
     "fbeta.of_means(beta=0.5)",
     "fbeta.of_means(beta=0.5)@2",
     "tail_share(count=2)",
     "tail_share(count=2)@3",
     *(name.format(average) for average in AVERAGES[1:] for name in POOLED),
+    "ap.macro(interpolated=voc2010)",
+    "ap.weighted(interpolated=voc2010)",
     "risk(coverage=0.6)@1",
     "risk(coverage=0.6)@3",
     *(f"{name}{cutoff}" for cutoff in CUTOFFS for name in CALIBRATION),
@@ -153,6 +175,10 @@ class Problem:
 
     def lists_every_label(self) -> bool:
         return all(len(row) == self.n_labels for row in self.listed)
+
+    @property
+    def reads_grades(self) -> bool:
+        return self.conventions.graded or any(spec.level for spec in self.specs)
 
     @property
     def specs(self) -> list[Spec]:
@@ -427,7 +453,7 @@ def has_sets(problem: Problem) -> bool:
 
 def is_allowed(spec: Spec, problem: Problem) -> bool:
     """Whether a measure can be asked for by its name."""
-    needs = [*spec.needs]
+    needs = [need for need in spec.needs if not (spec.level and need == "grades")]
     if spec.metric.every_label:
         needs.append("every label")
     if spec.metric.gapless:
@@ -605,6 +631,11 @@ def problems(
     """Draw a valid problem without some options; ``change`` comes before it is mended."""
     problem = mend(change(draw(free_problems(**limits)).without(*without), draw))
     metrics = draw_metrics(draw, problem)
+    levelled = [name for name in metrics if name in LEVELLED]
+    if levelled and not problem.conventions.graded and draw(st.booleans()):
+        metrics = levelled  # other measures do not read grades
+        relevant = [{*row} for row in problem.truth]
+        problem = replace(problem, truth=draw(judgements(relevant, problem.n_labels)))
     problem = mend(replace(problem, metrics=(*metrics,)), IDLE)
     for name in (PER_ROW, PER_LABEL):
         columns = [spec.name for spec in problem.specs if name == PER_ROW or spec.by_label]

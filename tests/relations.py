@@ -431,7 +431,12 @@ def one_label_group(problem: Problem, draw: Draw) -> Problem:
 
 
 def is_of_ranked_rows(spec: Spec) -> bool:
-    """Whether a measure is a mean over rows that reads ranked labels, not predicted sets."""
+    """Whether a measure is a mean over rows that reads ranked labels, not predicted sets.
+
+    A group has the rows with labels that are relevant by the conventions, or at its own level.
+    """
+    if spec.level:
+        return False
     families = ("sets", "curves", "calibration", "abstaining", "statistics", "predicted")
     is_mean_of_rows = spec.average in (None, "samples") and spec.metric.name != "label_coverage"
     return is_mean_of_rows and spec.metric.family not in families

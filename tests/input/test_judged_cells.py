@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 from tests.commands import Run
-from xmleval import Evaluator, compare, evaluate
+from xmleval import Evaluator, compare, evaluate, thresholds
 
 RNG = np.random.default_rng(1)
 N_ROWS = 60
@@ -222,7 +222,9 @@ def test_marks_without_the_option_are_refused_with_its_name() -> None:
             evaluate(truth, S, metrics="p@1")
     with pytest.raises(ValueError, match='0 may be a grade; marks of cells are "nan" and -1'):
         evaluate(Y, S, metrics="p@1", unjudged=0)
-    with pytest.raises(ValueError, match="gives all labels a score; expected"):
+    with pytest.raises(
+        ValueError, match="gives all labels a score, also those that are not judged; expected"
+    ):
         evaluate(Y, S, metrics="p@1", unjudged=UNJUDGED, conventions="unlisted=0")
 
 
@@ -333,3 +335,15 @@ def test_results_tell_marks_apart() -> None:
         {"unjudged": unknown | {"cells": "-1"}},
         {"judged": unknown | {"cells": "truth"}},
     ]
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"), [("unjudged", '"nan", -1 or a file'), ("judged", '"truth" or a file')]
+)
+def test_mistyped_word_is_refused_with_the_words(argument: str, words: str) -> None:
+    text = f"no such file; {argument} takes {words}"
+    mistyped: dict[str, Any] = {argument: "trooth"}
+    with pytest.raises(FileNotFoundError, match=text):
+        evaluate(Y, S, metrics="p@1", **mistyped)
+    with pytest.raises(FileNotFoundError, match=text):
+        thresholds.fit(Y, S, "f1.micro", **mistyped)

@@ -139,8 +139,8 @@ def test_exclude_and_candidates_take_names() -> None:
     report: Any = evaluate(QRELS, RUN, metrics=METRICS, exclude=pairs)
     assert dict(report) == expected
     assert report.label_names == NAMES
-    message = "exclude: 2 of 4 pairs are of a relevant or predicted label; the others matter to "
-    message += "measures of all labels alone"
+    message = "exclude: 2 of 4 pairs are of a relevant or predicted label; the others matter "
+    message += "only to measures of all labels"
     notes = [note for note in report.notes if note.startswith("exclude")]
     assert notes == [message]
 
@@ -206,7 +206,7 @@ def test_restrictions_that_are_wrong_are_refused(message: str, options: dict[str
 def expected_note(predicted: Any, exclude_from: str) -> str:
     """Return the note on excluded pairs, counted among predicted and perhaps relevant labels."""
     excluded = "are of a relevant or predicted label"
-    unmatched = "the others matter to measures of all labels alone"
+    unmatched = "the others matter only to measures of all labels"
     entries = predicted | T
     if exclude_from == "predictions":
         excluded = "are excluded from the predictions"

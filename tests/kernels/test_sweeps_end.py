@@ -21,6 +21,8 @@ def new_sums() -> CurveSums:
         queries=np.empty((0, 2)),
         areas=np.empty((0, 4), np.int64),
         cuts=np.empty((0, 2)),
+        envelope=np.empty((0, 2)),
+        n_envelope=np.zeros(1, np.int64),
     )
 
 

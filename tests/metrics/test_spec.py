@@ -264,7 +264,7 @@ def test_names_parse_back_and_symbols_differ() -> None:
         assert parsed(spec.name) == parsed(spec.name.upper()) == spec
         assert "{" not in spec.symbol
         assert spec.symbol.endswith(f"@{spec.k}") == (spec.k is not None)
-        if spec.average and not spec.params:
+        if spec.average and not (spec.params or spec.level):
             name = spec.metric.name
             average = spec.average
             at_k = f"@{spec.k}" if spec.k else ""

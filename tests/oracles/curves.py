@@ -110,6 +110,20 @@ def ap(cells: list[Cell], otherwise: float) -> float:
     return float(total)
 
 
+def interpolated_ap(cells: list[Cell], otherwise: float) -> float:
+    """Sum over thresholds of (R_n - R_{n-1}) max P_m over m >= n; `otherwise` as in `ap`."""
+    relevant = weight_of(relevant_of(cells))
+    if not relevant:
+        return otherwise
+    points = [(Fraction(0), Fraction(0))]
+    points += [(hits / relevant, hits / size) for hits, size in cuts(cells)]
+    total = Fraction(0)
+    for n in range(1, len(points)):
+        recall = points[n][0] - points[n - 1][0]
+        total += recall * max(precision for _, precision in points[n:])
+    return float(total)
+
+
 def peak_f1(cells: list[Cell]) -> float:
     """Maximum over thresholds of 2 tp / (predicted + relevant)."""
     relevant = weight_of(relevant_of(cells))
@@ -179,7 +193,8 @@ def value_of_cells(
         return auc(cells, str(convention(case, "auc_ties")))
     if name == "ap":
         is_zero = convention(case, "ap_empty") == "zero" and average != "geometric"
-        return ap(cells, otherwise=0.0 if is_zero else NAN)
+        otherwise = 0.0 if is_zero else NAN
+        return ap(cells, otherwise) if number is None else interpolated_ap(cells, otherwise)
     return peak_f1(cells)
 
 

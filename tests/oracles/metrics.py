@@ -89,7 +89,8 @@ class Case:
     edges: list[tuple[int, int]] = field(default_factory=list)  # of a hierarchy: child and parent
     label_counts: list[int] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
-    grades: list[dict[int, float]] | None = None  # of all judged labels
+    grades: list[dict[int, float]] | None = None  # of all judged labels, where conventions read any
+    all_grades: list[dict[int, float]] | None = None  # the same, whatever the conventions read
     left_out: list[set[int]] | None = None  # labels of rows that count on neither side
 
     def counted(self, i: int) -> list[int]:

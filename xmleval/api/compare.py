@@ -35,6 +35,7 @@ from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, RowsLike, ValuesLike
 from xmleval.input.objects.records import list_records
 from xmleval.input.scan import Scan
+from xmleval.input.sets import relevant_of
 from xmleval.input.shards import find_scan
 from xmleval.input.tensors import as_plain
 from xmleval.input.vectors import match_row_values
@@ -548,7 +549,7 @@ def lists_of(
         scores = {name: models[name] for name in reports}
         with open_run(replace(request, memory=MEMORY), scores) as new_run:
             return lists_of(new_run, request, models, reports, spec, rows)
-    readers = [ShownRows(report, spec.k or LISTED, rows) for report in reports.values()]
+    readers = [ShownRows(report, spec, rows) for report in reports.values()]
     matched = run.rows
     sets = {argument: pieces for argument, pieces in matched.sets.items() if argument != "y_pred"}
     matched = matched._replace(scores=matched.scores[:2], sets=sets, row_values={}, first_row=None)
@@ -569,16 +570,18 @@ class ShownRows:
     truth, lists : label ids by row number
     """
 
-    def __init__(self, report: Report, depth: int, rows: Ints) -> None:
-        self.depth = depth
+    def __init__(self, report: Report, spec: Spec, rows: Ints) -> None:
+        self.depth = spec.k or LISTED
+        self.level = spec.level
         self.rows = rows
         self.n_rows = 0
         self.n_labels = report.n_labels
         self.truth = dict[int, list[int]]()
         self.lists = dict[int, list[int]]()
-        specs = (parse_spec(f"f1.samples@{depth}"),)  # needs the order of labels
+        specs = (parse_spec(f"f1.samples@{self.depth}"),)  # needs the order of labels
         settings = Settings(
             n_labels=report.n_labels,
+            requested=[(each, False) for each in report.specs],
             conventions=report.conventions,
             higher_is_better=report.higher_is_better,
             unknown=True,
@@ -587,7 +590,7 @@ class ShownRows:
 
     def add(self, batch: Batch) -> None:
         """Read the rows of a batch."""
-        batch = batch.with_checked_truth(self.n_labels, self.plan.conventions.read_gains)
+        batch = batch.with_checked_truth(self.n_labels, self.plan.read_gains)
         by_row = check_resources(MEMORY, 1, 1)  # blocks of one row
         blocks = Blocks(self.plan, batch, by_row, self.n_rows, set())
         is_read = (self.rows >= self.n_rows) & (self.rows < self.n_rows + batch.truth.n_rows)
@@ -595,7 +598,10 @@ class ShownRows:
             block = blocks.block(row - self.n_rows)
             ranking = block.ranking
             assert ranking is not None
-            self.truth[row] = block.truth.labels.tolist()
+            relevant = block.truth
+            if self.level and block.judged is not None:
+                relevant = relevant_of(block.judged, self.plan.least_gain(self.level))
+            self.truth[row] = relevant.labels.tolist()
             n_listed = min(self.depth, int(ranking.n_above[0]))
             self.lists[row] = ranking.labels[:n_listed].tolist()
         self.n_rows += batch.truth.n_rows

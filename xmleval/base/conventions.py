@@ -248,11 +248,7 @@ class Conventions:
         >>> Conventions(gains="exp", relevant_from=2).least_gain
         3.0
         """
-        if self.relevant_from == 1:
-            return 0.0
-        if self.gains == "exp":
-            return math.ldexp(1.0, min(self.relevant_from, MOST_EXPONENT)) - 1.0
-        return float(self.relevant_from)
+        return gain_from(self.relevant_from, self.gains)
 
     def signature(self, names: Collection[str]) -> str:
         """Return the named fields on one line, in the order of the class.
@@ -296,6 +292,28 @@ class Conventions:
         'skip'
         """
         return {name: _plain(value) for name, value in asdict(self).items()}
+
+
+def gain_from(level: int, gains: str) -> float:
+    """Return the least gain of labels from a grade on; 0 for 1, as any positive grade counts."""
+    if level == 1:
+        return 0.0
+    if gains == "exp":
+        return math.ldexp(1.0, min(level, MOST_EXPONENT)) - 1.0
+    return float(level)
+
+
+def gains_to_read(conventions: Conventions, for_levels: bool) -> str:
+    """Return the gains that grades are read as, also where only levels of measures need grades.
+
+    Examples
+    --------
+    >>> gains_to_read(Conventions(), True), gains_to_read(Conventions(), False)
+    ('linear', 'binary')
+    """
+    if for_levels and not conventions.graded:
+        return "linear"
+    return conventions.read_gains
 
 
 def _explain(name: str, value: str | float) -> str:

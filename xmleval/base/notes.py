@@ -61,7 +61,7 @@ NOTE_KINDS = {
     ),
     "excluded pairs": NoteKind(
         "pair{s} {are} of a relevant or predicted label",
-        ("the others matter to measures of all labels alone",),
+        ("the others matter only to measures of all labels",),
     ),
     "pairs excluded from predictions": NoteKind(
         "pair{s} {are} excluded from the predictions", ("the others match no predicted label",)

@@ -16,7 +16,7 @@ from xmleval.base.errors import InputError, did_you_mean, naming_files, positive
 from xmleval.base.keywords import refusing_unknown
 from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.evaluation.files import collect
-from xmleval.evaluation.request import Data, Progress, Question, Request
+from xmleval.evaluation.request import Data, Progress, Question, Request, given_cells
 from xmleval.evaluation.scored_rows import ScoredRows
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, RowsLike, ValuesLike
@@ -49,7 +49,7 @@ RIDGE = 1e-12  # added to the second derivatives, as a fraction, as they may be 
 
 
 @refusing_unknown
-def fit(
+def fit(  # noqa: PLR0913 - each is a keyword of its own in the documentation
     y_true: RowsLike,
     y_score: RowsLike,
     method: str = "isotonic",
@@ -58,6 +58,8 @@ def fit(
     n_labels: int | None = None,
     labels: Iterable[str | int] | FilePath | None = None,
     sample_weight: ValuesLike | None = None,
+    unjudged: RowsLike | float | None = None,
+    judged: RowsLike | None = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
     progress: Progress = False,
@@ -78,6 +80,9 @@ def fit(
         Fit to the first k labels of each row, for `ece@k` and its kind; default all listed labels.
     n_labels, labels, sample_weight, memory, threads
         As of `xmleval.evaluate`. The map does not depend on the last two.
+    unjudged, judged
+        As of `xmleval.evaluate`: labels of rows that nobody judged, or those that alone are judged.
+        Pairs of other labels are left out, before the first ``k`` labels are taken.
     progress : bool or callable, default False
         As of `xmleval.evaluate`. ``y_true``, ``y_score`` and ``labels`` may be files.
 
@@ -117,14 +122,24 @@ def fit(
         raise InputError("method", reason.rstrip("; "))
     if k is not None:
         k = positive_integer("k", k, at_most=MOST_K)
+    data = Data(
+        y_true=y_true,
+        y_score=y_score,
+        sample_weight=sample_weight,
+        unjudged=unjudged,
+        judged=judged,
+    )
     request = Request(
-        data=Data(y_true=y_true, y_score=y_score, sample_weight=sample_weight),
+        data=data,
         question=Question(n_labels=n_labels, labels=labels),
         memory=memory,
         threads=threads,
         progress=progress,
     )
-    make_pairs = partial(ScoredPairs, k, sample_weight is not None)
+    inputs = given_cells(data)
+    if sample_weight is not None:
+        inputs |= {"sample_weight"}
+    make_pairs = partial(ScoredPairs, k, inputs)
     pairs, run = collect(request, make_pairs)
     for note in run.rows.notes[0]:
         warnings.warn(note, stacklevel=3)
@@ -140,13 +155,14 @@ class ScoredPairs(ScoredRows):
     missing = "missing; probabilities are fitted to scores"
     bare = "probabilities are made of scores; this list has none"
 
-    def __init__(self, k: int | None, weighted: bool, n_labels: int, resources: Resources) -> None:
+    def __init__(
+        self, k: int | None, inputs: frozenset[str], n_labels: int, resources: Resources
+    ) -> None:
         settings = Settings(n_labels=n_labels, conventions=Conventions())
-        inputs = frozenset(["sample_weight"] if weighted else [])
         plan = make_plan(settings, (parse_spec(f"ace@{k}" if k else "ace"),), inputs)
         super().__init__(plan, resources)
-        self.weighted = weighted
-        self.unit = HEAVIEST if weighted else 1.0
+        self.weighted = plan.weighted
+        self.unit = HEAVIEST if plan.weighted else 1.0
 
 
 def make_calibrator(method: str, k: int | None, pairs: ScoredPairs) -> Calibrator:

@@ -22,6 +22,8 @@ FIT = {
     "method": Opt(Choice([*METHODS])),
     "k": Opt(COUNT, "N"),
     "labels": INPUTS["labels"],
+    "unjudged": INPUTS["unjudged"],
+    "judged": INPUTS["judged"],
     **FORMAT,
     **RESOURCES,
     "output": Opt(MODEL, "MAP", "File for the map, JSON.", extra=REQUIRED),
@@ -47,7 +49,7 @@ def calibrate() -> None:
 )
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
-def fit(
+def fit(  # noqa: PLR0913 - one for each option
     truth: Path,
     scores: Path,
     output: Path,
@@ -55,6 +57,8 @@ def fit(
     method: str,
     k: int | None,
     labels: Path | None,
+    unjudged: str | Path | None,
+    judged: str | Path | None,
     memory: str,
     threads: int | None,
 ) -> None:
@@ -70,6 +74,8 @@ def fit(
             method,
             k=k,
             labels=labels,
+            unjudged=unjudged,
+            judged=judged,
             memory=memory,
             threads=threads,
             progress=on_terminal(),

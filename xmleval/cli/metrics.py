@@ -142,7 +142,7 @@ def name_of(metric: Measure, average: str) -> str:
     name = metric.name
     if average:
         name += f".{average}"
-    params = ",".join(f"{param}={spec.example:g}" for param, spec in metric.params.items())
+    params = ",".join(f"{param}={spec.text(spec.example)}" for param, spec in metric.params.items())
     if params:
         name += f"({params})"
     return f"{name}{CUTOFF[metric.cutoff]}"
@@ -150,7 +150,7 @@ def name_of(metric: Measure, average: str) -> str:
 
 def _explain(metric: Measure) -> Table:
     """Return a table of the properties of a measure."""
-    examples = {name: f"{param.example:g}" for name, param in metric.params.items()}
+    examples = {name: param.text(param.example) for name, param in metric.params.items()}
     aliases = [alias for alias, name in ALIASES.items() if find_metric(name) is metric]
     best = ""
     if metric.best is not None:
@@ -163,6 +163,7 @@ def _explain(metric: Measure) -> Table:
         "formula": metric.formula,
         "range": f"{range_of(metric)}, {DIRECTION[metric.direction]}",
         "best": best,
+        "levels": _describe_levels(metric),
         "needs": ", ".join(metric.needs) or "nothing but TRUTH",
         "groups": ", ".join(_list_groups(metric)),
         "reference": metric.reference,
@@ -175,6 +176,16 @@ def _explain(metric: Measure) -> Table:
         if text:
             table.add_row(heading, text)
     return table
+
+
+def _describe_levels(metric: Measure) -> str:
+    """Return how a name sets the level of relevance; empty if it cannot."""
+    averages = [each for each in metric.averages or (None,) if metric.has_levels(each)]
+    if not averages:
+        return ""
+    params = tuple((name, param.example) for name, param in metric.params.items())
+    k = 5 if metric.cutoff == "required" else None
+    return f"labels from grade 2 on are relevant in {Spec(metric, averages[0], params, k, 2)}"
 
 
 def _list_groups(metric: Measure) -> list[str]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, LabelRangeError, Message, counted
 from xmleval.evaluation.request import ROW_ARGUMENTS, Data, cells_of
 from xmleval.evaluation.settings import MISSING
@@ -144,10 +143,11 @@ class Counter(Protocol):
         """Add the rows of a batch, or refuse them all."""
 
 
-def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look_at: bool) -> Batch:
+def open_batch(data: Data, options: MatchOptions, gains: str, look_at: bool) -> Batch:
     """Return values as a batch, with rows and labels matched.
 
-    ``look_at`` is whether to note grades and scores that look swapped.
+    ``gains`` are those that grades of the truth are read as, "binary" for none; ``look_at`` is
+    whether to note grades and scores that look swapped.
     """
     label_filter = _open_filter(data)
     opened = _open_values(data, label_filter, options.n_labels)
@@ -160,7 +160,7 @@ def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look
             [values[name] for name in label_filter.sets], naming.n_unmatched_pairs
         )
     values["y_true"], label_filter = take_cells(
-        values["y_true"], label_filter, marks, conventions.graded
+        values["y_true"], label_filter, marks, graded=gains != "binary"
     )
     inputs: dict[str, Any] = {name: values[name] for name in PREDICTIONS if name in values}
     for name in ROW_ARGUMENTS:
@@ -184,7 +184,7 @@ def open_batch(data: Data, options: MatchOptions, conventions: Conventions, look
         notes=notes,
         **inputs,
     )
-    return batch.with_checked_truth(n_labels, conventions.read_gains)
+    return batch.with_checked_truth(n_labels, gains)
 
 
 def _open_filter(data: Data) -> LabelFilter:

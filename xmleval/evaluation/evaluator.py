@@ -417,7 +417,7 @@ class BatchCounter(NamedTuple):
         """Count the rows of a batch; if any is invalid, none of them is counted."""
         settings = self.evaluator._settings
         resources = self.evaluator._resources
-        batch = batch.with_checked_truth(settings.n_labels, settings.conventions.read_gains)
+        batch = batch.with_checked_truth(settings.n_labels, settings.read_gains)
         self.evaluator._change(lambda counted: add_batch(settings, resources, counted, batch))
 
 
@@ -474,16 +474,16 @@ def _refuse_file_names(data: Data) -> None:
 
 def _open_batch(settings: Settings, data: Data, is_first: bool) -> Batch:
     """Return the rows of an update, or refuse names of labels that the settings do not list."""
-    conventions = settings.conventions
     options = MatchOptions(
         settings.n_labels,
         settings.labels,
-        conventions.graded,
+        settings.reads_grades,
         higher_is_better=settings.higher_is_better,
     )
     if settings.hierarchy:
         options = options._replace(nodes=settings.hierarchy.names)
-    batch = open_batch(data, options, conventions, look_at=conventions.graded and is_first)
+    look_at = settings.reads_grades and is_first
+    batch = open_batch(data, options, settings.read_gains, look_at)
     # without a list, names may differ between batches
     are_unlisted = settings.labels is None and not batch.naming.by_id
     if are_unlisted or not batch.naming.closed:

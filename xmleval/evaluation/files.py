@@ -53,7 +53,7 @@ from xmleval.files.input import digest, stamp
 from xmleval.files.output import ARCHIVE, locked, refuse_ending, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.argument_types import FilePath
-from xmleval.input.cell_marks import GRADES, RESTRICTIONS, marked_kind, marks_of
+from xmleval.input.cell_marks import GRADES, RESTRICTIONS, WORDS, marked_kind, marks_of
 from xmleval.input.opened import Opened, check_labels
 from xmleval.input.row_columns import TruthColumn
 from xmleval.input.scan import fields_of_scan
@@ -210,16 +210,29 @@ def _open_inputs(request: Request, scores: Mapping[str, Any]) -> dict[str, list[
     }
     for argument, value in values.items():
         if value is not None:
-            inputs[argument] = [open_input(argument, value, question.n_labels)]
+            with _telling_words(argument):
+                inputs[argument] = [open_input(argument, value, question.n_labels)]
     marks = marks_of(data.unjudged, data.judged)
     kind = ""
     if marks.unjudged is not None:
-        kind = marked_kind(marks.unjudged, question.resolved_conventions.graded)
-    elif marks.are_listed or question.resolved_conventions.graded:
+        kind = marked_kind(marks.unjudged, question.reads_grades)
+    elif marks.are_listed or question.reads_grades:
         kind = GRADES
     if kind:
         inputs["y_true"] = [replace(inputs["y_true"][0], kind=kind)]
     return inputs
+
+
+@contextlib.contextmanager
+def _telling_words(argument: str) -> Iterator[None]:
+    """Raise the error of a missing file with the words that the argument takes in its place."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        if argument not in WORDS:
+            raise
+        text = f"no such file; {argument} takes {WORDS[argument]} or a file"
+        raise FileNotFoundError(error.errno, text, error.filename) from None
 
 
 def _refuse_little_memory(

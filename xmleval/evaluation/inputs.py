@@ -65,14 +65,14 @@ def match_inputs(
         matched = FileMatch(request, opened, label_names, fits).matched()
     else:
         matched = _match_by_number(request, opened, labels)
-    if request.question.resolved_conventions.graded:
+    if request.question.reads_grades:
         _note_swapped(matched)
     marks = marks_of(request.data.unjudged, request.data.judged)
     return matched._replace(
         pairs=pairs,
         exclude_from=request.data.exclude_from,
         marks=marks,
-        graded=request.question.resolved_conventions.graded,
+        graded=request.question.reads_grades,
     )
 
 
@@ -183,12 +183,11 @@ def _match_values(
     options = MatchOptions(
         question.n_labels, labels, fits=fits, higher_is_better=question.higher_is_better
     )
+    marks = marks_of(request.data.unjudged, request.data.judged)
+    options = options._replace(has_marks=marks != NO_MARKS)
     if not fits:
-        is_graded = question.resolved_conventions.graded
-        marks = marks_of(request.data.unjudged, request.data.judged)
-        options = options._replace(
-            graded=is_graded, nodes=list_nodes(question.hierarchy), has_marks=marks != NO_MARKS
-        )
+        nodes = list_nodes(question.hierarchy)
+        options = options._replace(graded=question.reads_grades, nodes=nodes)
     shared = dict[str, NamedPieces]()
     scores = list[NamedPieces]()
     namings = list[Naming]()

@@ -264,7 +264,7 @@ class FileMatch:
     def _note_truth(self) -> None:
         """Note grades that no measure reads, and log a hint on a table without predictions."""
         truth = self.inputs.truth
-        is_graded = self.request.question.resolved_conventions.graded
+        is_graded = self.request.question.reads_grades
         if self.truth.has_grades and not is_graded and read_grades(self.requested):
             self.shared.append(unread_grades(truth.name))
         needs_predictions = not self.inputs.predictions and any(

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 from xmleval.base.budget import MEMORY
 from xmleval.base.cached import cached
-from xmleval.base.conventions import Conventions
+from xmleval.base.conventions import Conventions, gains_to_read
 from xmleval.base.errors import InputError, shown
 from xmleval.base.keywords import refuse_unknown
 from xmleval.files.remote import is_file
@@ -28,7 +28,7 @@ from xmleval.input.row_columns import RowColumn, TruthColumn
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.lists import as_cutoffs, as_names
 from xmleval.metrics.measure import Measure, Metrics, listed
-from xmleval.metrics.spec import DEFAULT_K, conventions_of
+from xmleval.metrics.spec import DEFAULT_K, conventions_of, has_levels
 from xmleval.states.effects import given_options
 from xmleval.view.block import Groups, Hierarchy
 from xmleval.view.decision import Decision
@@ -103,6 +103,11 @@ def cells_of(data: Data) -> dict[str, Any]:
     }
 
 
+def given_cells(data: Data) -> frozenset[str]:
+    """Return the arguments that say which labels of rows are judged, by sets or by marks."""
+    return frozenset(name for name in (UNJUDGED, JUDGED) if getattr(data, name) is not None)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """What to compute, with the values of labels; see `evaluate`.
@@ -147,6 +152,16 @@ class Question:
     def resolved_conventions(self) -> Conventions:
         """All fields of the conventions."""
         return conventions_of(self.metrics, self.conventions)
+
+    @cached
+    def read_gains(self) -> str:
+        """Gains that grades of the truth are read as; "binary" where no grades are read."""
+        return gains_to_read(self.resolved_conventions, has_levels(self.metrics))
+
+    @property
+    def reads_grades(self) -> bool:
+        """Whether the truth holds grades: by the conventions, or for a measure with a level."""
+        return self.read_gains != "binary"
 
     def given_options(self, n_labels: int) -> frozenset[str]:
         """Return the given options and fields of conventions, to report those without effect."""

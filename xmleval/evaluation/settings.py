@@ -442,7 +442,10 @@ def _computed_of(
     specs = list[Spec]()
     not_computed = dict[str, Message]()
     for spec, is_explicit in settings.requested:
-        needed = next((GIVEN_AS[need] for need in spec.needs if not met[need]), None)
+        lacking = [need for need in spec.needs if not met[need]]
+        if spec.level:  # for which the truth is read with grades
+            lacking = [need for need in lacking if need != "grades"]
+        needed = GIVEN_AS[lacking[0]] if lacking else None
         if spec.metric.every_label:
             needed = restricted or needed
         if needed is None:
@@ -490,7 +493,7 @@ def _refuse_nothing_kept(
     settings: Settings, specs: Sequence[Spec], met: Mapping[str, bool]
 ) -> None:
     """Refuse to keep values by label, or points of curves, if no measure has any."""
-    have_label_values = met["sets"] or met["entry scores"] or any(spec.k for spec in specs)
+    have_label_values = met["sets"] or met["entry scores"] or any(spec.by_label for spec in specs)
     if settings.per_label and not have_label_values:
         needed = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
         raise ValueError(Message(Keyword("per_label"), " needs ", *needed))

@@ -36,12 +36,11 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
         hierarchy = as_edges(question.hierarchy)
         # the match finds the names of the labels
         matched_question = replace(question, labels=None, hierarchy=hierarchy)
-    conventions = matched_question.resolved_conventions
     nodes = list_nodes(matched_question.hierarchy)
     options = MatchOptions(
         question.n_labels,
         question.labels,
-        conventions.graded,
+        question.reads_grades,
         nodes=nodes,
         higher_is_better=question.higher_is_better,
     )
@@ -56,7 +55,7 @@ def evaluate_values(request: Request, predictions: Mapping[str, tuple[Any, Any]]
                 data = replace(data, y_score=y_score, y_pred=y_pred)
                 errors.enter_context(renaming("y_score", f"y_score of {shown(name)}"))
                 errors.enter_context(renaming("y_pred", f"y_pred of {shown(name)}"))
-            batch = open_batch(data, options, conventions, look_at=conventions.graded)
+            batch = open_batch(data, options, question.read_gains, look_at=question.reads_grades)
             is_shared = len(predictions) > 1 and is_nameless("y_true", data.y_true)
             if is_shared and not isinstance(data.y_true, Source):
                 batch = batch._replace(truth=cache_blocks(batch.truth))

@@ -18,6 +18,9 @@ WITHIN = (JUDGED, CANDIDATES)  # those that name the labels that are kept
 TRUTH = "truth"  # of ``judged``: the labels that the truth lists
 
 
+WORDS = {UNJUDGED: '"nan", -1', JUDGED: '"truth"'}  # that arguments take in place of a file
+
+
 class CellMarks(NamedTuple):
     """What a truth tells of judged cells.
 

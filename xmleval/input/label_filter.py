@@ -207,7 +207,9 @@ def fewer_labels(names: Collection[str], unlisted: float | None) -> Message | No
     if unlisted is not None:
         score = Field("unlisted", f"{unlisted:g}")
         below = Field("unlisted", "below")
-        raise InputError(given[0], Message(score, " gives all labels a score; expected ", below))
+        others = ", also those that are not judged" if given[0] in (UNJUDGED, JUDGED) else ""
+        reason = Message(score, f" gives all labels a score{others}; expected ", below)
+        raise InputError(given[0], reason)
     if CANDIDATES in names and "y_score" not in names:
         raise InputError(
             CANDIDATES, Message("ranked by ", Keyword("y_score"), ", which is not given")

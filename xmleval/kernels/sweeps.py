@@ -12,7 +12,8 @@ from xmleval.kernels.fixed import LIMBS, ONE, add_term
 from xmleval.kernels.jit import Whole, kernel, kernel_with_work, slow_entries
 from xmleval.kernels.products import add_product, product_sum
 
-RECALL, PRECISION, FALLOUT, AREA = range(4)  # queries of a curve, besides its largest F1
+# queries of a curve, besides its largest F1; ENVELOPE only of the curves of labels
+RECALL, PRECISION, FALLOUT, AREA, ENVELOPE = range(5)
 STRIDE = 32  # scores skipped at a time; within them a binary search has no branches to mispredict
 
 
@@ -27,11 +28,15 @@ class CurveSums(NamedTuple):
     peak : float64 (2,), the largest F1 of a cut, and its score
     queries : float64 (n, 2), what, and a number x above 0 and at most 1: largest recall with
         precision >= x, largest precision with recall >= x, smallest false positive rate with recall
-        >= x, or the area under the ROC curve up to the false positive rate x
-    areas : int64 (n, 4), fixed point: that area as a share of x, times the number of relevant
-        entries; zeros where no area is a query
+        >= x, the area under the ROC curve up to the false positive rate x, or the area under the
+        envelope of the precision-recall curve, for which x is unused
+    areas : int64 (n, 4), fixed point: the first area as a share of x, or the second one, times the
+        number of relevant entries; zeros where no area is a query
     cuts : float64 (n, 2), value of the best cut (negated, if small ones are better) and its score;
         unused where an area is a query
+    envelope : float64 (s, 2), cuts of decreasing precision, each the largest from there on: the
+        precision, and the relevant entries at or above it; s is 0 where it is no query
+    n_envelope : int64 (1,), their number so far
     """
 
     totals: NDArray[Any]  # float64 of entries with weights
@@ -41,6 +46,8 @@ class CurveSums(NamedTuple):
     queries: Floats
     areas: Ints
     cuts: Floats
+    envelope: Floats
+    n_envelope: Ints
 
 
 class LabelCurves(NamedTuple):
@@ -115,6 +122,38 @@ def share_ranked(tied: float, wrong: float, limit: float) -> float:
 
 
 @kernel
+def add_to_envelope(precision: float, seen: float, envelope: Floats, n_envelope: Ints) -> None:
+    """Add the cut at the end of a tie group; it replaces those above it of at most its precision.
+
+    seen : relevant entries at or above the cut; envelope, n_envelope : see `CurveSums`
+    """
+    n = n_envelope[0]
+    while n > 0 and envelope[n - 1, 0] <= precision:
+        n -= 1
+    envelope[n, 0] = precision
+    envelope[n, 1] = seen
+    n_envelope[0] = n + 1
+
+
+@kernel
+def add_envelope_area(envelope: Floats, n_envelope: Ints, area: Ints) -> None:
+    """Add the precision of the envelope at every relevant entry; see `CurveSums`."""
+    before = 0.0
+    for i in range(n_envelope[0]):
+        add_term(area, (envelope[i, 1] - before) * envelope[i, 0])
+        before = envelope[i, 1]
+
+
+@kernel
+def has_query(queries: Floats, kind: int) -> bool:
+    """Return whether any query is of a kind."""
+    n = 0
+    for i in range(queries.shape[0]):
+        n += queries[i, 0] == kind
+    return n > 0
+
+
+@kernel
 def update_operating_points(
     group: float,
     tied: float,
@@ -139,6 +178,9 @@ def update_operating_points(
         if kind == AREA:
             if n_irrelevant > 0:
                 add_term(sums.areas[i], group * share_ranked(tied, wrong, number * n_irrelevant))
+            continue
+        if kind == ENVELOPE:
+            add_to_envelope(seen / size, seen, sums.envelope, sums.n_envelope)
             continue
         value = seen / size
         limit = recall
@@ -407,7 +449,13 @@ def sweep_labels(
     areas = np.zeros((n, LIMBS), np.int64)
     peak = np.zeros(2)
     cuts = np.zeros((n, 2))
-    sums = CurveSums(totals, pairs, precision, peak, queries, areas, cuts)
+    n_envelope = np.zeros(1, np.int64)
+    n_most = 0
+    if has_query(queries, ENVELOPE):
+        for label in range(n_unlisted.shape[0]):
+            n_most = max(n_most, relevant_ptr[label + 1] - relevant_ptr[label] + 1)
+    envelope = np.empty((n_most, 2))
+    sums = CurveSums(totals, pairs, precision, peak, queries, areas, cuts, envelope, n_envelope)
     for label in range(n_unlisted.shape[0]):
         start = relevant_ptr[label]
         stop = relevant_ptr[label + 1]
@@ -430,6 +478,7 @@ def sweep_labels(
         peak[1] = np.nan
         cuts[:, 0] = 0.0
         cuts[:, 1] = np.nan
+        n_envelope[0] = 0
         if in_order[label]:
             sweep_around(right, wrong, missing, unlisted, sums)
         else:
@@ -440,6 +489,8 @@ def sweep_labels(
         peaks[label, 0, 0] = peak[0]
         peaks[label, 0, 1] = peak[1]
         for i in range(n):
+            if queries[i, 0] == ENVELOPE:
+                add_envelope_area(envelope, n_envelope, areas[i])
             areas_of[label, 1 + i] = leading_float(areas[i, 0], areas[i, 1], areas[i, 2])
             peaks[label, 1 + i, 0] = cuts[i, 0]
             peaks[label, 1 + i, 1] = cuts[i, 1]

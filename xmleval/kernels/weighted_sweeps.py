@@ -7,7 +7,14 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.kernels.fixed import LIMBS, add_term, as_float
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.sweeps import CurveSums, LabelCurves, update_operating_points
+from xmleval.kernels.sweeps import (
+    ENVELOPE,
+    CurveSums,
+    LabelCurves,
+    add_envelope_area,
+    has_query,
+    update_operating_points,
+)
 from xmleval.kernels.weight_sums import SUM, add_table, add_to, minus, plus, times
 
 SEEN, WRONG, RIGHT, TIED = range(4)  # sums of a sweep
@@ -132,6 +139,9 @@ def sweep_labels(
     limbs = np.zeros((1 + queries.shape[0], LIMBS), np.int64)
     strides = np.zeros(2)
     points = np.zeros((0, 3))
+    n_most = relevant.shape[0] + 1 if has_query(queries, ENVELOPE) else 0
+    envelope = np.empty((n_most, 2))
+    n_envelope = np.zeros(1, np.int64)
     unlisted_sums[:, 0] = unlisted
     for place in range(counts.shape[0]):
         peak = curves.peak[place]
@@ -164,9 +174,15 @@ def sweep_labels(
                 totals[kind, 0], totals[kind, 1], pairs[kind, 0], pairs[kind, 1]
             )
         pairs[:] = 0.0
-        sums = CurveSums(totals, pairs, limbs[0], peak[0], queries, limbs[1:], peak[1:])
+        n_envelope[0] = 0
+        sums = CurveSums(
+            totals, pairs, limbs[0], peak[0], queries, limbs[1:], peak[1:], envelope, n_envelope
+        )
         sweep_sums(relevant[i0:i], irrelevant[j0:j], unlisted_sums, sums, strides, points)
         curves.pairs[place, 0] = pairs[RIGHT, 0]
         curves.pairs[place, 1] = pairs[TIED, 0]
+        for at in range(queries.shape[0]):
+            if queries[at, 0] == ENVELOPE:
+                add_envelope_area(envelope, n_envelope, limbs[1 + at])
         for at in range(limbs.shape[0]):
             curves.precision[place, at] = as_float(limbs[at])

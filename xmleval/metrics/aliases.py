@@ -58,7 +58,17 @@ ALIASES_BY_SOURCE: dict[str, dict[str, str]] = {
     },
 }
 
-# The same without averages, by name
+# Names of ir_measures that are read with ``rel=`` alone, as in "AP(rel=2)@100", which tells them
+# from other measures of these names
+WITH_LEVEL: dict[str, str] = {
+    "ap": "map@all",
+    "ap@": "map_r@",
+    "map": "map@all",
+    "rbp": "rbp@all",
+    "rr": "mrr@all",
+}
+
+# Names in `ALIASES_BY_SOURCE` without averages
 ALIASES: dict[str, str] = {}
 # Names that take an average, as in "roc_auc.macro"
 AVERAGED: dict[str, str] = {}

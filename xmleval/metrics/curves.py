@@ -110,6 +110,21 @@ AP = POOLED(
     conventions=("ap_empty", "labels", "unlisted"),
 )
 
+INTERPOLATED_AP = POOLED(
+    name="ap",
+    title="area under the precision-recall curve of a label, with the largest precision from each "
+    "recall on, as in PASCAL VOC from 2010 on",
+    symbol="AP {average} (interpolated {interpolated})",
+    formula="sum over tie groups of increase in recall times the largest precision at this or any "
+    "lower score",
+    reference="Everingham et al. 2010 (IJCV 88(2)); VOC development kit 2010",
+    value=average_precision,
+    averages=("macro", "weighted"),
+    params={"interpolated": Param(0.0, words=("voc2010",))},
+    curve_query="envelope",
+    conventions=("ap_empty", "labels", "unlisted"),
+)
+
 AT_POINT = partial(POOLED, value=at_point, unsmooth=("micro", "macro", "weighted"), threshold=True)
 ABSTAINING = partial(
     Measure,
@@ -136,6 +151,7 @@ TABLE = (
         curve_query="area",
     ),
     AP,
+    INTERPOLATED_AP,
     POOLED(
         name="peak_f1",
         title="maximum F1 over thresholds on scores pooled over rows",

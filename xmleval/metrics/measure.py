@@ -53,6 +53,8 @@ class Param(NamedTuple):
         Whether it must be above 0 and below 1.
     unit : bool, default False
         Whether it must be from 0 to 1.
+    words : tuple of str, optional
+        Words of which the parameter is one; its number is the place of the word.
 
     Examples
     --------
@@ -66,9 +68,28 @@ class Param(NamedTuple):
     share: bool = False
     below_one: bool = False
     unit: bool = False
+    words: tuple[str, ...] = ()
+
+    def text(self, value: float) -> str:
+        """Return a value as it is written in a name.
+
+        Parameters
+        ----------
+        value : float
+            A value that is allowed.
+
+        Examples
+        --------
+        >>> xmleval.Param(7.0).text(2.5)
+        '2.5'
+        """
+        if self.words:
+            return self.words[int(value)]
+        return str(int(value)) if value.is_integer() else repr(value)
 
 
 Best = Callable[[Ints, Setting], Floats]
+STATES_OF_ROWS = ("rank_profile", "row_sums", "row_ratios")  # that read no labels across rows
 
 
 def best_one(n_relevant: Ints, setting: Setting) -> Floats:
@@ -236,10 +257,11 @@ class Measure:
     bounded: tuple[str, ...] = ()
     # whether the formula needs only the pair counts of a curve, which are cheaper
     pairs_alone: bool = False
-    # {"", "recall", "precision", "fallout", "area"}: what it asks of a curve of pooled scores
+    # {"", "recall", "precision", "fallout", "area", "envelope"}: what it asks of a curve of scores
     # beside what every sweep gives: the largest recall with a precision, the largest precision with
     # a recall, the smallest false positive rate with a recall, or the area up to a false positive
-    # rate, which its parameter names. `peak`, `threshold` and `precision` of the curve that the
+    # rate, which its parameter names, or the area under the largest precision from each recall on,
+    # of curves of labels alone. `peak`, `threshold` and `precision` of the curve that the
     # formula gets are about that
     curve_query: str = ""
     # whether the report gives the threshold at which the micro average is reached
@@ -273,6 +295,16 @@ class Measure:
     def has_orders(self) -> bool:
         """Whether its values can be expected over all orders of equal scores."""
         return self.expected is not None or self.state == "rank_profile"
+
+    def has_levels(self, average: str | None) -> bool:
+        """Return whether a name with an average takes ``rel=``, the least grade of relevant labels.
+
+        These are measures of rows that depend on which labels are relevant, and not on grades
+        (@private).
+        """
+        state = self.state if isinstance(self.state, str) else self.state[average or ""]
+        is_of_gains = "gains" in self.conventions
+        return state in STATES_OF_ROWS and self.of_relevance and not (is_of_gains or self.gapless)
 
     @property
     def general(self) -> bool:

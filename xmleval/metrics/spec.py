@@ -9,14 +9,26 @@ from functools import lru_cache
 from typing import Any
 
 from xmleval.base.cached import cached
-from xmleval.base.conventions import Conventions, names_field, resolve_conventions
+from xmleval.base.conventions import (
+    MOST_GRADE,
+    Conventions,
+    names_field,
+    resolve_conventions,
+)
 from xmleval.base.errors import positive_integer, shown
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Measure
 from xmleval.metrics.entry_points import defined_measure
 from xmleval.metrics.lists import as_cutoffs, as_names
 from xmleval.metrics.measure import DEFINED, OWN, Metrics, Param, variant
-from xmleval.metrics.spellings import AMBIGUOUS, canonical, meaning, nearest, plain
+from xmleval.metrics.spellings import (
+    AMBIGUOUS,
+    canonical,
+    meaning,
+    nearest,
+    plain,
+    without_params,
+)
 
 GRAMMAR = re.compile(
     r"(?P<name>[a-z0-9_\-]+)"
@@ -25,21 +37,29 @@ GRAMMAR = re.compile(
     r"(@(?P<k>-?[0-9]+|all))?"
 )
 TREC_NDCG = re.compile(r"\s*ndcg_cut([_.@].*)?\s*", re.IGNORECASE)
+LEVELLED = re.compile(r"[^(]*\([^()]*\brel\s*=[^()]*\).*", re.IGNORECASE)
 TREC_NAME = re.compile(r"\s*((ndcg_cut|map_cut|P|recall|success)_[0-9]+|recip_rank|Rprec)\s*")
 DEFAULT_K = (1, 3, 5)
 MOST_K = (1 << 31) - 1
 MOST_DIGITS = 400
 SETS_OF_LABELS = "label_totals"  # the state that counts predicted sets by label
+LEVEL = "rel"  # the parameter that sets the level of relevance of a measure
 
 
 @dataclass(frozen=True)
 class Spec:
-    """One measure with its average, parameters and cutoff; as text, its canonical name."""
+    """One measure with its average, parameters and cutoff; as text, its canonical name.
+
+    params : parameters of the formula
+    level : least grade of the labels that are relevant for this measure, by ``rel=`` in its name;
+        None for that of the conventions
+    """
 
     metric: Measure
     average: str | None = None
     params: tuple[tuple[str, float], ...] = ()
     k: int | None = None
+    level: int | None = None
 
     def __repr__(self) -> str:
         """Return the name in angle brackets."""
@@ -51,9 +71,11 @@ class Spec:
         text = self.metric.name
         if self.average:
             text += f".{self.average}"
-        if self.params:
-            params = ",".join(f"{name}={_number(value)}" for name, value in self.params)
-            text += f"({params})"
+        params = [f"{name}={self.metric.params[name].text(value)}" for name, value in self.params]
+        if self.level:
+            params.append(f"{LEVEL}={self.level}")
+        if params:
+            text += f"({','.join(params)})"
         if self.cutoff:
             text += f"@{self.cutoff}"
         return text
@@ -130,6 +152,8 @@ class Spec:
     @property
     def by_label(self) -> bool:
         """Whether labels have values of it, or hits at its cutoff or in its sets."""
+        if self.level:  # hits by label are those of the conventions
+            return False
         return (
             bool(self.k) or self.average in ("macro", "micro", "weighted") or "sets" in self.needs
         )
@@ -204,11 +228,13 @@ class Spec:
     @property
     def symbol(self) -> str:
         """The printed symbol, such as ``nDCG@5``."""
-        values = {name: _number(value) for name, value in self.params}
+        values = {name: self.metric.params[name].text(value) for name, value in self.params}
         text = self.metric.symbol.format(k=self.k, average=self.average, **values)
-        if not self.cutoff or text.endswith(f"@{self.cutoff}"):
-            return text
-        return f"{text}@{self.cutoff}"
+        if self.cutoff:
+            text = text.removesuffix(f"@{self.cutoff}")
+        if self.level:
+            text = _with_level(text, self.level)
+        return f"{text}@{self.cutoff}" if self.cutoff else text
 
 
 def _over_all_orders(metric: Measure, conventions: Conventions) -> Measure:
@@ -227,8 +253,11 @@ def _over_all_orders(metric: Measure, conventions: Conventions) -> Measure:
     )
 
 
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)
+def _with_level(symbol: str, level: int) -> str:
+    """Return a symbol without cutoff with the level of relevance in parentheses."""
+    if symbol.endswith(")"):
+        return f"{symbol[:-1]}, {LEVEL}={level})"
+    return f"{symbol} ({LEVEL}={level})"
 
 
 def parse_spec(text: str) -> Spec:
@@ -258,9 +287,12 @@ def _parse_spec(text: str, own: Measure | None) -> Spec:
         limit = "positive" if k <= 0 else "below 2^31"
         raise ValueError(f"{shown(text)}: k={k} is not {limit}")
     metrics = _metrics_with_cutoff(text, metrics, k, is_whole)
-    params = [item for item in (match["params"] or "").split(",") if item]
-    metric = _metric_with_params(metrics, {item.partition("=")[0] for item in params})
-    return Spec(metric, average, _parse_params(text, metric, average, match["params"]), k)
+    items = (match["params"] or "").split(",") if match["params"] else []
+    levels = [item for item in items if item.partition("=")[0] == LEVEL]
+    items = [item for item in items if item not in levels]
+    metric = _metric_with_params(metrics, {item.partition("=")[0] for item in items if item})
+    level = _parse_level(text, metric, average, levels)
+    return Spec(metric, average, _parse_params(text, metric, average, items), k, level)
 
 
 def _metrics_with_average(
@@ -319,15 +351,42 @@ def _unknown(text: str, reason: str) -> ValueError:
     return ValueError(f"{shown(text)}: here it is {meant}" if meant else reason)
 
 
+def _parse_level(
+    text: str, metric: Measure, average: str | None, items: Sequence[str]
+) -> int | None:
+    """Return the level of relevance that a name sets, or None; refuse it where it is unused."""
+    if not items:
+        return None
+    if len(items) > 1:
+        raise ValueError(f"{shown(text)}: {LEVEL} is given twice")
+    if not metric.has_levels(average):
+        name = f"{metric.name}.{average}" if average else metric.name
+        raise ValueError(f"{shown(text)}: {name} takes no {LEVEL}{_why_no_level(metric)}")
+    value = items[0].partition("=")[2]
+    number = decimal_number(value)
+    if number is None or not number.is_integer() or not 1 <= number < MOST_GRADE:
+        raise ValueError(f"{shown(text)}: {LEVEL}={shown(value)} is not a whole number from 1")
+    return int(number)
+
+
+def _why_no_level(metric: Measure) -> str:
+    """Return why a measure has no level of its own, to end a message."""
+    if "gains" in metric.conventions or metric.name == "err":
+        return ": it reads the gains of all grades"
+    if not metric.of_relevance:
+        return ": it does not depend on which labels are relevant"
+    return '; conventions="relevant_from=2" sets the level of all measures'
+
+
 def _parse_params(
-    text: str, metric: Measure, average: str | None, text_of_params: str | None
+    text: str, metric: Measure, average: str | None, items: Sequence[str]
 ) -> tuple[tuple[str, float], ...]:
     """Return the parameters of a measure by name, with the defaults of those that are not given."""
     name_and_average = metric.name
     if average:
         name_and_average += f".{average}"
     numbers: dict[str, float] = {}
-    for item in text_of_params.split(",") if text_of_params else []:
+    for item in items:
         name, _, value = item.partition("=")
         if name in numbers:
             raise ValueError(f"{shown(text)}: {name} is given twice")
@@ -338,7 +397,7 @@ def _parse_params(
         if name in numbers:
             continue
         if not param.default:
-            example = f"{name_and_average}({name}={param.example:g})"
+            example = f"{name_and_average}({name}={param.text(param.example)})"
             _, at, cutoff = text.partition("@")
             if cutoff:
                 example += at + cutoff
@@ -349,6 +408,11 @@ def _parse_params(
 
 def _parse_param(text: str, param: Param, name: str, value: str) -> float:
     """Return the number that a parameter is set to, if the parameter allows it."""
+    if param.words:
+        if value not in param.words:
+            words = ", ".join(param.words)
+            raise ValueError(f"{shown(text)}: {name}={shown(value)} is not one of {words}")
+        return float(param.words.index(value))
     number = decimal_number(value)
     if number is None:
         raise ValueError(f"{shown(text)}: {name}={shown(value)} is not a number")
@@ -378,6 +442,11 @@ def conventions_of(
     if any(map(_has_grades, _texts_of(metrics))):
         return replace(conventions, gains="linear")
     return conventions
+
+
+def has_levels(metrics: object) -> bool:
+    """Return whether a name in a list of measures sets a level of relevance, valid or not."""
+    return any(map(LEVELLED.fullmatch, _texts_of(metrics)))
 
 
 def _texts_of(metrics: object) -> list[str]:
@@ -474,9 +543,10 @@ def _named_in_table(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     is_at_each_k = "".join(text.lower().split()).endswith("@k")
     if "@" in name or (name in AMBIGUOUS and not is_at_each_k):
         return (parse_spec(text),)
-    cutoffs = {m.cutoff for m in TABLE if m.name == name} - {"all"}
+    plain_name = without_params(name)
+    cutoffs = {m.cutoff for m in TABLE if m.name == plain_name} - {"all"}
     # names such as prec and success are in the table with a cutoff alone
-    only_at_k = not cutoffs and canonical(f"{name}@") in {f"{m.name}@" for m in TABLE}
+    only_at_k = not cutoffs and canonical(f"{plain_name}@") in {f"{m.name}@" for m in TABLE}
     if cutoffs == {"required"} or only_at_k or is_at_each_k:
         return tuple(parse_spec(f"{name}@{k}") for k in ks)
     return (parse_spec(text),)

@@ -6,9 +6,12 @@ import re
 
 from xmleval.base.errors import did_you_mean, shown
 from xmleval.metrics import GROUPS, TABLE, Measure
-from xmleval.metrics.aliases import ALIASES, AVERAGED
+from xmleval.metrics.aliases import ALIASES, AVERAGED, WITH_LEVEL
 
 BLANKS = re.compile(r"(?<![0-9.]) +| +(?![0-9.])")  # but not those that cut a number in two
+PARTS = re.compile(r"(?P<head>[^(@]*)(?P<params>\([^()]*\))?(?P<cutoff>@.*)?")
+LEVELS = re.compile(r"[(,]rel=")
+RECALLS = re.compile(r"iprec\(([^()]*)\)@([01](?:\.[0-9]*)?)")  # ir_measures' IPrec(rel=2)@0.1
 NAMES = {metric.name for metric in TABLE}
 AT_K = {metric.name for metric in TABLE if metric.cutoff in ("required", "optional")}
 JOINED = {  # f1_macro, macro_f1
@@ -109,6 +112,9 @@ def canonical(text: str) -> str:
     at each cutoff.
     """
     text = plain(text)
+    at_recall = RECALLS.fullmatch(text)
+    if at_recall:
+        return f"iprec(recall={at_recall[2]},{at_recall[1]})"
     if text.endswith("@k"):
         return _aliased(text[:-1]).removesuffix("@")
     head, *tail = re.split(r"(?=[(@])", text, maxsplit=1)
@@ -121,14 +127,28 @@ def canonical(text: str) -> str:
 
 
 def _aliased(text: str) -> str:
-    """Replace an alias, with or without a cutoff, by its name in the table."""
-    head, at, cutoff = text.partition("@")
-    alias = head.replace("-", "_")
-    if at and f"{alias}@" in ALIASES:
-        return ALIASES[f"{alias}@"] + cutoff
-    if alias in ALIASES:
-        return ALIASES[alias] + at + cutoff
-    return text
+    """Replace an alias, with or without parameters and cutoff, by its name in the table."""
+    match = PARTS.fullmatch(text)
+    if match is None:
+        return text
+    alias = match["head"].replace("-", "_")
+    params = match["params"] or ""
+    cutoff = match["cutoff"] or ""
+    key = alias
+    if cutoff and (f"{alias}@" in ALIASES or f"{alias}@" in WITH_LEVEL):
+        key = f"{alias}@"
+    name = ALIASES.get(key)
+    if LEVELS.search(params) and (key.endswith("@") or not cutoff):
+        name = WITH_LEVEL.get(key, name)
+    if name is None:
+        return text
+    name, at, of_all = name.partition("@")
+    return name + params + (at + of_all).removesuffix("@") + cutoff
+
+
+def without_params(name: str) -> str:
+    """Return a name without the parameters in parentheses."""
+    return re.sub(r"\([^()]*\)", "", name)
 
 
 def _dotted(name: str) -> str:

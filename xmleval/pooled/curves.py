@@ -175,7 +175,8 @@ def as_curve_sums(
     totals: NDArray[Any], pairs: NDArray[Any], precision: Ints, peak: Floats, queries: Floats
 ) -> CurveSums:
     """Return sums that a kernel adds to these arrays, see `PartialCurve`."""
-    return CurveSums(totals, pairs, precision[0], peak[0], queries, precision[1:], peak[1:])
+    arrays = totals, pairs, precision[0], peak[0], queries, precision[1:], peak[1:]
+    return CurveSums(*arrays, np.empty((0, 2)), np.zeros(1, np.int64))
 
 
 def count_tie_group(

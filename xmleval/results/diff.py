@@ -182,6 +182,8 @@ class Diff(Result[Change]):
             lines.append(f"no rows: {self.spec} is no mean over rows")
         if self.labels is None:
             missing = "no values by label, and no cutoff to count hits at"
+            if self.spec.level:
+                missing = "no values by label, as hits of labels are not counted by level"
             lines.append(f"no labels: {self.spec} has {missing}")
         lines += [f"note: {note}" for note in self.notes]
         return [*map(Footnote, lines)]
@@ -549,4 +551,6 @@ def refuse_no_labels(argument: str, specs: Sequence[Spec]) -> None:
     if not any(spec.by_label for spec in specs):
         names = ", ".join(map(str, specs))
         reason = f"none of {names} has values by label, or a cutoff to count hits at"
+        if any(spec.level for spec in specs):
+            reason += "; hits of labels are not counted by level"
         raise InputError(argument, reason)

@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.budget import Resources
 from xmleval.base.errors import Keyword, Message
-from xmleval.kernels.sweeps import AREA, FALLOUT, PRECISION, RECALL
+from xmleval.kernels.sweeps import AREA, ENVELOPE, FALLOUT, PRECISION, RECALL
 from xmleval.metrics.curves import AP, AUC
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.discounts import logs_of
@@ -29,6 +29,7 @@ QUERY_CODES = {
     "precision": PRECISION,
     "fallout": FALLOUT,
     "area": AREA,
+    "envelope": ENVELOPE,
 }
 
 
@@ -55,14 +56,21 @@ class Needs(NamedTuple):
         bounds = any(map(plan.bounded, specs))
         micro = [spec for spec in specs if spec.average == "micro"]
         pairs_suffice = all(spec.metric.pairs_alone for spec in micro)
-        queries = dict.fromkeys(_find_query(spec) for spec in specs if spec.metric.curve_query)
+        found = dict.fromkeys(_find_query(spec) for spec in specs if spec.metric.curve_query)
+        queries = sorted(found, key=lambda query: query[0] == ENVELOPE)  # those of labels last
         return cls(
             cells=bool(micro) or plan.curve_points > 0,
             columns=plan.keep_curves or bool(averages - {"micro"}),
             bounds=bounds,
             pairs_alone=pairs_suffice and not (plan.curve_points or bounds),
-            queries=np.array([*queries]).reshape(-1, 2),
+            queries=np.array(queries).reshape(-1, 2),
         )
+
+    @property
+    def cell_queries(self) -> Floats:
+        """The queries of the curve of all entries, the first ones: an envelope is of labels."""
+        queries: Floats = self.queries[self.queries[:, 0] != ENVELOPE]
+        return queries
 
     def select_query(self, curve: Curve, spec: Spec) -> Curve:
         """Return a curve with the answers to the query of a spec, instead of those to all."""

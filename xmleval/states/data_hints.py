@@ -26,7 +26,7 @@ from xmleval.states.effects import (
     reads_relevance,
 )
 from xmleval.states.list_lengths import ListLengths, measure_lengths
-from xmleval.states.plan import NO_GAPS, Plan
+from xmleval.states.plan import NO_GAPS, Plan, at_level
 from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import ListLength, Results
 from xmleval.states.state import Arrays, State, unjudged_rows
@@ -37,7 +37,7 @@ COUNTS = (
     "rows",
     "relevant",  # relevant labels of all rows
     "listed",  # entries of all lists
-    "tied",  # rows with equal scores on both sides of a cutoff
+    "tied",  # rows with equal scores on both sides of a cutoff, at the first level of relevance
     "labelled",  # rows with relevant labels
     # rows that lack a score, by the average that reads them: with pairs, and all
     "samples",
@@ -81,7 +81,10 @@ class DataHints(State):
     ties : kind and cutoff of the ties that each measure depends on, by its name
     cutoffs : int64 (c,), cutoffs of measures and of ``ties``
     noted : bool (c,), whether rows with ties at the cutoff are counted for the note
-    n_tied : int64 (kinds, c), number of rows that depend on ties
+    levels : levels of relevance that measures read, ascending; 0 for that of the conventions
+    n_by_level : int64 (levels, 3), numbers of relevant labels, of rows that have any, and of blocks
+        with judged labels that are not relevant
+    n_tied : int64 (levels, kinds, c), number of rows that depend on ties
     deepest_read : length from which lists are long enough, None if measures read them all
     looks_at_grades, looks_at_range : whether grades are counted, and scores outside of 0 to 1
     """
@@ -103,7 +106,10 @@ class DataHints(State):
         cutoffs = sorted({cutoff for _, cutoff in self.ties.values()})
         self.cutoffs: Ints = np.array(cutoffs, np.int64)
         self.noted: Bools = np.array([cutoff in read_cutoffs for cutoff in cutoffs], np.bool_)
-        self.n_tied: Ints = np.zeros((len(TIE_KINDS), self.cutoffs.size), np.int64)
+        self.levels = sorted({spec.level or 0 for spec in plan.all_specs}) or [0]
+        self.n_by_level: Ints = np.zeros((len(self.levels), 3), np.int64)
+        shape = len(self.levels), len(TIE_KINDS), self.cutoffs.size
+        self.n_tied: Ints = np.zeros(shape, np.int64)
         self.deepest_read: int | None = None
         if plan.depth is not None:
             self.deepest_read = max([SEVERAL, *read_cutoffs])
@@ -129,6 +135,10 @@ class DataHints(State):
             self._count_lists(view, ranking, ranking.raw, n)
         self.n = n
 
+    def _at_level(self, view: View, level: int) -> View:
+        """Return the rows of a block at a level of relevance, 0 for that of the conventions."""
+        return view.relevant_from(self.plan.least_gain(level)) if level else view
+
     def _count_truth(self, view: View, n: dict[str, int]) -> None:
         """Add the counts of the truth of a block."""
         block = view.block
@@ -137,6 +147,12 @@ class DataHints(State):
         n["rows"] += view.n_rows
         n["relevant"] += n_relevant
         n["labelled"] += int(np.count_nonzero(view.n_relevant))
+        n_by_level = self.n_by_level.copy()
+        for place, level in enumerate(self.levels):
+            sizes = self._at_level(view, level).n_relevant
+            is_judging = judged is not None and judged.labels.size > sizes.sum()
+            n_by_level[place] += sizes.sum(), np.count_nonzero(sizes), is_judging
+        self.n_by_level = n_by_level
         n["named"] += not block.by_id and view.n_rows > 0
         n["judging"] += judged is not None and judged.labels.size > n_relevant
         n["unknown"] += block.unknown
@@ -175,14 +191,18 @@ class DataHints(State):
         if self.plan.labels is not None and ranking.ordered:
             n["equal"] += ranking.has_ties
         if self.cutoffs.size and ranking.scores is not None:
-            n_noted, n_tied = count_tied(view, self.cutoffs, self.noted)
-            n["tied"] += n_noted
-            self.n_tied = self.n_tied + n_tied
+            by_level = [
+                count_tied(self._at_level(view, level), self.cutoffs, self.noted)
+                for level in self.levels
+            ]
+            n["tied"] += by_level[0][0]
+            self.n_tied = self.n_tied + np.stack([n_tied for _, n_tied in by_level])
         self.lengths = self.lengths.plus(measure_lengths(ranking.ptr, self.deepest_read))
 
     def merge(self, added: DataHints) -> None:
         """Merge a state of other rows."""
         self.n = {name: n + added.n[name] for name, n in self.n.items()}
+        self.n_by_level = self.n_by_level + added.n_by_level
         self.n_tied = self.n_tied + added.n_tied
         self.lengths = self.lengths.plus(added.lengths)
         self._add_ids(added.missing, added.highest)
@@ -197,13 +217,14 @@ class DataHints(State):
         for spec in plan.gapless:
             if n[spec.average or ""]:
                 results.not_computed[spec.name] = NO_GAPS
-        if not n["relevant"]:
-            results.notes["empty"] = describe_no_relevant(plan)
+        for level, n_relevant in zip(self.levels, self.n_by_level[:, 0].tolist(), strict=True):
+            if not n_relevant:
+                results.notes[at_level("empty", level)] = describe_no_relevant(plan, level)
         if plan.inputs & {JUDGED, UNJUDGED}:
             results.notes["cells"] = self._describe_cells()
         if n["unknown"]:
             self._add_unknown(results)
-        if plan.conventions.graded and not n["judging"]:
+        if plan.reads_grades:
             self._add_unjudged(results)
         self._add_meaning(results)
         if any("scores" in spec.needs or "entry scores" in spec.needs for spec in plan.all_specs):
@@ -245,9 +266,13 @@ class DataHints(State):
             )
 
     def _add_unjudged(self, results: Results) -> None:
-        """Add a note that no irrelevant label is judged."""
+        """Add a note on measures for which no irrelevant label is judged."""
         names_by_meaning = dict[str, list[str]]()
+        n_judging = dict(zip(self.levels, self.n_by_level[:, 2].tolist(), strict=True))
         for spec in self.plan.specs:
+            reads_judgements = spec.level or self.plan.conventions.graded
+            if not reads_judgements or n_judging[spec.level or 0]:
+                continue
             if spec.metric.name in IF_RELEVANT_ARE_JUDGED:
                 meaning = IF_RELEVANT_ARE_JUDGED[spec.metric.name]
                 names_by_meaning.setdefault(meaning, []).append(spec.name)
@@ -321,14 +346,17 @@ class DataHints(State):
 
     def _add_tied(self, results: Results) -> None:
         """Add the shares of rows whose values, or the shares of label groups, depend on ties."""
+        level_of = {spec.name: spec.level or 0 for spec in self.plan.all_specs}
         for name, (kind, cutoff) in self.ties.items():
+            level = self.levels.index(level_of[name])
+            n_labelled = int(self.n_by_level[level, 1])
             for key, shares in ((kind, results.tied), (f"{kind} of group", results.tied_shares)):
                 if key not in TIE_KINDS:  # not every kind has one of groups
                     continue
                 place = np.searchsorted(self.cutoffs, cutoff)
-                n_tied = int(self.n_tied[TIE_KINDS.index(key), place])
+                n_tied = int(self.n_tied[level, TIE_KINDS.index(key), place])
                 if n_tied:
-                    shares[name] = n_tied / self.n["labelled"]
+                    shares[name] = n_tied / n_labelled
 
     def _add_short(self, results: Results) -> None:
         """Add the measures that read cut lists and short ones, and a note on their length."""
@@ -367,7 +395,11 @@ class DataHints(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         lists = np.array([*self.lengths, self.missing, self.highest])
-        return {"counts": np.array([*self.n.values()]), "lists": lists, "ties": self.n_tied}
+        ties = self.n_tied.reshape(len(self.levels) * len(TIE_KINDS), self.cutoffs.size)
+        arrays: Arrays = {"counts": np.array([*self.n.values()]), "lists": lists, "ties": ties}
+        if self.levels != [0]:
+            arrays["levels"] = self.n_by_level
+        return arrays
 
     def relabelled_arrays(self, labels: Relabelling) -> Arrays:
         """Return the arrays to save; with new numbers, nothing is known of ids."""
@@ -382,23 +414,36 @@ class DataHints(State):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.n = dict(zip(COUNTS, contents.take("counts", len(COUNTS)).tolist(), strict=True))
-        self.n_tied = contents.take("ties", *self.n_tied.shape, high=contents.n_rows)
+        shape = len(self.levels) * len(TIE_KINDS), self.cutoffs.size
+        ties = contents.take("ties", *shape, high=contents.n_rows)
+        self.n_tied = ties.reshape(self.n_tied.shape)
+        if self.levels == [0]:
+            counts = [self.n["relevant"], self.n["labelled"], self.n["judging"]]
+            self.n_by_level = np.array([counts])
+        else:
+            self.n_by_level = contents.take("levels", *self.n_by_level.shape)
         *lengths, self.missing, self.highest = contents.take("lists", 5, low=-1).tolist()
         self.lengths = ListLengths(*lengths)
 
 
 def counts_any_grade(plan: Plan) -> bool:
     """Return whether labels of any grade are relevant for some measure, as nobody asked for."""
-    conventions = plan.conventions
-    if not conventions.graded or conventions.relevant_from > 1:
+    if not plan.reads_grades or plan.conventions.relevant_from > 1:
         return False
     if FIELD + RELEVANT_FROM in plan.given:
         return False
     return any(reads_relevance(spec, plan) for spec in plan.specs)
 
 
-def describe_no_relevant(plan: Plan) -> Message:
-    """Return the note that no row has a relevant label."""
+def describe_no_relevant(plan: Plan, level_of_measures: int) -> Message:
+    """Return the note that no row has a relevant label, at a level or by the conventions (0)."""
+    if level_of_measures:
+        names = [spec.name for spec in plan.specs if spec.level == level_of_measures]
+        return Message(
+            f"no label of the truth has a grade of {level_of_measures} or above, as "
+            f"{', '.join(names)} {'asks' if len(names) == 1 else 'ask'} for: "
+            f"{'it is' if len(names) == 1 else 'they are'} 0 or undefined"
+        )
     level = plan.conventions.relevant_from
     if level > 1:
         lacking = Message(

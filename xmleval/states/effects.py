@@ -67,8 +67,11 @@ def _reads_field(name: str) -> Callable[[Plan], bool]:
 
 
 def reads_relevance(spec: Spec, plan: Plan) -> bool:
-    """Return whether a measure depends on which labels are relevant, not on gains or judgements."""
-    if spec.reads_gains and plan.conventions.has_gains:
+    """Return whether a measure depends on which labels are relevant by the conventions.
+
+    Measures of gains or of judgements do not, nor do those with a level of relevance of their own.
+    """
+    if spec.level or (spec.reads_gains and plan.conventions.has_gains):
         return False
     return spec.metric.of_relevance
 

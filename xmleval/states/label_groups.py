@@ -12,7 +12,7 @@ from xmleval.base.budget import Resources
 from xmleval.base.errors import printable
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.states.parts import Parts
-from xmleval.states.plan import Plan
+from xmleval.states.plan import OF_LEVEL, Plan, at_level
 from xmleval.states.rank_profile import RankProfile
 from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import ListLength, Part, Results
@@ -20,11 +20,10 @@ from xmleval.states.state import Arrays, State, States, new_states, state_class
 from xmleval.view.parts import LabelParts
 from xmleval.view.view import View
 
-# kinds of states; their names are KIND/GROUP
+# kinds of states; their names are KIND/GROUP, or KIND@LEVEL/GROUP for rows with labels of a level
 ROWS = "rows"
 LABELS = "labels"
 SHARE = "share"
-KINDS = (ROWS, LABELS)  # of measures
 PROFILE = "rank_profile"
 
 
@@ -37,6 +36,7 @@ class LabelGroupStates(Parts):
     have a share of the measure of all labels.
 
     label_measures : names of the measures of labels and of entries
+    kinds : kinds of states of measures; those of rows by level of relevance, None for none
     decisions : rules whose sets measures read
     depths : number of leading labels that each measure of rankings reads
     columns : column of each of these depths in the following tables
@@ -51,6 +51,9 @@ class LabelGroupStates(Parts):
         self.groups = plan.label_groups
         self.splits = LabelParts(plan.label_groups)
         self.label_measures = {spec.name for spec in plan.specs if _counts_labels(plan, spec)}
+        levels = sorted({spec.level or 0 for spec in plan.all_specs} | {0})
+        self.kinds: dict[str, int | None] = {ROWS: None, LABELS: None}
+        self.kinds |= {at_level(ROWS, level): level for level in levels if level}
         self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.all_specs if spec.of_sets)
         share = resources._replace(memory=max(1, resources.memory // len(self.groups.names)))
         for name, labels in zip(self.groups.names, self.splits.labels, strict=True):
@@ -64,7 +67,7 @@ class LabelGroupStates(Parts):
         self.columns = {depth: column for column, depth in enumerate(depths)}
         widths = [[min(depth, labels.size) for depth in depths] for labels in self.splits.labels]
         self.widths: Ints = np.array(widths, np.int64)
-        self.sums = np.zeros((len(KINDS), *self.widths.shape), np.int64)
+        self.sums = np.zeros((len(self.kinds), *self.widths.shape), np.int64)
 
     def _add_group(self, name: str, labels: Labels, resources: Resources) -> None:
         """Add the states of a group: of measures of rows, of other measures, and of shares."""
@@ -75,40 +78,49 @@ class LabelGroupStates(Parts):
             hierarchy=plan.hierarchy and plan.hierarchy.of(labels),
             label_data={name: values[labels] for name, values in plan.label_data.items()},
         )
-        row_specs = tuple(spec for spec in plan.specs if spec.name not in self.label_measures)
-        self.parts[f"{ROWS}/{name}"] = new_states(group_plan.part(specs=row_specs), resources)
-        label_specs = tuple(spec for spec in plan.specs if spec.name in self.label_measures)
-        if label_specs:
-            states = new_states(group_plan.part(specs=label_specs), resources)
-            self.parts[f"{LABELS}/{name}"] = states
+        for kind in self.kinds:
+            specs = tuple(spec for spec in plan.specs if self._kind_of(spec) == kind)
+            if specs or kind == ROWS:
+                states = new_states(group_plan.part(specs=specs), resources)
+                self.parts[f"{kind}/{name}"] = states
         linear = tuple(self._linear_specs())
         if linear:
             share_plan = plan.part(specs=linear)
-            profile: dict[str, State] = {PROFILE: RankProfile(share_plan, linear, resources)}
-            self.parts[f"{SHARE}/{name}"] = States(share_plan, resources, profile)
+            profiles: dict[str, State] = {
+                state: RankProfile(share_plan, specs, resources)
+                for state, specs in share_plan.states.items()
+                if specs
+            }
+            self.parts[f"{SHARE}/{name}"] = States(share_plan, resources, profiles)
+
+    def _kind_of(self, spec: Spec) -> str:
+        """Return the kind of the states of a measure."""
+        return LABELS if spec.name in self.label_measures else at_level(ROWS, spec.level)
 
     def _linear_specs(self) -> list[Spec]:
         """Return the measures that are linear in the hits."""
-        return [spec for spec in self.plan.specs if self.plan.state_of(spec) == PROFILE]
+        states = self.plan.states
+        return [spec for name in states if _is_profile(name) for spec in states[name]]
 
     def split(self, view: View) -> Iterator[tuple[str, View]]:
         """Yield the rows within each group, those with relevant labels, and those for shares."""
+        plan = self.plan
         names = self.groups.names
         n_listed = self.sums.copy()
         for number, rows in enumerate(self.splits.within(view.inside, self.decisions)):
             name = names[number]
-            if f"{LABELS}/{name}" in self.parts:
-                yield f"{LABELS}/{name}", rows
-            yield f"{ROWS}/{name}", rows.with_relevant
-            views = [rows.with_relevant]
-            if self.label_measures:
-                views.append(rows)
-            for kind, part in enumerate(views):
+            for place, (kind, level) in enumerate(self.kinds.items()):
+                if f"{kind}/{name}" not in self.parts:
+                    continue
+                part: View = rows
+                if kind != LABELS:
+                    part = rows.with_relevant(None if level is None else plan.least_gain(level))
+                yield f"{kind}/{name}", part
                 ranking = part.block.ranking
                 if ranking is not None:
                     sizes = row_sizes(ranking.ptr)
                     n_read = np.minimum(sizes[:, None], self.widths[number])
-                    n_listed[kind, number] += n_read.sum(axis=0)
+                    n_listed[place, number] += n_read.sum(axis=0)
         self.sums = n_listed
         if f"{SHARE}/{names[0]}" in self.parts:
             for name, credited in zip(names, self.splits.credited(view), strict=True):
@@ -119,7 +131,7 @@ class LabelGroupStates(Parts):
         assert labels.groups is not None
         names = labels.groups.names
         order = [self.groups.names.index(name) for name in names]
-        parts = [f"{kind}/{name}" for name in names for kind in (*KINDS, SHARE)]
+        parts = [f"{kind}/{name}" for name in names for kind in (*self.kinds, SHARE)]
         parts = [part for part in parts if part in self.parts]
         within = dict[str, Relabelling]()
         for name, place, new in zip(names, order, LabelParts(labels.groups).labels, strict=True):
@@ -178,7 +190,7 @@ class LabelGroupStates(Parts):
         """Return the results within a group."""
         name = self.groups.names[number]
         results = Results()
-        for kind in KINDS:
+        for kind in self.kinds:
             if f"{kind}/{name}" in self.parts:
                 results.add(self.parts[f"{kind}/{name}"].finish())
         results.keep_only([spec.name for spec in self.plan.specs])
@@ -202,8 +214,12 @@ class LabelGroupStates(Parts):
         share = states.finish()
         if self.plan.conventions.empty != "one":
             return share
-        undefined = [spec.name for spec in self._linear_specs() if spec.metric.empty == "undefined"]
-        if undefined and states[PROFILE].n_empty:  # type: ignore[attr-defined]
+        undefined = list[str]()
+        for profile in states:
+            assert isinstance(profile, RankProfile)
+            if profile.n_empty:
+                undefined += [s.name for s in profile.specs if s.metric.empty == "undefined"]
+        if undefined:
             share.values |= dict.fromkeys(undefined, math.nan)
             reason = "rows without relevant labels count 1 and belong to no group"
             results.notes["shares"] = f"no shares of groups of {', '.join(undefined)}: {reason}"
@@ -212,15 +228,22 @@ class LabelGroupStates(Parts):
     def _short_lists(self, group: int) -> dict[str, ListLength]:
         """Return the measures that read more labels than some row lists, and the list lengths."""
         widths = self.widths[group].tolist()
+        kinds = [*self.kinds]
+        kind_of = {spec.name: self._kind_of(spec) for spec in self.plan.specs}
         short = dict[str, ListLength]()
         for name, depth in self.depths.items():
-            kind = int(name in self.label_measures)
-            n_rows = self.n_rows[f"{KINDS[kind]}/{self.groups.names[group]}"]
+            kind = kind_of[name]
+            n_rows = self.n_rows[f"{kind}/{self.groups.names[group]}"]
             column = self.columns[depth]
-            n_listed = int(self.sums[kind, group, column])
+            n_listed = int(self.sums[kinds.index(kind), group, column])
             if n_listed < n_rows * widths[column]:
                 short[name] = ListLength(n_listed / n_rows, widths[column])
         return short
+
+
+def _is_profile(state: str) -> bool:
+    """Return whether a state is a rank profile, at any level of relevance."""
+    return state.partition(OF_LEVEL)[0] == PROFILE
 
 
 def _counts_labels(plan: Plan, spec: Spec) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats
 from xmleval.base.cached import cached
-from xmleval.base.conventions import Conventions
+from xmleval.base.conventions import Conventions, gain_from, gains_to_read
 from xmleval.base.errors import Field, Message
 from xmleval.input.cell_marks import CANDIDATES
 from xmleval.input.label_filter import what_cells_are
@@ -38,6 +38,7 @@ NO_GAPS = Message(Field("unlisted"), " or a score for every label")
 LINKED = Message(
     Field("link", "sigmoid"), " makes them of logits, and `xmleval calibrate` of any scores"
 )
+OF_LEVEL = "@"  # in the name of a state, before the level of relevance of its measures
 CURVE = parse_spec("auc.micro")  # reads the state that kept curves come from
 GIVEN_SETS = Decision("pred")
 
@@ -124,6 +125,17 @@ class Settings:
             settings["unknown"] = True
             settings["counts_cells"] = self.counts_cells
         return settings
+
+    @property
+    def read_gains(self) -> str:
+        """Gains that grades of the truth are read as; "binary" where no grades are read."""
+        has_levels = any(spec.level for spec, _ in self.requested)
+        return gains_to_read(self.conventions, has_levels)
+
+    @property
+    def reads_grades(self) -> bool:
+        """Whether the truth holds grades: by the conventions, or for a measure with a level."""
+        return self.read_gains != "binary"
 
     @property
     def constants(self) -> dict[str, float | str]:
@@ -270,7 +282,11 @@ class Plan(Settings):
 
     def state_of(self, spec: Spec) -> str:
         """Return the state that a spec reads; empty if it is computed from other measures."""
-        return spec.state_with(self.weighted)
+        return at_level(spec.state_with(self.weighted), spec.level)
+
+    def least_gain(self, level: int) -> float:
+        """Return the least gain, as read, of the labels that are relevant at a level."""
+        return gain_from(level, self.read_gains)
 
     def bounded(self, spec: Spec) -> bool:
         """Return whether bounds of a spec are requested and available."""
@@ -336,7 +352,7 @@ def _kept_decisions(settings: Settings, specs: Sequence[Spec]) -> dict[Decision,
     has_sets = settings.per_label is True or any("sets" in spec.needs for spec in kept_specs)
     if settings.decision is not None and has_sets:
         kept[settings.decision] = [""]
-    for cutoff in dict.fromkeys(spec.k for spec in kept_specs if spec.k):
+    for cutoff in dict.fromkeys(spec.k for spec in kept_specs if spec.k and not spec.level):
         kept.setdefault(top(cutoff), []).append(f"@{cutoff}")
     return kept
 
@@ -443,9 +459,9 @@ def _specs_by_state(
     for spec in specs:
         name = spec.state_with(weighted)
         if name:
-            readers[name].append(spec)
+            readers[at_level(name, spec.level)].append(spec)
         if name == "row_sums" and settings.bounds and spec.bounded(weighted):
-            readers[ROW_BOUNDS].append(spec)
+            readers[at_level(ROW_BOUNDS, spec.level)].append(spec)
         if settings.conventions.ties == "band" and spec.metric.has_orders:
             readers[TIE_BOUNDS].append(spec)
     is_needed = {
@@ -456,7 +472,20 @@ def _specs_by_state(
         LABEL_GROUPS: settings.label_groups is not None,
         ROW_GROUPS: "row_groups" in inputs,
     }
-    return {name: tuple(readers[name]) for name in STATES if name in readers or is_needed.get(name)}
+    levels = sorted({spec.level or 0 for spec in specs} | {0})
+    names = [at_level(name, level) for name in STATES for level in levels]
+    return {name: tuple(readers[name]) for name in names if name in readers or is_needed.get(name)}
+
+
+def at_level(state: str, level: int | None) -> str:
+    """Return the name of a state of measures with a level of relevance; None or 0 for none."""
+    return f"{state}{OF_LEVEL}{level}" if level and state else state
+
+
+def level_of(state: str) -> int | None:
+    """Return the level of relevance in the name of a state; None without one."""
+    _, _, level = state.partition(OF_LEVEL)
+    return int(level) if level else None
 
 
 def _cut(settings: Settings, depth: int) -> int:

@@ -236,7 +236,7 @@ class ScoreRuns(State):
             resources,
             strides=strides,
             last=last,
-            queries=self.needs.queries,
+            queries=self.needs.cell_queries,
         )
 
         def make_curve(right: int, level: int, *sums_and_peaks: Floats) -> Curve:

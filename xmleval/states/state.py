@@ -19,7 +19,7 @@ from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.metrics.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.kept_rows import KeptRows
-from xmleval.states.plan import ROW_GROUPS, Plan
+from xmleval.states.plan import OF_LEVEL, ROW_GROUPS, Plan, level_of
 from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import Results
 from xmleval.view.block import Block
@@ -60,6 +60,10 @@ class State:
         ``with_unknown = True`` receives the view of all predictions. It must not index arrays of
         ``n_labels`` by predicted ids, and reads ``view.inside`` for measures of all labels
         (`Measure.every_label`).
+    Levels of relevance
+        Measures with a level (``rel=2`` in the name) have states of their own, whose names end with
+        it, as "rank_profile@2". Such a state receives a view in which labels of this grade and
+        above are relevant.
     Standard errors
         With ``plan.confidence``, each row is in one of `N_GROUPS` jackknife groups, and the values
         without each group are needed. A state with ``by_group = True`` counts rows by group
@@ -229,9 +233,10 @@ class States:
 
     def add(self, view: View) -> None:
         """Add the rows of a view."""
-        inside = view.inside if view.block.unknown else view
-        for state in self._states.values():
-            state.update(view if state.with_unknown else inside)
+        for name, state in self._states.items():
+            level = level_of(name)
+            rows = view if level is None else view.relevant_from(self.plan.least_gain(level))
+            state.update(rows if state.with_unknown else rows.inside)
 
     def merge(self, added: States) -> None:
         """Merge the states of other rows, which are unchanged."""
@@ -390,8 +395,11 @@ def unjudged_rows(plan: Plan, n_rows: int) -> int:
 
 @cache
 def state_class(name: str) -> type[State]:
-    """Import a state class by name on demand, since most evaluations need only one or two."""
-    module = importlib.import_module(f"xmleval.states.{name}")
+    """Import a state class by name on demand, since most evaluations need only one or two.
+
+    A level of relevance in the name does not change the class.
+    """
+    module = importlib.import_module(f"xmleval.states.{name.partition(OF_LEVEL)[0]}")
     state_type: type[State] = module.STATE
     return state_type
 

@@ -12,7 +12,7 @@ from xmleval.states.parts import Parts
 from xmleval.states.plan import DATA_HINTS, Plan
 from xmleval.states.results import Results
 from xmleval.states.state import States
-from xmleval.view.tie_order import TieOrder
+from xmleval.view.tie_order import order_by_label_gains
 from xmleval.view.view import View
 
 ENDS = ("worst", "best")
@@ -43,16 +43,16 @@ class TieBounds(Parts):
     def split(self, view: View) -> Iterator[tuple[str, View]]:
         """Yield all rows in each order."""
         for gain in self.specs_by_gain:
-            gains = self._gains(gain, view)
+            label_gains = self._label_gains(gain)
             for end in ENDS:
-                yield f"{end}/{gain}", TieOrder(view, end == "best", gains)
+                yield f"{end}/{gain}", order_by_label_gains(view, end == "best", label_gains)
 
-    def _gains(self, gain: str, view: View) -> Floats | None:
-        """Return what relevant labels gain, None where the order finds that by itself."""
+    def _label_gains(self, gain: str) -> Floats | None:
+        """Return the gains of labels, None where the order finds those of a row by itself."""
         if gain != PROPENSITIES:
             return None
         assert self.plan.propensity is not None
-        return self.plan.propensity.values[view.block.truth.labels]
+        return self.plan.propensity.values
 
     def finish(self) -> Results:
         """Return the intervals between the values of both orders."""

@@ -132,7 +132,7 @@ class WeightedScores(SummedKeys):
             self._unlisted_score(),
             HEAVIEST,
             self.resources,
-            self.needs.queries,
+            self.needs.cell_queries,
             n_points,
         )
         return Curves(curve), thin_points(points, n_points)

@@ -78,6 +78,10 @@ class Entries:
         if batch.y_score is None:
             raise InputError("y_score", "missing; a rule is fitted to scores")
         reading = Reading("y_score", self.n_labels, self.unlisted, None, self.ordered)
+        if batch.label_filter.sets:  # labels that are not judged are left out
+            label_filter = batch.label_filter.opened(truth)
+            truth, _, _ = label_filter.passed(truth, None)
+            reading = reading._replace(ordered=True, left=label_filter.of_ranking)
         scores = ranking_rows(batch.y_score, reading)
         if scores.n_rows != truth.n_rows:
             raise InputError("y_score", other_rows(scores.n_rows, truth.n_rows, "y_true"))

@@ -19,9 +19,11 @@ from xmleval.base.conventions import Conventions, changed_fields, resolve_conven
 from xmleval.base.errors import InputError, naming_files, positive_integer, real_number, shown
 from xmleval.base.keywords import refusing_unknown
 from xmleval.evaluation.files import collect
-from xmleval.evaluation.request import Data, Progress, Question, Request
+from xmleval.evaluation.request import Data, Progress, Question, Request, given_cells
 from xmleval.files.remote import is_file
 from xmleval.input.argument_types import FilePath, RowsLike, SparseMatrix
+from xmleval.input.cell_marks import JUDGED, UNJUDGED
+from xmleval.input.label_filter import fewer_labels
 from xmleval.input.opened import check_labels
 from xmleval.kernels.thresholds import ERRORS, F1, SIZE, sweep_f1, sweep_groups
 from xmleval.metrics.spec import MOST_K, parse_spec
@@ -59,6 +61,8 @@ def fit(  # noqa: PLR0913 - each is a keyword of its own in the documentation
     n_labels: int | None = None,
     labels: Iterable[str | int] | FilePath | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
+    unjudged: RowsLike | float | None = None,
+    judged: RowsLike | None = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
     progress: Progress = False,
@@ -104,6 +108,10 @@ def fit(  # noqa: PLR0913 - each is a keyword of its own in the documentation
         As of `xmleval.evaluate`; for rules with thresholds, ``unlisted`` is read. Thresholds below
         the score of labels without a stored one are not considered: they would predict all of these
         labels.
+    unjudged, judged
+        As of `xmleval.evaluate`: labels of rows that nobody judged, or those that alone are judged.
+        Other labels of a row count on neither side. Rule "top" depends on no judgement, and refuses
+        them, as does "row" without ``features``, whose model reads the scores of all labels.
     memory, threads
         As of `xmleval.evaluate`, for rules "label", "cardinality" and, for ``f1.micro`` and
         ``hamming_loss``, "constant"; the rule does not depend on them.
@@ -151,9 +159,12 @@ def fit(  # noqa: PLR0913 - each is a keyword of its own in the documentation
     >>> xmleval.evaluate(y_true, y_score, decision=rule, metrics=["f1.macro"])["f1.macro"]
     1.0
     """
-    fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, conventions)
+    data = Data(y_true=y_true, y_score=y_score, unjudged=unjudged, judged=judged)
+    has_features = features is not None
+    cells = given_cells(data)
+    fitting = Fitting(rule, measure, k, fbr, fallback, has_features, conventions, cells)
     request = Request(
-        data=Data(y_true=y_true, y_score=y_score),
+        data=data,
         question=Question(n_labels=n_labels, labels=labels),
         memory=memory,
         threads=threads,
@@ -188,7 +199,7 @@ def _load_features(
 
 
 class Fitting:
-    """Checked arguments of `fit`."""
+    """Checked arguments of `fit`; ``cells`` are those that say which labels are judged."""
 
     def __init__(
         self,
@@ -199,6 +210,7 @@ class Fitting:
         fallback: str | None = None,
         with_features: bool = False,
         conventions: str | Conventions | Mapping[str, Any] | None = None,
+        cells: frozenset[str] = frozenset(),
     ) -> None:
         self.measure = None if measure is None else _canonical_name(measure)
         at_k = without_cutoff(self.measure)
@@ -217,11 +229,14 @@ class Fitting:
             "fallback": fallback,
             "features": with_features or None,
             "unlisted": self.unlisted,
+            **dict.fromkeys(sorted(cells), True),
         }
         used = _used_arguments(rule, self.measure, with_features, fbr is not None)
         for argument, value in arguments.items():
             if value is not None and argument not in used:
                 raise _unused_error(argument, rule, measure)
+        fewer_labels(cells, self.unlisted)  # which do not go together
+        self.cells = cells
         if rule == "top" and k is None:
             raise InputError("k", "rule='top' needs it: the number of labels to predict")
         self.k = LEADING
@@ -237,7 +252,8 @@ class Fitting:
             # imported here to keep start-up fast
             from xmleval.thresholds.scored import ScoredEntries
 
-            return ScoredEntries(n_labels, self.unlisted, self.rule == "label", resources)
+            is_label = self.rule == "label"
+            return ScoredEntries(n_labels, self.unlisted, is_label, resources, self.cells)
         ordered = self.rule in ("rank", "row", "weighted")
         return Entries(n_labels, self.unlisted, ordered=ordered, scored=self.scored)
 
@@ -326,6 +342,7 @@ def _used_arguments(
         "fallback": with_fbr,
         "features": rule == "row",
         "unlisted": rule not in ("rank", "top", "weighted"),
+        **dict.fromkeys((UNJUDGED, JUDGED), rule != "top" and (rule != "row" or with_features)),
     }
     return {argument for argument, has_effect in is_used.items() if has_effect}
 

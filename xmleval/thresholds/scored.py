@@ -29,6 +29,8 @@ class ScoredEntries(ScoredRows):
         Whether scores are collected by label.
     resources : Resources
         Memory and threads to use.
+    cells : frozenset of str
+        Arguments that say which labels of rows are judged.
     """
 
     state = "score_runs"
@@ -36,11 +38,16 @@ class ScoredEntries(ScoredRows):
     bare = "thresholds need scores; this list has none"
 
     def __init__(
-        self, n_labels: int, unlisted: float | None, by_label: bool, resources: Resources
+        self,
+        n_labels: int,
+        unlisted: float | None,
+        by_label: bool,
+        resources: Resources,
+        cells: frozenset[str] = frozenset(),
     ) -> None:
         conventions = Conventions(unlisted="below" if unlisted is None else unlisted)
         peak = parse_spec("peak_f1.macro" if by_label else "peak_f1.micro")
-        plan = make_plan(Settings(n_labels=n_labels, conventions=conventions), (peak,))
+        plan = make_plan(Settings(n_labels=n_labels, conventions=conventions), (peak,), cells)
         super().__init__(plan, resources)
         self.unlisted = unlisted
 

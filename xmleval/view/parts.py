@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Bools, Ints, Labels, Scores, as_score, label_dtype, row_sizes
+from xmleval.base.arrays import Ints, Labels, Scores, as_score, label_dtype, row_sizes
 from xmleval.base.cached import cached
 from xmleval.input.canonical import RankedRows, RawScores, Truth
 from xmleval.input.rows import pointer
@@ -122,20 +122,41 @@ class WithinLabels(View):
         chosen = self.decided[decision]
         return PredictedSets(row_sizes(chosen.ptr), *chosen[:2])
 
-    @cached
-    def with_relevant(self) -> View:
-        """The rows that have relevant labels."""
-        return split_rows(self, np.minimum(self.n_relevant, 1), 2)[1]
+    def _relevant_from(self, least_gain: float) -> WithinLabels | None:
+        block = self._block_from(least_gain)
+        if block is None:
+            return None
+        return WithinLabels(block, self.n_labels, self.unlisted, self.decided)
+
+    def with_relevant(self, least_gain: float | None) -> View:
+        """Return the rows that have relevant labels, by their least gain if one is given."""
+        view = self if least_gain is None else self.relevant_from(least_gain)
+        return split_rows(self, np.minimum(view.n_relevant, 1), 2)[1]
 
 
 class Credited(View):
-    """A view in which some of the relevant labels have no rank."""
+    """A view in which the relevant labels of one group alone have a rank.
+
+    groups : group of each label
+    """
 
     all_ranked = False
 
-    def __init__(self, view: View, credited: Bools) -> None:
+    def __init__(self, view: View, groups: NDArray[Any], group: int) -> None:
         super().__init__(view.block, view.n_labels, view.unlisted)
-        self.ranks = np.where(credited, view.ranks, 0)
+        self._view = view
+        self._groups = groups
+        self._group = group
+
+    @cached
+    def ranks(self) -> Ints:
+        """Ranks of relevant labels of the group, 0 for others."""
+        is_credited = self._groups.take(self.block.truth.labels) == self._group
+        return np.where(is_credited, self._view.ranks, 0)
+
+    def _relevant_from(self, least_gain: float) -> Credited | None:
+        view = self._view.relevant_from(least_gain)
+        return None if view is self._view else Credited(view, self._groups, self._group)
 
 
 class LabelParts:
@@ -197,8 +218,7 @@ class LabelParts:
 
     def credited(self, view: View) -> Iterator[Credited]:
         """Yield a view for each group, in which labels of other groups have no rank."""
-        group_of_entry = self.groups.of.take(view.block.truth.labels)
-        return (Credited(view, group_of_entry == group) for group in range(len(self.labels)))
+        return (Credited(view, self.groups.of, group) for group in range(len(self.labels)))
 
     def _split(self, sets: Truth | RankedRows) -> _SplitEntries:
         return _SplitEntries(sets, self.groups, self._places)

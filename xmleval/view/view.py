@@ -117,6 +117,7 @@ class View:
         self.n_labels = n_labels
         self.unlisted = unlisted
         self.by_decision: dict[tuple[str, str], Any] = {}
+        self.by_least_gain: dict[float, View | None] = {}
 
     @property
     def inside(self) -> View:
@@ -472,6 +473,27 @@ class View:
             return None
         return View(self.block._replace(truth=positive), self.n_labels, self.unlisted)
 
+    def relevant_from(self, least_gain: float) -> View:
+        """Return the same rows, in which labels from a gain on are relevant; 0 for all above 0."""
+        if least_gain not in self.by_least_gain:
+            self.by_least_gain[least_gain] = self._relevant_from(least_gain)
+        return self.by_least_gain[least_gain] or self
+
+    def _relevant_from(self, least_gain: float) -> View | None:
+        """Return `relevant_from`, None where these labels are the relevant ones."""
+        block = self._block_from(least_gain)
+        return None if block is None else View(block, self.n_labels, self.unlisted)
+
+    def _block_from(self, least_gain: float) -> Block | None:
+        """Return the block of `relevant_from`, None where its labels are the relevant ones."""
+        judged = self.block.judged
+        if judged is None:
+            return None
+        relevant = relevant_of(judged, least_gain)
+        if relevant.labels.size == self.block.truth.labels.size:
+            return None
+        return self.block._replace(truth=relevant)
+
     @cached
     def judged_view(self) -> View:
         """The same ranking, in which all judged labels are relevant."""
@@ -605,6 +627,12 @@ class Inside(View):
         block = block._replace(ranking=ranking, pred=pred, unknown=False)
         super().__init__(block, view.n_labels, view.unlisted)
         self._whole = weakref.ref(view)  # which keeps this one
+
+    def _relevant_from(self, least_gain: float) -> View | None:
+        whole = self._whole()
+        assert whole is not None
+        view = whole.relevant_from(least_gain)
+        return None if view is whole else view.inside
 
     @cached_by_decision
     def predicted(self, decision: Decision) -> PredictedSets:
