@@ -169,7 +169,7 @@ class Spec:
         """Return the spec with the metric record that applies under the conventions."""
         metric = self.metric
         if conventions.all_orders and metric.has_orders:
-            return replace(self, metric=_over_all_orders(metric, conventions))
+            return replace(self, metric=_over_all_orders(metric, conventions.has_gains))
         tied = conventions.shares_discounts
         if not (metric.by_row and (tied or conventions.has_gains)):
             return self
@@ -210,10 +210,11 @@ class Spec:
         return f"{text}@{self.cutoff}"
 
 
-def _over_all_orders(metric: Metric, conventions: Conventions) -> Metric:
+@lru_cache(maxsize=256)
+def _over_all_orders(metric: Metric, has_gains: bool) -> Metric:
     """Return the record of a measure whose values are expected over all orders of equal scores."""
-    if metric.state == "rank_profile" and not (metric.by_row and conventions.has_gains):
-        return replace(metric, by_row=None, whole=True, ties="")
+    if metric.state == "rank_profile" and not (metric.by_row and has_gains):
+        return replace(metric, by_row=None, ties="")
     assert metric.expected is not None
     return replace(
         metric,
@@ -221,7 +222,6 @@ def _over_all_orders(metric: Metric, conventions: Conventions) -> Metric:
         table="hits",
         value=metric.expected,
         by_row=None,
-        whole=True,
         ties="",
     )
 
