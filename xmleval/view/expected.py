@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -17,9 +17,33 @@ from xmleval.kernels.tie_orders import (
     expect_precisions,
     expect_reciprocal_rank,
 )
+from xmleval.view.facts import FirstGroup
 
-if TYPE_CHECKING:
-    from xmleval.view.view import View
+
+class TiedRows(Protocol):
+    """Rows with their tie groups, as `View` has them."""
+
+    n_rows: int
+
+    @property
+    def n_ranked(self) -> int:
+        """Number of ranks."""
+
+    @property
+    def n_credited(self) -> Ints:
+        """Number of labels above those that earn nothing, int64 (n,)."""
+
+    @property
+    def standing(self) -> tuple[Ints, Ints]:
+        """Numbers of labels above and tied with each relevant label, int64 (t,) each."""
+
+    @property
+    def placed(self) -> tuple[Ints, Ints]:
+        """The same, worst first within each row."""
+
+    @property
+    def first_group(self) -> FirstGroup:
+        """The first tie group with relevant labels of each row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,19 +53,16 @@ class Expected:
     McSherry & Najork 2008 (ECIR): of a tie group of n labels with r relevant ones, g of which are
     in the first k, g r / n are hits.
 
+    ptr : int64 (n + 1,), relevant labels of rows
     view : the rows
     """
 
-    view: View
-
-    @property
-    def _ptr(self) -> Ints:
-        """Where the relevant labels of rows begin, int64 (n + 1,)."""
-        return self.view.block.truth.ptr
+    ptr: Ints
+    view: TiedRows
 
     def _places(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Return relevant labels, worst first, with their tie groups, and what has a rank."""
-        return self._ptr, *self.view.placed, self.view.n_credited
+        return self.ptr, *self.view.placed, self.view.n_credited
 
     def hits(self, k: int | Ints) -> Floats:
         """Return the number of hits in the first k, one k for all rows or one for each."""
@@ -73,7 +94,7 @@ class Expected:
     def gain(self, k: int, gains: Floats) -> Floats:
         """Return the gains of the first k; ``gains`` are those of the relevant labels."""
         out = np.empty(self.view.n_rows)
-        expect_gains(self._ptr, *self.view.standing, self.view.n_credited, k, gains, out)
+        expect_gains(self.ptr, *self.view.standing, self.view.n_credited, k, gains, out)
         return out
 
     def power_sum(self, base: float, k: int | None) -> Floats:

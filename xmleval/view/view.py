@@ -349,7 +349,7 @@ class View:
     def _placed_by_rank(self) -> tuple[Ints, Ints]:
         """Return `placed` in lists whose places are the ranks."""
         ranks = self.sorted_ranks
-        above, tied = np.empty_like(ranks), np.empty_like(ranks)
+        above, tied = np.empty((2, ranks.size), np.int64)
         ptr = self.block.truth.ptr
         place_ranks(ptr, ranks, self.ranking.ptr, self._list_scores, self.n_cells, above, tied)
         return above, tied
@@ -452,7 +452,7 @@ class View:
     @property
     def expected(self) -> Expected:
         """Mean values over all orders of equal scores."""
-        return Expected(self)
+        return Expected(self.block.truth.ptr, self)
 
     def _tie_groups(
         self, k: int | None, above: Ints, tied: Ints
