@@ -14,6 +14,7 @@ from xmleval import (
     Diff,
     Evaluator,
     Ranking,
+    Running,
     check,
     compare,
     diff,
@@ -415,3 +416,21 @@ def test_measures_that_keep_the_order_are_noted_in_every_form(ties: str) -> None
         for form in FORMS:
             text = getattr(result, form)()
             assert "does not change bpref: equal scores keep their order there" in text, form
+
+
+def test_bands_of_rows_follow_one_another_where_states_of_files_are_merged(tmp_path: Path) -> None:
+    truth, models = tied_problem(4, 30)
+    options: dict[str, Any] = {"conventions": "ties=band", "per_row": True, "metrics": "ndcg@3"}
+    states = list[Evaluator]()
+    for n, rows in enumerate(np.split(np.arange(30), [11])):
+        paths = [tmp_path / f"{name}{n}.npy" for name in ("y", "few")]
+        np.save(paths[0], truth[rows])
+        np.save(paths[1], models["few"][rows])
+        inputs = [scan(path, format="dense") for path in paths]
+        running = Running(save=tmp_path / f"{n}.state")
+        evaluate(inputs[0], inputs[1], running=running, **options)
+        states.append(Evaluator.load(tmp_path / f"{n}.state"))
+    states[0].merge(states[1])
+    merged = states[0].compute().results.row_intervals["ndcg@3"]
+    whole = evaluate(truth, models["few"], **options).results.row_intervals["ndcg@3"]
+    np.testing.assert_array_equal(merged, whole)
