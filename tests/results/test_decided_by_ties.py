@@ -427,7 +427,7 @@ def test_bands_of_rows_follow_one_another_where_states_of_files_are_merged(tmp_p
         np.save(paths[0], truth[rows])
         np.save(paths[1], models["few"][rows])
         inputs = [scan(path, format="dense") for path in paths]
-        running = Running(save=tmp_path / f"{n}.state")
+        running = Running(save=tmp_path / f"{n}.state", block_rows=3)
         evaluate(inputs[0], inputs[1], running=running, **options)
         states.append(Evaluator.load(tmp_path / f"{n}.state"))
     states[0].merge(states[1])
