@@ -130,13 +130,13 @@ class Diff(Result[Change]):
         What is compared by label, such as ``f1@5``, or ``tp@5``, the hits at 5.
     n_changed : tuple of int
         Numbers of rows that became better, stayed, and became worse.
-    n_decided_by_ties : int
-        Number of rows of these that changed, but do not or change in the other direction in some
-        order of equal scores; None where the bounds over all orders are not known.
     label_names : sequence of list of str, or None
         Names of labels, by model.
     notes : list of str
         What was seen in the data.
+    n_decided_by_ties : int
+        Number of rows that changed, but do not or change in the other direction in some order of
+        equal scores; None where the bounds over all orders are not known.
 
     Examples
     --------
