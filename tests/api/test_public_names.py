@@ -28,7 +28,9 @@ FORMS = "to tables footnotes to_text to_markdown to_latex to_csv to_json to_dict
 PRINTED = f"{FORMS} records notes plot load"
 NAMES = {
     "Calibrator": "apply intercept k levels load method n_pairs save scores slope",
-    "Change": "a b change lists name number support title",
+    "Change": (
+        "a b change decided_by_ties lists name number support tie_bounds_a tie_bounds_b title"
+    ),
     "Checked": "failures n_held to_markdown",
     "Comparison": (
         f"{PRINTED} baseline changes complete_lists difference differences labels level n_tests "
@@ -41,7 +43,10 @@ NAMES = {
         "signature ties unlisted unlisted_score zero_division"
     ),
     "DayValue": "day estimate holds measure model n_labels n_rows value",
-    "Diff": f"{PRINTED} a b label_column label_names labels n_changed rows spec values",
+    "Diff": (
+        f"{PRINTED} a b label_column label_names labels n_changed n_decided_by_ties rows spec "
+        "values"
+    ),
     "Difference": (
         "a b better corrected_p estimate group kind n_rows name outcomes p_value "
         "same_as spec value value_a value_b"
@@ -55,8 +60,8 @@ NAMES = {
     "Outcomes": "losses ties wins",
     "Rank": "data_set model rank value",
     "Ranking": (
-        f"{PRINTED} alpha average_ranks control corrected critical_difference friedman groups "
-        "higher_is_better iman_davenport metric n_data_sets ranks symbol values"
+        f"{PRINTED} alpha average_ranks control corrected critical_difference decided_by_ties "
+        "friedman groups higher_is_better iman_davenport metric n_data_sets ranks symbol values"
     ),
     "Rankings": f"{PRINTED} rankings",
     "Record": "better_than bounds data_set estimate group kind model spec value",
@@ -65,7 +70,7 @@ NAMES = {
         "flat group_ranges groups hierarchy higher_is_better intervals keeps_rows "
         "label_names n_labels n_rows not_computed per_label per_row pr_curve propensity "
         "reliability results roc_curve row_groups row_names shares signature specs "
-        "standard_errors thresholds tied_rows undefined_labels undefined_rows "
+        "standard_errors thresholds tie_bounds tied_rows undefined_labels undefined_rows "
         "unknown_labels weighted"
     ),
     "Rule": (

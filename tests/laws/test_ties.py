@@ -276,9 +276,11 @@ def test_rank_notes_values_that_ties_decide(tmp_path: Any) -> None:
     reports = {name: evaluate(truth, scores, metrics="hit@5") for name, scores in models.items()}
     (tmp_path / "one.json").write_text(Comparison(reports).to_json())
     expected = (
-        "in half or more of the rows, values depend on the order of equal scores: "
-        "constant on one, constant on two"
+        "decided by ties: which of constant and chance (on one, two), constant and few (on one, "
+        "two) is better changes with the order of equal scores, so that they count as tied there; "
     )
     for first in (reports, tmp_path / "one.json"):
-        results = {"one": first, "two": reports}
-        assert expected in rank(results, "hit@5").notes
+        ranking = rank({"one": first, "two": reports}, "hit@5")
+        (note,) = [note for note in ranking.notes if "ties" in note]
+        assert note.startswith(expected)
+        assert ranking.average_ranks == {"few": 1.5, "constant": 2.0, "chance": 2.5}

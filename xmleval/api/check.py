@@ -106,12 +106,16 @@ def check(
         front, as in ``"tail:p@5"``; a group's share of the whole is ``"shares tail:p@5"``. Where
         groups of labels and of rows have the same name, ``"groups tail:p@5"`` and ``"row_groups
         tail:p@5"`` tell them apart.
+
+        By the convention ``ties=band``, the value of every order of equal scores must be within
+        the limits. Where only some orders are beyond one, the failure says that ties decide.
     no_worse_than : as results, optional
         Earlier results: every measure in them, also within groups, must be in ``results``, and no
         worse.
 
         Where both keep the values by row (``per_row=True``), a mean over rows is worse only if the
-        whole 95 % interval of its mean difference by row is.
+        whole 95 % interval of its mean difference by row is. By ``ties=band``, means over all
+        orders of equal scores are compared.
     margin : float or dict of str to float, default 0
         By how much measures may be worse than in ``no_worse_than``; of a dict, ``""`` is for all
         others.

@@ -226,7 +226,7 @@ def compare(
     evaluated = evaluate_models(names, models, y_pred, seeds, request)
     first = next(iter(evaluated.reports.values()))[0]
     _refuse_measures_of_truth(first.specs)
-    _add_tie_bounds(evaluated, seeds, request)
+    add_tie_bounds(evaluated, request, seeds)
     shows_lists = not seeds and models is not None and (worst or evaluated.from_files)
     return Comparison(
         evaluated.reports,
@@ -257,10 +257,11 @@ def _refuse_measures_of_truth(specs: Sequence[Spec]) -> None:
         raise InputError("metrics", f"none of {', '.join(map(str, specs))} depends on the models")
 
 
-def _add_tie_bounds(evaluated: Evaluated, seeds: bool, request: Request) -> None:
+def add_tie_bounds(evaluated: Evaluated, request: Request, seeds: bool = False) -> None:
     """Add the bounds of values over all orders of equal scores, where models have such scores.
 
-    The scores of these models are read a second time.
+    The scores of these models are read a second time. Rows get bounds by the first measure that
+    has values by row, if these are kept.
     """
     reports = evaluated.reports
     models = evaluated.models
@@ -274,7 +275,7 @@ def _add_tie_bounds(evaluated: Evaluated, seeds: bool, request: Request) -> None
         metrics=measures,
         conventions=replace(conventions, ties="band"),
         confidence=None,
-        per_row=False,
+        per_row=[name for name in _first_by_row(evaluated) if name in measures],
         per_label=False,
         bounds=False,
     )
@@ -285,6 +286,15 @@ def _add_tie_bounds(evaluated: Evaluated, seeds: bool, request: Request) -> None
     for name, seed_reports in bounded.items():
         for report, bounded_report in zip(reports[name], seed_reports, strict=True):
             _copy_bounds(bounded_report.results, report.results)
+
+
+def _first_by_row(evaluated: Evaluated) -> list[str]:
+    """Return the first measure of which all models keep row values, in a list; [] without any."""
+    reports = [*chain(*evaluated.reports.values())]
+    for spec in reports[0].specs:
+        if all(spec.name in report.results.rows for report in reports):
+            return [spec.name]
+    return []
 
 
 def _names_of_tied(reports: Sequence[Report]) -> list[str]:
@@ -303,6 +313,7 @@ def _names_of_tied(reports: Sequence[Report]) -> list[str]:
 def _copy_bounds(bounded: Results, results: Results) -> None:
     """Add intervals over all orders of equal scores to results, within groups, too."""
     results.tie_bounds = bounded.intervals
+    results.row_intervals = bounded.row_intervals
     for kind in ("groups", "row_groups"):
         for name, part in getattr(bounded, kind).items():
             getattr(results, kind)[name].results.tie_bounds = part.results.intervals

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import Unpack
 
-from xmleval.api.compare import evaluate_models
+from xmleval.api.compare import add_tie_bounds, evaluate_models
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.evaluation.request import SHARED_ARGUMENTS, EvaluateOptions, request_of
@@ -96,6 +96,7 @@ def diff(
     names = _names_of(a, b)
     models = dict(zip(names, (a, b), strict=True))
     evaluated = evaluate_models(names, models, None, False, request)
+    add_tie_bounds(evaluated, request)
     reports = {name: report for name, (report,) in evaluated.reports.items()}
     return find_changes([spec], reports, worst, evaluated.lists_of)
 

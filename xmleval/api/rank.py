@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from xmleval.api.compare import COMPUTED, evaluate_models, inputs_of, names_of, naming_data_set
+from xmleval.api.compare import (
+    COMPUTED,
+    add_tie_bounds,
+    evaluate_models,
+    inputs_of,
+    names_of,
+    naming_data_set,
+)
 from xmleval.base.errors import InputError
 from xmleval.base.keywords import keywords_of, refuse_unknown
 from xmleval.evaluation.request import SHARED_ARGUMENTS, request_of
@@ -80,6 +87,8 @@ def rank(
     Ranking
         Average ranks, tests, critical difference, and the groups of models that do not differ
         significantly. Of a list of measures, `Rankings`: one table, and a `Ranking` of each.
+        Two models count as tied on a data set where the order of equal scores can make either of
+        them the better one, as in `compare`; a note names them.
 
     Raises
     ------
@@ -174,5 +183,6 @@ def _reports(truth: Any, models: Any, options: dict[str, Any]) -> dict[str, Any]
     names = names_of(models, None)
     refuse_unknown(options, SHARED_ARGUMENTS)
     request = request_of({**options, "y_true": truth})
-    reports = evaluate_models(names, models, None, False, request).reports
-    return {name: report for name, (report,) in reports.items()}
+    evaluated = evaluate_models(names, models, None, False, request)
+    add_tie_bounds(evaluated, request)
+    return {name: report for name, (report,) in evaluated.reports.items()}

@@ -215,6 +215,7 @@ def _reading(plan: Plan, label_filter: LabelFilter) -> Reading:
         ordered=plan.ordered or left is not None,
         higher_is_better=plan.higher_is_better,
         left=left,
+        keeps_ties=plan.keeps_ties,
     )
 
 

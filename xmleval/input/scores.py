@@ -34,7 +34,7 @@ from xmleval.kernels.ranking import (
     select_heads,
     steps_of,
 )
-from xmleval.kernels.ties import collect_cut_ties, count_cut_ties, flag_cut_ties
+from xmleval.kernels.ties import append_ties, collect_cut_ties, count_cut_ties, flag_cut_ties
 
 PICKED_BYTES = 8.0  # an entry of a matrix that is only read, to pick the best or cell by cell
 LOSSY = "lqLQg"  # types that float64 may not represent exactly
@@ -54,6 +54,7 @@ class Reading(NamedTuple):
     higher_is_better : if not, scores are distances, which are negated in rankings
     left : drops labels from the entries of rows before they are ranked; takes the first row's
         number, too
+    keeps_ties : whether rows keep the labels that tie with the last leading one
     """
 
     argument: str
@@ -63,6 +64,7 @@ class Reading(NamedTuple):
     ordered: bool = True
     higher_is_better: bool = True
     left: Callable[[RankedRows, int], RankedRows] | None = None
+    keeps_ties: bool = False
 
     @property
     def picks(self) -> bool:
@@ -418,11 +420,11 @@ def _rank(
     ptr, labels, scores = ranking[:3]
     ranking = ranking._replace(raw=raw._replace(n_listed=labels.size))
     if scores is None:
-        return _cut(ranking, reading.depth)
+        return _cut(ranking, reading)
     unlisted = reading.unlisted
     if not in_order:
         if reading.picks:
-            return _cut(ranking, reading.depth, in_order=False)
+            return _cut(ranking, reading, in_order=False)
         if not reading.ordered:
             if unlisted is not None:
                 count_reaching(ptr, scores, as_score(unlisted, scores), ranking.n_above)
@@ -433,15 +435,15 @@ def _rank(
         ranking = ranking._replace(labels=labels, scores=scores)
     if unlisted is not None:
         count_leading(ptr, scores, as_score(unlisted, scores), True, ranking.n_above)
-    return _cut(ranking, reading.depth)
+    return _cut(ranking, reading)
 
 
-def _cut(ranking: RankedRows, depth: int | None, in_order: bool = True) -> RankedRows:
-    """Return the best ``depth`` entries per row, and labels behind that tie with the last one."""
-    if depth is None:
+def _cut(ranking: RankedRows, reading: Reading, in_order: bool = True) -> RankedRows:
+    """Return the best entries of each row, and labels behind that tie with the last one."""
+    if reading.depth is None:
         return ranking
     ptr, labels, scores = ranking[:3]
-    head_ptr = head_pointer(ptr, depth)
+    head_ptr = head_pointer(ptr, reading.depth)
     if in_order and head_ptr[-1] == ptr[-1]:
         return ranking
     heads = np.empty(head_ptr[-1], labels.dtype)
@@ -466,6 +468,22 @@ def _cut(ranking: RankedRows, depth: int | None, in_order: bool = True) -> Ranke
             collect_cut_ties(ptr, labels, scores, head_ptr, head_scores, cut_ptr, cut_labels)
             cut_ties = Truth(cut_ptr, cut_labels)
     n_above = np.minimum(ranking.n_above, row_sizes(head_ptr))
-    return ranking._replace(
+    cut = ranking._replace(
         ptr=head_ptr, labels=heads, scores=head_scores, n_above=n_above, cut_ties=cut_ties
+    )
+    if reading.keeps_ties and cut_ties is not None:
+        return _with_cut_ties(cut, cut_ties)
+    return cut
+
+
+def _with_cut_ties(ranking: RankedRows, cut_ties: Truth) -> RankedRows:
+    """Return rows with the labels that tie with their last one; all labels have a rank."""
+    heads, head_scores = ranking[1:3]
+    assert head_scores is not None
+    ptr = ranking.ptr + cut_ties.ptr
+    labels = np.empty(ptr[-1], heads.dtype)
+    scores = np.empty(ptr[-1], head_scores.dtype)
+    append_ties(ranking.ptr, heads, head_scores, *cut_ties[:2], ptr, labels, scores)
+    return ranking._replace(
+        ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr), cut_ties=None
     )

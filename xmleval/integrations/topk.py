@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 class TopKSelector:
-    """Select as many labels of every row as the measures read; all if unlisted labels have a score.
+    """Select as many labels of every row as the measures read.
+
+    All labels are kept if unlisted ones have a score, or for means over all orders of equal scores.
 
     Parameters
     ----------
@@ -31,7 +33,9 @@ class TopKSelector:
     ) -> None:
         question = Question(metrics=metrics, n_labels=n_labels, **options)
         plan = plan_of(check_settings(question, n_labels), frozenset({"y_score", SCORED}))
-        self._depth = plan.depth if plan.unlisted is None else None
+        self._depth = plan.depth
+        if plan.unlisted is not None or plan.keeps_ties:
+            self._depth = None
         self._higher_is_better = plan.higher_is_better
 
     def __call__(self, scores: Tensor) -> Tensor | tuple[Tensor, Tensor]:

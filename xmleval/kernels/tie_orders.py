@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.base.arrays import Floats, Ints
+from xmleval.base.arrays import Floats, Ints, Labels, Scores
 from xmleval.kernels.fixed import LIMBS, add_share, add_term, as_float
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.matching import index_of
 from xmleval.kernels.powers import power_of
+from xmleval.kernels.rows import UNRANKED
 
 LEAST = 2.0**-200  # terms below it change no sum of larger ones
 
@@ -52,47 +54,152 @@ def expect_hits(
 
 
 @kernel
-def expect_any_hit(
-    true_ptr: Ints, above: Ints, tied: Ints, n_credited: Ints, k: int, chance: Floats
+def find_equal(scores: Scores, lo: int, hi: int, place: int) -> tuple[int, int]:
+    """Return the places from ``lo`` on at which the scores equal to that at a place start and stop.
+
+    scores : (s,), best first from ``lo`` to ``hi``, or (0,) where none are equal
+    """
+    start = place
+    stop = place + 1
+    if scores.size:
+        score = scores[lo + place]
+        while start > 0 and scores[lo + start - 1] == score:
+            start -= 1
+        while lo + stop < hi and scores[lo + stop] == score:
+            stop += 1
+    return start, stop
+
+
+@kernel
+def find_first_groups(
+    true_ptr: Ints, above: Ints, tied: Ints, first_above: Ints, first_tied: Ints, n_relevant: Ints
 ) -> None:
-    """Write the chance that any of the first k labels is relevant; arrays as in `expect_hits`."""
+    """Find the first tie group with relevant labels of each instance.
+
+    true_ptr : int64 (n + 1,); above, tied : int64 (t,), in any order
+    first_above, first_tied, n_relevant : int64 (n,), written: numbers of labels above and in the
+        group, and of relevant ones in it; `UNRANKED` labels are above where none is relevant
+    """
     for i in range(true_ptr.size - 1):
-        first = true_ptr[i]
-        stop = true_ptr[i + 1]
-        chance[i] = 0.0
-        if stop == first or above[stop - 1] >= min(n_credited[i], k):
+        first_above[i] = UNRANKED
+        first_tied[i] = n_relevant[i] = 0
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            if above[t] < first_above[i]:
+                first_above[i] = above[t]
+                first_tied[i] = tied[t]
+                n_relevant[i] = 0
+            n_relevant[i] += above[t] == first_above[i]
+
+
+@kernel
+def find_first_groups_of_lists(
+    true_ptr: Ints,
+    ranks: Ints,
+    list_ptr: Ints,
+    scores: Scores,
+    first_above: Ints,
+    first_tied: Ints,
+    n_relevant: Ints,
+) -> None:
+    """Find the same in lists, of labels with a rank alone.
+
+    ranks : int64 (t,), places in the lists from 1, 0 for unlisted labels
+    list_ptr : int64 (n + 1,); scores : (s,), best first, or (0,) without any
+    """
+    for i in range(true_ptr.size - 1):
+        lowest = UNRANKED
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            rank = ranks[t] if ranks[t] else UNRANKED  # without a branch, as in `summarise_ranks`
+            lowest = min(lowest, rank)
+        first_above[i] = UNRANKED
+        first_tied[i] = n_relevant[i] = 0
+        if lowest == UNRANKED:
             continue
-        n_relevant = stop - find_group(above, first, stop)
-        n_tied = tied[stop - 1]
-        n_inside = min(k - above[stop - 1], n_tied)
+        start, stop = find_equal(scores, list_ptr[i], list_ptr[i + 1], lowest - 1)
+        first_above[i] = start
+        first_tied[i] = stop - start
+        n_relevant[i] = 1
+        if stop - start > 1:
+            n_relevant[i] = 0
+            for t in range(true_ptr[i], true_ptr[i + 1]):
+                n_relevant[i] += start < ranks[t] <= stop
+
+
+@kernel
+def place_ranks(
+    true_ptr: Ints,
+    sorted_ranks: Ints,
+    list_ptr: Ints,
+    scores: Scores,
+    n_cells: Ints,
+    above: Ints,
+    tied: Ints,
+) -> None:
+    """Count labels above and tied with each relevant label, from ranks in lists.
+
+    true_ptr, list_ptr : int64 (n + 1,)
+    sorted_ranks : int64 (t,), places in the lists from 1, increasing, 0 for unlisted labels, which
+        are below all others
+    scores : (s,), best first, or (0,) without any; n_cells : int64 (n,), labels of each row
+    above, tied : int64 (t,), written, worst first
+    """
+    for i in range(true_ptr.size - 1):
+        lo = list_ptr[i]
+        hi = list_ptr[i + 1]
+        out = true_ptr[i]
+        first = out
+        while first < true_ptr[i + 1] and sorted_ranks[first] == 0:
+            above[out] = hi - lo
+            tied[out] = n_cells[i] - (hi - lo)
+            out += 1
+            first += 1
+        start = stop = 0
+        for t in range(true_ptr[i + 1] - 1, first - 1, -1):
+            place = sorted_ranks[t] - 1
+            if not start <= place < stop:
+                start, stop = find_equal(scores, lo, hi, place)
+            above[out] = start
+            tied[out] = stop - start
+            out += 1
+
+
+@kernel
+def expect_any_hit(
+    above: Ints, tied: Ints, n_relevant: Ints, n_credited: Ints, k: int, chance: Floats
+) -> None:
+    """Write the chance that any of the first k labels is relevant.
+
+    above, tied, n_relevant : int64 (n,), of the first group, from `find_first_groups`
+    n_credited : int64 (n,); chance : float64 (n,), written
+    """
+    for i in range(above.size):
+        chance[i] = 0.0
+        if above[i] >= min(n_credited[i], k):
+            continue
+        n_inside = min(k - above[i], tied[i])
         # no hit: none of the fewer of both, labels inside and relevant ones, meets the other
-        few = min(n_inside, n_relevant)
-        many = max(n_inside, n_relevant)
+        few = min(n_inside, n_relevant[i])
+        many = max(n_inside, n_relevant[i])
         miss = 1.0
         for j in range(few):
-            miss *= max(n_tied - many - j, 0) / (n_tied - j)
+            miss *= max(tied[i] - many - j, 0) / (tied[i] - j)
         chance[i] = 1.0 - miss
 
 
 @kernel
 def expect_reciprocal_rank(
-    true_ptr: Ints, above: Ints, tied: Ints, n_credited: Ints, k: int, reciprocal: Floats
+    above: Ints, tied: Ints, n_relevant: Ints, n_credited: Ints, k: int, reciprocal: Floats
 ) -> None:
-    """Write the expected 1 / rank of the first relevant label, 0 beyond k; as in `expect_hits`."""
-    for i in range(true_ptr.size - 1):
-        first = true_ptr[i]
-        stop = true_ptr[i + 1]
+    """Write the expected 1 / rank of the first relevant label, 0 beyond k; as `expect_any_hit`."""
+    for i in range(above.size):
         reciprocal[i] = 0.0
-        if stop == first or above[stop - 1] >= min(n_credited[i], k):
+        if above[i] >= min(n_credited[i], k):
             continue
-        n_relevant = stop - find_group(above, first, stop)
-        n_above = above[stop - 1]
-        n_tied = tied[stop - 1]
         miss = 1.0  # chance that no label before is relevant
-        for j in range(min(k - n_above, n_tied - n_relevant + 1)):
-            n_left = n_tied - j
-            reciprocal[i] += miss * (n_relevant / n_left) / (n_above + j + 1)
-            miss *= (n_left - n_relevant) / n_left
+        for j in range(min(k - above[i], tied[i] - n_relevant[i] + 1)):
+            n_left = tied[i] - j
+            reciprocal[i] += miss * (n_relevant[i] / n_left) / (above[i] + j + 1)
+            miss *= (n_left - n_relevant[i]) / n_left
             if miss < LEAST:  # of a long group: no later term changes the sum
                 break
 
@@ -218,6 +325,47 @@ def order_ties(
 
 
 @kernel
+def share_hit(sums: Ints, group: tuple[int, int, int], amount: float, is_whole: bool) -> None:
+    """Move a hit from its rank to all ranks of its group, in equal shares.
+
+    sums : int64 (ranks, 4), changed
+    group : places from 0 where the tie group starts and stops, and that of the hit
+    is_whole : whether the amount is 1
+    """
+    start, stop, place = group
+    n_tied = stop - start
+    if place < sums.shape[0]:
+        add_term(sums[place], -amount)
+    for rank in range(start, min(stop, sums.shape[0])):
+        if is_whole:
+            add_share(sums[rank], 1, n_tied, 1)
+        else:
+            add_term(sums[rank], amount / n_tied)
+
+
+@kernel
+def share_leading_hit(
+    sums: Ints, cutoffs: Ints, group: tuple[int, int, int], amount: float, is_whole: bool
+) -> None:
+    """Make a hit down to each cutoff an expected one; sums : int64 (c, 4), changed.
+
+    The other arguments are those of `share_hit`.
+    """
+    start, stop, place = group
+    n_tied = stop - start
+    for c in range(cutoffs.size):
+        n_inside = min(cutoffs[c] - start, n_tied)
+        if n_inside <= 0 or n_inside == n_tied:  # a group whole inside is as counted
+            continue
+        if place < cutoffs[c]:
+            add_term(sums[c], -amount)
+        if is_whole:
+            add_share(sums[c], n_inside, n_tied, 1)
+        else:
+            add_term(sums[c], amount * (n_inside / n_tied))
+
+
+@kernel
 def share_hits(
     true_ptr: Ints,
     above: Ints,
@@ -226,67 +374,82 @@ def share_hits(
     slots: Ints,
     gains: Floats,
     weight: Floats,
-    table: Ints,
+    cutoffs: Ints,
+    leading: Ints,
+    shared: Ints,
 ) -> None:
-    """Move hits of tied labels from their ranks to all ranks of their groups, in equal shares.
+    """Make hits expected ones, over all orders of equal scores.
+
+    Those of tied labels move from their ranks to all ranks of their groups, in equal shares.
 
     true_ptr : int64 (n + 1,); above, tied : int64 (t,), in the order of the labels
     ranks : int64 (t,), ranks at which hits were counted, 0 for labels that are no hits
     slots : int64 (n,), slot of each instance
     gains : float64 (t,), of the relevant labels, or (0,) if all are 1
     weight : float64 (n,), or (0,) if all are 1
-    table : int64 (slots, ranks, 4), changed
+    cutoffs : int64 (c,); leading : int64 (slots, c, 4), hits down to each cutoff, changed
+    shared : int64 (slots, ranks, 4), hits at each rank, changed
     """
-    depth = table.shape[1]
     for i in range(true_ptr.size - 1):
-        sums = table[slots[i]]
         for t in range(true_ptr[i], true_ptr[i + 1]):
             if ranks[t] == 0 or tied[t] == 1:
                 continue
             amount = gains[t] if gains.size else 1.0
             if weight.size:
                 amount *= weight[i]
-            if ranks[t] <= depth:
-                add_term(sums[ranks[t] - 1], -amount)
-            for place in range(above[t], min(above[t] + tied[t], depth)):
-                if gains.size or weight.size:
-                    add_term(sums[place], amount / tied[t])
-                else:
-                    add_share(sums[place], 1, tied[t], 1)
+            is_whole = not (gains.size or weight.size)
+            group = above[t], above[t] + tied[t], ranks[t] - 1
+            share_leading_hit(leading[slots[i]], cutoffs, group, amount, is_whole)
+            share_hit(shared[slots[i]], group, amount, is_whole)
 
 
 @kernel
-def share_leading_hits(
+def share_hits_of_lists(  # noqa: PLR0913 - the arrays of a block, and tables
     true_ptr: Ints,
-    above: Ints,
-    tied: Ints,
-    ranks: Ints,
+    true_labels: Labels,
+    list_ptr: Ints,
+    list_labels: Labels,
+    scores: Scores,
     slots: Ints,
-    gains: Floats,
+    propensity: Floats,
     weight: Floats,
     cutoffs: Ints,
-    table: Ints,
+    leading: Ints,
+    shared: Ints,
 ) -> None:
-    """Make hits down to cutoffs expected ones, over all orders of equal scores.
+    """Make hits expected ones, over all orders of equal scores, where ranks are places in lists.
 
-    cutoffs : int64 (c,); table : int64 (slots, c, 4), hits down to each cutoff, changed
-    The other arrays are those of `share_hits`.
+    It does what `share_hits` does, and reads no more of a row than the tie
+    groups that begin within the cutoffs.
+
+    true_ptr, true_labels : int64 (n + 1,), (t,), increasing within each row
+    list_ptr, list_labels, scores : int64 (n + 1,), (s,), (s,), best first within each row
+    slots : int64 (n,), slot of each instance
+    propensity : float64 (n_labels,); weight : float64 (n,); either (0,) where all are 1
+    cutoffs : int64 (c,), ascending
+    leading : int64 (slots, c, 4), hits down to each cutoff, changed
+    shared : int64 (slots, ranks, 4), hits at each rank, changed
     """
+    deepest = max(shared.shape[1], cutoffs[-1] if cutoffs.size else 0)
     for i in range(true_ptr.size - 1):
-        sums = table[slots[i]]
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            if ranks[t] == 0 or tied[t] == 1:
-                continue
-            amount = gains[t] if gains.size else 1.0
-            if weight.size:
-                amount *= weight[i]
-            for place in range(cutoffs.size):
-                n_inside = min(cutoffs[place] - above[t], tied[t])
-                if n_inside <= 0 or n_inside == tied[t]:  # a group whole inside is as counted
-                    continue
-                if ranks[t] <= cutoffs[place]:
-                    add_term(sums[place], -amount)
-                if gains.size or weight.size:
-                    add_term(sums[place], amount * (n_inside / tied[t]))
-                else:
-                    add_share(sums[place], n_inside, tied[t], 1)
+        lo = list_ptr[i]
+        n = list_ptr[i + 1] - lo
+        truth = true_labels[true_ptr[i] : true_ptr[i + 1]]
+        start = 0
+        while start < min(n, deepest):
+            stop = start + 1
+            while stop < n and scores[lo + stop] == scores[lo + start]:
+                stop += 1
+            if stop - start > 1:
+                for place in range(start, stop):
+                    label = list_labels[lo + place]
+                    if index_of(truth, label) < 0:
+                        continue
+                    amount = propensity[label] if propensity.size else 1.0
+                    if weight.size:
+                        amount *= weight[i]
+                    is_whole = not (propensity.size or weight.size)
+                    group = start, stop, place
+                    share_leading_hit(leading[slots[i]], cutoffs, group, amount, is_whole)
+                    share_hit(shared[slots[i]], group, amount, is_whole)
+            start = stop

@@ -70,6 +70,35 @@ def collect_cut_ties(
 
 
 @kernel
+def append_ties(
+    head_ptr: Ints,
+    heads: Labels,
+    head_scores: Scores,
+    cut_ptr: Ints,
+    cut_labels: Labels,
+    ptr: Ints,
+    labels: Labels,
+    scores: Scores,
+) -> None:
+    """Write the entries of rows, and behind them those that were cut and tie with the last one.
+
+    head_ptr, heads, head_scores : int64 (n + 1,), (s,), (s,), best first
+    cut_ptr, cut_labels : int64 (n + 1,), (r,)
+    ptr : int64 (n + 1,), head_ptr + cut_ptr; labels, scores : (s + r,), written
+    """
+    for i in range(ptr.size - 1):
+        q = ptr[i]
+        for p in range(head_ptr[i], head_ptr[i + 1]):
+            labels[q] = heads[p]
+            scores[q] = head_scores[p]
+            q += 1
+        for p in range(cut_ptr[i], cut_ptr[i + 1]):
+            labels[q] = cut_labels[p]
+            scores[q] = scores[q - 1]
+            q += 1
+
+
+@kernel
 def has_equal_neighbours(scores: Scores) -> bool:
     """Whether any entry has the score of the one before it, in any row. scores : (s,)."""
     n = 0

@@ -131,6 +131,7 @@ ABSTAINING = partial(
     family="abstaining",
     state="top_scores",
     needs=("scores", "entry scores"),
+    ties="hits",
     cutoff="required",
     empty="zero",
     direction="down",

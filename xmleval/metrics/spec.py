@@ -194,7 +194,7 @@ class Spec:
         """Return the spec with the metric record that applies under the conventions."""
         metric = self.metric
         if conventions.all_orders and metric.has_orders:
-            return replace(self, metric=_over_all_orders(metric, conventions))
+            return replace(self, metric=_over_all_orders(metric, conventions.has_gains))
         tied = conventions.shares_discounts
         if not (metric.by_row and (tied or conventions.has_gains)):
             return self
@@ -237,10 +237,11 @@ class Spec:
         return f"{text}@{self.cutoff}" if self.cutoff else text
 
 
-def _over_all_orders(metric: Measure, conventions: Conventions) -> Measure:
+@lru_cache(maxsize=256)
+def _over_all_orders(metric: Measure, has_gains: bool) -> Measure:
     """Return the record of a measure whose values are expected over all orders of equal scores."""
-    if metric.state == "rank_profile" and not (metric.by_row and conventions.has_gains):
-        return variant(metric, by_row=None, whole=True, ties="")
+    if metric.state == "rank_profile" and not (metric.by_row and has_gains):
+        return variant(metric, by_row=None, ties="")
     assert metric.expected is not None
     return variant(
         metric,
@@ -248,7 +249,6 @@ def _over_all_orders(metric: Measure, conventions: Conventions) -> Measure:
         table="hits",
         value=metric.expected,
         by_row=None,
-        whole=True,
         ties="",
     )
 

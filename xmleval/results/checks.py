@@ -14,10 +14,12 @@ from xmleval.base.errors import InputError, did_you_mean, shown
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import bound_rounding, subtract
+from xmleval.results.fairness import include_no_difference
 from xmleval.results.places import KINDS, SIZES
 from xmleval.results.record import SIGNS
 from xmleval.results.report import Report, settings_of
 from xmleval.results.saved_results import known_spec
+from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, estimate
 
 DIGEST = "sha256"  # of a file of excluded labels or of candidates
@@ -64,9 +66,12 @@ def limits_of(
 def find_violations(report: Report, limits: Mapping[str, float], side: str) -> Iterator[Failure]:
     """Yield each value that is undefined, missing, or beyond its limit.
 
+    By the convention ``ties=band``, the value of every order of equal scores must be within limits.
+
     ``side`` is "minimum" or "maximum".
     """
     groups = _group_values(report)
+    bands = _group_bands(report)
     for name, limit in limits.items():
         value = _find_value(groups, name)
         if isinstance(value, str):
@@ -76,11 +81,35 @@ def find_violations(report: Report, limits: Mapping[str, float], side: str) -> I
             reason = f"{name} is undefined; its {side} is {_plain(limit)}"
             yield Failure("", name, value, limit, reason)
             continue
-        excess = subtract(value, limit) if side == "maximum" else subtract(limit, value)
-        if excess > 0:
-            where = "below" if side == "minimum" else "above"
-            reason = f"{name} {_digits(value, limit)} is {where} the {side} {_plain(limit)}"
-            yield Failure("", name, value, limit, reason)
+        lowest, highest = _find_band(bands, name, value)
+        ends = (lowest, highest) if side == "minimum" else (highest, lowest)
+        if _is_beyond(ends[0], limit, side):
+            reason = _reason_beyond(name, ends, limit, side)
+            yield Failure("", name, ends[0], limit, reason)
+
+
+def _is_beyond(value: float, limit: float, side: str) -> bool:
+    """Return whether a value is below its minimum, or above its maximum."""
+    excess = subtract(value, limit) if side == "maximum" else subtract(limit, value)
+    return bool(excess > 0)
+
+
+def _reason_beyond(name: str, ends: tuple[float, float], limit: float, side: str) -> str:
+    """Return how a value is beyond its limit.
+
+    ends : the worst value over all orders of equal scores, as to the limit, and the best one
+    """
+    worst, best = ends
+    where = "below" if side == "minimum" else "above"
+    beyond = f"{where} the {side} {_plain(limit)}"
+    if subtract(worst, best) == 0:
+        return f"{name} {_digits(worst, limit)} is {beyond}"
+    if _is_beyond(best, limit, side):
+        bound = "at most" if side == "minimum" else "at least"
+        best_text = f"{bound} {_digits(best, limit)}"
+        return f"{name} is {beyond} in every order of equal scores: {best_text}"
+    ends_text = f"{_digits(worst, limit)} in one order of equal scores, {_digits(best, limit)}"
+    return f"{name} is decided by ties: {ends_text} in another; the {side} is {_plain(limit)}"
 
 
 def _group_values(report: Report) -> GroupValues:
@@ -89,16 +118,42 @@ def _group_values(report: Report) -> GroupValues:
     Each is a pair of the name of the group and values by measure. The name has the kind of the
     group in front, as in "groups tail", only if it is not unique without.
     """
+    return {column: (name, results.values) for column, (name, results) in _groups(report).items()}
+
+
+def _group_bands(report: Report) -> dict[str, Mapping[str, Any]]:
+    """Return the smallest and largest values over all orders of equal scores, by any group's name.
+
+    They are empty but by the convention ``ties=band``.
+    """
+    bands = dict[str, Mapping[str, Any]]()
+    if report.conventions.ties == "band":
+        for column, (name, results) in _groups(report).items():
+            bands[column] = bands[name] = results.intervals
+    return bands
+
+
+def _find_band(
+    bands: Mapping[str, Mapping[str, Any]], name: str, value: float
+) -> tuple[float, float]:
+    """Return the smallest and largest value by its name; the value where no order changes it."""
+    group, _, measure = name.rpartition(":")
+    lowest, highest = bands.get(group, {}).get(measure, (value, value))
+    return lowest, highest
+
+
+def _groups(report: Report) -> dict[str, tuple[str, Results]]:
+    """Return the names and the results of all and of groups, as `_group_values` does values."""
     parts = {
         (kind, name): part for kind in KINDS for name, part in getattr(report.results, kind).items()
     }
     counts = Counter(name for kind, name in parts if kind != "shares")
     columns = {f"{kind} {name}" for kind, name in parts}
-    groups: GroupValues = {"": ("", report.results.values)}
+    groups = {"": ("", report.results)}
     for (kind, name), part in parts.items():
         column = f"{kind} {name}"
         is_unique = kind != "shares" and counts[name] == 1 and name not in columns
-        groups[column] = (name if is_unique else column, part.results.values)
+        groups[column] = (name if is_unique else column, part.results)
     return groups
 
 
@@ -170,6 +225,8 @@ def compare_values(
     before values.
     """
     groups = _group_values(new)
+    bands = _group_bands(new)
+    earlier_bands = _group_bands(old)
     for name, measure, before in values_of(old):
         value = _find_value(groups, name)
         sign = SIGNS[_parse_known(measure, where).metric.direction]
@@ -194,6 +251,10 @@ def compare_values(
             interval = f"{CONFIDENCE:.0%} interval of the difference {lower:.3g} to {upper:.3g}"
             reason += f"; {interval} over {n_rows} rows"
         if is_worse:
+            band = _find_band(bands, name, value)
+            earlier_band = _find_band(earlier_bands, name, before)
+            if include_no_difference(band, earlier_band):
+                reason += "; decided by ties: values over all orders of equal scores overlap"
             yield name, Failure("", name, value, limit, reason)
         elif sign:
             yield name, None

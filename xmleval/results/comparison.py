@@ -16,7 +16,6 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.cached import cached
 from xmleval.base.errors import (
-    Field,
     InputError,
     Keyword,
     Message,
@@ -48,7 +47,7 @@ from xmleval.results.differences import (
     find_differences,
     p_text,
 )
-from xmleval.results.fairness import WHOLE, Fairness, grouped_measures
+from xmleval.results.fairness import WHOLE, Fairness, describe_decided, grouped_measures
 from xmleval.results.places import GROUPS_OF, KINDS, Place
 from xmleval.results.record import (
     AS_SHOWN,
@@ -625,7 +624,12 @@ class Comparison(Result[Record], Mapping[str, Report]):
                 decided = self._specs_decided_by_ties(WHOLE, (a, b))
                 has_orders = any(spec.metric.has_orders for spec in decided)
                 pairs_of[measures, has_orders].append(f"{names[a]} and {names[b]}")
-        return [Footnote(self._tie_note(*key, pairs)) for key, pairs in pairs_of.items()]
+        notes = list[Footnote]()
+        for (measures, has_orders), pairs in pairs_of.items():
+            consequence = "tested" if self.test else "marked as better"
+            text = f", so that it is not {consequence} for {measures}"
+            notes.append(Footnote(describe_decided(shown_names(pairs), has_orders, text)))
+        return notes
 
     def _measures_decided_by_ties(self, pair: tuple[str, str]) -> str:
         """Return the measures and shares of two models that ties decide, as text."""
@@ -639,22 +643,6 @@ class Comparison(Result[Record], Mapping[str, Report]):
         """Return the measures for which ties decide which of two models is better."""
         specs = self._specs_of(place)
         return [spec for spec in specs if self._fairness.are_decided_by_ties(place, spec, pair)]
-
-    def _tie_note(self, measures: str, has_orders: bool, pairs: Sequence[str]) -> Message:
-        """Return a note on pairs of models that ties decide by some measures, and what to do.
-
-        has_orders : whether the values of any of these can be expected over all orders
-        """
-        consequence = "tested" if self.test else "marked as better"
-        advice: list[object] = ["give scores that differ, "]
-        if has_orders:
-            advice += [Field("ties", "expected"), ", "]
-        return Message(
-            f"decided by ties: which of {shown_names(pairs)} is better changes with the order of "
-            f"equal scores, so that it is not {consequence} for {measures}; ",
-            *advice,
-            "or measures that count ties, such as auc.samples",
-        )
 
     def _tied_shares(self, pair: tuple[str, str], tied: Collection[Spec]) -> str:
         """Return the shares of two models that ties decide, but those of measures in ``tied``."""

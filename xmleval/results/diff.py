@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.base.errors import InputError, counted, printable, shown
+from xmleval.base.errors import Field, InputError, Message, counted, printable, shown
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
+from xmleval.results.fairness import (
+    WHOLE,
+    Fairness,
+    describe_decided,
+    include_no_difference,
+)
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number, fields_of, signed
 from xmleval.results.report import Report
 from xmleval.results.result import Result
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
 
 LISTED = 5  # labels of a row that are shown where the measure has no cutoff
 LISTS = "truth", "list_a", "list_b"
+RowEnds = tuple[Floats, Floats]  # smallest and largest value of each row
 
 
 class Lists(NamedTuple):
@@ -57,6 +64,9 @@ class Change(NamedTuple):
     b: float
     lists: Lists | None = None  # of a row
     support: float | None = None  # of a label: the number of rows that have it, or their weight
+    # of a row: smallest and largest value by each model over all orders of equal scores, if known
+    tie_bounds_a: tuple[float, float] | None = None
+    tie_bounds_b: tuple[float, float] | None = None
 
     @property
     def change(self) -> float:
@@ -67,6 +77,16 @@ class Change(NamedTuple):
     def title(self) -> str:
         """The name, or the number if it has no name."""
         return str(self.number) if self.name is None else self.name
+
+    @property
+    def decided_by_ties(self) -> bool | None:
+        """Whether some order of equal scores gives no change, or one in the other direction.
+
+        None where the bounds over all orders are not known.
+        """
+        if self.tie_bounds_a is None or self.tie_bounds_b is None:
+            return None
+        return bool(include_no_difference(self.tie_bounds_a, self.tie_bounds_b))
 
     def _texts(self, number: Callable[[float], str], column: str = "", sign: int = 1) -> list[str]:
         """Return both values and the change times ``sign``, as tables show them.
@@ -82,6 +102,10 @@ class Change(NamedTuple):
 
 CHANGE = fields_of(number="number", name="name", value_a="a", value_b="b")  # of a JSON object
 FIELDS = {**CHANGE, **fields_of(change="change")}
+TIES = fields_of(
+    tie_bounds_a="tie_bounds_a", tie_bounds_b="tie_bounds_b", decided_by_ties="decided_by_ties"
+)
+BY_TIES = "decided by ties"
 OF_PAIR = {**CHANGE, "difference": lambda label: -label.change, **fields_of(support="support")}
 
 
@@ -110,6 +134,9 @@ class Diff(Result[Change]):
         Names of labels, by model.
     notes : list of str
         What was seen in the data.
+    n_decided_by_ties : int
+        Number of rows that changed, but do not or change in the other direction in some order of
+        equal scores; None where the bounds over all orders are not known.
 
     Examples
     --------
@@ -128,6 +155,7 @@ class Diff(Result[Change]):
     n_changed: tuple[int, int, int] | None = None
     label_names: Sequence[Sequence[Any]] | None = None
     notes: list[str] = field(default_factory=list)
+    n_decided_by_ties: int | None = None
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Diff:
@@ -261,7 +289,8 @@ class Diff(Result[Change]):
         """Return the lines of a row: its change, and its lists if known."""
         before, after, change = row._texts(write)
         name = "" if row.name is None else f" {row.name}"
-        lines = [f"row {row.number}{name}: {before} -> {after}, {change}"]
+        result = f"; {BY_TIES}" if row.decided_by_ties else ""
+        lines = [f"row {row.number}{name}: {before} -> {after}, {change}{result}"]
         widest = max(len("truth"), len(self.a), len(self.b))
         titles = ("truth", self.a, self.b)
         for title, text in zip(titles, self._list_texts(row), strict=False):
@@ -299,12 +328,17 @@ class Diff(Result[Change]):
     def _row_lines(self, number: Number) -> list[list[str]]:
         """Return the header and the lines of the table of rows."""
         header = ["row", self.a, self.b, "change"]
+        if self.n_decided_by_ties:
+            header.append("result")
         if self._has_lists:
             header += ["truth", f"list of {self.a}", f"list of {self.b}"]
         write = partial(number, self.spec)
         lines = [header]
         for row in self.rows or []:
-            lines.append([row.title, *row._texts(write), *self._list_texts(row)])
+            line = [row.title, *row._texts(write)]
+            if self.n_decided_by_ties:
+                line.append(BY_TIES if row.decided_by_ties else "")
+            lines.append([*line, *self._list_texts(row)])
         return lines
 
     def _sections(self) -> Iterator[Section]:
@@ -343,6 +377,8 @@ class Diff(Result[Change]):
         member = {name: field(change) for name, field in FIELDS.items()}
         if change.support is not None:
             member["support"] = change.support
+        if change.decided_by_ties is not None:
+            member |= {name: field(change) for name, field in TIES.items()}
         return {**member, **self._labels_of(change)}
 
     def _members(self) -> dict[str, Any]:
@@ -357,6 +393,8 @@ class Diff(Result[Change]):
             "labels": self._member_list(self.labels),
             "n_changed": self.n_changed,
         }
+        if self.n_decided_by_ties is not None:
+            changes["n_decided_by_ties"] = self.n_decided_by_ties
         return {"schema": SCHEMA, "changes": changes, "notes": self.notes}
 
     def _member_list(self, changes: list[Change] | None) -> list[dict[str, Any]] | None:
@@ -367,6 +405,8 @@ class Diff(Result[Change]):
 
     def _lines(self, bounded: bool) -> Lines:
         header = ["kind", *FIELDS, "support", *LISTS]
+        if self.n_decided_by_ties is not None:
+            header.append("decided_by_ties")
         lines = []
         for change in self.records():
             fields = self._member(change)
@@ -398,6 +438,7 @@ def read_changes(contents: Mapping[str, Any]) -> Diff:
             changes["labels_by"] or "",
             None if n_changed is None else (n_changed[0], n_changed[1], n_changed[2]),
             notes=[*contents["notes"]],
+            n_decided_by_ties=changes.get("n_decided_by_ties"),
         )
 
 
@@ -418,7 +459,17 @@ def read_change(member: Mapping[str, Any]) -> Change:
         read_saved_number(member["value_b"], "value_b"),
         lists,
         member.get("support"),
+        _read_ends(member, "tie_bounds_a"),
+        _read_ends(member, "tie_bounds_b"),
     )
+
+
+def _read_ends(member: Mapping[str, Any], name: str) -> tuple[float, float] | None:
+    """Return the saved smallest and largest value of a row; None if they are not there."""
+    if name not in member:
+        return None
+    low, high = (read_saved_number(end, name) for end in member[name])
+    return low, high
 
 
 def find_changes(
@@ -435,6 +486,7 @@ def find_changes(
     (a, first), (b, second) = reports.items()
     rows = None
     n_changed = None
+    n_decided = None
     spec = next((spec for spec in specs if _has_row_values(spec, first, second)), None)
     if spec is None:
         spec = specs[0]
@@ -444,6 +496,11 @@ def find_changes(
         gains = _row_gains(spec, before, after)
         n_changed = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
         rows = largest_changes(before, after, gains, worst, first.row_names)
+        bounds = _row_bounds(spec, first, second)
+        if bounds is not None:
+            is_decided = include_no_difference(*bounds) & (np.nan_to_num(gains) != 0)
+            n_decided = int(np.count_nonzero(is_decided))
+            rows = [_with_bounds(row, bounds) for row in rows]
         if lists_of is not None and rows:
             numbers = sorted(row.number for row in rows)
             lists = dict(zip(numbers, lists_of(reports, spec, np.array(numbers)), strict=True))
@@ -464,8 +521,54 @@ def find_changes(
         column,
         n_changed,
         label_names,
-        notes=[*dict.fromkeys([*first.notes, *second.notes])],
+        notes=[
+            *dict.fromkeys([*first.notes, *second.notes]),
+            *_notes_on_ties(spec, reports, n_changed, n_decided),
+        ],
+        n_decided_by_ties=n_decided,
     )
+
+
+def _row_bounds(spec: Spec, first: Report, second: Report) -> tuple[RowEnds, RowEnds] | None:
+    """Return the smallest and the largest values of rows over all orders of equal scores.
+
+    None unless they are known of one model. The other one then has no equal scores that matter.
+    """
+    intervals = [report.results.row_intervals for report in (first, second)]
+    if not any(spec.name in each for each in intervals):
+        return None
+    ends = list[RowEnds]()
+    for report, known in zip((first, second), intervals, strict=True):
+        values = np.asarray(report.results.rows[spec.name])
+        ends.append(known.get(spec.name, (values, values)))
+    return ends[0], ends[1]
+
+
+def _with_bounds(row: Change, bounds: tuple[RowEnds, RowEnds]) -> Change:
+    """Return a row with its smallest and largest value by each model."""
+    ends = [(float(low[row.number]), float(high[row.number])) for low, high in bounds]
+    return row._replace(tie_bounds_a=ends[0], tie_bounds_b=ends[1])
+
+
+def _notes_on_ties(
+    spec: Spec,
+    reports: Mapping[str, Report],
+    n_changed: tuple[int, int, int] | None,
+    n_decided: int | None,
+) -> Iterator[str]:
+    """Yield notes on the difference of two models, and on the changes of rows, that ties decide."""
+    a, b = reports
+    if Fairness({WHOLE: reports}, True).are_decided_by_ties(WHOLE, spec, (a, b)):
+        yield describe_decided(f"{a} and {b}", spec.metric.has_orders, f" for {spec}")
+    if n_decided and n_changed is not None:
+        better, _, worse = n_changed
+        changed = counted(better + worse, "rows")
+        yield Message(
+            f"{n_decided} of {changed} that changed by {spec} are decided by ties: some order of "
+            "equal scores gives no change, or one in the other direction; ",
+            Field("ties", "expected"),
+            " compares means over all orders",
+        )
 
 
 def _has_row_values(spec: Spec, first: Report, second: Report) -> bool:

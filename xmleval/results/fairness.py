@@ -6,17 +6,24 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from typing import Any
 
+import numpy as np
+
+from xmleval.base.arrays import Bools
+from xmleval.base.errors import Field, Message
 from xmleval.metrics.spec import Spec
+from xmleval.numerics.rounding import subtract
 from xmleval.results.places import Place
 from xmleval.results.report import Report
-from xmleval.states.results import ListLength, Results
+from xmleval.states.results import ListLength
 
 SAME_MEAN = 1.01  # largest ratio of mean list lengths that count as equal
 # share of rows with ties from which on they decide a value whose bounds are not known
 MOST_TIED = 0.5
 WHOLE: Place = ("", "")
 PlaceReports = Mapping[Place, Mapping[str, Report]]  # by model
+Ends = tuple[Any, Any]  # smallest and largest value
 
 
 class Fairness:
@@ -55,15 +62,13 @@ class Fairness:
         It does where the differences of all orders include 0. Shares of groups, and reports whose
         bounds over orders are not known, are decided by ties in at least half of the rows.
         """
-        results = [self.reports[_place_of_lists(place, spec)][name].results for name in pair]
+        reports = [self.reports[_place_of_lists(place, spec)][name] for name in pair]
         if place[0] == "shares":
-            return any(_has_many_ties(each.tied_shares, spec) for each in results)
-        if not any(spec.name in each.tie_bounds for each in results):
-            return any(_has_many_ties(each.tied, spec) for each in results)
-        a, b = map(partial(_bounds_of, spec), results)
-        if a[0] == a[1] and b[0] == b[1]:
-            return False
-        return a[0] <= b[1] and b[0] <= a[1]
+            return any(_has_many_ties(each.results.tied_shares, spec) for each in reports)
+        bounds = [report.tie_bounds for report in reports]
+        if not any(spec.name in each for each in bounds):
+            return any(_has_many_ties(each.tied_rows, spec) for each in reports)
+        return bool(include_no_difference(*map(partial(_bounds_of, spec), reports)))
 
     def have_like_lists(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Return whether models list about as many labels, as far as a measure reads them."""
@@ -99,15 +104,43 @@ class Fairness:
         return means
 
 
+def include_no_difference(a: Ends, b: Ends) -> Bools:
+    """Return whether some orders of equal scores make the difference of a and b 0 or reverse it.
+
+    a, b : smallest and largest value over all orders, numbers or arrays of one shape; False where
+        no order changes either of them
+    """
+    has_orders = (subtract(a[1], a[0]) > 0) | (subtract(b[1], b[0]) > 0)
+    overlap = (subtract(a[0], b[1]) <= 0) & (subtract(b[0], a[1]) <= 0)
+    return np.asarray(has_orders & overlap)
+
+
+def describe_decided(pairs: str, has_orders: bool, consequence: str = "") -> Message:
+    """Return a note on pairs of models that ties decide, and what to do.
+
+    has_orders : whether values of the measure can be expected over all orders of equal scores
+    consequence : begins with a comma or a space
+    """
+    advice: list[object] = ["give scores that differ, "]
+    if has_orders:
+        advice += [Field("ties", "expected"), ", "]
+    return Message(
+        f"decided by ties: which of {pairs} is better changes with the order of "
+        f"equal scores{consequence}; ",
+        *advice,
+        "or measures that count ties, such as auc.samples",
+    )
+
+
 def _has_many_ties(tied: Mapping[str, float], spec: Spec) -> bool:
     """Return whether ties decide a value, by the share of rows with ties that matter."""
     return tied.get(spec.name, 0.0) >= MOST_TIED
 
 
-def _bounds_of(spec: Spec, results: Results) -> tuple[float, float]:
+def _bounds_of(spec: Spec, report: Report) -> tuple[float, float]:
     """Return the smallest and the largest value over orders of equal scores."""
-    value = results.values[spec.name]
-    return results.tie_bounds.get(spec.name, (value, value))
+    value = report[spec.name]
+    return report.tie_bounds.get(spec.name, (value, value))
 
 
 def _place_of_lists(place: Place, spec: Spec) -> Place:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations, compress, product
+from itertools import chain, combinations, compress
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import differing_settings
-from xmleval.results.fairness import MOST_TIED
+from xmleval.results.fairness import WHOLE, Fairness, describe_decided
 from xmleval.results.figures import Kind, diagrams_of_ranks, dots_of_average_ranks
 from xmleval.results.pages import page_of_ranks
 from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number
@@ -53,6 +53,7 @@ FEW_MODELS = 5
 SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
 LEAVE_OUT = ("data_sets", "models")
 MOST_NAMED = 3  # of many missing values
+MOST_PAIRS = 8  # that a note names
 ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
 Models = dict[str, Any]  # a report, values by measure, or a number of each
 # what is compared; a measure of your own has a name alone, numbers have none
@@ -102,6 +103,9 @@ class Ranking(Result[Rank]):
         differ from it.
     notes : list of str
         What was left out, and what the tests do not tell.
+    decided_by_ties : dict of str to list of tuple of str
+        Pairs of models, by data set, of which the order of equal scores can make either the better
+        one. They count as tied there: each has half a rank of both.
 
     Examples
     --------
@@ -125,6 +129,7 @@ class Ranking(Result[Rank]):
     critical_difference: float
     groups: list[list[str]]
     notes: list[str]
+    decided_by_ties: dict[str, list[tuple[str, str]]] = field(default_factory=dict, repr=False)
 
     _has_rows: ClassVar[Sequence[str]] = ("data_sets", "models")
 
@@ -263,12 +268,18 @@ def read_ranking(contents: Mapping[str, Any]) -> Ranking:
             ),
             groups=[[*group] for group in contents["groups"]],
             notes=[*contents["notes"]],
+            decided_by_ties=_read_pairs(contents.get("decided_by_ties", {})),
         )
 
 
 def _read_numbers(members: Mapping[str, Any]) -> dict[str, float]:
     """Return saved numbers by name."""
     return {name: read_saved_number(number, name) for name, number in members.items()}
+
+
+def _read_pairs(members: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """Return saved pairs of models by data set."""
+    return {name: [(a, b) for a, b in pairs] for name, pairs in members.items()}
 
 
 def _read_test(members: Mapping[str, Any]) -> OmnibusTest:
@@ -320,6 +331,9 @@ def rank_by(
     measure, is_up = _measure_of(by_name, metric, higher_is_better)
     (data_sets, names), values, notes = _whole_values(by_name, measure, leave_out)
     ranks = friedman.ranks_within_rows(values, is_up)
+    decided = {name: _pairs_decided_by_ties(by_name, name, names, measure) for name in data_sets}
+    decided = {name: pairs for name, pairs in decided.items() if pairs}
+    ranks = _share_decided_ranks(ranks, data_sets, names, decided)
     means = ranks.mean(0)
     order = np.argsort(means, kind="stable")
     models = [names[j] for j in order]
@@ -339,7 +353,7 @@ def rank_by(
     if friedman.count_ties(ranks):
         corrected = friedman.omnibus_tests(ranks, corrected=True)
     notes += _test_notes(tests["iman_davenport"].p_value, level, len(ranks), len(models))
-    notes += _tie_notes(by_name, data_sets, names, measure)
+    notes += _tie_notes(measure, decided)
     return Ranking(
         metric=None if measure is None else str(measure),
         higher_is_better=is_up,
@@ -353,6 +367,7 @@ def rank_by(
         critical_difference=difference,
         groups=groups,
         notes=notes,
+        decided_by_ties=decided,
         **tests,
     )
 
@@ -385,21 +400,54 @@ def _test_notes(p_value: float, level: float, n_data_sets: int, n_models: int) -
     return notes
 
 
-def _tie_notes(
-    results: Mapping[str, Models], data_sets: Iterable[str], models: Iterable[str], measure: Measure
-) -> list[str]:
-    """Return a note on values that the order of equal scores decides."""
-    cells = list[str]()
-    for model, data_set in product(models, data_sets):
-        report = results[data_set][model]
-        if isinstance(report, Report) and report.tied_rows.get(str(measure), 0.0) >= MOST_TIED:
-            cells.append(f"{model} on {data_set}")
-    if not cells:
+def _pairs_decided_by_ties(
+    results: Mapping[str, Models], data_set: str, models: Sequence[str], measure: Measure
+) -> list[tuple[str, str]]:
+    """Return the pairs of models on a data set of which ties decide which is better.
+
+    Numbers, and values by name, tell nothing of ties.
+    """
+    if not isinstance(measure, Spec):
         return []
+    reports = {name: results[data_set][name] for name in models}
+    reports = {name: each for name, each in reports.items() if isinstance(each, Report)}
+    fairness = Fairness({WHOLE: reports}, complete_lists=True)
     return [
-        "in half or more of the rows, values depend on the order of equal scores: "
-        f"{shown_names(cells)}"
+        pair
+        for pair in combinations(reports, 2)
+        if fairness.are_decided_by_ties(WHOLE, measure, pair)
     ]
+
+
+def _share_decided_ranks(
+    ranks: Floats,
+    data_sets: Sequence[str],
+    names: Sequence[str],
+    pairs_of: Mapping[str, Sequence[tuple[str, str]]],
+) -> Floats:
+    """Return ranks, (data sets, models), in which pairs that ties decide are tied."""
+    shared = ranks.copy()
+    for number, data_set in enumerate(data_sets):
+        pairs = [(names.index(a), names.index(b)) for a, b in pairs_of.get(data_set, ())]
+        shared[number] = friedman.share_ranks(ranks[number], pairs)
+    return shared
+
+
+def _tie_notes(
+    measure: Measure, pairs_of: Mapping[str, Sequence[tuple[str, str]]]
+) -> Iterator[str]:
+    """Yield a note on the pairs of models, by data set, that ties decide."""
+    data_sets = defaultdict[tuple[str, str], list[str]](list)
+    for name, pairs in pairs_of.items():
+        for pair in pairs:
+            data_sets[pair].append(name)
+    if data_sets:
+        assert isinstance(measure, Spec)
+        texts = [f"{a} and {b} (on {shown_names(names)})" for (a, b), names in data_sets.items()]
+        if len(texts) > MOST_PAIRS:
+            texts[MOST_PAIRS:] = ["..."]
+        consequence = ", so that they count as tied there"
+        yield describe_decided(", ".join(texts), measure.metric.has_orders, consequence)
 
 
 def _by_name(

@@ -223,6 +223,22 @@ class Report(Result[Record], Mapping[str, float]):
         """Lower and upper bound of measures that the scores do not determine, by name."""
         return self.results.intervals
 
+    @property
+    def tie_bounds(self) -> dict[str, tuple[float, float]]:
+        """Smallest and largest value over all orders of equal scores, by name of the measure.
+
+        They are known by the convention ``ties=band``, and where `compare` found equal scores.
+
+        Examples
+        --------
+        >>> scores = np.array([[0.5, 0.5], [0.1, 0.9]])
+        >>> evaluate(np.eye(2), scores, metrics=["p@1"], conventions="ties=band").tie_bounds
+        {'p@1': (0.5, 1.0)}
+        """
+        if self.conventions.ties == "band":
+            return self.results.intervals
+        return self.results.tie_bounds
+
     @cached
     def estimates(self) -> dict[str, Estimate]:
         """Confidence intervals with their standard errors, by name, of measures that have any.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -102,6 +103,9 @@ class DataHints(State):
             tie_end = _find_tie_end(plan, spec)
             if tie_end is not None:
                 self.ties[spec.name] = tie_end
+        if plan.conventions.all_orders:
+            for cutoff in _cutoffs_of_labels(plan):
+                self.ties[f"tp@{cutoff} by label"] = ("hits", cutoff)
         read_cutoffs = sorted(filter(None, {*plan.reads.values()}))
         cutoffs = sorted({cutoff for _, cutoff in self.ties.values()})
         self.cutoffs: Ints = np.array(cutoffs, np.int64)
@@ -227,8 +231,11 @@ class DataHints(State):
         if plan.reads_grades:
             self._add_unjudged(results)
         self._add_meaning(results)
-        if any("scores" in spec.needs or "entry scores" in spec.needs for spec in plan.all_specs):
+        needs = {*chain(*(spec.needs for spec in plan.all_specs))}
+        reads_scores = bool(needs & {"scores", "entry scores"})
+        if reads_scores or self.ties:  # or sets are the first labels of a ranking
             self._add_scores(results)
+        if reads_scores:
             self._add_short(results)
         return results
 
@@ -521,6 +528,12 @@ def _describe_ordered(plan: Plan, names: list[str]) -> Message:
     return Message(
         ties, f" does not change {', '.join(names)}: equal scores keep their order there"
     )
+
+
+def _cutoffs_of_labels(plan: Plan) -> list[int]:
+    """Return the cutoffs at which hits are kept by label."""
+    suffixes = chain(*plan.kept_decisions.values())
+    return [int(suffix.removeprefix("@")) for suffix in suffixes if suffix]
 
 
 def _find_tie_end(plan: Plan, spec: Spec) -> tuple[str, int] | None:

@@ -92,6 +92,12 @@ class Parts(State):
             workers.append(self._with_parts(parts))
         return workers
 
+    def behind(self, n_rows: int) -> Self:
+        """Return a copy with kept row values of the parts moved behind ``n_rows`` other rows."""
+        moved = super().behind(n_rows)
+        moved.parts = {name: states.behind(n_rows) for name, states in self.parts.items()}
+        return moved
+
     def discard(self) -> None:
         """Release the external resources of an unused state."""
         for states in self.parts.values():

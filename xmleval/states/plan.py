@@ -187,6 +187,7 @@ class Plan(Settings):
         the rule of the evaluation
     reads : number of leading labels that a measure reads, None for all
     depth : number of leading labels that any of them reads, None for all
+    keeps_ties : whether the labels that tie with the last of these are read, too
     reads_scores : whether any measure reads scores, not only their order
     ordered : whether lists must be sorted
     uses_decision : whether any measure reads the sets of the decision, not only those at k
@@ -204,6 +205,7 @@ class Plan(Settings):
     kept_decisions: Mapping[Decision, Sequence[str]]
     reads: Mapping[str, int | None]
     depth: int | None
+    keeps_ties: bool
     reads_scores: bool
     ordered: bool
     uses_decision: bool
@@ -363,6 +365,7 @@ class _Reading:
 
     reads: dict[str, int | None]
     depth: int | None
+    keeps_ties: bool
     reads_scores: bool
     ordered: bool
     uses_decision: bool
@@ -376,6 +379,7 @@ def _find_reading(
 ) -> _Reading:
     """Return what measures read of rankings."""
     n_in_sets = _count_leading_in_sets(settings.decision)
+    keeps_ties = settings.conventions.all_orders
     reads = {spec.name: _count_leading_read(spec, n_in_sets) for spec in specs}
     uses_decision = settings.decision in kept_decisions or any(
         "sets" in spec.needs for spec in specs
@@ -385,6 +389,7 @@ def _find_reading(
         or settings.label_groups is not None
         or any(spec.reads_all for spec in specs)
         or (uses_decision and n_in_sets is None)
+        or (keeps_ties and settings.conventions.unlisted_score is not None)
     )
     depth = None
     if not reads_whole:
@@ -392,6 +397,7 @@ def _find_reading(
     return _Reading(
         reads=reads,
         depth=depth,
+        keeps_ties=keeps_ties and depth is not None,
         reads_scores=has_curves or any(spec.reads_scores for spec in specs),
         ordered=_needs_order(settings, specs, kept_decisions),
         uses_decision=uses_decision,

@@ -24,7 +24,6 @@ from xmleval.states.rank_tables import (
     count_tables,
     find_slots,
     profile_of_rows,
-    share_leading_ties,
     share_ties,
 )
 from xmleval.states.results import Results
@@ -125,14 +124,17 @@ class RankProfile(State):
         """Return the tables of expected hits and gains of a block, from those in order."""
         shared = dict[str, Ints]()
         for kind in tables.keys() - UNRANKED:
-            gains = NO_PROPENSITY
+            propensity = NO_PROPENSITY
             if kind == "gains":
                 assert self.propensity is not None
-                gains = self.propensity.values[view.block.truth.labels]
-            in_order = tables[kind]
-            shared[kind] = share_leading_ties(view, slots, in_order, self.cutoffs, gains)
-            if kind in self.discounted:
-                shared[_shared(kind)] = share_ties(view, slots, in_order, self.depth, gains)
+                propensity = self.propensity.values
+            depth = self.depth if kind in self.discounted else 0
+            leading, by_rank = share_ties(
+                view, slots, tables[kind], self.cutoffs, depth, propensity
+            )
+            shared[kind] = leading
+            if depth:
+                shared[_shared(kind)] = by_rank
         return shared
 
     def _ranked_tables(self) -> list[str]:

@@ -23,7 +23,7 @@ from xmleval.kernels.hit_tables import (
 )
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.kernels.sorting import group_rows, longest_row
-from xmleval.kernels.tie_orders import share_hits, share_leading_hits
+from xmleval.kernels.tie_orders import share_hits, share_hits_of_lists
 from xmleval.numerics.exact import NO_WEIGHT
 from xmleval.view.facts import Profile
 from xmleval.view.view import View
@@ -71,7 +71,7 @@ def count_tables(
     with equal results. Split sums are faster than limbs, but exact only without weights and in a
     limited range. For short lists in order, vector lanes are still faster, and also find the hits.
     """
-    is_plain = view.block.weight is None and _ranks_are_places(view)
+    is_plain = view.block.weight is None and view.ranks_are_places
     if is_plain and propensity is None:
         return _count_leading(view, slots, depth)
     if propensity is None:
@@ -88,40 +88,68 @@ def count_tables(
 
 
 def share_ties(
-    view: View, slots: Slots, table: Ints, depth: int, gains: Floats = NO_PROPENSITY
-) -> Ints:
-    """Return a table of hits, or of gains, by rank, expected over all orders of equal scores.
+    view: View, slots: Slots, table: Ints, cutoffs: Ints, depth: int, propensity: Floats
+) -> tuple[Ints, Ints]:
+    """Return hits, or gains, expected over all orders of equal scores, from those in order.
 
-    gains : float64 (t,), of the relevant labels; by default 1
-    """
-    hits = _tied_hits(view, slots, gains)
-    width = table.shape[1]
-    if hits is not None:
-        last = (hits.above + hits.tied)[hits.ranks > 0].max(initial=0)
-        width = max(width, min(depth, int(last)))
-    shared = _limbs(table.shape[0], width)
-    _add_counts(table, shared[:, : table.shape[1]])
-    if hits is not None:
-        share_hits(*hits, shared)
-    return shared
-
-
-def share_leading_ties(
-    view: View, slots: Slots, table: Ints, cutoffs: Ints, gains: Floats = NO_PROPENSITY
-) -> Ints:
-    """Return hits, or gains, down to each cutoff, expected over all orders of equal scores.
+    They are those down to each cutoff, int64 (slots, c, limbs), and those at each rank, int64
+    (slots, ranks, limbs).
 
     table : hits, or gains, by rank in order
-    cutoffs : int64 (c,); gains : float64 (t,), of the relevant labels; by default 1
+    cutoffs : int64 (c,), ascending
+    depth : largest rank of hits by rank, 0 for none
+    propensity : float64 (n_labels,), what labels gain, or (0,) if all gain 1
     """
-    leading = _limbs(table.shape[0], cutoffs.size)
+    n_slots = table.shape[0]
+    leading = _limbs(n_slots, cutoffs.size)
     for place, cutoff in enumerate(cutoffs.tolist()):
         _add_counts(table[:, :cutoff].sum(axis=1), leading[:, place])
     carry(leading.reshape(-1, LIMBS))
-    hits = _tied_hits(view, slots, gains)
-    if hits is not None:
-        share_leading_hits(*hits, cutoffs, leading)
-    return leading
+    has_ties = _may_have_ties(view)
+    width = min(depth, table.shape[1])
+    if depth and has_ties:  # a tie group may end behind the last hit
+        width = min(depth, max(width, _last_tied_rank(view)))
+    shared = _limbs(n_slots, width)
+    _add_counts(table[:, :depth], shared[:, : table.shape[1]])
+    if has_ties:
+        _share(view, slots, propensity, cutoffs, leading, shared)
+    return leading, shared
+
+
+def _may_have_ties(view: View) -> bool:
+    """Return whether scores of a block may be equal."""
+    ranking = view.ranking
+    if not (ranking.ordered and view.unlisted is None):
+        return True
+    return ranking.scores is not None and (ranking.raw is None or ranking.raw.ties)
+
+
+def _last_tied_rank(view: View) -> int:
+    """Return a rank that no tie group of a hit ends behind."""
+    if view.ranks_are_places:
+        return longest_row(view.ranking.ptr)
+    above, tied = view.standing
+    return int((above + tied)[view.ranks > 0].max(initial=0))
+
+
+def _share(
+    view: View, slots: Slots, propensity: Floats, cutoffs: Ints, leading: Ints, shared: Ints
+) -> None:
+    """Make hits, or gains, of a block expected ones; see `share_ties`."""
+    ptr, labels = view.block.truth[:2]
+    weight = view.block.weight
+    if weight is None:
+        weight = NO_WEIGHT
+    tables = cutoffs, leading, shared
+    if view.ranks_are_places:
+        assert view.ranking.scores is not None
+        lists = *view.ranking[:2], view.ranking.scores
+        share_hits_of_lists(ptr, labels, *lists, slots.slot_by_row, propensity, weight, *tables)
+        return
+    gains = propensity
+    if propensity.size:
+        gains = propensity[labels]
+    share_hits(ptr, *view.standing, view.ranks, slots.slot_by_row, gains, weight, *tables)
 
 
 def _add_counts(counts: Ints, sums: Ints) -> None:
@@ -130,30 +158,6 @@ def _add_counts(counts: Ints, sums: Ints) -> None:
         sums += counts
     else:
         sums[..., 0] += counts
-
-
-class TiedHits(NamedTuple):
-    """Hits of labels with their tie groups, the arguments of `share_hits` but the table."""
-
-    ptr: Ints
-    above: Ints
-    tied: Ints
-    ranks: Ints
-    slots: Ints
-    gains: Floats
-    weight: Floats
-
-
-def _tied_hits(view: View, slots: Slots, gains: Floats) -> TiedHits | None:
-    """Return the hits of a block with their tie groups; None where no scores are equal."""
-    ranking = view.ranking
-    if ranking.ordered and view.unlisted is None and not ranking.has_ties:
-        return None
-    weight = view.block.weight
-    if weight is None:
-        weight = NO_WEIGHT
-    ptr = view.block.truth.ptr
-    return TiedHits(ptr, *view.standing, view.ranks, slots.slot_by_row, gains, weight)
 
 
 def _count_leading(view: View, slots: Slots, depth: int) -> dict[str, Ints]:
@@ -233,11 +237,6 @@ def _count_by_lanes(
         "gains": _as_limbs(gains),
         "ideals": _as_limbs(ideals),
     }
-
-
-def _ranks_are_places(view: View) -> bool:
-    """Return whether the rank of every listed label is its place in the list."""
-    return view.all_ranked and view.ranking.ordered and view.unlisted is None
 
 
 def _are_splits_exact(propensity: Propensity, n_rows: int) -> bool:

@@ -49,6 +49,8 @@ class Results:
     thresholds: dict[str, float] = field(default_factory=dict)
     # kept per-row values, NaN for excluded rows
     rows: dict[str, Floats] = field(default_factory=dict)
+    # smallest and largest value of each kept row over all orders of equal scores
+    row_intervals: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
     labels: dict[str, Any] = field(default_factory=dict)
     # points of curves, float64 (p, 3): score, numbers of relevant and irrelevant entries at or
     # above it

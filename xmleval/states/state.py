@@ -155,6 +155,12 @@ class State:
         """
         return [self, *(self.empty() for _ in range(n_workers - 1))]
 
+    def behind(self, n_rows: int) -> Self:
+        """Return a copy with kept row values moved behind ``n_rows`` other rows."""
+        moved = copy(self)
+        moved.kept = self.kept.behind(n_rows)
+        return moved
+
     def discard(self) -> None:
         """Release the external resources of an unused state."""
 
@@ -246,9 +252,7 @@ class States:
 
     def behind(self, n_rows: int) -> States:
         """Return the states with kept row values moved behind ``n_rows`` other rows."""
-        moved = {name: copy(state) for name, state in self._states.items()}
-        for state in moved.values():
-            state.kept = state.kept.behind(n_rows)
+        moved = {name: state.behind(n_rows) for name, state in self._states.items()}
         return States(self.plan, self.resources, moved)
 
     def empty(self) -> States:

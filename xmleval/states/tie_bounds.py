@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from xmleval.base.arrays import Floats
 from xmleval.base.budget import Resources
 from xmleval.metrics.spec import Spec, parse_spec
@@ -33,7 +35,9 @@ class TieBounds(Parts):
         conventions = replace(plan.conventions, ties="order")
         for gain, gain_specs in self.specs_by_gain.items():
             in_order = tuple(parse_spec(spec.name).under(conventions) for spec in gain_specs)
-            order_plan = plan.part(specs=in_order, conventions=conventions, confidence=None)
+            order_plan = plan.part(
+                specs=in_order, conventions=conventions, confidence=None, per_row=plan.per_row
+            )
             states = {name: read for name, read in order_plan.states.items() if name != DATA_HINTS}
             order_plan = replace(order_plan, states=states)
             for end in ENDS:
@@ -55,14 +59,20 @@ class TieBounds(Parts):
         return self.plan.propensity.values
 
     def finish(self) -> Results:
-        """Return the intervals between the values of both orders."""
-        intervals = dict[str, tuple[float, float]]()
+        """Return the intervals between the values of both orders, also of rows that are kept."""
+        results = Results()
         for gain, specs in self.specs_by_gain.items():
-            worst, best = [self.parts[f"{end}/{gain}"].finish().values for end in ENDS]
+            worst, best = [self.parts[f"{end}/{gain}"].finish() for end in ENDS]
             for spec in specs:
-                ends = sorted([worst[spec.name], best[spec.name]])
-                intervals[spec.name] = ends[0], ends[1]
-        return Results(intervals=intervals)
+                ends = sorted([worst.values[spec.name], best.values[spec.name]])
+                results.intervals[spec.name] = ends[0], ends[1]
+            for name, lowest in worst.rows.items():
+                highest = best.rows[name]
+                results.row_intervals[name] = (
+                    np.minimum(lowest, highest),
+                    np.maximum(lowest, highest),
+                )
+        return results
 
 
 def _group_by_gain(specs: tuple[Spec, ...]) -> dict[str, list[Spec]]:

@@ -38,6 +38,17 @@ class Extremes(NamedTuple):
     highest: Floats
 
 
+class FirstGroup(NamedTuple):
+    """The first tie group with relevant labels of each row, int64 (n,) each.
+
+    above, tied, n_relevant : numbers of labels above and in the group, and of relevant ones in it
+    """
+
+    above: Ints
+    tied: Ints
+    n_relevant: Ints
+
+
 class TieSummary(NamedTuple):
     """Facts of tie groups per row; see `xmleval.kernels.rows.summarise_ties`."""
 

@@ -43,11 +43,16 @@ from xmleval.kernels.rows import (
     summarise_ties,
 )
 from xmleval.kernels.sorting import group_rows
+from xmleval.kernels.tie_orders import (
+    find_first_groups,
+    find_first_groups_of_lists,
+    place_ranks,
+)
 from xmleval.numerics.discounts import discount_sums, first_discounts, tabulated_logs
 from xmleval.view.block import Block, Hierarchy
 from xmleval.view.decision import LISTED, Decision, PredictedSets, choose
 from xmleval.view.expected import Expected
-from xmleval.view.facts import Counts, Extremes, TieSummary
+from xmleval.view.facts import Counts, Extremes, FirstGroup, TieSummary
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 # names of facts of a truth
@@ -310,9 +315,7 @@ class View:
         ranking = self.ranking
         above = np.empty_like(truth.labels, np.int64)
         tied = np.empty_like(truth.labels, np.int64)
-        scores: Scores = np.empty(0, np.float32)
-        if ranking.scores is not None:
-            scores = ranking.scores
+        scores = self._list_scores
         n_above = ranking.n_above
         if self.unlisted is not None:
             n_above = np.empty_like(n_above)
@@ -330,12 +333,45 @@ class View:
         )
         return above, tied
 
+    @property
+    def ranks_are_places(self) -> bool:
+        """Whether the rank of every listed label is its place in the list, and others have none."""
+        return self.all_ranked and self.ranking.ordered and self.unlisted is None
+
     @cached
     def placed(self) -> tuple[Ints, Ints]:
         """`standing`, worst first within each row."""
+        if self.ranks_are_places and not self.block.unknown:
+            return self._placed_by_rank()
         above, tied = (array.copy() for array in self.standing)
         sort_ties(self.block.truth.ptr, above, tied)
         return above, tied
+
+    def _placed_by_rank(self) -> tuple[Ints, Ints]:
+        """Return `placed` in lists whose places are the ranks."""
+        ranks = self.sorted_ranks
+        above, tied = np.empty((2, ranks.size), np.int64)
+        ptr = self.block.truth.ptr
+        place_ranks(ptr, ranks, self.ranking.ptr, self._list_scores, self.n_cells, above, tied)
+        return above, tied
+
+    @property
+    def _list_scores(self) -> Scores:
+        """Scores of lists, none for lists without."""
+        scores = self.ranking.scores
+        return np.empty(0, np.float32) if scores is None else scores
+
+    @cached
+    def first_group(self) -> FirstGroup:
+        """The first tie group with relevant labels of each row."""
+        group = FirstGroup(*np.empty((3, self.n_rows), np.int64))
+        ptr = self.block.truth.ptr
+        if self.ranks_are_places:
+            lists = self.ranking.ptr, self._list_scores
+            find_first_groups_of_lists(ptr, self.ranks, *lists, *group)
+        else:
+            find_first_groups(ptr, *self.standing, *group)
+        return group
 
     @cached
     def ties(self) -> TieSummary:
@@ -414,11 +450,10 @@ class View:
             return self.ranking.n_above
         return np.full(self.n_rows, self.n_ranked)
 
-    @cached
+    @property
     def expected(self) -> Expected:
         """Mean values over all orders of equal scores."""
-        ptr = self.block.truth.ptr
-        return Expected(ptr, self.standing, self.placed, self.n_credited, self.n_ranked)
+        return Expected(self.block.truth.ptr, self)
 
     def _tie_groups(
         self, k: int | None, above: Ints, tied: Ints
