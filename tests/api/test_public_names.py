@@ -52,7 +52,10 @@ NAMES = {
         "same_as spec value value_a value_b"
     ),
     "Estimate": "half_width lower n_groups standard_error upper",
-    "Evaluator": ("compute load memory merge n_labels n_rows requested reset save settings update"),
+    "Evaluator": (
+        "compute from_bytes load memory merge n_labels n_rows requested reset save settings "
+        "to_bytes update"
+    ),
     "Failure": "limit measure model reason value",
     "InversePropensity": "constants for_labels label_counts label_names numbered",
     "LabelGroups": "for_labels label_names names numbered of ranges",

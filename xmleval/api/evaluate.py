@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import cycle
@@ -406,5 +408,7 @@ def counting_of(request: Request) -> CountRun | None:
         from xmleval.cluster.dask import connected  # an extra
 
         return partial(evaluation.count_on, connected(executor), False)
+    if isinstance(executor, Executor):
+        return partial(evaluation.count_on, nullcontext(executor), False)
     workers = processes.Processes(positive_integer("executor", executor))
     return partial(evaluation.count_on, workers, True)

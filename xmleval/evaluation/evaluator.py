@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
@@ -29,7 +30,14 @@ from xmleval.evaluation.request import Data, Options, Question
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import check_settings
 from xmleval.files.remote import as_path
-from xmleval.files.saved import Saved, load_state, naming_damage, save_state
+from xmleval.files.saved import (
+    Saved,
+    load_state,
+    naming_damage,
+    save_state,
+    state_of_bytes,
+    to_bytes,
+)
 from xmleval.input.argument_types import RowsLike, ValuesLike
 from xmleval.input.match_values import MatchOptions
 from xmleval.input.opened import labels_of
@@ -339,6 +347,48 @@ class Evaluator:
         """
         with self._lock:
             save_state(as_path(path), saved_of(self))
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes, to be sent to another process or kept in a table.
+
+        Examples
+        --------
+        >>> evaluator = Evaluator(["p@1"])
+        >>> evaluator.update(np.eye(3), np.eye(3))
+        >>> Evaluator.from_bytes(evaluator.to_bytes()).n_rows
+        3
+        """
+        with self._lock:
+            return to_bytes(saved_of(self))
+
+    @classmethod
+    def from_bytes(cls, content: bytes, *, memory: int | str = MEMORY) -> Evaluator:
+        """Restore an evaluator from what `to_bytes` returned.
+
+        Parameters
+        ----------
+        content : bytes
+            What `to_bytes` returned.
+        memory : int or str, default "1GiB"
+            See `evaluate`.
+
+        Raises
+        ------
+        ValueError
+            If they are of another kind or version, or damaged.
+
+        Examples
+        --------
+        >>> parts = [Evaluator(["p@1"], n_labels=3) for _ in range(2)]
+        >>> for part in parts:
+        ...     part.update(np.eye(3), np.eye(3))
+        >>> sent = [part.to_bytes() for part in parts]
+        >>> Evaluator.from_bytes(sent[0]).merge(Evaluator.from_bytes(sent[1])).n_rows
+        6
+        """
+        saved = state_of_bytes(content)
+        with naming_damage(Path("content")):
+            return restore_evaluator(saved, memory)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, memory: int | str = MEMORY) -> Evaluator:

@@ -7,6 +7,7 @@ other code reads their fields.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict
 
@@ -190,10 +191,12 @@ class Running:
     first_row : int, optional
         With ``confidence`` and ``save``: number of the first row among those of all shards, to
         merge them.
-    executor : int or str, optional
-        Of files: count in so many new processes of this machine, or on the Dask cluster of the
-        scheduler at this address, whose workers see the files and the checkpoint. A script that
-        starts processes is also imported by them, and needs ``if __name__ == "__main__":``.
+    executor : int, str or concurrent.futures.Executor, optional
+        Of files: count in so many new processes of this machine, on the Dask cluster of the
+        scheduler at this address, or on an executor, such as a ``ProcessPoolExecutor``, Dask's
+        ``client.get_executor()`` or mpi4py's ``MPIPoolExecutor``, which is not shut down. Its
+        workers see the files and the checkpoint. A script that starts processes is also imported
+        by them, and needs ``if __name__ == "__main__":``.
 
     Examples
     --------
@@ -207,7 +210,7 @@ class Running:
     resume: bool = False
     save: FilePath | None = None
     first_row: int | None = None
-    executor: int | str | None = None
+    executor: int | str | Executor | None = None
 
 
 def needs_files(running: Running) -> bool:

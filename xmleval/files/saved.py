@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +91,15 @@ def load_state(path: Path, form: StateForm = STATE) -> Saved:
     raise ValueError(
         f"{path}: saved as version {version}; this program reads version {form.version}"
     )
+
+
+def state_of_bytes(content: bytes) -> Saved:
+    """Return what `to_bytes` was given, checked as a saved file is."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "state.npz"
+        with replacing(path) as file:
+            file.write(content)
+        return load_state(path)
 
 
 def is_state(path: Path) -> bool:
