@@ -7,6 +7,7 @@ import pytest
 
 from xmleval import Evaluator, evaluate
 
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 pyspark = pytest.importorskip("pyspark")
 pa = pytest.importorskip("pyarrow")
 LABELS = ["art", "law", "war"]

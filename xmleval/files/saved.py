@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,11 +94,20 @@ def load_state(path: Path, form: StateForm = STATE) -> Saved:
 
 def state_of_bytes(content: bytes) -> Saved:
     """Return what `to_bytes` was given, checked as a saved file is."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "state.npz"
-        with replacing(path) as file:
-            file.write(content)
-        return load_state(path)
+    name = Path("content")
+    with naming_damage(name):
+        if not isinstance(content, bytes):
+            raise TypeError(f"{type(content).__name__} instead of bytes")
+        memory_limit().take(len(content))
+        arrays = dict(np.load(io.BytesIO(content), allow_pickle=False))
+        meta = parse_json(arrays.pop("meta").tobytes().decode())
+        if meta["format"] != STATE.mark:
+            raise KeyError("format")
+        if meta["version"] == STATE.version:
+            return Saved(meta, arrays)
+    raise ValueError(
+        f"{name}: saved as version {meta['version']}; this program reads version {STATE.version}"
+    )
 
 
 def is_state(path: Path) -> bool:
