@@ -62,15 +62,19 @@ def smin_by_loop(rows: Sequence[PlainRow]) -> float:
     return least
 
 
+def number_of(name: str, label: int, row: PlainRow, unknown: float = 0.0) -> float:
+    return row.label_data[name][label] if label < row.n_labels else unknown
+
+
 def novelty_by_loop(row: PlainRow) -> float:
     first = row.listed[: row.k]
-    bits = [-math.log2(row.label_data["popularity"][label]) for label in first]
+    bits = [-math.log2(number_of("popularity", label, row, 1.0)) for label in first]
     return sum(bits) / len(bits) if bits else 0.0
 
 
 def cost_by_loop(row: PlainRow) -> float:
     predicted = {*row.listed[:2]}
-    cost = sum(row.label_data["alarm"][label] for label in predicted - row.relevant)
+    cost = sum(number_of("alarm", label, row) for label in predicted - row.relevant)
     return cost + sum(row.label_data["miss"][label] for label in row.relevant - predicted)
 
 
@@ -84,13 +88,18 @@ def decayed_by_loop(rows: Sequence[PlainRow]) -> float:
     return float(total / sum(weights))
 
 
+def invented_by_loop(row: PlainRow) -> float:
+    first = row.listed[: row.k]
+    return sum(label >= row.n_labels for label in first) / max(1, len(first))
+
+
 CASES: list[tuple[Measure, Callable[..., float], dict[str, Any]]] = [
     (FMAX, fmax_by_loop, {}),
     (SMIN, smin_by_loop, {}),
     (NOVELTY, novelty_by_loop, {}),
     (COST, cost_by_loop, {"decision": "top2"}),
     (DECAYED, decayed_by_loop, {}),
-    (INVENTED, lambda row: 0.0, {}),
+    (INVENTED, invented_by_loop, {}),
 ]
 IDS = [measure.name for measure, *_ in CASES]
 
@@ -184,9 +193,19 @@ BROKEN_FIELDS = [
     ({"rows": constant, "total": lambda means, setting: 2.0}, "the formula returned an array"),
     (
         {"rows": lambda rows: np.ones((4, 2)), "total": lambda means, setting: 2.0},
-        "total= returned 2.0; expected 0..1",
+        "total= returned 2.0; expected a number in 0..1",
     ),
     ({"rows": lambda rows: rows.label_data["cost"]}, "the formula raised KeyError"),
+    (
+        {"rows": lambda rows: np.ones((4, 2)), "total": lambda means, setting: math.nan},
+        "total= returned nan",
+    ),
+    (
+        {"rows": lambda rows: np.ones((4, 2)), "total": lambda means, setting: means},
+        "expected one number",
+    ),
+    ({"rows": lambda rows: np.ones((4, 2))}, "several values of a row need total="),
+    ({"rows": lambda rows: np.ones(4) / rows.k}, "rows.k is None without cutoff="),
     ({"rows": lambda rows: rows.predicted.sizes / 9}, 'need needs=("sets",)'),
 ]
 
@@ -388,7 +407,7 @@ BROKEN: list[tuple[str, Callable[[BlockRows], Any], str]] = [
             rows.listed.sum_by_row(rows.hits) / 2
             + 0.0 * rows.listed.sum_by_row(np.ones(rows.n_labels)[rows.listed.labels])
         ),
-        "labels that the truth does not know may be predicted",
+        "a label that the truth does not know counts as the oracle says",
     ),
     (
         "range",

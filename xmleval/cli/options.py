@@ -159,7 +159,7 @@ def _take_own_measures(arguments: dict[str, Any]) -> None:
     names = [measure.name for measure in imported]
     if not names:
         return
-    requested = arguments["metrics"] or ["xmc"]
+    requested = arguments["metrics"] or []
     is_named = {name: any(text.startswith(name) for text in requested) for name in names}
     arguments["metrics"] = [*requested, *(name for name in names if not is_named[name])]
 
@@ -356,7 +356,7 @@ MEASURES = {
         str,
         "MODULE:NAME",
         "A measure of your own, an `xmleval.Measure` that is called NAME in a Python module; the "
-        "module is installed or in this folder.",
+        "module is installed or in this folder. It is computed beside --metrics, or alone.",
         "--measure",
         EACH,
     ),

@@ -281,6 +281,8 @@ class GroupLines(NamedTuple):
 def noun_of(argument: str) -> str:
     """Return the noun for an entry of ``label_groups``, clusters or weights in messages."""
     nouns = {"clusters": "cluster", "sample_weight": "weight", "decision": "threshold"}
+    if argument.startswith(("label_data", "row_data")):
+        return "number"
     return nouns.get(argument, "group")
 
 

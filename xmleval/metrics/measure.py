@@ -501,12 +501,15 @@ def total_of(measure: Measure, means: Floats, setting: Setting) -> float:
     if np.isnan(means).all():
         return math.nan
     try:
-        value = float(measure.total(means, setting))
+        result = measure.total(means, setting)
     except Exception as error:
         raise FormulaError(f"total= raised {type(error).__name__}: {error}") from error
+    if not isinstance(result, int | float | np.number):
+        raise FormulaError(f"total= returned {shown(result)}; expected one number")
+    value = float(result)
     low, high = measure.range
-    if not math.isnan(value) and not low - ROUNDING <= value <= high + ROUNDING:
-        raise FormulaError(f"total= returned {value}; expected {low:g}..{high:g}")
+    if not (math.isfinite(value) and low - ROUNDING <= value <= high + ROUNDING):
+        raise FormulaError(f"total= returned {value}; expected a number in {low:g}..{high:g}")
     return value
 
 

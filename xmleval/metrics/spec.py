@@ -20,7 +20,7 @@ from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Measure
 from xmleval.metrics.entry_points import defined_measure
 from xmleval.metrics.lists import as_cutoffs, as_names
-from xmleval.metrics.measure import DEFINED, OWN, Metrics, Param, variant
+from xmleval.metrics.measure import DEFINED, OWN, OWN_NAME, Metrics, Param, variant
 from xmleval.metrics.spellings import (
     AMBIGUOUS,
     canonical,
@@ -306,7 +306,10 @@ def _metrics_with_average(
     choices += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
     if not metrics and not choices:
         within = "" if text == name else f"{shown(text)}: "
-        raise _unknown(text, f"{within}unknown measure {shown(name)}; {nearest(name)}")
+        hint = nearest(name)
+        if OWN_NAME.fullmatch(name):
+            hint += "; import the module that defines a measure of your own"
+        raise _unknown(text, f"{within}unknown measure {shown(name)}; {hint}")
     averaged = [metric for metric in metrics if average in (metric.averages or (None,))]
     if averaged:
         return averaged

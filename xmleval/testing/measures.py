@@ -6,7 +6,7 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,11 @@ class PlainRow:
     relevant : set of int
         Relevant labels.
     listed : list of int
-        Labels that have a score, best first; of equal scores, the smaller label is first.
+        All labels that have a score, best first; of equal scores, the smaller label is first.
     scores : list of float
         Their scores.
     n_labels : int
-        Number of labels; those that are not known to the truth have ids from here on.
+        Number of labels. Labels that the truth does not know have ids from here on, and no data.
     k : int or None
         Cutoff.
     params : dict of str to float
@@ -135,7 +135,8 @@ def check_measure(
         If a law is broken. The laws: the value is that of the oracle; the same call gives the same
         bits; blocks, batches, merges of saved counts, files, names and threads give the same bits;
         the order of rows and equal weights change nothing; a row of weight 0 does not count; groups
-        of rows have the values of their rows; intervals are finite; unknown labels are allowed.
+        of rows have the values of their rows; intervals are finite; labels
+        that the truth does not know count as the oracle says.
 
     Examples
     --------
@@ -202,9 +203,13 @@ def _difference(value: float, expected: float, what: str) -> str:
 
 def _equals_oracle(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProblem) -> str:
     """Compare the value with that of the oracle."""
-    value = checked.value(problem)
-    rows = plain_rows(checked.spec, problem)
-    if checked.spec.metric.total is not None:
+    return _difference_from_oracle(checked.spec, checked.value(problem), oracle, problem)
+
+
+def _difference_from_oracle(spec: Spec, value: float, oracle: Oracle, problem: DrawnProblem) -> str:
+    """Return how a value differs from that of the oracle; "" if it is the same."""
+    rows = plain_rows(spec, problem)
+    if spec.metric.total is not None:
         expected = oracle(rows)
     else:
         values = [oracle(row) for row in rows]
@@ -347,18 +352,20 @@ def _same_by_name(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProblem
 
 
 def _allows_unknown(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProblem) -> str:
-    """Evaluate with predictions of a label that the truth does not know."""
+    """Compare predictions of a label that the truth does not know with the oracle."""
     if checked.spec.metric.every_label or problem.pairs:
         return ""
     labels = [f"label {problem.n_labels - label:02}" for label in range(problem.n_labels)]
+    unknown = problem.n_labels
     truth = [[labels[label] for label in relevant] for relevant in problem.relevant]
+    with_unknown = replace(problem, scores=[{unknown: 2.0, **row} for row in problem.scores])
     scores = [
-        {labels[label]: score for label, score in by_label.items()} | {"label 00": 2.0}
-        for by_label in problem.scores
+        {"label 00" if label == unknown else labels[label]: score for label, score in row.items()}
+        for row in with_unknown.scores
     ]
     arguments = checked.arguments(problem) | rows_of(problem) | {"labels": labels}
-    evaluate(truth, scores, **arguments)
-    return ""
+    value = float(evaluate(truth, scores, **arguments)[checked.spec.name])
+    return _difference_from_oracle(checked.spec, value, oracle, with_unknown)
 
 
 def _weighs_rows(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProblem) -> str:
@@ -433,7 +440,7 @@ LAWS: Mapping[Law, str] = {
     _same_when_merged: "counts of parts, saved, loaded and merged, have the value of all rows",
     _same_in_files: "files have the value of arrays",
     _same_by_name: "named rows and labels have the value of numbered ones",
-    _allows_unknown: "labels that the truth does not know may be predicted",
+    _allows_unknown: "a label that the truth does not know counts as the oracle says",
     _weighs_rows: "equal weights change nothing, and a row of weight 0 does not count",
     _has_row_groups: "groups of rows have the values of their rows",
     _has_intervals: "intervals contain the value, which does not depend on them",

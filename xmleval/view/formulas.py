@@ -40,7 +40,7 @@ def values_of_rows(formula: Callable[[BlockRows], Any], rows: BlockRows, is_vect
     try:
         result = formula(rows)
     except Exception as error:
-        reason = f"the formula raised {type(error).__name__}: {error}"
+        reason = f"the formula raised {type(error).__name__}: {error}{_hint(error, rows)}"
         raise FormulaError(reason) from error
     values = np.asarray(result)
     expected = f"({rows.n_rows}, n)" if is_vector else f"({rows.n_rows},)"
@@ -50,12 +50,24 @@ def values_of_rows(formula: Callable[[BlockRows], Any], rows: BlockRows, is_vect
         what = f"an array of shape {values.shape} and type {values.dtype}"
         if not isinstance(result, np.ndarray):
             what = shown(result)
-        raise FormulaError(f"the formula returned {what}; expected float64 {expected}")
+        hint = ""
+        if not is_vector and values.ndim == 2:
+            hint = "; several values of a row need total="
+        raise FormulaError(f"the formula returned {what}; expected float64 {expected}{hint}")
     if is_vector and not 0 < values.shape[1] <= MOST_PLACES:
         raise FormulaError(
             f"the formula returned {values.shape[1]} values for each row; expected 1..{MOST_PLACES}"
         )
     return np.ascontiguousarray(values, np.float64)
+
+
+def _hint(error: Exception, rows: BlockRows) -> str:
+    """Return what may be missing in the definition of a measure whose formula raised an error."""
+    if isinstance(error, KeyError):
+        return ", which label_data= or row_data= must declare"
+    if isinstance(error, TypeError) and rows.k is None:
+        return "; rows.k is None without cutoff="
+    return ""
 
 
 def values_of_each_row(kernel: FormulaOfRow, rows: BlockRows) -> Floats:
