@@ -143,6 +143,17 @@ def test_blocks_without_a_test_are_found() -> None:
         assert kind_of(block[2], block[3], text[: block.start()]) == kind
 
 
+def test_code_fits_the_column_of_text() -> None:
+    wide = [
+        line
+        for path in PAGES.glob("*.md")
+        for block in FENCE.finditer(read(path))
+        for line in block[3].splitlines()
+        if line.startswith((">>> ", "... ", "$ xmleval ", "xmleval ")) and len(line) > 100
+    ]
+    assert wide == []
+
+
 def test_tables_are_current_and_documents_complete() -> None:
     texts = {path: read(path) for path in readme.DOCUMENTS}
     assert all(readme.with_tables(text) == text for text in texts.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -40,7 +41,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "xmleval"
 html_copy_source = False
 html_show_sourcelink = False
-html_theme_options = {
+html_theme_options: dict[str, Any] = {
     "github_url": "https://github.com/xmleval/xmleval",
     "show_toc_level": 2,
     "navigation_with_keys": False,
@@ -52,6 +53,15 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "monokai",
 }
+if "SITE_VERSION" in os.environ:  # the workflow publishes each version in a folder of its own
+    html_theme_options |= {
+        "switcher": {
+            "json_url": "https://xmleval.github.io/xmleval/versions.json",
+            "version_match": os.environ["SITE_VERSION"],
+        },
+        "check_switcher": False,
+        "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    }
 html_static_path = ["."]
 html_css_files = ["xmleval.css"]
 exclude_patterns = ["templates"]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from scripts.readme import joined
 from tests.cluster.data import N_LABELS, N_ROWS, make_arrays
 from tests.commands import process
 from xmleval import evaluate as on_one_machine
@@ -143,7 +144,7 @@ def test_recipe_for_an_array_of_jobs(arrays: Any) -> None:
     np.save("q.npy", 1 + np.arange(N_LABELS) / 7)
     text = (ROOT / "xmleval" / "docs" / "large-data.md").read_text()
     mark = "<!-- run by tests/cluster/test_dask.py -->\n```bash\n"
-    recipe = text.split(mark)[1].split("```")[0]
+    recipe = joined(text.split(mark)[1].split("```")[0])
     job, merge = [line for line in recipe.splitlines() if not line.startswith("#")]
     scores = np.zeros((N_ROWS, N_LABELS), np.float32)
     np.put_along_axis(scores, arrays["m"][0], arrays["m"][1] + 1, axis=1)

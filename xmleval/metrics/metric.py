@@ -71,7 +71,7 @@ class Metric:
     title: str  # on one line
     symbol: str  # as printed, with `{k}`, `{average}` and parameters to fill in
     family: str  # such as "at k"
-    formula: str  # in plain text; symbols as in the README
+    formula: str  # in plain text; symbols as in docs/measures.md
     reference: str  # source of the formula
     # module of `xmleval.states` that it reads, by average where averages differ; empty for a
     # measure that is computed from its `parts`
