@@ -7,14 +7,16 @@ dependency group `docs`; no network.
 
 from __future__ import annotations
 
+import doctest
 import io
+import json
 import os
 import re
 import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "xmleval" / "docs"
@@ -146,6 +148,7 @@ API = {  # public names, by what they are for; tests compare them with `xmleval.
         "subset_accuracy"
     ),
 }
+NOTEBOOKS = ("tutorial", "decision")  # pages that are notebooks, too
 MODULES = ("thresholds", "calibrate", "io", "effectiveness")
 
 
@@ -192,6 +195,63 @@ def append(name: str, text: str) -> None:
     """Add a text to the end of a page."""
     path = SOURCE / f"{name}.md"
     path.write_text(path.read_text("utf-8") + text, "utf-8")
+
+
+def notebook_of(text: str) -> str:
+    """Return a page as a Jupyter notebook, with the outputs that tests compare."""
+    cells: list[dict[str, Any]] = []
+    for part in re.split(r"^(```\w+\n.*?^```)$", text, flags=re.M | re.S):
+        body = part.partition("\n")[2]
+        if part.startswith("```python"):
+            source = ""
+            for example in doctest.DocTestParser().get_examples(body.removesuffix("```")):
+                source += example.source
+                if example.want:
+                    cells.append(code_cell(source, example.want))
+                    source = ""
+            if source:
+                cells.append(code_cell(source, ""))
+        elif part.startswith(("```console", "```sh")):
+            commands = re.findall(r"^(?:\$ |(?=xmleval ))((?:.*\\\n)*.*)$", body, re.M)
+            cells += [code_cell(f"!{command}\n", "") for command in commands]
+        elif part.strip():
+            cells.append(
+                {"cell_type": "markdown", "metadata": {}, "source": lines_of(part.strip())}
+            )
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text, as notebooks hold them."""
+    return text.splitlines(keepends=True)
+
+
+def code_cell(source: str, output: str) -> dict[str, Any]:
+    """Return a cell of code with its output."""
+    outputs = []
+    if output:
+        text = lines_of(output.replace("<BLANKLINE>", ""))
+        outputs.append({"output_type": "stream", "name": "stdout", "text": text})
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": outputs,
+        "source": lines_of(source.rstrip("\n")),
+    }
+
+
+def write_notebooks() -> None:
+    """Write some pages as notebooks, too, and link them."""
+    for name in NOTEBOOKS:
+        text = (SOURCE / f"{name}.md").read_text("utf-8")
+        (SOURCE / f"{name}.ipynb").write_text(notebook_of(text), "utf-8")
+        append(name, f"\nThis page as a notebook: [{name}.ipynb]({name}.ipynb)\n")
 
 
 def write_api() -> None:
@@ -255,6 +315,7 @@ def main() -> int:
     sys.path.insert(0, str(ROOT))
     shutil.rmtree(SOURCE.parent, ignore_errors=True)
     shutil.copytree(PAGES, SOURCE)
+    write_notebooks()
     write_navigation()
     write_api()
     write_help()

@@ -1,6 +1,7 @@
 """The documentation: every block runs, its tables are current, its links and anchors are valid."""
 
 import doctest
+import json
 import re
 import shlex
 import shutil
@@ -212,6 +213,16 @@ def test_every_format_and_convention_is_named() -> None:
         for choice in CHOICES.get(name, ()):
             text = f"{choice:g}" if isinstance(choice, float) else str(choice)
             assert f"`{text}`" in conventions
+
+
+def test_notebooks_have_the_code_of_their_pages() -> None:
+    for name in docs.NOTEBOOKS:
+        text = read(PAGES / f"{name}.md")
+        cells = json.loads(docs.notebook_of(text))["cells"]
+        code = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+        assert code.count("!") == len(readme.shell_commands(text))
+        assert len(cells) > len(FENCE.findall(text))
+        assert ">>>" not in code
 
 
 def anchors_of(path: Path) -> set[str]:

@@ -12,6 +12,8 @@ from docutils import nodes
 from sphinx import addnodes
 
 import xmleval
+from scripts.docs import PAGES, SECTIONS, pages_of
+from scripts.measure_pages import families, page_of
 
 project = "xmleval"
 author = "xmleval developers"
@@ -62,7 +64,7 @@ if "SITE_VERSION" in os.environ:  # the workflow publishes each version in a fol
         "check_switcher": False,
         "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
     }
-html_static_path = ["."]
+html_static_path = ["static"]
 html_css_files = ["xmleval.css"]
 exclude_patterns = ["templates"]
 templates_path = [str(Path(__file__).parent / "templates")]
@@ -119,26 +121,23 @@ def hide_mark(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
 
 
 def write_llms(app: Any, error: Exception | None) -> None:
-    """Write llms.txt: the pages with their first sentence; and each page as Markdown."""
+    """Write llms.txt, the pages with their questions, and each page as Markdown."""
     if error or app.builder.format != "html":
         return
     out = Path(app.outdir)
     shutil.copy(out / "README.html", out / "index.html")
     summary = (xmleval.__doc__ or "").partition("\n")[0]
-    lines = [f"# xmleval {release}", "", f"> {summary}", ""]
-    for name in sorted(app.env.found_docs):
-        source = Path(app.env.doc2path(name))
-        if source.suffix != ".md":
-            continue
-        text = (
-            source.read_text("utf-8").partition("\n```{toctree}")[0].replace("\n\n```\n", "\n```\n")
-        )
-        (out / f"{name}.md").write_text(f"{text.rstrip()}\n", "utf-8")
-        title = text.partition("\n")[0].removeprefix("# ")
-        plain = [part for part in text.split("\n\n")[1:] if part[0] not in "#`|<"]
-        first = re.split(r"(?<=[.?!]) ", plain[0].replace("\n", " "))[0] if plain else ""
-        lines.append(f"- [{title}]({name}.md): {first}")
+    lines = [f"# xmleval {release}", "", f"> {summary}"]
+    for section in SECTIONS:
+        lines += ["", f"## {section}", ""]
+        lines += [f"- [{p.title}]({p.name}.md): {p.question}" for p in pages_of(section)]
+    for family, metrics in families().items():
+        names = ", ".join(dict.fromkeys(metric.name for metric in metrics))
+        lines.append(f"- [Measures: {family}]({page_of(family)}.md): {names}")
     (out / "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    for path in PAGES.glob("*.md"):
+        text = path.read_text("utf-8").replace("\n\n```\n", "\n```\n")
+        (out / path.name).write_text(text, "utf-8")
 
 
 def setup(app: Any) -> None:

@@ -119,7 +119,7 @@ FIELDS: Fields = {
 class Trend(Result[DayValue]):
     """Measures over days, with the limits that they are held to.
 
-    Parameters
+    Attributes
     ----------
     days : dict of str to dict of str to Report
         The reports of models by day; the name of a report alone is ``""``.
