@@ -1,5 +1,7 @@
 """Build the documentation: `python scripts/docs.py` writes the site, and fails on any warning.
 
+`python scripts/docs.py linkcheck` asks for every address instead, which needs a network.
+
 The pages are those of `xmleval/docs`, plain Markdown that is also read on GitHub and in the
 installed package. The reference of Python and the help of commands are generated. Needs the
 dependency group `docs`; no network.
@@ -308,8 +310,8 @@ def commands_in(text: str) -> list[str]:
     return re.findall(r"^  (\w+) {2,}\w", text.partition("Commands:")[2], re.M)
 
 
-def main() -> int:
-    """Build the site, and return the exit code."""
+def main(builder: str = "html") -> int:
+    """Build the site, or check addresses, and return the exit code."""
     from sphinx.cmd.build import main as sphinx
 
     sys.path.insert(0, str(ROOT))
@@ -320,9 +322,9 @@ def main() -> int:
     write_api()
     write_help()
     options = ["-q", "-W", "--keep-going", "-j", "auto", "-c", str(ROOT / "scripts" / "site")]
-    code: int = sphinx([*options, "-b", "html", str(SOURCE), str(HTML)])
+    code: int = sphinx([*options, "-b", builder, str(SOURCE), str(HTML)])
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

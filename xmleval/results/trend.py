@@ -117,7 +117,7 @@ FIELDS: Fields = {
 
 @dataclass(frozen=True, eq=False)
 class Trend(Result[DayValue]):
-    """Measures over days, with the limits that they are held to.
+    """Measures over days, with their limits.
 
     Attributes
     ----------
