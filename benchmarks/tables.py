@@ -17,15 +17,12 @@ LEAST_READ = 1 << 16  # bytes of inputs from which reading them takes long enoug
 HEAD = ("data", "xmleval, s", "1 thread, s", "of the limit", "MiB", "others, s")
 # Cases of the short table: title, case, workload
 SHORT = (
-    ("P@5 from top-5 lists", "P", "W4"),
     ("P, nDCG, R, PSP, PSnDCG at 1, 3, 5 from top-5 lists", "at_k_lists", "W2"),
-    ("the same", "at_k_lists", "W3"),
     ("the same", "at_k_lists", "W4"),
     ("the same from sparse scores, 100 per row", "at_k_matrix", "W4"),
     ("F1 micro, macro, samples from sparse sets", "sets", "W4"),
     ("one-error, coverage, ranking loss, LRAP, row AUC from dense scores", "ranking", "W1d"),
     ("micro-AUC from sparse scores, 100 per row", "micro_auc", "W4"),
-    ("macro-AUC from dense scores", "macro_auc", "W1d"),
 )
 
 

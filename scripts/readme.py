@@ -1,13 +1,14 @@
 """Update tables and outputs of shell examples in the documentation, or list its commands.
 
-python scripts/readme.py write              rewrite tables and outputs
+python scripts/readme.py write [PAGE...]    rewrite tables and outputs
 python scripts/readme.py command test       print the first command that installs and tests
 python scripts/readme.py command demo       print the first command that installs and runs
-python scripts/readme.py shell              print the xmleval commands of all examples
+python scripts/readme.py shell              print the commands of all examples, one a line
 
 Tables are between `<!-- NAME: written by scripts/readme.py -->` and `<!-- end of NAME -->`. In
 `console` blocks, lines that start with `$ ` are run and followed by their output; in `sh` blocks,
-lines that start with `xmleval ` are run without showing output.
+lines that start with `xmleval ` are run without showing output. A command goes on in the next line
+after a backslash. Other commands than `xmleval`, such as `printf`, are run by the shell.
 """
 
 from __future__ import annotations
@@ -17,33 +18,24 @@ import io
 import json
 import re
 import shlex
+import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+PAGES = ROOT / "xmleval" / "docs"
 DOCUMENTS = (
     README,
-    *(
-        ROOT / folder / "README.md"
-        for folder in (
-            "xmleval/cli",
-            "xmleval/cluster",
-            "xmleval/input",
-            "xmleval/metrics",
-            "xmleval/thresholds",
-            "xmleval/integrations",
-            "benchmarks",
-            "scripts/limo",
-            "tests",
-        )
-    ),
+    *sorted(PAGES.glob("*.md")),
+    *(ROOT / folder / "README.md" for folder in ("benchmarks", "scripts/limo", "tests")),
 )
 RESULTS = ROOT / "benchmarks" / "results"
 EXAMPLES = re.compile(r"```(console|sh)\n(.*?)```", re.S)
-PROMPT = {"console": "$ ", "sh": ""}
 INSTALL = re.compile(r"^(python3 -m venv .*)$", re.M)
 
 
@@ -57,37 +49,24 @@ def to_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def measures_table() -> str:
-    """Return the names of all measures, a line for each family."""
-    from xmleval.cli.metrics import name_of
-    from xmleval.metrics import TABLE
-    from xmleval.show.tables import ARROWS
+    """Return the names of all measures, a line for each family, with links to their sections."""
+    from scripts.measure_pages import index
 
-    names_by_family: dict[str, list[str]] = {}
-    for metric in TABLE:
-        name = f"`{name_of(metric, '|'.join(metric.averages))}` {ARROWS[metric.direction]}".rstrip()
-        names_by_family.setdefault(metric.family, []).append(name)
-    rows = [[family, ", ".join(names)] for family, names in names_by_family.items()]
-    return to_table(["family", "measures"], rows)
+    return index()
 
 
-def records_table() -> str:
-    """Return the table of all measures."""
-    from xmleval.cli.metrics import name_of, range_of
-    from xmleval.metrics import TABLE
-    from xmleval.show.tables import ARROWS
+def pages_table() -> str:
+    """Return the pages of the documentation, with the question that each answers."""
+    from scripts.docs import SECTIONS, pages_of
 
-    rows = [
-        [
-            f"`{name_of(metric, '|'.join(metric.averages))}`",
-            metric.title,
-            ARROWS[metric.direction],
-            range_of(metric),
-            metric.formula,
-            metric.reference,
+    parts = []
+    for section, about in SECTIONS.items():
+        rows = [
+            f"| [{page.title}]({page.name}.md) | {page.question} |" for page in pages_of(section)
         ]
-        for metric in TABLE
-    ]
-    return to_table(["name", "measure", "", "range", "formula", "source"], rows)
+        lines = [f"## {section}", "", about, "", "| page | question |", "| --- | --- |", *rows]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
 
 
 def aliases_table() -> str:
@@ -137,6 +116,35 @@ def speed_table() -> str:
     return short_table(read_results(RESULTS)["comparison"])
 
 
+def apart_list() -> str:
+    """Return properties with numbers of the latest benchmark results."""
+    from benchmarks.tables import read_results, records_of
+
+    method = "https://github.com/xmleval/xmleval/blob/main/benchmarks/README.md"
+    records = records_of(read_results(RESULTS)["comparison"], "micro_auc", "W4")
+    mib = {name: f"{record['above_bytes'] / 2**20:,.0f} MiB" for name, record in records.items()}
+    streams = json.loads((RESULTS / "streams.json").read_text(encoding="utf-8"))
+    longest = max(streams, key=lambda stream: (stream["scores"], stream["peak_bytes"]))
+    coverage = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))["coverage"]
+    first = coverage[0]
+    memory = (
+        f"Micro-AUC of 74 million scores takes {mib['xmleval']} next to its inputs; torchmetrics "
+        f"takes {mib['torchmetrics']}, scikit-learn {mib['scikit-learn']}. A stream of "
+        f"10^{len(str(longest['scores'])) - 1} scores peaked at "
+        f"{longest['peak_bytes'] / 2**20:,.0f} MiB."
+    )
+    intervals = (
+        f"`confidence=0.95` gives nearly every measure an interval in the same pass. Those of "
+        f"P@5 covered the expected value in {first['covered']:.1%} of {first['sets']:,} simulated "
+        f"data sets of {first['rows']} rows."
+    )
+    texts = [
+        f"**Bounded memory.** {memory} ([Source]({method}#streams-of-scores).)",
+        f"**Uncertainty.** {intervals} ([Source]({method}#do-the-intervals-cover).)",
+    ]
+    return "\n".join("\n  ".join(textwrap.wrap(f"- {text}", 118)) for text in texts)
+
+
 def benchmark_tables() -> str:
     """Return the tables of the latest benchmark results."""
     return (RESULTS / "tables.md").read_text(encoding="utf-8").strip()
@@ -149,13 +157,47 @@ def streams_table() -> str:
     return table_of(json.loads((RESULTS / "streams.json").read_text(encoding="utf-8")))
 
 
+def conventions_table() -> str:
+    """Return the fields of conventions, with their values and the presets that differ."""
+    from xmleval.base.conventions import CHOICES, PRESETS, Conventions
+
+    rows = []
+    for field, default in Conventions().as_dict().items():
+        choices = [f"{c:g}" if isinstance(c, float) else c for c in CHOICES.get(field, ())]
+        others = [f"`{choice}`" for choice in choices if choice != plain(default)]
+        if field in ("unlisted", "relevant_from"):
+            others.append("a number")
+        presets = []
+        for name, preset in PRESETS.items():
+            value = preset.as_dict()[field]
+            if value != default:
+                presets.append(f"`{name}`: `{plain(value)}`")
+        link = f"[`{field}`](#{field})"
+        rows.append([link, f"`{plain(default)}`", ", ".join(others), ", ".join(presets)])
+    return to_table(["field", "default", "other values", "presets that differ"], rows)
+
+
+def plain(value: object) -> str:
+    """Return a value of a convention as users write it."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def family_tables() -> dict[str, Callable[[], str]]:
+    """Return what writes the sections of measures, by the name of their table."""
+    from scripts.measure_pages import families, measures_of
+
+    return {f"measures {family}": partial(measures_of, family) for family in families()}
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "measures": measures_table,
-    "records": records_table,
+    "pages": pages_table,
+    "conventions": conventions_table,
     "aliases": aliases_table,
     "datasets": datasets_table,
     "formats": formats_table,
     "speed": speed_table,
+    "apart": apart_list,
     "benchmarks": benchmark_tables,
     "streams": streams_table,
 }
@@ -163,7 +205,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 def with_tables(text: str) -> str:
     """Return a text with updated tables."""
-    for name, write in TABLES.items():
+    for name, write in {**TABLES, **family_tables()}.items():
         begin = f"<!-- {name}: written by scripts/readme.py -->"
         end = f"<!-- end of {name} -->"
         if begin in text:
@@ -178,7 +220,7 @@ def with_outputs(text: str) -> str:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
 
         def run(block: re.Match[str]) -> str:
-            lines = "".join(f"$ {line}\n{output(line)}" for line in commands_of(block))
+            lines = "".join(f"$ {text}\n{output(joined(text))}" for text in commands_of(block))
             if block[1] == "console":
                 return f"```console\n{lines}```"
             return block[0]
@@ -193,6 +235,10 @@ def output(command: str) -> str:
     """
     from xmleval.cli import main
 
+    if not command.startswith("xmleval "):
+        return subprocess.run(
+            ["bash", "-c", command], check=True, capture_output=True, text=True
+        ).stdout
     out = io.StringIO()
     err = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -207,18 +253,19 @@ def output(command: str) -> str:
 
 
 def commands_of(block: re.Match[str]) -> list[str]:
-    """Return the commands of a block that are run."""
-    prompt = PROMPT[block[1]]
-    return [
-        line.removeprefix(prompt)
-        for line in block[2].splitlines()
-        if line.startswith(f"{prompt}xmleval ")
-    ]
+    """Return the commands of a block that are run, as they stand in it."""
+    start = {"console": r"\$ ", "sh": "(?=xmleval )"}[block[1]]
+    return re.findall(rf"^{start}((?:.*\\\n)*.*)$", block[2], re.M)
+
+
+def joined(command: str) -> str:
+    """Return a command on one line."""
+    return re.sub(r"\\\n *", "", command)
 
 
 def shell_commands(text: str) -> list[str]:
     """Return the commands of all examples."""
-    return [line for block in EXAMPLES.finditer(text) for line in commands_of(block)]
+    return [joined(line) for block in EXAMPLES.finditer(text) for line in commands_of(block)]
 
 
 def install_command(text: str, kind: str) -> str:
@@ -230,11 +277,12 @@ def install_command(text: str, kind: str) -> str:
 
 def main(arguments: list[str]) -> None:
     """Run one of the commands above."""
-    if arguments == ["write"]:
+    if arguments[:1] == ["write"]:
         sys.path.insert(0, str(ROOT))
         for path in DOCUMENTS:
-            text = with_tables(path.read_text(encoding="utf-8"))
-            path.write_text(with_outputs(text), encoding="utf-8")
+            if path.stem in arguments[1:] or not arguments[1:]:
+                text = with_tables(path.read_text(encoding="utf-8"))
+                path.write_text(with_outputs(text), encoding="utf-8")
     elif arguments == ["shell"]:
         commands: list[str] = []
         for path in DOCUMENTS:

@@ -63,7 +63,7 @@ def effectiveness(values: Mapping[str, float]) -> Effectiveness:
 
 
 def threshold_error(n_relevant: ArrayLike, n_predicted: ArrayLike) -> Ints:
-    """Return the threshold error |n_relevant - n_predicted| (definition 6), int64.
+    """Return the threshold error ``|n_relevant - n_predicted|`` (definition 6), int64.
 
     For label-wise effective scores it is the number of wrongly predicted labels of a row, for
     instance-wise effective scores that of wrongly predicted rows of a label.

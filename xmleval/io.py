@@ -1,4 +1,4 @@
-"""TableReading truth and predictions from files, and writing them.
+"""Read truth and predictions from files, and write them.
 
 What readers return and writers take is what `xmleval.evaluate` takes, which checks the values.
 ``path`` is a file; readers take an address on object storage, too, and texts packed by gzip;

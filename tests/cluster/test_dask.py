@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from scripts.readme import joined
 from tests.cluster.data import N_LABELS, N_ROWS, make_arrays
 from tests.commands import process
 from xmleval import evaluate as on_one_machine
@@ -139,10 +140,11 @@ def test_results_of_an_earlier_run_are_not_taken(client: Any, arrays: Any) -> No
 
 
 def test_recipe_for_an_array_of_jobs(arrays: Any) -> None:
-    """The recipe of the README: a process for each pair of shards, and a merge of their states."""
+    """The recipe of large-data: a process for each pair of shards, and a merge of their states."""
     np.save("q.npy", 1 + np.arange(N_LABELS) / 7)
-    text = (ROOT / "xmleval" / "cluster" / "README.md").read_text()
-    recipe = text.split("```bash\n")[1].split("```")[0]
+    text = (ROOT / "xmleval" / "docs" / "large-data.md").read_text()
+    mark = "<!-- run by tests/cluster/test_dask.py -->\n```bash\n"
+    recipe = joined(text.split(mark)[1].split("```")[0])
     job, merge = [line for line in recipe.splitlines() if not line.startswith("#")]
     scores = np.zeros((N_ROWS, N_LABELS), np.float32)
     np.put_along_axis(scores, arrays["m"][0], arrays["m"][1] + 1, axis=1)

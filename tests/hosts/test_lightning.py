@@ -22,7 +22,7 @@ NAMES = ["p@1", "psp@5", "lrap"]
 
 
 class Model(lightning.LightningModule):  # type: ignore[misc]
-    """A linear model with the metrics of the README."""
+    """A linear model with the metrics of the page on training."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The law of names of `xmleval/input/README.md`, in every form of objects and files."""
+"""The law of names of `xmleval/docs/names.md`, in every form of objects and files."""
 
 from __future__ import annotations
 

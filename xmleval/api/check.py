@@ -94,7 +94,7 @@ def check(
     margin: float | Mapping[str, float] = 0.0,
     model: str | None = None,
 ) -> Checked:
-    """Hold results to limits, and to earlier results.
+    """Check results against limits and earlier results.
 
     Parameters
     ----------

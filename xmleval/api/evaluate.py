@@ -122,7 +122,7 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
     ----------
     y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
         Relevant labels of each instance, by column, by id (nested lists are lists of ids if
-        ``n_labels`` is given) or by name, as the README in ``xmleval/input`` shows. Any array can
+        ``n_labels`` is given) or by name, as ``xmleval/docs/names.md`` shows. Any array can
         be a tensor.
     y_score : as y_true with scores, or (labels, scores) arrays of shape (m, k), optional
         Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS

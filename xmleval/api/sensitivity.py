@@ -26,7 +26,7 @@ MEASURES = ("psp", "psdcg", "psndcg")
 class Sensitivity:
     """Propensity-scored measures of models on a grid of the constants A and B; prints as a table.
 
-    Parameters
+    Attributes
     ----------
     a, b : ndarray, float64 (n,), (m,)
         The constants, rising.

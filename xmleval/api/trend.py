@@ -32,7 +32,7 @@ def trend(
     max: Mapping[str, float] | None = None,
     model: str | None = None,
 ) -> Trend:
-    """Show measures over days, with their intervals and the limits that they are held to.
+    """Show measures over days, with their intervals and limits.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class Conventions:
     loss_ties : {"full", "half", "none"}
         Weight of a tied pair as an error in ranking loss, is-error and error-set size.
     ties : {"order", "expected", "band", "expected_dcg"}
-        Order of equal scores in measures at k and of ranks of a row: as they rank (see the README);
+        Order of equal scores in measures at k and of ranks of a row: as they rank;
         all orders, of which the value is the mean; all orders, with the smallest and the largest
         value next to the mean; or all orders for DCG and nDCG alone, as in scikit-learn. AUC,
         ranking loss, LRAP and coverage error have rules of their own.

@@ -38,7 +38,7 @@ EXPECTED = "expected a file that `xmleval calibrate fit` or Calibrator.save wrot
 
 @dataclass(frozen=True, eq=False)
 class Calibrator:
-    """A map from scores to probabilities, as `fit` gives it.
+    """A map from scores to probabilities, as `fit` returns it.
 
     Parameters
     ----------

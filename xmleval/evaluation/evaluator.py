@@ -48,7 +48,7 @@ from xmleval.states.plan import Settings
 
 
 class Evaluator:
-    """Streaming evaluation: `update` with batches of rows, `merge` shards, `compute`.
+    """Evaluate in batches: `update` with rows, `merge` shards, `compute` the report.
 
     Values are bit-identical for any batches, any order of merging and any number of threads.
 

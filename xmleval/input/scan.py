@@ -60,7 +60,7 @@ def scan(
     separator: str | None = None,
     keep: str | None = None,
 ) -> Scan:
-    r"""Say how a file is read, where its name and fields do not show it; it is read when needed.
+    r"""Describe how to read a file; give the result in place of its path. Nothing is read yet.
 
     What it returns stands wherever a path or an array does. A plain path is the same as
     ``scan(path)``.

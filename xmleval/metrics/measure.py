@@ -224,7 +224,7 @@ class Measure:
     version: int = 1
     title: str = ""  # on one line
     symbol: str = ""  # as printed, with `{k}`, `{average}` and parameters to fill in
-    formula: str = ""  # in plain text; symbols as in the README
+    formula: str = ""  # in plain text; symbols as in docs/measures.md
     reference: str = ""  # source of the formula
     family: str = OWN  # such as "at k"
     # module that it reads instead where rows have weights; empty for the same

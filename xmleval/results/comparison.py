@@ -81,7 +81,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     A comparison maps the names of models to their reports.
 
-    Parameters
+    Attributes
     ----------
     reports : dict of str to Report, or to list of Report
         At least one model; tables show the measures that all of them have. Of several reports of a
@@ -110,9 +110,6 @@ class Comparison(Result[Record], Mapping[str, Report]):
         rows.
     tests : CorrectedDifferences, optional
         Differences that were tested before, and the number of tests; default: they are found.
-
-    Attributes
-    ----------
     level : float or None
         The confidence of the reports.
     seeds : dict of str to list of Report

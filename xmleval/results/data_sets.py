@@ -50,14 +50,11 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
 
     Comparisons map the names of data sets to what `compare` returns of each.
 
-    Parameters
+    Attributes
     ----------
     comparisons : dict of str to Comparison
         By the names of data sets. Models are matched by their names; tables leave the place of a
         model empty that a data set does not have.
-
-    Attributes
-    ----------
     models : list of str
         Names of all models, in the order of the first data set that has them.
     notes : list of str

@@ -113,7 +113,7 @@ OF_PAIR = {**CHANGE, "difference": lambda label: -label.change, **fields_of(supp
 class Diff(Result[Change]):
     """Rows and labels that changed most from one model to another.
 
-    Parameters
+    Attributes
     ----------
     spec : Spec
         The measure.

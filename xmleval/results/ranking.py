@@ -73,7 +73,7 @@ class Rank(NamedTuple):
 class Ranking(Result[Rank]):
     """Models in the order of their average ranks over data sets, and which of them differ.
 
-    Parameters
+    Attributes
     ----------
     metric : str or None
         Name of the measure, if it has one.

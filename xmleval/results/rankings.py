@@ -33,13 +33,10 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
 
     Rankings map the names of measures to their `Ranking`.
 
-    Parameters
+    Attributes
     ----------
     rankings : dict of str to Ranking
         By measure; at least one.
-
-    Attributes
-    ----------
     notes : list of str
         What was left out, and what the tests do not tell; with the measure, unless all have it.
 

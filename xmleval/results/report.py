@@ -94,7 +94,7 @@ class Report(Result[Record], Mapping[str, float]):
     A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are
     NaN.
 
-    Parameters
+    Attributes
     ----------
     results : Results
         Values by canonical name, in printing order, with intervals, thresholds and kept rows and

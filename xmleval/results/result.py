@@ -124,7 +124,7 @@ class Result(Protocol[AnyRecord]):
         digits: int | None = None,
         intervals: bool = True,
     ) -> list[Table]:
-        """Return what all printed forms show.
+        """Return the tables that all printed forms show.
 
         Parameters
         ----------

@@ -117,9 +117,9 @@ FIELDS: Fields = {
 
 @dataclass(frozen=True, eq=False)
 class Trend(Result[DayValue]):
-    """Measures over days, with the limits that they are held to.
+    """Measures over days, with their limits.
 
-    Parameters
+    Attributes
     ----------
     days : dict of str to dict of str to Report
         The reports of models by day; the name of a report alone is ``""``.

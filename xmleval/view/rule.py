@@ -75,7 +75,7 @@ PER_LABEL = {"labels": 1, "weighted": 2}  # numbers of each label, by kind of de
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A rule that turns scores into sets, as `fit` gives it.
+    """A rule that turns scores into sets, as `fit` returns it.
 
     A label is predicted if its score is above the threshold (rounded to the type of the scores), or
     if it is among the best of its row. Labels without a stored score are never predicted.

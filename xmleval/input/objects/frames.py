@@ -232,7 +232,7 @@ def from_df(
     score: Hashable = None,
     keep: str | None = None,
 ) -> FrameColumns:
-    """Name the columns of a long frame, or of one with lists of labels, for all that takes rows.
+    """Name the columns of a long frame, or of a frame of lists; give the result in its place.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ VALUE_COLUMN = "value"
 def from_groups(
     values: object, sizes: Sequence[int] | Any = None, *, qid: Sequence[Any] | Any = None
 ) -> FrameColumns:
-    """Take relevance or scores of the candidates of queries, as LightGBM and XGBoost have them.
+    """Group relevance or scores by query, from arrays as LightGBM and XGBoost take them.
 
     A query is a row, and its candidates are its labels, numbered "0", "1", ... in their order.
 
