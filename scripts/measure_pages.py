@@ -204,6 +204,9 @@ ABOUT: Mapping[str, About] = {
     ),
     "auc(max_fpr=0.1)": About("The same at thresholds with few false positives."),
     "ap": About("How precise are predictions at each threshold that finds more relevant cells?"),
+    "ap(interpolated=voc2010)": About(
+        "The same with the best precision at each recall or a higher one, as PASCAL VOC reports it."
+    ),
     "peak_f1": About("What F1 would the best threshold reach on these data?"),
     "recall_at_precision(p=0.9)": About("How much is found at a precision that I need?"),
     "precision_at_recall(r=0.9)": About("How precise are predictions that find as much as I need?"),

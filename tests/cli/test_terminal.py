@@ -210,6 +210,7 @@ def test_options_of_evaluate_are_arguments_of_evaluate() -> None:
         *RUNS,
         *SAVE,
         *STYLE,
+        "measures",
         "first_row",
     }
     in_memory = {"y_true", "y_score", "progress", "per_row", "per_label", "curve_points", "running"}
@@ -225,6 +226,7 @@ def test_options_of_evaluate_are_arguments_of_evaluate() -> None:
         "y_train": "--train",
         "y_pred": "--pred",
         "higher_is_better": "--lower-is-better",
+        "measures": "--measure",
     }
 
 

@@ -1,4 +1,4 @@
-"""Evaluation in Spark: Arrow batches in, saved counts out, as the guide shows it."""
+"""Evaluation in Spark: Arrow batches in, saved counts out, as docs/large-data.md shows it."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -360,7 +360,11 @@ def names_of_measures() -> list[str]:
     names = []
     for metric in TABLE:
         for average in metric.averages or ("",):
-            params = ",".join(f"{name}={values.get(name, '0.5')}" for name in metric.params)
+            texts = {name: param.words[:1] for name, param in metric.params.items()}
+            params = ",".join(
+                f"{name}={words[0] if words else values.get(name, '0.5')}"
+                for name, words in texts.items()
+            )
             middle = f".{average}" * bool(average) + f"({params})" * bool(params)
             if "probabilities" not in metric.needs and "training" not in metric.needs:
                 names += [f"{metric.name}{middle}{cutoff}" for cutoff in cutoffs[metric.cutoff]]

@@ -355,7 +355,7 @@ class DataHints(State):
         """Add the shares of rows whose values, or the shares of label groups, depend on ties."""
         level_of = {spec.name: spec.level or 0 for spec in self.plan.all_specs}
         for name, (kind, cutoff) in self.ties.items():
-            level = self.levels.index(level_of[name])
+            level = self.levels.index(level_of.get(name, 0))  # hits by label have none
             n_labelled = int(self.n_by_level[level, 1])
             for key, shares in ((kind, results.tied), (f"{kind} of group", results.tied_shares)):
                 if key not in TIE_KINDS:  # not every kind has one of groups

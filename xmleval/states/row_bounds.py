@@ -28,6 +28,11 @@ class Completion(View):
         self._view = view
         self._best = best
 
+    @property
+    def ranks_are_places(self) -> bool:
+        """False: other labels than those in the lists take ranks."""
+        return False
+
     @cached
     def standing(self) -> tuple[Ints, Ints]:
         """Numbers of labels above and tied with each relevant label."""
