@@ -154,6 +154,22 @@ def test_label_data_of_a_group_are_those_of_its_labels() -> None:
     assert report.groups["tail"]["rec-novelty@1"] == alone["rec-novelty@1"]
 
 
+def test_data_of_ancestors_are_refused_within_groups_of_labels() -> None:
+    options: Any = {"metrics": SMIN, "hierarchy": [(1, 0)], "label_data": {"ic": POPULARITY}}
+    with pytest.raises(ValueError, match="label_groups: measure cafa-smin reads data of ancestors"):
+        evaluate(Y, S, label_groups=np.repeat(["head", "tail"], [4, 5]), **options)
+
+
+def test_counts_of_other_labels_are_not_merged_for_formulas_of_users() -> None:
+    Measure("lab-merged", rows=constant)
+    days = [Evaluator("lab-merged", labels=labels) for labels in (["a", "b"], ["c", "a"])]
+    for day in days:
+        day.update([["a"]], [{"a": 0.9}])
+    message = "lab-merged cannot be merged by name of labels: a formula of its own may depend"
+    with pytest.raises(ValueError, match=message):
+        days[0].merge(days[1])
+
+
 def test_a_measure_alone_and_by_name() -> None:
     options: Any = {"label_data": {"popularity": POPULARITY}}
     alone = evaluate(Y, S, metrics=NOVELTY, k=3, **options)

@@ -18,6 +18,7 @@ from xmleval.evaluation.counts import Counted
 from xmleval.evaluation.settings import plan_of
 from xmleval.files.saved import first_difference
 from xmleval.input.vectors import Propensity, check_propensity
+from xmleval.metrics.measure import OWN
 from xmleval.metrics.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.data_hints import DataHints
@@ -107,6 +108,7 @@ def _refuse_arguments_of_labels(settings: Settings) -> None:
     for argument, is_given in (
         ("hierarchy", settings.hierarchy is not None),
         ("decision", settings.decision is not None and settings.decision.fitted),
+        ("label_data", bool(settings.label_data)),
     ):
         if is_given:
             text = " is for the labels of one state, and the other has other labels; give "
@@ -266,6 +268,8 @@ def _problems_of(
 def _reason_of(spec: Spec, state: str, plan: Plan, change: LabelChange) -> str:
     """Return why the counts of a measure do not tell its value over all labels; "" if they do."""
     labels = change.labels
+    if spec.metric.family == OWN and (labels.adds_labels or not labels.keeps_numbers):
+        return "a formula of its own may depend on the numbers of labels"
     counts_unknown = state_class(state).with_unknown and not spec.metric.every_label
     if labels.adds_labels and spec.metric.every_label and state in ROW_VALUES:
         return "its value of a row depends on the number of labels"

@@ -247,6 +247,8 @@ def _settings_of(
     decision = _decision_of(
         question, conventions, n_labels, names, closed, flags["higher_is_better"]
     )
+    if label_groups is not None:
+        _refuse_data_of_nodes(requested)
     label_data, new_notes = _label_data_of(question, requested, n_labels, names, closed)
     notes += new_notes
     if flags["bounds"]:
@@ -273,6 +275,14 @@ def _settings_of(
         counts_cells=closed,
         **flags,
     )
+
+
+def _refuse_data_of_nodes(requested: Sequence[tuple[Spec, bool]]) -> None:
+    """Refuse groups of labels beside data of labels and their ancestors, which may be outside."""
+    for spec, _ in requested:
+        if spec.metric.label_data and "hierarchy" in spec.needs:
+            text = f"measure {spec} reads data of ancestors, which are in other groups; leave out "
+            raise InputError("label_groups", Message(text, Keyword("label_groups")))
 
 
 def _label_data_of(
