@@ -20,14 +20,15 @@ def import_measure(place: str) -> Measure:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        measure = getattr(importlib.import_module(module_name), name)
+        module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name != module_name.partition(".")[0] and error.name != module_name:
             raise
         text = f"{shown(place)}: no module {module_name} is installed or in {os.getcwd()}"
         raise InputError("measure", text) from None
-    except AttributeError:
-        raise InputError("measure", f"{shown(place)}: {module_name} has no {name}") from None
+    if not hasattr(module, name):
+        raise InputError("measure", f"{shown(place)}: {module_name} has no {name}")
+    measure = getattr(module, name)
     if not isinstance(measure, Measure):
         raise InputError("measure", f"{shown(place)} is {shown(measure)}, not an xmleval.Measure")
     return measure

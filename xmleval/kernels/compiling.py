@@ -56,7 +56,9 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def compiled_anew(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function of a user on first call, without the GIL; it is not cached on disk."""
-    dispatcher: Callable[..., Any] = njit(nogil=True, error_model="numpy")(function)
+    dispatcher: Callable[..., Any] = njit(nogil=True, error_model="numpy", boundscheck=True)(
+        function
+    )
     return dispatcher
 
 

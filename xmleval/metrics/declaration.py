@@ -6,12 +6,14 @@ import ast
 import inspect
 import json
 import textwrap
-from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from xmleval.metrics.measure import FORMULAS, Measure, no_value
+import numpy as np
+
+from xmleval.metrics.measure import FORMULAS, Measure, is_function, no_value
 
 WORDS = ("title", "symbol", "formula", "reference")  # fields that are only printed
 
@@ -28,12 +30,34 @@ def declaration_of(measure: Measure) -> str:
     return f"version {measure.version}, {digest[:16]}"
 
 
-def _source_of(formula: Callable[..., Any] | None) -> str:
-    """Return the source of a formula without comments; its byte code where there is none."""
+def _source_of(formula: Any) -> str:
+    """Return what a formula does: its source without comments, its defaults and what it encloses.
+
+    Other functions and constants of its module are not part of it.
+    """
     if formula is None or formula is no_value:
         return ""
+    if isinstance(formula, partial):
+        bound = [*formula.args, *sorted(formula.keywords.items())]
+        return f"{_source_of(formula.func)} with {_text_of(bound)}"
+    function = inspect.unwrap(formula)
     try:
-        return ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(formula))))
+        source = ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(function))))
     except (OSError, TypeError, SyntaxError):
-        code = getattr(formula, "__code__", None)
-        return repr(formula) if code is None else code.co_code.hex() + repr(code.co_consts)
+        code = function.__code__
+        source = code.co_code.hex() + repr(code.co_consts) + repr(code.co_names)
+    enclosed = [cell.cell_contents for cell in function.__closure__ or ()]
+    return f"{source} with {_text_of([function.__defaults__, *enclosed])}"
+
+
+def _text_of(values: list[Any]) -> str:
+    """Return values as text that is the same in every process."""
+    return ", ".join(_source_of(each) if is_function(each) else _plain(each) for each in values)
+
+
+def _plain(value: Any) -> str:
+    """Return a value as text; all entries of arrays; the type of objects."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {sha256(value.tobytes()).hexdigest()}"
+    text = repr(value)
+    return type(value).__qualname__ if " at 0x" in text else text

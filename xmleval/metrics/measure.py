@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cache
+from functools import cache, partial, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,8 @@ CUTOFFS = ("none", "required", "optional")
 NEEDS = ("scores", "entry scores", "sets", "grades", "hierarchy", "propensity")
 EMPTY = ("", "zero", "undefined")
 FORMULAS = ("rows", "row", "total", "value")
-TRIAL_SIZE = 4  # values of an example of a state
 ROUNDING = 1e-9
+LEVEL = "rel"  # a parameter of many measures, which sets the level of relevance
 ROW_SUMS = "row_sums"
 ROW_VECTORS = "row_vectors"
 STATES_OF_FORMULAS = ("label_totals", "rank_profile", "score_runs")
@@ -123,7 +124,7 @@ def no_value(*facts: object) -> Any:
 class Measure:
     """A measure: its name, its formula and what these need to be computed everywhere.
 
-    A measure is given in ``metrics=`` beside names, and afterwards its name is read wherever names
+    A measure is given in ``metrics=`` next to names, and afterwards its name is read wherever names
     of measures are. Streaming, merging, threads, files, workers, intervals, comparisons, groups,
     tables and pages follow from the record. The fields below are those that a measure of your own
     may need; the measures of xmleval are records of this class, too, and use further ones.
@@ -137,7 +138,8 @@ class Measure:
     rows : callable, optional
         Formula of the rows of a block: a function of a `BlockRows`, which returns the value of each
         row, float64 (n_rows,). The value of the measure is their mean. The function sees rows in
-        blocks that are cut anywhere: a value may depend on its own row only.
+        blocks that are cut anywhere, in several threads at a time: a value may depend on its own
+        row only, and the function keeps nothing from call to call.
     row : callable, optional
         Formula of one row instead: a function of a `OneRow`, which returns its value. It is
         compiled by Numba where that pays, so that it may have loops, and must be in the part of
@@ -147,7 +149,7 @@ class Measure:
         their means over rows, float64 (n,), and the `Setting`, which returns the value.
     value : callable, optional
         With ``state``: a function of what the state counts and of the `Setting`; see
-        ``xmleval/metrics/README.md``.
+        ``xmleval/docs/own-measure.md``.
     state : {"label_totals", "rank_profile", "score_runs"}, optional
         What is counted: contingency tables of labels, hits by rank, or curves of pooled scores.
     direction : {"up", "down", "none"}, default "up"
@@ -159,8 +161,8 @@ class Measure:
     params : dict of str to Param, optional
         Numbers in parentheses after the name, with an example or a default of each.
     needs : tuple of str, optional
-        What the formula reads beside the truth: ``"scores"`` (a ranking, the default of formulas
-        of rows), ``"entry scores"`` (its numbers, too, which lists may lack), ``"sets"``,
+        What the formula reads in addition to the truth: ``"scores"`` (a ranking, the default of
+        formulas of rows), ``"entry scores"`` (its numbers, too, which lists may lack), ``"sets"``,
         ``"grades"``, ``"hierarchy"``, ``"propensity"``.
     label_data, row_data : tuple of str, optional
         Names of numbers by label or by row that the formula reads; they are given as
@@ -362,12 +364,13 @@ def _check_formula(measure: Measure) -> None:
     if len(formulas) != 1:
         has = " and ".join(formulas) or "none"
         raise ValueError(f"expected one formula, of rows=, row= and value=; it has {has}")
-    if not all(callable(getattr(measure, name)) for name in formulas):
-        raise ValueError(f"{formulas[0]}={shown(getattr(measure, formulas[0]))} is no function")
-    if measure.total is not None and not (measure.rows is not None and callable(measure.total)):
+    if measure.total is not None and measure.rows is None:
         raise ValueError("total= is a function of the means of what rows= returns")
     if (formulas == ["value"]) != (measure.state in STATES_OF_FORMULAS):
         raise ValueError(f"value= needs state=, one of {', '.join(STATES_OF_FORMULAS)}")
+    for name in (*formulas, "total"):
+        if getattr(measure, name) is not None and not is_function(getattr(measure, name)):
+            raise ValueError(f"{name}={shown(getattr(measure, name))} is no function")
 
 
 def _check_fields(measure: Measure) -> None:
@@ -381,23 +384,56 @@ def _check_fields(measure: Measure) -> None:
         values = getattr(measure, name)
         if not isinstance(values, tuple) or not {*values} <= {*choices}:
             raise ValueError(f"{name}={shown(values)} is no tuple of {', '.join(choices)}")
+    _check_averages(measure)
+    _check_data(measure)
+    _check_params(measure)
+    _check_range(measure)
+
+
+def _check_averages(measure: Measure) -> None:
+    """Refuse averages of rows, and a measure of labels without averages."""
     is_averaged = measure.state in ("label_totals", "score_runs")
     if bool(measure.averages) != is_averaged:
         need = "needs averages=" if is_averaged else "takes no averages="
         raise ValueError(f"a measure of {measure.state or 'rows'} {need}")
+    if measure.state == "rank_profile" and measure.cutoff != "required":
+        raise ValueError('a measure of state="rank_profile" needs cutoff="required"')
+
+
+def _check_data(measure: Measure) -> None:
+    """Refuse data and needs that the formula cannot read."""
     for name in ("label_data", "row_data"):
         values = getattr(measure, name)
         if not isinstance(values, tuple) or not all(map(_is_data_name, values)):
             raise ValueError(f"{name}={shown(values)} is no tuple of lower-case names")
-    if measure.row_data and not measure.of_rows:
-        raise ValueError("row_data= is for formulas of rows")
-    if not all(isinstance(param, Param) for param in measure.params.values()):
-        raise ValueError(f"params={shown(dict(measure.params))} is no dict of xmleval.Param")
+        if values and not measure.of_rows:
+            raise ValueError(f"{name}= is for formulas of rows")
+    unread = {*measure.needs} - {"scores", "entry scores"}
+    if measure.row is not None and unread:
+        raise ValueError(f"row= does not read {', '.join(sorted(unread))}; give rows=")
+    if measure.empty and measure.total is not None:
+        raise ValueError("empty= is for formulas of one value for each row, not for total=")
+
+
+def _check_range(measure: Measure) -> None:
+    """Refuse a version or a range that is none."""
     if not isinstance(measure.version, int) or measure.version < 1:
         raise ValueError(f"version={shown(measure.version)} is no whole number from 1")
-    low, high = measure.range
-    if not low < high:
-        raise ValueError(f"range={shown(measure.range)} is no pair of a lower and a higher number")
+    ends = measure.range
+    are_numbers = isinstance(ends, tuple) and all(isinstance(end, int | float) for end in ends)
+    if not (are_numbers and len(ends) == 2 and ends[0] < ends[1]):
+        raise ValueError(f"range={shown(ends)} is no pair of a lower and a higher number")
+
+
+def _check_params(measure: Measure) -> None:
+    """Refuse parameters that names of measures cannot have."""
+    params = measure.params
+    is_dict = isinstance(params, Mapping)
+    if not is_dict or not all(isinstance(param, Param) for param in params.values()):
+        raise ValueError(f"params={shown(params)} is no dict of xmleval.Param")
+    for name in params:
+        if not _is_data_name(name) or name == LEVEL:
+            raise ValueError(f"params: {shown(name)} is no lower-case name other than {LEVEL!r}")
 
 
 def _is_data_name(name: object) -> bool:
@@ -408,12 +444,14 @@ def _is_data_name(name: object) -> bool:
 def _filled_in(measure: Measure) -> dict[str, Any]:
     """Return the fields that follow from others."""
     needs = measure.needs
-    if measure.of_rows and not {"scores", "entry scores", "sets"} & {*needs}:
-        needs = ("scores", *needs)
+    if not {"scores", "entry scores", "sets"} & {*needs}:
+        needs = (_need_of(measure), *needs)
     state = measure.state
     if measure.of_rows:
         state = ROW_SUMS if measure.total is None else ROW_VECTORS
     symbol = measure.name
+    if measure.averages:
+        symbol += ".{average}"
     if measure.params:
         symbol += "(" + ",".join(f"{name}={{{name}}}" for name in measure.params) + ")"
     conventions = ["unlisted"]
@@ -424,6 +462,7 @@ def _filled_in(measure: Measure) -> dict[str, Any]:
     return {
         "needs": needs,
         "state": state,
+        "value": measure.value if measure.of_rows else _checked_formula(measure),
         "title": measure.title or measure.name,
         "symbol": measure.symbol or symbol,
         "formula": measure.formula or "a formula of its own",
@@ -434,6 +473,21 @@ def _filled_in(measure: Measure) -> dict[str, Any]:
     }
 
 
+def _need_of(measure: Measure) -> str:
+    """Return what a measure that names no predictions reads of them."""
+    if measure.state == "label_totals":
+        return "sets"
+    has_numbers = measure.state == "score_runs" or "hierarchy" in measure.needs
+    return "entry scores" if has_numbers else "scores"
+
+
+def is_function(value: object) -> bool:
+    """Whether a value is a function, or a `functools.partial` of one."""
+    if isinstance(value, partial):
+        return is_function(value.func)
+    return inspect.isfunction(value)
+
+
 def _try_formula(measure: Measure) -> None:
     """Run the formula on a tiny example."""
     k = None if measure.cutoff == "none" else 2
@@ -441,16 +495,30 @@ def _try_formula(measure: Measure) -> None:
     if measure.of_rows:
         trial_values(measure, k, params)
         return
-    from xmleval.view.trial import trial_facts, trial_setting  # loads kernels
+    from xmleval.view.formulas import FormulaError  # loads kernels
+    from xmleval.view.trial import trial_facts, trial_setting
 
     setting = trial_setting(k, params, measure.label_data)
-    facts = trial_facts(str(measure.state))
-    values = np.asarray(measure.value(*facts, setting))
-    if values.shape != (TRIAL_SIZE,) or values.dtype.kind not in "biuf":
-        raise ValueError(
-            f"the formula returned shape {values.shape} and type {values.dtype} on an example; "
-            f"expected float64 ({TRIAL_SIZE},)"
-        )
+    try:
+        measure.value(*trial_facts(str(measure.state)), setting)
+    except FormulaError as error:
+        raise ValueError(str(error)) from error
+
+
+def _checked_formula(measure: Measure) -> Callable[..., Any]:
+    """Return the formula of a state, whose values are checked each time."""
+    formula = measure.value
+
+    @wraps(formula)
+    def checked(*facts: Any) -> Any:
+        from xmleval.view.formulas import values_of_facts
+
+        limits = measure.range
+        if measure.state == "rank_profile":  # sums of the values of rows
+            limits = (-math.inf, math.inf)
+        return values_of_facts(measure.name, formula, facts, limits)
+
+    return checked
 
 
 def trial_values(measure: Measure, k: int | None, params: Mapping[str, float]) -> Floats:

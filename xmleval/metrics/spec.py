@@ -406,7 +406,7 @@ def _parse_params(
                 example += at + cutoff
             raise ValueError(f"{shown(text)}: needs {name}, as in {example}")
         numbers[name] = param.example
-    return tuple(numbers.items())
+    return tuple((name, numbers[name]) for name in metric.params)
 
 
 def _parse_param(text: str, param: Param, name: str, value: str) -> float:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from xmleval.base.errors import shown_names
+from xmleval.show.tables import FORMS
 
 ENTRY_POINTS = "xmleval.outputs"
 Output = Callable[[list[Any], list[Any]], str]
@@ -26,6 +27,9 @@ def installed_outputs() -> dict[str, Output]:
 def find_output(name: str) -> Output:
     """Return the function of a form, or refuse one that no installed package offers."""
     outputs = installed_outputs()
+    if name in FORMS:
+        method = "to_text" if name == "table" else f"to_{name}"
+        raise ValueError(f"{name!r} is a form of xmleval: call {method}()")
     if name not in outputs:
         known = f"; they offer {shown_names(outputs)}" if outputs else ""
         raise ValueError(f"no installed package offers results in the form {name!r}{known}")

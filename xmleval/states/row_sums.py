@@ -239,6 +239,8 @@ def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
     setting = plan.setting(spec)
     if metric.of_rows:
         values = own_values(spec, view, plan)
+        if "sets" in metric.needs and view.block.cells is not None:
+            values = np.where(view.n_cells == 0, np.nan, values)
         return settle_empty(values, 1.0, view.n_relevant, metric.empty, setting.conventions.empty)
     if metric.every_label:
         view = view.inside
@@ -266,7 +268,14 @@ def own_values(spec: Spec, view: View, plan: Plan) -> Floats:
         view = view.of_gains
     decision = plan.decide(spec) if "sets" in metric.needs else None
     hierarchy = plan.hierarchy if "hierarchy" in metric.needs else None
-    rows = BlockRows(view, plan.setting(spec), decision, hierarchy)
+    rows = BlockRows(
+        view,
+        plan.setting(spec),
+        decision,
+        hierarchy,
+        metric.row_data,
+        plan.higher_is_better,
+    )
     try:
         return values_of(metric, rows)
     except FormulaError as error:

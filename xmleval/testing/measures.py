@@ -17,7 +17,7 @@ from xmleval.api.evaluate import evaluate
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.request import Running
 from xmleval.kernels.jit import in_compiled_kernels
-from xmleval.metrics.measure import Measure
+from xmleval.metrics.measure import STATES_OF_ROWS, Measure
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.testing.problems import DrawnProblem, draw_problem, drawn
 
@@ -146,6 +146,8 @@ def check_measure(
     """
     checked = CheckedMeasure(_spec_of(measure, params), options)
     metric = checked.spec.metric
+    if metric.state not in STATES_OF_ROWS and not metric.of_rows:
+        raise ValueError(f"{checked.spec.name}: check_measure is for measures with values of rows")
     has_hierarchy = "hierarchy" in metric.needs
 
     @drawn(examples)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ class LabelLists:
         --------
         >>> rows = xmleval.testing.example_rows(k=2)
         >>> rows.relevant.contain(rows.listed).tolist()
-        [True, False, True, False, False]
+        [True, False, True, False, False, False]
         """
         n_labels = 1 + max(int(self.labels.max(initial=0)), int(lists.labels.max(initial=0)))
         here = self.rows * n_labels + self.labels
@@ -140,6 +140,12 @@ class BlockRows:
         How scores become sets.
     hierarchy : Hierarchy or None
         Ancestors of labels.
+    row_names : tuple of str
+        Names of the data by row that the measure declares.
+    higher_is_better : bool
+        Whether higher scores are better; if not, scores are distances, smallest first.
+    sets : LabelLists or None
+        Predicted sets that were made before.
 
     Examples
     --------
@@ -152,6 +158,9 @@ class BlockRows:
     setting: Setting
     decision: Decision | None = None
     hierarchy: Hierarchy | None = None
+    row_names: tuple[str, ...] = ()
+    higher_is_better: bool = True
+    sets: LabelLists | None = None
 
     @property
     def n_rows(self) -> int:
@@ -217,7 +226,14 @@ class BlockRows:
     @property
     def row_data(self) -> Mapping[str, Floats]:
         """Data by row that the measure declares, float64 (n_rows,) each."""
-        return {name: _read_only(values) for name, values in self.view.block.row_data.items()}
+        data = self.view.block.row_data
+        return {name: _read_only(data[name]) for name in self.row_names}
+
+    @property
+    def propensity(self) -> Floats:
+        """Inverse propensities of labels, float64 (n_labels,), with ``needs=("propensity",)``."""
+        assert self.setting.propensity is not None
+        return _read_only(self.setting.propensity)
 
     @cached
     def relevant(self) -> LabelLists:
@@ -249,7 +265,9 @@ class BlockRows:
         """
         if self.view.block.judged is None:
             return np.ones(self.relevant.labels.size)
-        return self.view.gains
+        if not self.conventions.has_gains:
+            raise ValueError('grades are read with conventions="gains=linear"')
+        return _read_only(self.view.gains)
 
     @cached
     def listed(self) -> LabelLists:
@@ -274,6 +292,8 @@ class BlockRows:
         scores = None
         if ranking.scores is not None:
             scores = ranking.scores[places].astype(np.float64)
+            if not self.higher_is_better:  # the engine has them negated
+                scores = 0.0 - scores
         return LabelLists(pointer(sizes), ranking.labels[places], scores)
 
     @cached
@@ -315,6 +335,8 @@ class BlockRows:
         >>> rows.predicted.labels.tolist()
         [1, 2, 1, 5, 3]
         """
+        if self.sets is not None:
+            return self.sets
         if self.decision is None:
             raise InputError("metrics", 'a formula reads sets, which need needs=("sets",)')
         sets = self.view.predicted(self.decision).as_sets()
@@ -348,20 +370,28 @@ class BlockRows:
         hierarchy = self.hierarchy
         if hierarchy is None:
             raise InputError("metrics", 'a formula reads ancestors: needs=("hierarchy",)')
-        ranking = self.view.ranking
+        if self.conventions.has_gains:
+            raise ValueError("ancestors have no grades; leave out gains=")
         truth = self.view.block.truth
         relevant = _closed(truth.ptr, truth.labels, None, hierarchy)
-        listed = _closed(ranking.ptr, ranking.labels, ranking.scores, hierarchy)
-        ptr, labels, scores = listed
-        block = self.view.block._replace(
-            truth=Truth(*relevant[:2]),
-            ranking=RankedRows(ptr, labels, scores, row_sizes(ptr), ranking.scores is not None),
-            judged=None,
-            unknown=False,
+        block = self.view.block._replace(truth=Truth(*relevant[:2]), judged=None, unknown=False)
+        ranking = self.view.block.ranking
+        if ranking is not None:
+            if ranking.scores is None:
+                raise ValueError("ancestors are listed by scores, which y_score lacks")
+            ptr, labels, scores = _closed(ranking.ptr, ranking.labels, ranking.scores, hierarchy)
+            block = block._replace(ranking=RankedRows(ptr, labels, scores, row_sizes(ptr)))
+        sets = None
+        if self.decision is not None:
+            predicted = self.predicted
+            ptr, labels, _ = _closed(predicted.ptr, predicted.labels, None, hierarchy)
+            sets = LabelLists(ptr, labels, None)
+        return replace(
+            self,
+            view=View(block, hierarchy.n_nodes, None),
+            setting=self.setting._replace(n_labels=hierarchy.n_nodes),
+            sets=sets,
         )
-        view = View(block, hierarchy.n_nodes, None)
-        setting = self.setting._replace(n_labels=hierarchy.n_nodes)
-        return BlockRows(view, setting, self.decision)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from xmleval.kernels.own_rows import FormulaOfRow
 from xmleval.view.block_rows import BlockRows
 
 MOST_PLACES = 1 << 16  # values of a row
+ROUNDING = 1e-9  # by which a value may be outside its range, relative to this
 
 
 class FormulaError(ValueError):
@@ -59,6 +60,31 @@ def values_of_rows(formula: Callable[[BlockRows], Any], rows: BlockRows, is_vect
             f"the formula returned {values.shape[1]} values for each row; expected 1..{MOST_PLACES}"
         )
     return np.ascontiguousarray(values, np.float64)
+
+
+def values_of_facts(
+    name: str, formula: Callable[..., Any], facts: Sequence[Any], limits: tuple[float, float]
+) -> Floats:
+    """Return the values of labels, or of groups of rows, by a formula of counts, checked.
+
+    NaN stands for an undefined value.
+    """
+    try:
+        result = formula(*facts)
+    except Exception as error:
+        text = f"measure {name}: the formula raised {type(error).__name__}: {error}"
+        raise FormulaError(text) from error
+    values = np.asarray(result)
+    shape = np.shape(facts[-2][0])
+    if values.shape != shape or values.dtype.kind not in "biuf":
+        what = f"shape {values.shape} and type {values.dtype}"
+        raise FormulaError(f"measure {name}: the formula returned {what}; expected float64 {shape}")
+    try:
+        refuse_values(values, limits, np.isnan(values))
+    except FormulaError as error:
+        text = str(error)
+        raise FormulaError(f"measure {name}: {text}") from None
+    return values.astype(np.float64)
 
 
 def _hint(error: Exception, rows: BlockRows) -> str:
@@ -125,7 +151,7 @@ def refuse_values(
     may_be_undefined : bool (n_rows,), rows whose value another rule decides
     """
     low, high = limits
-    slack = 1e-9 * max(1.0, *(abs(limit) for limit in limits if np.isfinite(limit)))
+    slack = ROUNDING * max([1.0, *(abs(limit) for limit in limits if np.isfinite(limit))])
     is_inside = (values >= low - slack) & (values <= high + slack)
     is_wrong = ~(is_inside & np.isfinite(values))
     if may_be_undefined is not None:

@@ -22,8 +22,8 @@ from xmleval.view.view import View
 Lists = Sequence[Sequence[int]]
 N_LABELS = 6
 RELEVANT: Lists = ([0, 2, 5], [1], [], [3, 4])
-LISTED: Lists = ([2, 1, 0, 4], [1, 5], [3], [])  # best first
-SCORES: Sequence[Sequence[float]] = ([0.9, 0.5, 0.5, 0.25], [0.75, 0.125], [0.5], [])
+LISTED: Lists = ([2, 1, 0, 4], [1, 5], [3, 6], [])  # best first; 6 is an unknown label
+SCORES: Sequence[Sequence[float]] = ([0.9, 0.5, 0.5, 0.25], [0.75, 0.125], [0.5, 0.25], [])
 EDGES = ((0, 2), (1, 2), (3, 5))  # of children to parents
 
 
@@ -35,8 +35,8 @@ def example_rows(
 ) -> BlockRows:
     """Return four rows of six labels, on which a formula can be tried.
 
-    One row has no relevant labels, and one lists nothing. Measures are tried on these rows when
-    they are defined.
+    One row has no relevant labels, one lists nothing, and one lists an unknown label. Measures are
+    tried on these rows when they are defined.
 
     Parameters
     ----------
@@ -62,10 +62,11 @@ def example_rows(
         pred=None,
         weight=None,
         first_row=0,
+        unknown=True,
         row_data=data,
     )
     setting = trial_setting(k, params, label_data)
-    return BlockRows(View(block, N_LABELS, None), setting, top(k or 2), _hierarchy())
+    return BlockRows(View(block, N_LABELS, None), setting, top(k or 2), _hierarchy(), tuple(data))
 
 
 def trial_setting(k: int | None, params: Mapping[str, float], label_data: Iterable[str]) -> Setting:
