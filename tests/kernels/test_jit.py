@@ -241,7 +241,8 @@ def test_kernel_is_compiled_again_where_another_file_changed(
 
     def run() -> list[str]:
         done = process(CALLS, python="-c", env=environment, cwd=tmp_path)
-        assert not done.stderr
+        lines = done.stderr.splitlines()
+        assert all("compiling kernels, once" in line for line in lines)  # on a slow machine
         return done.stdout.split()
 
     assert run() == ["21", "2"]

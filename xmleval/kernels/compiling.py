@@ -93,7 +93,7 @@ class Compiled:
         if address_space_left() < COMPILING_BYTES:
             raise MemoryError("none is left in the address space to compile a kernel")
         seconds = self.seconds + time.monotonic() - self.begun
-        if seconds >= 2 * self.told:
+        if self.n and seconds >= 2 * self.told:
             self.told = seconds
             so_far = f"{self.n} so far, in {seconds:.0f} s"
             LOG.warning("xmleval: compiling kernels, once: %s; %s", so_far, REMEDY)
