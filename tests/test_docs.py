@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -15,6 +16,7 @@ from xmleval.base.conventions import CHOICES, Conventions
 from xmleval.cli import main
 from xmleval.io import known_formats
 from xmleval.metrics import GROUPS, TABLE
+from xmleval.metrics.measure import DEFINED
 
 ROOT = readme.ROOT
 PAGES = readme.PAGES
@@ -62,7 +64,8 @@ def test_python_examples_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(demo, "demo")
-    failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    with patch.dict(DEFINED, clear=True):  # tests define measures of the same names
+        failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert (failed, tried) == (0, len(re.findall(r"^>>> ", read(path), re.M)))
 
 
@@ -169,10 +172,9 @@ def test_tables_are_current_and_documents_complete() -> None:
 
 
 def test_every_page_has_a_place_on_the_site() -> None:
-    planned = set[str]()
     names = {path.stem for path in PAGES.glob("*.md")}
     families = {measure_pages.page_of(family) for family in measure_pages.families()}
-    assert {page.name for page in docs.SITE} | families | {"README"} | planned == names | planned
+    assert {page.name for page in docs.SITE} | families | {"README"} == names
     for page in docs.SITE:
         assert page.section in docs.SECTIONS
         if page.name in names:

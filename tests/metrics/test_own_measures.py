@@ -388,6 +388,17 @@ def test_values_of_formulas_of_counts_are_checked() -> None:
             Measure("lab-wrong", value=formula, **fields)
 
 
+def test_an_undefined_total_of_counted_rows_names_its_measure() -> None:
+    def hits(rows: BlockRows) -> Any:
+        return np.column_stack([rows.n_relevant > 3, np.ones(rows.n_rows)])
+
+    share_of_many = Measure(
+        "lab-many", rows=hits, total=lambda means, setting: 0.5 if means[0] == 0 else math.nan
+    )
+    with pytest.raises(ValueError, match="lab-many: total= returned nan; expected a number"):
+        evaluate(np.ones((2, 5)), np.ones((2, 5)), metrics=share_of_many)
+
+
 def test_declarations_of_other_constants_differ() -> None:
     def makes(value: float) -> Measure:
         return Measure("lab-made", rows=lambda rows: np.full(rows.n_rows, value))

@@ -422,7 +422,7 @@ def locating_formula(first_row: int | None) -> Iterator[None]:
         row = None
         if first_row is not None and error.row is not None:
             row = first_row + error.row
-        raise InputError(error.measure, str(error), row=row) from error.__cause__
+        raise InputError(error.measure, error.reason, row=row) from error.__cause__
 
 
 @cache

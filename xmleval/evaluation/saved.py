@@ -23,7 +23,6 @@ from xmleval.labels.datasets import published
 from xmleval.labels.groups import LabelGroups
 from xmleval.labels.hierarchy import from_edges
 from xmleval.metrics.entry_points import defined_measure
-from xmleval.metrics.measure import OWN
 from xmleval.states.contents import Contents
 from xmleval.states.plan import SCORED, Settings
 from xmleval.states.state import new_states, refuse_many_cells
@@ -39,8 +38,7 @@ def saved_settings(settings: Settings) -> Saved:
     if settings.decision is not None and settings.decision.fitted:
         rule, arrays["decision"] = as_parts(settings.decision)
     meta = {"settings": settings.as_dict(), "constants": settings.constants, "rule": rule}
-    own = [spec.metric for spec, _ in settings.requested if spec.metric.family == OWN]
-    modules = {measure.name: measure.module for measure in own}
+    modules = {measure.name: measure.module for measure in settings.own_measures}
     return Saved({**meta, "options": sorted(settings.given), "modules": modules}, arrays)
 
 

@@ -449,28 +449,38 @@ def _filled_in(measure: Measure) -> dict[str, Any]:
     state = measure.state
     if measure.of_rows:
         state = ROW_SUMS if measure.total is None else ROW_VECTORS
-    symbol = measure.name
-    if measure.averages:
-        symbol += ".{average}"
-    if measure.params:
-        symbol += "(" + ",".join(f"{name}={{{name}}}" for name in measure.params) + ")"
-    conventions = ["unlisted"]
-    if measure.empty:
-        conventions.append("empty")
-    if "grades" in needs:
-        conventions.append("gains")
     return {
         "needs": needs,
         "state": state,
         "value": measure.value if measure.of_rows else _checked_formula(measure),
         "title": measure.title or measure.name,
-        "symbol": measure.symbol or symbol,
+        "symbol": measure.symbol or _symbol_of(measure),
         "formula": measure.formula or "a formula of its own",
         "reference": measure.reference or measure.module,
         "whole": measure.of_rows and measure.cutoff != "required",
         "ties": measure.ties or ("hits" if "sets" in needs else "order"),
-        "conventions": measure.conventions or tuple(conventions),
+        "conventions": measure.conventions or _conventions_of(measure),
     }
+
+
+def _symbol_of(measure: Measure) -> str:
+    """Return the name with its average and parameters in braces, as tables print it."""
+    symbol = measure.name
+    if measure.averages:
+        symbol += ".{average}"
+    if measure.params:
+        symbol += "(" + ",".join(f"{name}={{{name}}}" for name in measure.params) + ")"
+    return symbol
+
+
+def _conventions_of(measure: Measure) -> tuple[str, ...]:
+    """Return the conventions that affect any formula of these needs."""
+    conventions = ["unlisted"]
+    if measure.empty:
+        conventions.append("empty")
+    if "grades" in measure.needs:
+        conventions.append("gains")
+    return tuple(conventions)
 
 
 def _need_of(measure: Measure) -> str:
@@ -502,7 +512,7 @@ def _try_formula(measure: Measure) -> None:
     try:
         measure.value(*trial_facts(str(measure.state)), setting)
     except FormulaError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(error.reason) from error
 
 
 def _checked_formula(measure: Measure) -> Callable[..., Any]:
@@ -537,7 +547,7 @@ def trial_values(measure: Measure, k: int | None, params: Mapping[str, float]) -
             total_of(measure, values.mean(axis=0), rows.setting)
     except FormulaError as error:
         row = "" if error.row is None else f" in row {error.row}"
-        raise ValueError(f"{error}{row}, for an example of 4 rows and 6 labels") from error
+        raise ValueError(f"{error.reason}{row}, for an example of 4 rows and 6 labels") from error
     return values
 
 
@@ -562,22 +572,23 @@ def values_of(measure: Measure, rows: BlockRows) -> Floats:
 
 
 def total_of(measure: Measure, means: Floats, setting: Setting) -> float:
-    """Return the value of a measure from the means of its vectors over rows; NaN if undefined."""
+    """Return the value of a measure from the means of its vectors over rows."""
     from xmleval.view.formulas import FormulaError
 
     assert measure.total is not None
-    if np.isnan(means).all():
-        return math.nan
     try:
         result = measure.total(means, setting)
     except Exception as error:
-        raise FormulaError(f"total= raised {type(error).__name__}: {error}") from error
+        reason = f"total= raised {type(error).__name__}: {error}"
+        raise FormulaError(reason, measure=measure.name) from error
     if not isinstance(result, int | float | np.number):
-        raise FormulaError(f"total= returned {shown(result)}; expected one number")
+        reason = f"total= returned {shown(result)}; expected one number"
+        raise FormulaError(reason, measure=measure.name)
     value = float(result)
     low, high = measure.range
     if not (math.isfinite(value) and low - ROUNDING <= value <= high + ROUNDING):
-        raise FormulaError(f"total= returned {value}; expected a number in {low:g}..{high:g}")
+        reason = f"total= returned {value}; expected a number in {low:g}..{high:g}"
+        raise FormulaError(reason, measure=measure.name)
     return value
 
 

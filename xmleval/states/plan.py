@@ -20,7 +20,7 @@ from xmleval.input.own_data import LABEL_DATA
 from xmleval.input.vectors import Propensity
 from xmleval.metrics import TABLE
 from xmleval.metrics.declaration import declaration_of
-from xmleval.metrics.measure import OWN, ROW_VECTORS
+from xmleval.metrics.measure import OWN, ROW_VECTORS, Measure
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec, parse_spec
 from xmleval.view.block import Groups, Hierarchy
 from xmleval.view.decision import Decision, top
@@ -102,6 +102,11 @@ class Settings:
     argument_notes: Sequence[str] = ()
     given: frozenset[str] = frozenset()
 
+    @property
+    def own_measures(self) -> list[Measure]:
+        """Requested measures that are not in the table."""
+        return [spec.metric for spec, _ in self.requested if spec.metric.family == OWN]
+
     def as_dict(self) -> dict[str, Any]:
         """Return all settings except the propensities as JSON values."""
         groups = self.label_groups
@@ -116,9 +121,10 @@ class Settings:
             "label_groups": groups and [[*groups.names], [*groups.ranges]],
             "hierarchy": hierarchy and [hierarchy.digest, [*hierarchy.names]],
         }
-        own = [spec.metric for spec, _ in self.requested if spec.metric.family == OWN]
-        if own:
-            settings["measures"] = {measure.name: declaration_of(measure) for measure in own}
+        if self.own_measures:
+            settings["measures"] = {
+                measure.name: declaration_of(measure) for measure in self.own_measures
+            }
         if self.label_data:
             settings["label_data"] = [*self.label_data]
         if self.unknown:

@@ -77,11 +77,8 @@ class RowVectors(RowSums):
 def refuse_other_length(spec: Spec, n: int, n_expected: int) -> None:
     """Refuse vectors of another length than that of the example."""
     if n != n_expected:
-        error = FormulaError(
-            f"the formula returned {n} values for each row, and {n_expected} when it was defined"
-        )
-        error.measure = spec.name
-        raise error
+        reason = f"the formula returned {n} values for each row, and {n_expected} when defined"
+        raise FormulaError(reason, measure=spec.name)
 
 
 STATE = RowVectors

@@ -17,17 +17,22 @@ ROUNDING = 1e-9  # by which a value may be outside its range, relative to this
 
 
 class FormulaError(ValueError):
-    """A formula that raises an error, or does not return what it should; ``row`` if one is wrong.
+    """A formula that raises an error, or does not return what it should.
 
+    reason : what is wrong
     row : number of the row in the block, None where it concerns no single row
     measure : name of the measure, where it is known
     """
 
-    measure = ""
-
-    def __init__(self, reason: str, row: int | None = None) -> None:
+    def __init__(self, reason: str, row: int | None = None, measure: str = "") -> None:
         super().__init__(reason)
+        self.reason = reason
         self.row = row
+        self.measure = measure
+
+    def __str__(self) -> str:
+        """Return the reason behind the name of the measure."""
+        return f"{self.measure}: {self.reason}" if self.measure else self.reason
 
 
 def values_of_rows(formula: Callable[[BlockRows], Any], rows: BlockRows, is_vector: bool) -> Floats:
@@ -72,18 +77,18 @@ def values_of_facts(
     try:
         result = formula(*facts)
     except Exception as error:
-        text = f"measure {name}: the formula raised {type(error).__name__}: {error}"
-        raise FormulaError(text) from error
+        reason = f"the formula raised {type(error).__name__}: {error}"
+        raise FormulaError(reason, measure=name) from error
     values = np.asarray(result)
     shape = np.shape(facts[-2][0])
     if values.shape != shape or values.dtype.kind not in "biuf":
         what = f"shape {values.shape} and type {values.dtype}"
-        raise FormulaError(f"measure {name}: the formula returned {what}; expected float64 {shape}")
+        reason = f"the formula returned {what}; expected float64 {shape}"
+        raise FormulaError(reason, measure=name)
     try:
         refuse_values(values, limits, np.isnan(values))
     except FormulaError as error:
-        text = str(error)
-        raise FormulaError(f"measure {name}: {text}") from None
+        raise FormulaError(error.reason, measure=name) from None
     return values.astype(np.float64)
 
 
