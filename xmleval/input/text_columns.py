@@ -29,7 +29,8 @@ from xmleval.input.rows import INDEX_BYTES
 
 NAMES = "names of labels, one a line or a JSON list of them, each once"
 NUMBERS = "one {}, as an .npy vector or as text, one number a line"
-GROUPS = "the name of a {} on each line, or behind a label or row and a tab or comma"
+GROUPS = "{} on each line, or behind a label or row and a tab or comma"
+OF_NUMBERS = ("weight", "threshold", "number")  # nouns of entries that have no names
 EDGES = "a child and its parent on each line, with a tab, a comma or a blank between them"
 PAIRS = "a row and a label on each line, with a blank or a tab between them, both counted from 0"
 HEADS = ("label", "row", "id", "name")  # possible headers of the first column
@@ -290,15 +291,20 @@ def has_two_columns(path: Path) -> bool:
     """Return whether a text has two columns, a row and its value, by its first line."""
     if path.name.lower().endswith(".npy"):
         return False
-    with naming(path, GROUPS.format("value")):
+    with naming(path, _entries("value")):
         _, cells = next(text_columns(path, LINE_BYTES, SEPARATORS, by_row=True))
     return len(cells) == 2
+
+
+def _entries(noun: str) -> str:
+    """Return what is expected of a file of groups or numbers."""
+    return GROUPS.format(f"a {noun}" if noun in OF_NUMBERS else f"the name of a {noun}")
 
 
 def read_group_lines(argument: str, path: Path) -> GroupLines:
     """Read names of groups."""
     noun = noun_of(argument)
-    with naming(path, GROUPS.format(noun)):
+    with naming(path, _entries(noun)):
         lines = [*text_columns(path, LINE_BYTES, SEPARATORS, by_row=True)]
         memory_limit().take(LINE_BYTES * len(lines))
     return GroupLines(path, noun, lines)
