@@ -423,7 +423,11 @@ REFUSALS = [
     Refusal("would predict every unlisted label", passes_unlisted, dropping("decision")),
     Refusal(
         "needs scores; this list has none",
-        lambda p: p.bare and "threshold" in p.arguments.get("decision", ""),
+        lambda p: (
+            p.bare
+            and "threshold" in p.arguments.get("decision", "")
+            and (not p.metrics or p.has("per_label") or not lacks(p, lambda s: "sets" in s.needs))
+        ),
         dropping("decision"),
     ),
     Refusal(
