@@ -14,15 +14,25 @@ Formula = Callable[[Any], float]
 class OneRow(NamedTuple):
     """What a formula of one row gets.
 
-    relevant : integers (r,), ids of the relevant labels, ascending
-    listed : integers (s,), ids of the first k listed labels, or of all, best first; those from the
-        number of labels upward are unknown labels
-    scores : float64 (s,), scores of ``listed``, NaN without scores; distances as they were given
-    n_labels : number of labels
-    k : cutoff, 0 without one
-    params : float64 (p,), parameters in the order in which they are declared
-    label_data : float64 (n, n_labels), data by label, in this order, too; unknown labels have none
-    row_data : float64 (n,), data of the row
+    Attributes
+    ----------
+    relevant : integers (r,)
+        Ids of the relevant labels, ascending.
+    listed : integers (s,)
+        Ids of the first k listed labels, or of all, best first; those from the number of labels
+        upward are unknown labels.
+    scores : float64 (s,)
+        Scores of ``listed``, NaN without scores; distances as they were given.
+    n_labels : int
+        Number of labels.
+    k : int
+        Cutoff, 0 without one.
+    params : float64 (p,)
+        Parameters, in the order in which they are declared.
+    label_data : float64 (n, n_labels)
+        Data by label, in this order, too; unknown labels have none.
+    row_data : float64 (n,)
+        Data of the row.
 
     Examples
     --------
